@@ -1,0 +1,43 @@
+"""What can go wrong, sorted by what the user can do about it.
+
+Every message says what is wrong, where (file, line, joint, frame) and what to do. The command line
+prints a :class:`MareyError` as one line and exits with 2.
+"""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+
+
+class MareyError(Exception):
+    """Something the user can fix."""
+
+
+class InputError(MareyError):
+    """An argument or array that makes no sense: wrong shape, not finite, out of range."""
+
+
+class FormatError(MareyError):
+    """A file that is not what its ending says, or is damaged.
+
+    >>> str(FormatError("expected 96 numbers, found 95", path="walk.bvh", line=312))
+    'walk.bvh:312: expected 96 numbers, found 95'
+    """
+
+    def __init__(self, message: str, *, path: str | PathLike[str] | None = None, line: int | None = None):
+        self.path = None if path is None else fspath(path)
+        self.line = line
+        where = "" if path is None else f"{fspath(path)}:" if line is None else f"{fspath(path)}:{line}:"
+        super().__init__(f"{where} {message}".strip())
+
+
+class MissingExtraError(MareyError):
+    """An optional dependency is not installed; the message names the extra that brings it."""
+
+
+class ModelError(MareyError):
+    """A model that cannot be learned from, or used with, what was given."""
+
+
+class UnreachableError(MareyError):
+    """A target that no solution reaches, where the caller asked for one that does."""

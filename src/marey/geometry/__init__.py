@@ -1,0 +1,1 @@
+"""Mathematics of rotations and rigid motion; no animation in it."""
