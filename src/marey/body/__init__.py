@@ -1,1 +1,1 @@
-
+"""Articulated characters."""

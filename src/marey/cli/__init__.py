@@ -1,1 +1,1 @@
-
+"""The command line: arguments, progress and printing, no logic."""

@@ -1,1 +1,1 @@
-
+"""The motion of many people."""

@@ -1,1 +1,164 @@
+"""Files in and out: one module a format; :func:`load` and :func:`save` pick it.
 
+Every module of this folder that is a format offers `read(path, **options)` and, where it can,
+`write(thing, path, **options)`. `FORMATS` below is the whole registry.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from marey.errors import FormatError, InputError
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format: its module here, the endings it goes by, what it holds."""
+
+    module: str
+    title: str
+    endings: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+    def implementation(self) -> Any:
+        """The module, imported when first needed."""
+        return import_module(f"marey.io.{self.module}")
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("bvh", "Biovision hierarchy", (".bvh",), ("Motion",), ("Motion",)),
+    Format("acclaim", "Acclaim skeleton and motion", (".amc", ".asf"), ("Motion",)),
+    Format("c3d", "C3D markers", (".c3d",), ("Markers",)),
+    Format("deepmimic", "DeepMimic clip (JSON)", (".json",), ("Motion",)),
+    Format(
+        "gltf",
+        "glTF 2.0",
+        (".glb", ".gltf"),
+        ("Character", "Motion", "MeshSequence"),
+        ("Character", "Motion", "MeshSequence"),
+    ),
+    Format(
+        "usd",
+        "Universal Scene Description",
+        (".usd", ".usda", ".usdc"),
+        (),
+        ("Character", "Motion", "MeshSequence"),
+    ),
+    Format("obj", "Wavefront mesh or folder of them", (".obj",), ("MeshSequence",), ("MeshSequence",)),
+    Format("ply", "Stanford mesh or folder of them", (".ply",), ("MeshSequence",), ("MeshSequence",)),
+    Format("npz", "NumPy mesh sequence", (".npz",), ("MeshSequence",), ("MeshSequence",)),
+    Format("trajectories", "pedestrian trajectories", (".txt", ".csv", ".parquet"), ("Tracks",), ("Tracks",)),
+    Format("video", "video", (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif"), ("Footage",), ("Footage",)),
+    Format("images", "folder of images", (".png", ".jpg", ".jpeg"), ("Footage",), ("Footage",)),
+    Format("flo", "Middlebury optical flow", (".flo",), ("FieldSeries",), ("FieldSeries",)),
+    Format("fields", "field series (zarr)", (".zarr",), ("FieldSeries",), ("FieldSeries",)),
+    Format(
+        "container",
+        "marey container",
+        (".mry",),
+        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries"),
+        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries"),
+    ),
+)
+
+
+def load(path: str | PathLike[str], **options: Any) -> Any:
+    """Read a file or folder into the data type it holds.
+
+    The format is chosen by the ending, and by a look inside where the ending says little (`.txt`,
+    `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH; see
+    `marey.io.<format>.read`.
+
+    >>> import marey, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "walk.bvh"
+    >>> marey.save(marey.samples.walk(), path)
+    >>> marey.load(path).skeleton.names[0]
+    'Hips'
+    """
+    path = Path(path)
+    read = format_of(path).implementation().read
+    return read(path, **_accepted(read, options, path))
+
+
+def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
+    """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind."""
+    path = Path(path)
+    chosen = _format_to_write(path)
+    kind = type(thing).__name__
+    if kind == "Character" and kind not in chosen.writes and "Motion" in chosen.writes:
+        thing, kind = thing.motion, "Motion"
+    if kind not in chosen.writes:
+        able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
+        raise InputError(
+            f"{path}: a {chosen.title} file cannot hold a {kind}; "
+            + (f"use one of {', '.join(able)}" if able else "nothing we write can")
+        )
+    write = chosen.implementation().write
+    write(thing, path, **_accepted(write, options, path))
+
+
+def format_of(path: Path) -> Format:
+    """The format of an existing file or folder."""
+    if path.is_dir() and path.suffix.lower() != ".zarr":
+        return _folder_format(path)
+    ending = path.suffix.lower()
+    if ending in (".txt", ".json") and path.is_file():
+        return _by_name("deepmimic" if _looks_like_json(path) else "trajectories")
+    return _by_ending(path, ending)
+
+
+def _format_to_write(path: Path) -> Format:
+    ending = path.suffix.lower()
+    if ending:
+        return _by_ending(path, ending)
+    raise InputError(f"{path}: give the file an ending, e.g. .bvh, .glb, .mp4, .csv, .mry")
+
+
+def _by_ending(path: Path, ending: str) -> Format:
+    for known in FORMATS:
+        if ending in known.endings:
+            return known
+    endings = ", ".join(e for f in FORMATS for e in f.endings)
+    raise FormatError(f"unknown ending {ending!r}; known are {endings}", path=path)
+
+
+def _by_name(module: str) -> Format:
+    return next(f for f in FORMATS if f.module == module)
+
+
+def _folder_format(folder: Path) -> Format:
+    endings = [entry.suffix.lower() for entry in folder.iterdir()]
+    counts = {f: sum(endings.count(e) for e in f.endings) for f in map(_by_name, ("obj", "ply", "images"))}
+    best = max(counts, key=lambda f: counts[f])
+    if not counts[best]:
+        raise FormatError("the folder holds no .obj, .ply, .png or .jpg files", path=folder)
+    return best
+
+
+def _looks_like_json(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
+    return head[:1] in (b"{", b"[") or path.suffix.lower() == ".json"
+
+
+def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path) -> dict[str, Any]:
+    """`options` that were given (not None), all of which the format must understand."""
+    given = {name: value for name, value in options.items() if value is not None}
+    known = list(inspect.signature(function).parameters)[1:]
+    unknown = [name for name in given if name not in known and name != "progress"]
+    if unknown:
+        raise InputError(
+            f"{path}: {path.suffix or 'folder'} has no option {unknown[0]!r}"
+            + (f"; it takes {', '.join(k for k in known if k != 'path')}" if known else "")
+        )
+    return {name: value for name, value in given.items() if name in known}
+
+
+__all__ = ["FORMATS", "Format", "format_of", "load", "save"]

@@ -1,1 +1,1 @@
-
+"""Learning and sampling; no animation in it."""

@@ -1,1 +1,1 @@
-
+"""4D meshes: constant connectivity, moving vertices."""

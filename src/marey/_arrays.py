@@ -1,0 +1,90 @@
+"""Validation shared by the data types: arrays are checked once, on construction, and then read-only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from marey.errors import InputError
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+
+
+def checked(
+    name: str,
+    values: Any,
+    shape: tuple[int | None, ...],
+    *,
+    dtype: DTypeLike = np.float64,
+    finite: bool = True,
+) -> NDArray[Any]:
+    """`values` as a read-only array of `shape` (None = any length), or an :class:`InputError`.
+
+    >>> checked("offsets", [[0, 1, 0]], (None, 3)).shape
+    (1, 3)
+    """
+    try:
+        array = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: not an array of numbers ({error})") from error
+    matches = array.ndim == len(shape) and all(
+        want is None or want == got for want, got in zip(shape, array.shape, strict=True)
+    )
+    if not matches:
+        wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
+        raise InputError(f"{name}: expected shape {wanted}, got {array.shape}")
+    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+        where = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def checked_rate(frame_rate: Any) -> float:
+    """A positive, finite number of frames per second."""
+    try:
+        rate = float(frame_rate)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"frame rate: not a number ({frame_rate!r})") from error
+    if not (np.isfinite(rate) and rate > 0):
+        raise InputError(f"frame rate: must be positive and finite, got {rate}")
+    return rate
+
+
+def assign(instance: object, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is being constructed."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def frame_slice(frames: int, frame_rate: float, start: float | None, stop: float | None) -> slice:
+    """Frames whose time in seconds lies in [start, stop]; None is the clip's own end.
+
+    >>> frame_slice(100, 10.0, 0.5, 1.0)
+    slice(5, 11, None)
+    """
+    first = 0 if start is None else int(np.ceil(start * frame_rate - 1e-9))
+    last = frames if stop is None else int(np.floor(stop * frame_rate + 1e-9)) + 1
+    first, last = max(first, 0), min(last, frames)
+    if first >= last:
+        raise InputError(
+            f"no frame between {start} s and {stop} s: the clip lasts {(frames - 1) / frame_rate:.3f} s"
+        )
+    return slice(first, last)
+
+
+def as_slice(key: int | slice, frames: int) -> slice:
+    """An index or slice over frames as a slice that keeps at least one frame."""
+    if isinstance(key, slice):
+        if len(range(*key.indices(frames))) == 0:
+            raise InputError(f"frames {key.start}:{key.stop} of a clip of {frames} frames are none")
+        return key
+    if not -frames <= key < frames:
+        raise InputError(f"frame {key} of a clip of {frames} frames")
+    index = key % frames
+    return slice(index, index + 1)

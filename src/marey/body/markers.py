@@ -1,0 +1,68 @@
+"""Optical markers over time, as capture systems store them before a skeleton is solved (C3D)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey.errors import InputError
+from marey.geometry.convention import Convention
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Marker positions in metres, y up.
+
+    names: one per marker
+    positions: `(frames, markers, 3)`; NaN where a marker was not seen
+    frame_rate: frames per second
+
+    >>> seen = Markers(("head",), [[[0, 1.7, 0]], [[np.nan] * 3]], 100)
+    >>> seen.present.tolist()
+    [[True], [False]]
+    """
+
+    names: tuple[str, ...]
+    positions: FloatArray
+    frame_rate: float
+    convention: Convention = field(default_factory=Convention)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        positions = checked("positions", self.positions, (None, len(names), 3), finite=False)
+        if len(positions) == 0 or not names:
+            raise InputError("markers: there is no frame or no marker")
+        assign(self, names=names, positions=positions, frame_rate=checked_rate(self.frame_rate))
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return len(self.positions)
+
+    @property
+    def duration(self) -> float:
+        """Seconds: frames divided by frame rate."""
+        return self.frames / self.frame_rate
+
+    @property
+    def present(self) -> np.ndarray:
+        """Which marker was seen when, `(frames, markers)`."""
+        return np.isfinite(self.positions).all(axis=-1)
+
+    def __len__(self) -> int:
+        return self.frames
+
+    def __getitem__(self, key: int | slice) -> Markers:
+        frames = as_slice(key, self.frames)
+        return replace(
+            self,
+            positions=self.positions[frames],
+            frame_rate=self.frame_rate / abs(frames.step or 1),
+        )
+
+    def between(self, start: float | None = None, stop: float | None = None) -> Markers:
+        """Frames whose time in seconds lies in `[start, stop]`."""
+        return self[frame_slice(self.frames, self.frame_rate, start, stop)]

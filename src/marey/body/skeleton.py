@@ -1,0 +1,107 @@
+"""The skeleton: a tree of ball joints with constant offsets (Tournier 2011, chapter 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+import numpy as np
+
+from marey._arrays import FloatArray, IntArray, assign, checked
+from marey.errors import InputError
+
+
+def _none() -> IntArray:
+    return np.empty(0, dtype=np.int64)
+
+
+def _no_points() -> FloatArray:
+    return np.empty((0, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Joints in an order in which parents come first; joint 0 is the root.
+
+    names: one per joint, all different
+    parents: `(joints,)`, index of the parent, -1 for the root
+    offsets: `(joints, 3)`, metres, position of the joint in its parent's frame
+    end_parents: `(ends,)`, joints that carry an end site (fingertip, toe, top of the head)
+    end_offsets: `(ends, 3)`, metres, the end site in that joint's frame
+
+    >>> arm = Skeleton(("shoulder", "elbow"), [-1, 0], [[0, 1.4, 0], [0.3, 0, 0]], [1], [[0.25, 0, 0]])
+    >>> arm.joints, arm.index("elbow"), arm.children(0)
+    (2, 1, (1,))
+    """
+
+    names: tuple[str, ...]
+    parents: IntArray
+    offsets: FloatArray
+    end_parents: IntArray = field(default_factory=_none)
+    end_offsets: FloatArray = field(default_factory=_no_points)
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        joints = len(names)
+        if joints == 0:
+            raise InputError("skeleton: it has no joint")
+        if len(set(names)) != joints:
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"skeleton: two joints are called {twice!r}; joint names must differ")
+        parents = checked("parents", self.parents, (joints,), dtype=np.int64)
+        if parents[0] != -1:
+            raise InputError("parents: joint 0 is the root, its parent must be -1")
+        wrong = np.flatnonzero((parents[1:] < 0) | (parents[1:] >= np.arange(1, joints))) + 1
+        if wrong.size:
+            raise InputError(
+                f"parents: joint {names[wrong[0]]!r} must come after its parent, and only joint 0 is a root"
+            )
+        ends = len(np.asarray(self.end_parents))
+        end_parents = checked("end_parents", self.end_parents, (ends,), dtype=np.int64)
+        if ends and not ((end_parents >= 0) & (end_parents < joints)).all():
+            raise InputError(f"end_parents: indices must lie in 0…{joints - 1}")
+        assign(
+            self,
+            names=names,
+            parents=parents,
+            offsets=checked("offsets", self.offsets, (joints, 3)),
+            end_parents=end_parents,
+            end_offsets=checked("end_offsets", np.reshape(self.end_offsets, (-1, 3)), (ends, 3)),
+        )
+
+    @property
+    def joints(self) -> int:
+        """Number of joints, the root included."""
+        return len(self.names)
+
+    def index(self, name: str) -> int:
+        """Index of the joint called `name`; the error lists the nearest names."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            near = get_close_matches(name, self.names, n=3, cutoff=0.4) or list(self.names[:8])
+            raise InputError(f"no joint {name!r} in the skeleton; did you mean {', '.join(near)}?") from None
+
+    def indices(self, names: Sequence[str]) -> list[int]:
+        """Indices of several joints."""
+        return [self.index(name) for name in names]
+
+    def children(self, joint: int) -> tuple[int, ...]:
+        """Joints whose parent is `joint`."""
+        return tuple(int(j) for j in np.flatnonzero(self.parents == joint))
+
+    def descendants(self, joint: int) -> tuple[int, ...]:
+        """`joint` and every joint below it."""
+        below = {joint}
+        for j in range(joint + 1, self.joints):
+            if int(self.parents[j]) in below:
+                below.add(j)
+        return tuple(sorted(below))
+
+    def ancestors(self, joint: int) -> tuple[int, ...]:
+        """`joint`, its parent, … up to the root."""
+        chain = [joint]
+        while self.parents[chain[-1]] >= 0:
+            chain.append(int(self.parents[chain[-1]]))
+        return tuple(chain)
