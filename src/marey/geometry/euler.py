@@ -54,7 +54,7 @@ def to_euler(q: ArrayLike, order: str) -> Array:
     [0, pi] for orders such as 'ZXZ'. In gimbal lock the last angle is 0; the rotation is always
     reproduced. For curves over time pass the result to :func:`unwrap_euler`.
 
-    >>> to_euler([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], "ZYX").round(6)
+    >>> to_euler([np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)], "ZYX").round(6) + 0.0
     array([1.570796, 0.      , 0.      ])
     """
     q = quaternions(q)
