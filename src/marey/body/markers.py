@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey._arrays import BoolArray, FloatArray, as_slice, assign, checked, checked_rate, frame_slice
 from marey.errors import InputError
 from marey.geometry.convention import Convention
 
@@ -48,9 +48,9 @@ class Markers:
         return self.frames / self.frame_rate
 
     @property
-    def present(self) -> np.ndarray:
+    def present(self) -> BoolArray:
         """Which marker was seen when, `(frames, markers)`."""
-        return np.isfinite(self.positions).all(axis=-1)
+        return np.asarray(np.isfinite(self.positions).all(axis=-1))
 
     def __len__(self) -> int:
         return self.frames

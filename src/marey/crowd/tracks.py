@@ -70,7 +70,7 @@ class Tracks:
     @property
     def present(self) -> BoolArray:
         """Who is there when, `(frames, agents)`."""
-        return np.isfinite(self.positions).all(axis=-1)
+        return np.asarray(np.isfinite(self.positions).all(axis=-1))
 
     def __len__(self) -> int:
         return self.frames

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +13,8 @@ from marey.errors import FormatError, InputError
 
 # Text formats are parsed in memory; nothing captured so far comes near this.
 LARGEST_FILE = 4 << 30
+
+NUMBER = re.compile(r"%0?(\d*)d")
 
 
 def read_bytes(path: Path, *, limit: int = LARGEST_FILE) -> bytes:
@@ -59,12 +61,40 @@ def write_beside(path: Path) -> Iterator[Path]:
     with _draft_folder(path) as folder:
         draft = folder / path.name
         yield draft
-        os.replace(draft, path)
+        draft.replace(path)
+
+
+@contextmanager
+def write_numbered_beside(pattern: Path, count: int) -> Iterator[list[Path]]:
+    """Drafts of `count` files such as `frames/walk_%04d.obj`; the folder is made if it is missing.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()) / "frames"
+    >>> with write_numbered_beside(folder / "%02d.txt", 2) as drafts:
+    ...     for draft in drafts:
+    ...         _ = draft.write_text("whole")
+    >>> sorted(file.name for file in folder.iterdir())
+    ['00.txt', '01.txt']
+    """
+    names = [numbered_name(pattern, i) for i in range(count)]
+    try:
+        pattern.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(pattern, error) from error
+    with _draft_folder(pattern) as folder:
+        drafts = [folder / name for name in names]
+        yield drafts
+        for draft in drafts:
+            draft.replace(pattern.parent / draft.name)
 
 
 @contextmanager
 def write_folder_beside(path: Path) -> Iterator[Path]:
-    """As :func:`write_beside` for a folder of files; an existing folder of ours is replaced whole."""
+    """As :func:`write_beside` for a folder. One that is there already must be of the same kind.
+
+    "Same kind" means that the draft and the folder it replaces share a file name at their top level, so
+    that nobody's holiday pictures are replaced by a field series.
+    """
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; give a folder name")
     with _draft_folder(path) as folder:
@@ -72,9 +102,44 @@ def write_folder_beside(path: Path) -> Iterator[Path]:
         draft.mkdir()
         yield draft
         if path.exists():
-            old = folder / "replaced"
-            os.replace(path, old)
-        os.replace(draft, path)
+            ours = {entry.name for entry in draft.iterdir() if entry.is_file()}
+            there = {entry.name for entry in path.iterdir()}
+            if there and not ours & there:
+                raise InputError(f"{path}: is a folder with other things in it; give a new name")
+            path.replace(folder / "replaced")
+        draft.replace(path)
+
+
+def is_numbered(path: Path) -> bool:
+    """Whether `path` is a pattern for numbered files, such as `walk_%04d.obj`."""
+    return NUMBER.search(path.name) is not None
+
+
+def numbered_name(pattern: Path, index: int) -> str:
+    """File name of one of the numbered files."""
+    found = NUMBER.search(pattern.name)
+    if found is None:
+        raise InputError(f"{pattern}: give a numbered name such as {pattern.stem}_%04d{pattern.suffix}")
+    width = min(int(found.group(1) or 0), 12)
+    return NUMBER.sub(str(index).zfill(width), pattern.name, count=1)
+
+
+def numbered_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
+    """Files of a sequence, in the order of their numbers: those of a folder, or those a pattern matches."""
+    if is_numbered(path):
+        head, _, tail = NUMBER.split(path.name, maxsplit=1)
+        folder, wanted = path.parent, re.escape(head) + r"\d+" + re.escape(tail)
+    else:
+        folder, wanted = path, r"[^.].*(" + "|".join(map(re.escape, endings)) + ")"
+    try:
+        found = [e for e in folder.iterdir() if re.fullmatch(wanted, e.name, flags=re.IGNORECASE)]
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=folder) from error
+    if not found:
+        raise FormatError(f"no such files ({', '.join(endings)})", path=path)
+    return sorted(
+        found, key=lambda file: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", file.name)]
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 
 from marey._arrays import FloatArray, IntArray, assign, checked
 from marey.errors import InputError
-from marey.surface.sequence import checked_faces, checked_appearance
+from marey.surface.sequence import checked_appearance, checked_faces
 from marey.surface.texture import Texture
 
 
