@@ -142,6 +142,10 @@ def numbered_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
     )
 
 
+def _by_number(file: Path) -> list[int | str]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
+
+
 @contextmanager
 def _draft_folder(path: Path) -> Iterator[Path]:
     try:

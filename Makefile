@@ -1,0 +1,51 @@
+# Every target does its own set-up: on a fresh Debian or Ubuntu with Python >= 3.11, and again at no cost.
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= gallery
+
+.PHONY: demo test bench lint format check-blender clean help
+
+help:  ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/.ready  ## run marey on its built-in samples, write a gallery
+	$(BIN)/marey demo --out $(OUT)
+
+test: $(VENV)/.ready .node/.ready  ## all tests, on all cores
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.ready  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.ready  ## let ruff lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv-peers/.ready  ## marey and its peers, same process, same work
+	@for script in benchmarks/[a-z]*.py; do echo; echo "== $$script"; .venv-peers/bin/python $$script || exit 1; done
+
+check-blender: $(VENV)/.ready .venv-blender/.ready  ## do our BVH and GLB open in Blender, joints where ours are?
+	$(BIN)/python tools/check_blender.py --blender-python .venv-blender/bin/python $(CLIPS)
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .venv-peers .venv-blender .node gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
+	tools/setup.sh $(VENV) -e '.[test,lint]'
+
+.venv-peers/.ready: pyproject.toml constraints.txt tools/setup.sh
+	tools/setup.sh .venv-peers -e '.[all,peers]'
+
+.venv-blender/.ready: tools/setup.sh
+	tools/setup.sh .venv-blender bpy numpy
+
+# The Khronos glTF validator is a JavaScript package; the tests that use it are skipped without npm.
+.node/.ready:
+	@mkdir -p .node
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --prefix .node gltf-validator@2.0.0-dev.3.10 >/dev/null 2>&1 \
+		&& touch $@ || echo "glTF validator not installed (npm could not reach it); its tests are skipped"; \
+	else echo "npm is not here: the glTF validator's tests are skipped"; fi

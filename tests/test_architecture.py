@@ -1,0 +1,81 @@
+"""The house's rules: who may import whom, and what `import marey` may cost."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "marey"
+
+BASE = {"_arrays", "_extras", "_progress", "errors"}
+MATHEMATICS = {"geometry", "statistics"}
+SCALES = {"body", "surface", "crowd"}
+# Each part and what it may call, besides itself and the base.
+ARROWS: dict[str, set[str]] = {
+    **dict.fromkeys(BASE, set()),
+    **dict.fromkeys(MATHEMATICS, MATHEMATICS),
+    **dict.fromkeys(SCALES, MATHEMATICS),
+    "character": MATHEMATICS | SCALES,
+    "io": MATHEMATICS | SCALES | {"character"},
+}
+MIDDLE = {"samples", "datasets", "corpus", "stage"}
+ARROWS |= dict.fromkeys(MIDDLE, {*ARROWS, *MIDDLE})
+TOP = {"describe", "views", "scale", "demo", "cli"}
+ARROWS |= dict.fromkeys(TOP, {*ARROWS, *TOP})
+
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def parts_imported(path: Path) -> set[str]:
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute here"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        parts |= {name.split(".")[1] for name in names if name.startswith("marey.")}
+    return parts
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_follow_the_arrows(path: Path) -> None:
+    part = part_of(path)
+    assert part in ARROWS, f"{part} has no place in the architecture yet: give it one above"
+    top_level_names = {"__version__", "load", "save"}
+    strangers = parts_imported(path) - ARROWS[part] - BASE - {part} - top_level_names
+    assert not strangers, f"{part} may not import {sorted(strangers)}"
+
+
+def test_scales_do_not_know_each_other() -> None:
+    for scale in SCALES:
+        assert not ARROWS[scale] & (SCALES - {scale})
+
+
+def test_importing_marey_imports_nothing_heavy() -> None:
+    heavy = ["numba", "scipy", "cv2", "matplotlib", "pyvista", "av", "zarr", "pyarrow", "typer", "rich", "pooch"]
+    code = (
+        "import sys, marey, marey.io, marey.body.motion, marey.geometry.rotations;"
+        f"print([m for m in {heavy!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_promised_name_is_there() -> None:
+    import marey
+
+    for name in marey.__all__:
+        assert getattr(marey, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'motoin'"):
+        _ = marey.motoin

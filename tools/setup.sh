@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Make a virtual environment and install into it: tools/setup.sh FOLDER PIP-ARGUMENTS…
+# Installs missing system packages where it may (apt-get as root or with sudo), else names them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+venv=$1
+shift
+
+say() { printf 'marey: %s\n' "$*" >&2; }
+
+apt_install() {
+    local packages=("$@") run=()
+    command -v apt-get >/dev/null || { say "please install: ${packages[*]}"; return 1; }
+    if [ "$(id -u)" -ne 0 ]; then
+        sudo -n true 2>/dev/null || { say "please run: sudo apt-get install ${packages[*]}"; return 1; }
+        run=(sudo)
+    fi
+    say "installing ${packages[*]}"
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive bash -c \
+        "apt-get update -qq && apt-get install -y -qq --no-install-recommends ${packages[*]}" >/dev/null
+}
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
+        if command -v "$candidate" >/dev/null &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    say "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"
+    exit 1
+}
+
+python=$(find_python)
+if [ ! -x "$venv/bin/pip" ]; then
+    "$python" -c 'import ensurepip' 2>/dev/null || apt_install python3-venv
+    "$python" -m venv "$venv"
+fi
+
+# The off-screen renderer's wheel expects these of the system.
+missing=()
+for pair in libGL.so.1:libgl1 libX11.so.6:libx11-6 libXrender.so.1:libxrender1; do
+    ldconfig -p 2>/dev/null | grep -q "${pair%%:*}" || /sbin/ldconfig -p 2>/dev/null | grep -q "${pair%%:*}" ||
+        missing+=("${pair##*:}")
+done
+if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}" || true; fi
+
+say "installing Python packages into $venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check --constraint constraints.txt "$@"
+touch "$venv/.ready"
