@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry.convention import Convention
@@ -102,6 +103,18 @@ class Motion:
     def between(self, start: float | None = None, stop: float | None = None) -> Motion:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
+
+    def forward_kinematics(self) -> GlobalPose:
+        """World positions `(frames, joints, 3)` and rotations `(frames, joints, 4)` of all joints."""
+        return forward_kinematics(self)
+
+    def positions(self) -> FloatArray:
+        """World positions of all joints, `(frames, joints, 3)`, metres."""
+        return forward_kinematics(self).positions
+
+    def end_positions(self) -> FloatArray:
+        """World positions of the end sites, `(frames, ends, 3)`, metres."""
+        return end_positions(self)
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:
