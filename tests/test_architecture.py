@@ -15,17 +15,18 @@ BASE = {"_arrays", "_extras", "_progress", "errors"}
 MATHEMATICS = {"geometry", "statistics"}
 SCALES = {"body", "surface", "crowd"}
 # Each part and what it may call, besides itself and the base.
-ARROWS: dict[str, set[str]] = {
-    **dict.fromkeys(BASE, set()),
-    **dict.fromkeys(MATHEMATICS, MATHEMATICS),
-    **dict.fromkeys(SCALES, MATHEMATICS),
-    "character": MATHEMATICS | SCALES,
-    "io": MATHEMATICS | SCALES | {"character"},
-}
+LAYERS = [
+    (BASE, BASE),
+    (MATHEMATICS, MATHEMATICS),
+    (SCALES, MATHEMATICS),
+    ({"character"}, MATHEMATICS | SCALES),
+    ({"io"}, MATHEMATICS | SCALES | {"character"}),
+]
 MIDDLE = {"samples", "datasets", "corpus", "stage"}
-ARROWS |= dict.fromkeys(MIDDLE, {*ARROWS, *MIDDLE})
 TOP = {"describe", "views", "scale", "demo", "cli"}
-ARROWS |= dict.fromkeys(TOP, {*ARROWS, *TOP})
+BELOW_MIDDLE = MATHEMATICS | SCALES | {"character", "io"}
+LAYERS += [(MIDDLE, BELOW_MIDDLE | MIDDLE), (TOP, BELOW_MIDDLE | MIDDLE | TOP)]
+ARROWS: dict[str, set[str]] = {part: may_call for parts, may_call in LAYERS for part in parts}
 
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
@@ -63,7 +64,19 @@ def test_scales_do_not_know_each_other() -> None:
 
 
 def test_importing_marey_imports_nothing_heavy() -> None:
-    heavy = ["numba", "scipy", "cv2", "matplotlib", "pyvista", "av", "zarr", "pyarrow", "typer", "rich", "pooch"]
+    heavy = [
+        "numba",
+        "scipy",
+        "cv2",
+        "matplotlib",
+        "pyvista",
+        "av",
+        "zarr",
+        "pyarrow",
+        "typer",
+        "rich",
+        "pooch",
+    ]
     code = (
         "import sys, marey, marey.io, marey.body.motion, marey.geometry.rotations;"
         f"print([m for m in {heavy!r} if m in sys.modules])"
