@@ -28,6 +28,23 @@ def square(value: ArrayLike, size: int, name: str = "matrices") -> Array:
     return array
 
 
+def time_axis(axis: int, array: Array) -> int:
+    """`axis` counted from the front, checked to be one of the leading axes."""
+    if array.ndim < 2 or not -array.ndim <= axis < array.ndim or axis % array.ndim == array.ndim - 1:
+        raise InputError(f"axis {axis} is not a time axis of an array of shape {array.shape}")
+    return axis % array.ndim
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Inner products `(...)` over the last axis."""
+    return np.asarray(np.einsum("...i,...i->...", a, b))
+
+
+def length(v: Array) -> Array:
+    """Euclidean lengths `(...)` over the last axis."""
+    return np.asarray(np.sqrt(np.einsum("...i,...i->...", v, v)))
+
+
 def _with_last_axis(value: ArrayLike, size: int, name: str) -> Array:
     array = np.asarray(value, dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != size:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import InputError
-from marey.geometry._arrays import Array, quaternions, vectors
+from marey.geometry._arrays import Array, quaternions, time_axis, vectors
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ")
 
@@ -96,11 +96,8 @@ def unwrap_euler(angles: ArrayLike, order: str, axis: int = 0) -> Array:
     """
     angles = vectors(angles, "Euler angles")
     i, _, k, sign = _axes(order)
-    if angles.ndim < 2:
-        raise InputError(f"unwrapping needs a time axis: expected (frames, ..., 3), found {angles.shape}")
-    if not -angles.ndim <= axis < angles.ndim or axis % angles.ndim == angles.ndim - 1:
-        raise InputError(f"axis {axis} is not a time axis of angles with shape {angles.shape}")
-    time_first = np.moveaxis(angles, axis % angles.ndim, 0)
+    time = time_axis(axis, angles)
+    time_first = np.moveaxis(angles, time, 0)
     held = _hold_first_angle_in_lock(time_first, sign, proper=i == k)
 
     # The other triple is an isometry of the torus of angles, so whether a frame must change triples
@@ -111,7 +108,7 @@ def unwrap_euler(angles: ArrayLike, order: str, axis: int = 0) -> Array:
     change = (_principal(other[1:] - held[:-1]) ** 2).sum(axis=-1)
     changed = np.cumsum(change < stay, axis=0) % 2 == 1
     held[1:] = np.where(changed[..., None], other[1:], held[1:])
-    return np.moveaxis(np.unwrap(held, axis=0), 0, axis)
+    return np.moveaxis(np.unwrap(held, axis=0), 0, time)
 
 
 def _hold_first_angle_in_lock(angles: Array, sign: int, *, proper: bool) -> Array:

@@ -8,11 +8,14 @@ pass over its arrays.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import InputError
-from marey.geometry._arrays import Array, quaternions, vectors
+from marey.geometry._arrays import Array, dot, length, quaternions, vectors
+from marey.geometry.continuity import continuous, unwrap
 from marey.geometry.euler import from_euler, to_euler, unwrap_euler
 from marey.geometry.matrices import from_matrix, hat, to_matrix, vee
 
@@ -73,10 +76,13 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Array:
     array([0., 0., 0., 1.])
     """
     a, b = quaternions(a), quaternions(b)
+    if max(a.size, b.size) >= 4 * _MANY:
+        return _compiled("multiply", 4, a, b)
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
-    out = np.empty((*np.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 4))
-    out[..., 0] = aw * bw - ax * bx - ay * by - az * bz
+    w = aw * bw - ax * bx - ay * by - az * bz
+    out = np.empty((*w.shape, 4))
+    out[..., 0] = w
     out[..., 1] = aw * bx + ax * bw + ay * bz - az * by
     out[..., 2] = aw * by - ax * bz + ay * bw + az * bx
     out[..., 3] = aw * bz + ax * by - ay * bx + az * bw
@@ -99,11 +105,14 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     array([0., 1., 0.])
     """
     q, v = quaternions(q), vectors(v)
+    if max(q.size, v.size) >= 4 * _MANY:
+        return _compiled("rotate", 3, q, v)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
     tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
-    out = np.empty((*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), 3))
-    out[..., 0] = vx + w * tx + (y * tz - z * ty)
+    rx = vx + w * tx + (y * tz - z * ty)
+    out = np.empty((*rx.shape, 3))
+    out[..., 0] = rx
     out[..., 1] = vy + w * ty + (z * tx - x * tz)
     out[..., 2] = vz + w * tz + (x * ty - y * tx)
     return out
@@ -116,12 +125,12 @@ def normalise(q: ArrayLike) -> Array:
     array([1., 0., 0., 0.])
     """
     q = quaternions(q)
-    length = np.sqrt(np.einsum("...i,...i->...", q, q))
-    usable = (length > 0.0) & np.isfinite(length)
+    size = length(q)
+    usable = (size > 0.0) & np.isfinite(size)
     if not usable.all():
         at = tuple(int(i) for i in np.argwhere(~usable)[0])
-        raise InputError(f"the quaternion at index {at} has length {length[at]} and gives no rotation")
-    return q / length[..., None]
+        raise InputError(f"the quaternion at index {at} has length {size[at]} and gives no rotation")
+    return q / size[..., None]
 
 
 def exp(rotation_vector: ArrayLike) -> Array:
@@ -131,14 +140,12 @@ def exp(rotation_vector: ArrayLike) -> Array:
     array([0., 1., 0., 0.])
     """
     v = vectors(rotation_vector, "rotation vectors")
-    squared = np.einsum("...i,...i->...", v, v)
-    half = 0.5 * np.sqrt(squared)
-    small = squared < _SMALL
-    # sin(angle / 2) / angle
-    factor = np.where(small, 0.5 - squared / 48.0, 0.5 * np.sin(half) / np.where(small, 1.0, half))
+    if v.size >= 3 * _MANY:
+        return _compiled("exp", 4, v)
+    half = np.maximum(0.5 * length(v), _TINY)
     q = np.empty((*v.shape[:-1], 4))
     q[..., 0] = np.cos(half)
-    q[..., 1:] = factor[..., None] * v
+    q[..., 1:] = (0.5 * np.sin(half) / half)[..., None] * v
     return q
 
 
@@ -152,15 +159,11 @@ def log(q: ArrayLike) -> Array:
     array([0.      , 3.141593, 0.      ])
     """
     q = quaternions(q)
-    w, v = q[..., 0], q[..., 1:]
-    squared = np.einsum("...i,...i->...", v, v)
-    length = np.sqrt(squared)
-    small = squared < _SMALL * w * w
-    angle = 2.0 * np.arctan2(length, np.abs(w))
-    ratio = np.where(small, length, 0.0) / np.where(small, np.abs(w), 1.0)
-    series = (2.0 - ratio * ratio * (2.0 / 3.0)) / np.where(small, np.abs(w), 1.0)
-    factor = np.where(small, series, angle / np.where(small, 1.0, length))
-    return np.where(_points_backward(q), -factor, factor)[..., None] * v
+    if q.size >= 4 * _MANY:
+        return _compiled("log", 3, q)
+    sine = np.maximum(length(q[..., 1:]), _TINY)
+    factor = 2.0 * np.arctan2(sine, np.abs(q[..., 0])) / sine
+    return np.where(_points_backward(q), -factor, factor)[..., None] * q[..., 1:]
 
 
 def half_log(q: ArrayLike) -> Array:
@@ -217,7 +220,6 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
            [1.  , 0.  , 0.  ]])
     """
     a, b, t = quaternions(a), quaternions(b), np.asarray(t, dtype=np.float64)
-    dot = np.einsum("...i,...i->...", a, b)
     near, far = _chords(a, b)
     arc = 2.0 * np.arctan2(np.sqrt(near), np.sqrt(far))
     sine = np.sin(arc)
@@ -225,52 +227,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
     divisor = np.where(together, 1.0, sine)
     from_a = np.where(together, 1.0 - t, np.sin((1.0 - t) * arc) / divisor)
     from_b = np.where(together, t, np.sin(t * arc) / divisor)
-    return from_a[..., None] * a + np.where(dot < 0.0, -from_b, from_b)[..., None] * b
-
-
-def continuous(q: ArrayLike, axis: int = 0) -> Array:
-    """The same rotations with signs chosen so that neighbours along the time `axis` are closest.
-
-    >>> continuous([[1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]])
-    array([[ 1.,  0.,  0.,  0.],
-           [ 1., -0., -0., -0.]])
-    """
-    q = quaternions(q)
-    time = _time_axis(axis, q)
-    series = np.moveaxis(q, time, 0)
-    flips = np.einsum("...i,...i->...", series[1:], series[:-1]) < 0.0
-    signs = np.ones(series.shape[:-1])
-    signs[1:] -= 2.0 * (np.cumsum(flips, axis=0) % 2)
-    return q * np.moveaxis(signs[..., None], 0, time)
-
-
-def unwrap(rotation_vectors: ArrayLike, axis: int = 0) -> Array:
-    """The same rotations as rotation vectors `(..., 3)` that do not jump along the time `axis`.
-
-    Each sample takes, of all vectors that differ by full turns about its axis, the one nearest to the
-    sample before; lengths may so exceed pi.
-
-    >>> unwrap([[3.1, 0.0, 0.0], [-3.1, 0.0, 0.0]]).round(6)
-    array([[ 3.1     ,  0.      ,  0.      ],
-           [ 3.183185, -0.      , -0.      ]])
-    """
-    v = vectors(rotation_vectors, "rotation vectors")
-    time = _time_axis(axis, v)
-    series = np.moveaxis(v, time, 0).copy()
-    angle = np.sqrt(np.einsum("...i,...i->...", series, series))
-    direction = series / np.where(angle > 0.0, angle, 1.0)[..., None]
-    # A sample can only move if it would move relative to its untouched predecessor, or if that moved.
-    turns = _turns_towards(series[:-1], direction[1:], angle[1:])
-    moving = np.flatnonzero(turns.any(axis=tuple(range(1, turns.ndim))))
-    for frame in range(moving[0] + 1 if moving.size else len(series), len(series)):
-        before = series[frame - 1]
-        length = np.sqrt(np.einsum("...i,...i->...", before, before))[..., None]
-        ahead = np.where(
-            angle[frame][..., None] > 0.0, direction[frame], before / np.where(length > 0.0, length, 1.0)
-        )
-        turn = _turns_towards(before, ahead, angle[frame])
-        series[frame] = (angle[frame] + 2.0 * np.pi * turn)[..., None] * ahead
-    return np.moveaxis(series, 0, time)
+    return from_a[..., None] * a + np.where(dot(a, b) < 0.0, -from_b, from_b)[..., None] * b
 
 
 def between(u: ArrayLike, v: ArrayLike) -> Array:
@@ -281,21 +238,17 @@ def between(u: ArrayLike, v: ArrayLike) -> Array:
     >>> between([1.0, 0.0, 0.0], [0.0, 2.0, 0.0]).round(6) + 0.0
     array([0.707107, 0.      , 0.      , 0.707107])
     """
-    u, v = np.broadcast_arrays(vectors(u), vectors(v))
-    u, v, given = _directions(u, v)
+    u, v = np.broadcast_arrays(_direction(vectors(u)), _direction(vectors(v)))
     total, difference = u + v, v - u
-    sum_squared = np.einsum("...i,...i->...", total, total)
-    difference_squared = np.einsum("...i,...i->...", difference, difference)
+    cosine, sine = 0.5 * length(total), 0.5 * length(difference)
     # Near opposite (equal) vectors their sum (difference) is exact where their cross product is not.
-    axis = np.cross(u, np.where((sum_squared < difference_squared)[..., None], total, difference))
-    length = np.sqrt(np.einsum("...i,...i->...", axis, axis))
-    aligned = length < _TINY
-    axis = np.where(aligned[..., None], _perpendicular(u), axis)
-    length = np.where(aligned, 1.0, length)
+    axis = np.cross(u, np.where((cosine < sine)[..., None], total, difference))
+    axis = np.where((length(axis) < _TINY)[..., None], _perpendicular(u), axis)
     q = np.empty((*u.shape[:-1], 4))
-    q[..., 0] = 0.5 * np.sqrt(sum_squared)
-    q[..., 1:] = (0.5 * np.sqrt(difference_squared) / length)[..., None] * axis
-    return np.where(given[..., None], normalise(np.where(given[..., None], q, _IDENTITY)), _IDENTITY)
+    q[..., 0] = cosine
+    q[..., 1:] = sine[..., None] * _direction(axis)
+    given = (dot(u, u) > 0.0) & (dot(v, v) > 0.0)
+    return np.where(given[..., None], q, _IDENTITY)
 
 
 def swing_twist(q: ArrayLike, axis: ArrayLike) -> tuple[Array, Array]:
@@ -308,23 +261,42 @@ def swing_twist(q: ArrayLike, axis: ArrayLike) -> tuple[Array, Array]:
     (array([0. , 0. , 0.4]), array([0.3, 0. , 0. ]))
     """
     q, axis = quaternions(q), vectors(axis, "axes")
-    length = np.sqrt(np.einsum("...i,...i->...", axis, axis))
-    if not (length > 0.0).all():
+    if not (length(axis) > 0.0).all():
         raise InputError("swing_twist needs axes of non-zero length")
-    along = axis / length[..., None]
-    w, s = np.broadcast_arrays(q[..., 0], np.einsum("...i,...i->...", q[..., 1:], along))
+    along = _direction(axis)
+    w, s = np.broadcast_arrays(q[..., 0], dot(q[..., 1:], along))
     twist = np.concatenate([w[..., None], s[..., None] * along], axis=-1)
     size = np.hypot(w, s)[..., None]
-    twist = np.where(size < _TINY, _IDENTITY, twist / np.where(size < _TINY, 1.0, size))
+    twist = np.where(size < _TINY, _IDENTITY, twist / np.maximum(size, _TINY))
     return multiply(q, inverse(twist)), twist
 
 
-# Squared angles below which two terms of a series are exact to the last digit.
-_SMALL = 1e-10
-# Lengths at or below which a direction is not known.
+# From this many rotations on, compiled kernels do the work: below, NumPy takes less than a millisecond
+# and numba, whose import takes much longer, is not needed.
+_MANY = 10_000
+# Stands in for lengths so small that their squares underflow; sin(h) / h and atan(h) / h are 1 there.
 _TINY = 1e-150
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def _compiled(kernel: str, width: int, *arrays: Array) -> Array:
+    from marey.geometry import _kernels
+
+    leading = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
+    out = np.empty((math.prod(leading), width))
+    getattr(_kernels, kernel)(*(_rows(array, leading) for array in arrays), out)
+    return out.reshape(*leading, width)
+
+
+def _rows(array: Array, leading: tuple[int, ...]) -> Array:
+    """Contiguous rows which, repeated from the start, fill the `leading` shape."""
+    own = array.shape[:-1]
+    while own and own[0] == 1:
+        own = own[1:]
+    if own != leading[len(leading) - len(own) :]:
+        array = np.broadcast_to(array, (*leading, array.shape[-1]))
+    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
 
 
 def _points_backward(q: Array) -> np.ndarray:
@@ -342,39 +314,19 @@ def _points_backward(q: Array) -> np.ndarray:
 def _chords(a: Array, b: Array) -> tuple[Array, Array]:
     """Squared chord lengths from a to the nearer and to the farther of b and -b."""
     minus, plus = a - b, a + b
-    difference = np.einsum("...i,...i->...", minus, minus)
-    total = np.einsum("...i,...i->...", plus, plus)
+    difference = dot(minus, minus)
+    total = dot(plus, plus)
     return np.minimum(difference, total), np.maximum(difference, total)
 
 
-def _time_axis(axis: int, array: Array) -> int:
-    if array.ndim < 2 or not -array.ndim <= axis < array.ndim or axis % array.ndim == array.ndim - 1:
-        raise InputError(f"axis {axis} is not a time axis of an array of shape {array.shape}")
-    return axis % array.ndim
-
-
-def _turns_towards(before: Array, direction: Array, angle: Array) -> Array:
-    """Full turns to add to `angle` along `direction` to come nearest to `before`."""
-    along = np.einsum("...i,...i->...", before, direction)
-    return np.round((along - angle) / (2.0 * np.pi))
-
-
-def _directions(u: Array, v: Array) -> tuple[Array, Array, np.ndarray]:
-    """Unit vectors, and where both were given."""
-    u_length = np.sqrt(np.einsum("...i,...i->...", u, u))[..., None]
-    v_length = np.sqrt(np.einsum("...i,...i->...", v, v))[..., None]
-    given = (u_length > 0.0) & (v_length > 0.0)
-    return (
-        np.where(given, u / np.where(given, u_length, 1.0), 0.0),
-        np.where(given, v / np.where(given, v_length, 1.0), 0.0),
-        given[..., 0],
-    )
+def _direction(v: Array) -> Array:
+    """Unit vectors; zero stays zero."""
+    size = length(v)[..., None]
+    return v / np.where(size > 0.0, size, 1.0)
 
 
 def _perpendicular(u: Array) -> Array:
-    """Some unit vector at right angles to each u: cross with the coordinate axis least along it."""
+    """Some vector at right angles to each u: its cross product with the coordinate axis least along it."""
     other = np.zeros(u.shape)
     np.put_along_axis(other, np.abs(u).argmin(axis=-1)[..., None], 1.0, axis=-1)
-    perpendicular = np.cross(u, other)
-    length = np.sqrt(np.einsum("...i,...i->...", perpendicular, perpendicular))
-    return perpendicular / np.where(length > 0.0, length, 1.0)[..., None]
+    return np.cross(u, other)
