@@ -1,6 +1,6 @@
 """How velocities go out through the skeleton and forces come back (Tournier 2011, section 6.2, world form).
 
-A joint velocity is `omega_j` `(3,)`, radians per second, in the joint's own (body) frame: `dq_j = q_j omega_j`.
+A joint velocity `omega_j` is in radians per second in the joint's own (body) frame: `dq_j = q_j omega_j`.
 It moves everything below: `dx = (G_j omega_j) × (x - P_j)`. Push-forward and pull-back are one sweep each,
 O(joints) a pose, vectorised over poses; a Jacobian fills only the columns of the chain above its point.
 """
