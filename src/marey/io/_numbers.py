@@ -1,0 +1,158 @@
+"""Numbers of text formats in bulk: tables with one row a line, and plain streams.
+
+The values are those of Python's `float`, bit for bit, at about a nanosecond a byte (see `_kernels`).
+What is not a plain finite decimal number (`nan`, `1,5`, a cut-off line) is an error that names the line.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.errors import FormatError
+
+BLANKS = b" \t"
+
+# Numbers that need Python's `float` are resolved in batches of this size.
+_BATCH = 4096
+
+
+def parse_table(
+    data: bytes | memoryview,
+    columns: int,
+    *,
+    path: str | PathLike[str],
+    first_line: int = 1,
+    comment: bytes | None = None,
+    separators: bytes = BLANKS,
+) -> NDArray[np.float64]:
+    """Numbers `(rows, columns)` of text that holds `columns` of them on each line that is not blank.
+
+    Lines end in LF, CRLF or CR. `first_line` is the number of the first line of `data` in its file, for
+    errors. `comment` is a character that starts a comment; `separators` are what stands between numbers,
+    e.g. `b", \\t"`.
+
+    >>> parse_table(b"1 2.5e-1\\r\\n\\r\\n-3\\t.5", 2, path="numbers.txt")
+    array([[ 1.  ,  0.25],
+           [-3.  ,  0.5 ]])
+    """
+    text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
+    table = np.empty((text.most_rows(columns), columns))
+    filled = text.fill(table.reshape(-1), columns)
+    return _trimmed(table, filled // columns)
+
+
+def parse_numbers(
+    data: bytes | memoryview,
+    *,
+    path: str | PathLike[str],
+    first_line: int = 1,
+    comment: bytes | None = None,
+    separators: bytes = BLANKS,
+) -> NDArray[np.float64]:
+    """Numbers `(n,)` of text, however they are broken into lines.
+
+    >>> parse_numbers(b"1 2\\n3", path="numbers.txt")
+    array([1., 2., 3.])
+    """
+    text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
+    numbers = np.empty(len(data) // 2 + 1)
+    return _trimmed(numbers, text.fill(numbers))
+
+
+class NumberText:
+    """Text of numbers that is read piece by piece into arrays of the caller.
+
+    >>> text, block = NumberText(b"1 2\\n3 4\\n5 6", path="numbers.txt"), np.empty(4)
+    >>> text.fill(block, 2), text.fill(block, 2), text.fill(block, 2)
+    (4, 2, 0)
+    """
+
+    def __init__(
+        self,
+        data: bytes | memoryview,
+        *,
+        path: str | PathLike[str],
+        first_line: int = 1,
+        comment: bytes | None = None,
+        separators: bytes = BLANKS,
+    ):
+        from marey.io import _kernels
+
+        self._kernels = _kernels
+        self.path = path
+        self._buffer = np.frombuffer(data, dtype=np.uint8)
+        self._buffer.flags.writeable = False
+        self._kinds = _kinds(separators, comment)
+        self._slow = np.empty((_BATCH, 4), dtype=np.int64)
+        self._state = np.zeros(5, dtype=np.int64)
+        self._state[_kernels.LINE] = first_line
+
+    def most_rows(self, columns: int) -> int:
+        """Room for the rows there are: one a line, and a number and its separator take two bytes."""
+        return min(self._kernels.count_lines(self._buffer), self._buffer.size // (2 * columns) + 1)
+
+    def fill(self, out: NDArray[np.float64], columns: int = 0) -> int:
+        """The next numbers into the flat `out`, as many as fit; how many there were (0 at the end).
+
+        With `columns`, each line must hold none or that many, and `out` a multiple of it.
+        """
+        kernels, state = self._kernels, self._state
+        state[kernels.FILLED] = 0
+        status = kernels.SLOW_FULL
+        while status == kernels.SLOW_FULL:
+            state[kernels.SLOWS] = 0
+            status = kernels.fill(
+                self._buffer, self._buffer.size, self._kinds, columns, out, self._slow, state
+            )
+            self._resolve(out)
+        if status == kernels.BAD_TOKEN:
+            raise self._bad_token()
+        if status == kernels.WRONG_COUNT:
+            raise self._error(f"expected {columns} numbers, found {int(state[kernels.ON_LINE])}")
+        return int(state[kernels.FILLED])
+
+    def _resolve(self, out: NDArray[np.float64]) -> None:
+        for index, start, stop, line in self._slow[: self._state[self._kernels.SLOWS]].tolist():
+            token = self._buffer[start:stop].tobytes()
+            value = float(token)
+            if not math.isfinite(value):
+                raise FormatError(f"{_shown(token)} is too large a number", path=self.path, line=line)
+            out[index] = value
+
+    def _bad_token(self) -> FormatError:
+        start = int(self._state[self._kernels.POSITION])
+        rest = self._buffer[start : start + 64]
+        ends = np.flatnonzero(self._kinds[rest] != self._kernels.OTHER)
+        token = rest[: ends[0] if ends.size else rest.size].tobytes()
+        return self._error(f"expected a number, found {_shown(token)}")
+
+    def _error(self, message: str) -> FormatError:
+        return FormatError(message, path=self.path, line=int(self._state[self._kernels.LINE]))
+
+
+def _trimmed(array: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+    """The first `length` entries; a copy where much memory would be kept for nothing."""
+    return array[:length] if length >= 0.9 * len(array) else array[:length].copy()
+
+
+@lru_cache(maxsize=16)
+def _kinds(separators: bytes, comment: bytes | None) -> NDArray[np.uint8]:
+    from marey.io import _kernels
+
+    kinds = np.full(256, _kernels.OTHER, dtype=np.uint8)
+    kinds[list(separators)] = _kernels.BLANK
+    kinds[list(b"\r\n")] = _kernels.NEWLINE
+    kinds[list(comment or b"")] = _kernels.COMMENT
+    kinds.flags.writeable = False
+    return kinds
+
+
+def _shown(token: bytes) -> str:
+    """A piece of a file as one can print it."""
+    text = token.decode("latin-1")
+    return repr(text if len(text) <= 40 else text[:40] + "…")
