@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, as_slice, assign, checked, checked_rate, frame_slice
 from marey.errors import InputError
+from marey.geometry.resampling import linear, sample_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +21,7 @@ class FieldSeries:
     frame_rate: frames per second
     mask: `(rows, columns)`, True where the field means something; None = everywhere
     homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres
+    name: what to call it
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
     >>> still.frames, still.rows, still.columns
@@ -86,3 +89,70 @@ class FieldSeries:
     def between(self, start: float | None = None, stop: float | None = None) -> FieldSeries:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
+
+    def resample(self, frame_rate: float) -> FieldSeries:
+        """At another rate, linear in time. Velocities are per frame: longer frames, larger values.
+
+        >>> slow = FieldSeries(np.ones((3, 1, 1, 2)), 10).resample(5)
+        >>> slow.frames, slow.velocities[0, 0, 0].tolist()
+        (2, [2.0, 2.0])
+        """
+        rate = checked_rate(frame_rate)
+        fields = linear(self.velocities, sample_positions(self.frames, self.frame_rate, rate))
+        fields *= fields.dtype.type(self.frame_rate / rate)
+        return replace(self, velocities=fields, frame_rate=rate)
+
+    def mirror(self) -> FieldSeries:
+        """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
+        homography = self.homography
+        if homography is not None:
+            unflip = np.array([[-1.0, 0, self.columns - 1], [0, 1, 0], [0, 0, 1]])
+            homography = np.diag([-1.0, 1, 1]) @ homography @ unflip
+        velocities = self.velocities[:, :, ::-1].copy()
+        velocities[..., 0] *= -1
+        mask = None if self.mask is None else self.mask[:, ::-1]
+        return replace(self, velocities=velocities, mask=mask, homography=homography)
+
+    def crop(self, rows: slice, columns: slice) -> FieldSeries:
+        """A window of the image, e.g. `crop(slice(10, 50), slice(0, 80))`.
+
+        >>> FieldSeries(np.zeros((2, 4, 6, 2)), 25).crop(slice(1, 3), slice(2, None)).velocities.shape
+        (2, 2, 4, 2)
+        """
+        window = []
+        for name, part, length in (("rows", rows, self.rows), ("columns", columns, self.columns)):
+            start, stop, step = part.indices(length)
+            if step != 1 or start >= stop:
+                raise InputError(f"{name} {part.start}:{part.stop} of {length}: no window there")
+            window.append(slice(start, stop))
+        homography = self.homography
+        if homography is not None:
+            shift = np.array([[1.0, 0, window[1].start], [0, 1, window[0].start], [0, 0, 1]])
+            homography = homography @ shift
+        mask = None if self.mask is None else self.mask[tuple(window)]
+        velocities = self.velocities[:, window[0], window[1]]
+        return replace(self, velocities=velocities, mask=mask, homography=homography)
+
+
+def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
+    """Series of one size and rate, end to end; a pixel counts where it counts in all of them."""
+    if not parts:
+        raise InputError("there are no field series to join")
+    first = parts[0]
+    for other in parts[1:]:
+        if other.velocities.shape[1:] != first.velocities.shape[1:]:
+            raise InputError(
+                f"cannot join fields of {first.columns} × {first.rows} pixels "
+                f"and of {other.columns} × {other.rows}"
+            )
+        if not np.isclose(other.frame_rate, first.frame_rate):
+            raise InputError(
+                f"cannot join fields of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
+                "resample one of them first"
+            )
+    masks = [part.mask for part in parts if part.mask is not None]
+    return replace(
+        first,
+        velocities=np.concatenate([part.velocities for part in parts]),
+        mask=np.logical_and.reduce(masks) if masks else None,
+    )

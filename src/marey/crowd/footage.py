@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from marey._arrays import as_slice, assign, checked_rate, frame_slice
 from marey.errors import InputError
+from marey.geometry.resampling import nearest, sample_positions
 
 Image = NDArray[np.uint8]
 """`(rows, columns, 3)`, red green blue."""
 
 OpenFrames = Callable[[int, int, int], Iterator[Image]]
-"""`open(start, stop, step)` yields those frames, decoding in bounded memory."""
+"""`open(start, stop, step)` yields those frames, all of them, decoding in bounded memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class Footage:
 
     frames, rows, columns, frame_rate: its size
     open: yields the images `start, start + step, … < stop`, `(rows, columns, 3)` uint8
+    name: what to call it
 
     >>> black = Footage(3, 2, 2, 25, lambda a, b, s: (np.zeros((2, 2, 3), np.uint8) for _ in range(a, b, s)))
     >>> sum(1 for image in black), black[1:].frames
@@ -74,3 +76,68 @@ class Footage:
     def between(self, start: float | None = None, stop: float | None = None) -> Footage:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
+
+    def resample(self, frame_rate: float) -> Footage:
+        """At another rate: each new frame is the old one nearest in time. Nothing is decoded yet.
+
+        >>> black = np.zeros((2, 2, 3), np.uint8)
+        >>> Footage(3, 2, 2, 25, lambda a, b, s: (black for _ in range(a, b, s))).resample(50).frames
+        5
+        """
+        rate = checked_rate(frame_rate)
+        chosen = nearest(self.frames, sample_positions(self.frames, self.frame_rate, rate)).tolist()
+        inner = self.open
+
+        def open_chosen(start: int, stop: int, step: int) -> Iterator[Image]:
+            return _pick(inner, chosen[start:stop:step])
+
+        return replace(self, frames=len(chosen), frame_rate=rate, open=open_chosen)
+
+    def grey(self) -> Iterator[NDArray[np.uint8]]:
+        """The images as luminance, `(rows, columns)` uint8 (ITU-R BT.601 weights)."""
+        import cv2
+
+        for image in self:
+            yield cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
+
+
+def concatenate(parts: Sequence[Footage]) -> Footage:
+    """Footage of one size and rate, end to end; nothing is decoded."""
+    if not parts:
+        raise InputError("there is no footage to join")
+    first = parts[0]
+    for other in parts[1:]:
+        if (other.rows, other.columns) != (first.rows, first.columns):
+            raise InputError(
+                f"cannot join footage of {first.columns} × {first.rows} pixels "
+                f"and of {other.columns} × {other.rows}"
+            )
+        if not np.isclose(other.frame_rate, first.frame_rate):
+            raise InputError(
+                f"cannot join footage of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
+                "resample one of them first"
+            )
+    frames = sum(part.frames for part in parts)
+
+    def open_parts(start: int, stop: int, step: int) -> Iterator[Image]:
+        wanted = range(start, min(stop, frames), step)
+        offset = 0
+        for part in parts:
+            inside = [frame - offset for frame in wanted if 0 <= frame - offset < part.frames]
+            if inside:
+                yield from part.open(inside[0], inside[-1] + 1, step)
+            offset += part.frames
+
+    return replace(first, frames=frames, open=open_parts)
+
+
+def _pick(open_frames: OpenFrames, wanted: Sequence[int]) -> Iterator[Image]:
+    """Images by ascending, possibly repeated, frame number, decoded in one pass."""
+    if not wanted:
+        return
+    remaining = iter(wanted)
+    frame = next(remaining)
+    for number, image in enumerate(open_frames(wanted[0], wanted[-1] + 1, 1), start=wanted[0]):
+        while frame == number:
+            yield image
+            frame = next(remaining, -1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import (
     BoolArray,
@@ -16,7 +18,11 @@ from marey._arrays import (
     checked_rate,
     frame_slice,
 )
+from marey.crowd import presence
+from marey.crowd.rows import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
+from marey.geometry.convention import unit_size
+from marey.geometry.resampling import sample_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +33,7 @@ class Tracks:
     frame_rate: frames per second
     ids: `(agents,)`, the agents' own numbers
     first_frame: the file's number of frame 0
+    frame_step: the file's frames from one of ours to the next (people annotated every 6th video frame: 6)
 
     >>> two = Tracks([[[0, 0], [1, 0]], [[0.1, 0], [np.nan, np.nan]]], 25)
     >>> two.agents, two.present.tolist()
@@ -37,6 +44,7 @@ class Tracks:
     frame_rate: float
     ids: IntArray | None = None
     first_frame: int = 0
+    frame_step: int = 1
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -50,7 +58,52 @@ class Tracks:
         ids = checked("ids", ids, (agents,), dtype=np.int64)
         if len(np.unique(ids)) != agents:
             raise InputError("ids: two agents have the same number")
-        assign(self, positions=positions, ids=ids, frame_rate=checked_rate(self.frame_rate))
+        if self.frame_step < 1:
+            raise InputError(f"frame step: must be at least 1, got {self.frame_step}")
+        assign(
+            self,
+            positions=positions,
+            ids=ids,
+            frame_rate=checked_rate(self.frame_rate),
+            first_frame=int(self.first_frame),
+            frame_step=int(self.frame_step),
+        )
+
+    @classmethod
+    def from_rows(
+        cls,
+        frame: ArrayLike,
+        id: ArrayLike,
+        x: ArrayLike,
+        y: ArrayLike,
+        frame_rate: float,
+        *,
+        unit: str | float = "m",
+        name: str = "",
+    ) -> Tracks:
+        """Tracks of a long table, one row a person and frame, each column `(rows,)`, in any order.
+
+        frame_rate: of the frame numbers. Where only every n-th frame is annotated, the tracks have an
+            n-th of it.
+        unit: of x and y, a name such as `"cm"` or a number of metres
+
+        >>> seen = Tracks.from_rows([0, 10, 10], [7, 7, 8], [0, 50, 300], [0, 0, 0], 25, unit="cm")
+        >>> seen.frame_rate, seen.frame_step, seen.positions[1].tolist()
+        (2.5, 10, [[0.5, 0.0], [3.0, 0.0]])
+        """
+        table = dense_from_rows(frame, id, x, y)
+        table.positions[...] *= unit_size(unit)
+        rate = checked_rate(frame_rate) / table.frame_step
+        return cls(table.positions, rate, table.ids, table.first_frame, table.frame_step, name)
+
+    def to_rows(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """`frame, id, x, y` of everyone present, each `(rows,)`, frame by frame, metres.
+
+        >>> [column.tolist() for column in Tracks([[[0.0, 1.0], [np.nan, 0]]], 25, [4, 9], 30).to_rows()]
+        [[30], [4], [0.0], [1.0]]
+        """
+        assert self.ids is not None
+        return rows_from_dense(self.positions, self.ids, self.frame_numbers)
 
     @property
     def frames(self) -> int:
@@ -70,28 +123,111 @@ class Tracks:
     @property
     def present(self) -> BoolArray:
         """Who is there when, `(frames, agents)`."""
-        return np.asarray(np.isfinite(self.positions).all(axis=-1))
+        return presence.is_present(self.positions)
+
+    @property
+    def frame_numbers(self) -> IntArray:
+        """The file's number of each frame, `(frames,)`."""
+        return self.first_frame + self.frame_step * np.arange(self.frames)
 
     def __len__(self) -> int:
         return self.frames
 
     def __getitem__(self, key: int | slice) -> Tracks:
         """Frames as a shorter series; agents that are never there any more are dropped."""
-        frames = as_slice(key, self.frames)
-        positions = self.positions[frames]
-        kept = np.isfinite(positions).all(axis=-1).any(axis=0)
-        if not kept.any():
-            raise InputError("nobody is present in these frames")
-        start = range(*frames.indices(self.frames))[0]
-        assert self.ids is not None
-        return replace(
+        chosen = range(*as_slice(key, self.frames).indices(self.frames))
+        step = abs(chosen.step)
+        return _of_those_present(
             self,
-            positions=positions[:, kept],
-            ids=self.ids[kept],
-            first_frame=self.first_frame + start,
-            frame_rate=self.frame_rate / abs(frames.step or 1),
+            self.positions[as_slice(key, self.frames)],
+            first_frame=self.first_frame + self.frame_step * min(chosen[0], chosen[-1]),
+            frame_step=self.frame_step * step,
+            frame_rate=self.frame_rate / step,
         )
 
     def between(self, start: float | None = None, stop: float | None = None) -> Tracks:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
+
+    def resample(self, frame_rate: float) -> Tracks:
+        """At another rate, along straight lines; nobody is invented while absent.
+
+        Frame numbers then count frames of the new rate.
+
+        >>> Tracks([[[0, 0]], [[1, 0]]], 10).resample(20).positions[:, 0, 0].tolist()
+        [0.0, 0.5, 1.0]
+        """
+        rate = checked_rate(frame_rate)
+        at = sample_positions(self.frames, self.frame_rate, rate)
+        check_size(len(at), self.agents, f"frames at {rate:g} per second")
+        start = self.first_frame / (self.frame_rate * self.frame_step)
+        return _of_those_present(
+            self,
+            presence.resample(self.positions, at),
+            frame_rate=rate,
+            first_frame=round(start * rate),
+            frame_step=1,
+        )
+
+    def velocities(self) -> FloatArray:
+        """Metres per second, `(frames, agents, 2)`; see :func:`marey.crowd.presence.velocities`."""
+        return presence.velocities(self.positions, self.frame_rate)
+
+    def mirror(self) -> Tracks:
+        """Left and right exchanged: x becomes -x."""
+        return replace(self, positions=self.positions * [-1.0, 1.0])
+
+    def scaled(self, factor: float) -> Tracks:
+        """All positions times `factor`: 0.01 for tracks that turn out to be in centimetres."""
+        return replace(self, positions=self.positions * float(factor))
+
+
+def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
+    """Recordings of one rate, end to end in time.
+
+    same_people: an id means the same person in every part; False gives everyone a new number
+
+    >>> walk = Tracks([[[0, 0]], [[1, 0]]], 10, [7])
+    >>> concatenate([walk, walk]).positions.shape, concatenate([walk, walk], same_people=False).agents
+    ((4, 1, 2), 2)
+    """
+    if not parts:
+        raise InputError("there are no tracks to join")
+    first = parts[0]
+    for other in parts[1:]:
+        if not np.isclose(other.frame_rate, first.frame_rate):
+            raise InputError(
+                f"cannot join tracks of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
+                "resample one of them first"
+            )
+    named: list[IntArray] = []
+    for part in parts:
+        others = sum(len(ids) for ids in named)
+        assert part.ids is not None
+        named.append(part.ids if same_people else np.arange(others, others + part.agents))
+    ids: IntArray = np.unique(np.concatenate(named))
+    frames = sum(part.frames for part in parts)
+    check_size(frames, len(ids), f"{frames} frames")
+    positions = np.full((frames, len(ids), 2), np.nan)
+    start = 0
+    for part, numbers in zip(parts, named, strict=True):
+        positions[start : start + part.frames, np.searchsorted(ids, numbers)] = part.positions
+        start += part.frames
+    return replace(first, positions=positions, ids=ids)
+
+
+def _of_those_present(
+    tracks: Tracks, positions: FloatArray, *, frame_rate: float, first_frame: int, frame_step: int
+) -> Tracks:
+    kept = presence.is_present(positions).any(axis=0)
+    if not kept.any():
+        raise InputError("nobody is present in these frames")
+    assert tracks.ids is not None
+    return replace(
+        tracks,
+        positions=positions if kept.all() else positions[:, kept],
+        ids=tracks.ids[kept],
+        frame_rate=frame_rate,
+        first_frame=first_frame,
+        frame_step=frame_step,
+    )
