@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import FloatArray
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -89,6 +90,15 @@ def end_positions(motion: Motion, pose: GlobalPose | None = None) -> Array:
     pose = forward_kinematics(motion) if pose is None else pose
     carriers = motion.skeleton.end_parents
     return points_on(pose, carriers, motion.skeleton.end_offsets)
+
+
+def local_positions(motion: Motion) -> FloatArray:
+    """Position of every joint in its parent's frame, `(frames, joints, 3)`; the root's is its path."""
+    if motion.translations is not None:
+        return motion.translations
+    positions = np.repeat(motion.skeleton.offsets[None], motion.frames, axis=0)
+    positions[:, 0] = motion.root
+    return positions
 
 
 def points_on(pose: GlobalPose, joints: ArrayLike, local: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey.body.resampling import resample_markers
 from marey.errors import InputError
 from marey.geometry.convention import Convention
 
@@ -66,3 +67,7 @@ class Markers:
     def between(self, start: float | None = None, stop: float | None = None) -> Markers:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
+
+    def resample(self, frame_rate: float) -> Markers:
+        """At another frame rate; nothing is made up where a marker was not seen on both sides."""
+        return resample_markers(self, frame_rate)

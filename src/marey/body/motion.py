@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice
-from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
+from marey.body import kinematics, mirroring, placement, resampling, selection
+from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
-from marey.geometry.convention import Convention
+from marey.geometry.continuity import continuous
+from marey.geometry.convention import Convention, UpAxis, unit_size
 
+# Norms this far from 1 are a mistake; those between (single precision, rounded text) are made 1 exactly.
 UNIT_TOLERANCE = 1e-6
+ROUNDING = 1e-12
+# Metres by which bones of clips to be joined may differ: text files hold no more digits.
+SAME_OFFSET = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +28,8 @@ class Motion:
     """What a skeleton does over time. Metres, radians, seconds; y up; quaternions `(w, x, y, z)`.
 
     skeleton: the joints
-    rotations: `(frames, joints, 4)`, unit, of each joint in its parent's frame; the root's in the world
+    rotations: `(frames, joints, 4)`, unit (within 1e-6, and then made so), of each joint in its parent's
+        frame; the root's in the world
     root: `(frames, 3)`, position of the root joint in the world
     frame_rate: frames per second
     translations: `(frames, joints, 3)` or None. Only for joints that slide (6-channel BVH, glTF
@@ -50,13 +58,16 @@ class Motion:
         frames = len(rotations)
         if frames == 0:
             raise InputError("motion: it has no frame")
-        norms = np.einsum("...i,...i", rotations, rotations)
-        if np.abs(norms - 1).max() > 2 * UNIT_TOLERANCE:
-            frame, joint = (int(i) for i in np.argwhere(np.abs(norms - 1) > 2 * UNIT_TOLERANCE)[0])
+        norms = np.sqrt(np.einsum("...i,...i", rotations, rotations))
+        off = np.abs(norms - 1)
+        if off.max() > UNIT_TOLERANCE:
+            frame, joint = (int(i) for i in np.argwhere(off > UNIT_TOLERANCE)[0])
             raise InputError(
                 f"rotations: quaternion of joint {self.skeleton.names[joint]!r} at frame {frame} "
-                f"has norm {np.sqrt(norms[frame, joint]):.6g}, not 1; normalise it first"
+                f"has norm {norms[frame, joint]:.6g}, not 1; normalise it first"
             )
+        if off.max() > ROUNDING:
+            rotations = checked("rotations", rotations / norms[..., None], rotations.shape)
         translations = self.translations
         if translations is not None:
             translations = checked("translations", translations, (frames, joints, 3))
@@ -106,23 +117,61 @@ class Motion:
 
     def forward_kinematics(self) -> GlobalPose:
         """World positions `(frames, joints, 3)` and rotations `(frames, joints, 4)` of all joints."""
-        return forward_kinematics(self)
+        return kinematics.forward_kinematics(self)
 
     def positions(self) -> FloatArray:
         """World positions of all joints, `(frames, joints, 3)`, metres."""
-        return forward_kinematics(self).positions
+        return kinematics.forward_kinematics(self).positions
 
     def end_positions(self) -> FloatArray:
         """World positions of the end sites, `(frames, ends, 3)`, metres."""
-        return end_positions(self)
+        return kinematics.end_positions(self)
+
+    def resample(self, frame_rate: float, *, antialias: bool = False) -> Motion:
+        """The clip at another frame rate; `antialias` smooths first when the rate goes down."""
+        return resampling.resample(self, frame_rate, antialias=antialias)
+
+    def mirror(self, *, pairs: Mapping[str, str] | None = None) -> Motion:
+        """The clip mirrored in the plane x = 0, left and right swapped by name or by `pairs`."""
+        return mirroring.mirror(self, pairs=pairs)
+
+    def pick(self, names: Sequence[str]) -> Motion:
+        """The clip of these joints alone, each moving in the world as before."""
+        return selection.pick(self, names)
+
+    def without(self, names: Iterable[str]) -> Motion:
+        """The clip without these joints and all below them."""
+        return selection.without(self, names)
+
+    def subtree(self, name: str) -> Motion:
+        """The clip of one joint, the new root, and all below it."""
+        return selection.subtree(self, name)
+
+    def transform(
+        self, *, rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0), translation: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> Motion:
+        """The clip turned about the world's origin by a quaternion, then moved, metres."""
+        return placement.transform(self, rotation=rotation, translation=translation)
+
+    def with_convention(self, *, unit: str | float | None = None, up: UpAxis | None = None) -> Motion:
+        """The same clip, to be written with another unit (`"cm"`, or metres) or up axis."""
+        kept = self.convention
+        size = kept.unit if unit is None else unit_size(unit)
+        return replace(self, convention=Convention(size, kept.up if up is None else up))
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:
-    """Clips of one skeleton and one rate, end to end."""
+    """Clips of one skeleton and one rate, end to end; nothing is moved or blended at the joins.
+
+    >>> still = Motion(Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]] * 3, [[0, 1, 0]] * 3, 30)
+    >>> concatenate([still, still[:2]]).frames
+    5
+    """
+    if not motions:
+        raise InputError("nothing to join: give at least one clip")
     first = motions[0]
     for other in motions[1:]:
-        if other.skeleton.names != first.skeleton.names:
-            raise InputError(f"cannot join {first.name!r} and {other.name!r}: their joints differ")
+        _check_same_skeleton(first, other)
         if not np.isclose(other.frame_rate, first.frame_rate):
             raise InputError(
                 f"cannot join clips of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
@@ -131,16 +180,18 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
     sliding = any(m.translations is not None for m in motions)
     return replace(
         first,
-        rotations=np.concatenate([m.rotations for m in motions]),
+        rotations=continuous(np.concatenate([m.rotations for m in motions])),
         root=np.concatenate([m.root for m in motions]),
         translations=np.concatenate([local_positions(m) for m in motions]) if sliding else None,
     )
 
 
-def local_positions(motion: Motion) -> FloatArray:
-    """Position of every joint in its parent's frame, `(frames, joints, 3)`; the root's is its path."""
-    if motion.translations is not None:
-        return motion.translations
-    positions = np.repeat(motion.skeleton.offsets[None], motion.frames, axis=0)
-    positions[:, 0] = motion.root
-    return positions
+def _check_same_skeleton(first: Motion, other: Motion) -> None:
+    mine, theirs = first.skeleton, other.skeleton
+    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
+        raise InputError(f"cannot join {first.name!r} and {other.name!r}: their joints differ")
+    gap = np.abs(mine.offsets[1:] - theirs.offsets[1:]).max(initial=0.0)
+    if gap > SAME_OFFSET and (first.translations is None or other.translations is None):
+        raise InputError(
+            f"cannot join {first.name!r} and {other.name!r}: their bones differ by up to {gap * 100:.3g} cm"
+        )

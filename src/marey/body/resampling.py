@@ -1,0 +1,98 @@
+"""Clips at other frame rates: great arcs between rotations, straight lines between positions.
+
+Captured frames that fall on the new times are kept bit by bit. Going to a lower rate can first take away
+what the new rate cannot carry (Courty 2013, section 2.1.1 on tangent-space filters). Cost: one pass over
+the new frames, and with `antialias` six passes a kept frame over the old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import FloatArray, checked_rate
+from marey.geometry import rotations as so3
+from marey.geometry.resampling import linear, neighbours, sample_positions
+
+if TYPE_CHECKING:
+    from marey.body.markers import Markers
+    from marey.body.motion import Motion
+
+Array = NDArray[Any]
+
+# Half width of the low-pass window, in frames of the new rate.
+WINDOW = 3
+
+
+def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> Motion:
+    """The clip at another rate; it starts with the same frame and does not reach beyond the last one.
+
+    antialias: when the rate goes down, first smooth away what is faster than half the new rate
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> resample(walk, walk.frame_rate / 2).frames == (walk.frames + 1) // 2
+    True
+    """
+    rate = checked_rate(frame_rate)
+    rotations, root, translations = motion.rotations, motion.root, motion.translations
+    if antialias and rate < motion.frame_rate:
+        weights = _low_pass(motion.frame_rate / rate)
+        rotations = so3.multiply(rotations, so3.exp(_change(rotations, weights, _turn)))
+        root = root + _change(root, weights, _step)
+        if translations is not None:
+            translations = translations + _change(translations, weights, _step)
+    positions = sample_positions(motion.frames, motion.frame_rate, rate)
+    return replace(
+        motion,
+        rotations=_slerp_at(rotations, positions),
+        root=linear(root, positions),
+        translations=None if translations is None else linear(translations, positions),
+        frame_rate=rate,
+    )
+
+
+def resample_markers(markers: Markers, frame_rate: float) -> Markers:
+    """Markers at another rate. A marker is seen in between only where it was seen on both sides."""
+    rate = checked_rate(frame_rate)
+    positions = sample_positions(markers.frames, markers.frame_rate, rate)
+    first, fraction = neighbours(markers.frames, positions)
+    sampled = linear(markers.positions, positions)
+    on_frame = fraction == 0
+    sampled[on_frame] = markers.positions[first[on_frame]]
+    return replace(markers, positions=sampled, frame_rate=rate)
+
+
+def _slerp_at(rotations: FloatArray, positions: Array) -> Array:
+    first, fraction = neighbours(len(rotations), positions)
+    following = np.minimum(first + 1, len(rotations) - 1)
+    return so3.slerp(rotations[first], rotations[following], fraction[:, None])
+
+
+def _low_pass(factor: float) -> Array:
+    """Weights of a frame and its followers on one side: a sinc that ends in a cosine bell."""
+    taps = np.arange(int(np.ceil(WINDOW * factor)))
+    return np.sinc(taps / factor) * (0.5 + 0.5 * np.cos(np.pi * taps / (WINDOW * factor)))
+
+
+def _change(values: FloatArray, weights: Array, difference: Callable[[Array, Array], Array]) -> Array:
+    """From each frame to the weighted mean of its neighbours; towards the ends the window closes."""
+    change = np.zeros((*values.shape[:-1], 3))
+    total = np.full((len(values), *(1,) * (change.ndim - 1)), weights[0])
+    for k, weight in enumerate(weights[1 : (len(values) + 1) // 2], start=1):
+        here = values[k:-k]
+        change[k:-k] += weight * (difference(here, values[: -2 * k]) + difference(here, values[2 * k :]))
+        total[k:-k] += 2 * weight
+    return change / total
+
+
+def _step(here: Array, there: Array) -> Array:
+    return there - here
+
+
+def _turn(here: Array, there: Array) -> Array:
+    return so3.log(so3.multiply(so3.inverse(here), there))

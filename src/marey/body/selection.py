@@ -1,0 +1,134 @@
+"""Smaller skeletons: keep some joints, drop fingers, take one arm, with every kept joint moving as before.
+
+What lies between two kept joints is multiplied out, so world positions and rotations of the kept joints do
+not change. Where that makes an offset vary over time the result has `translations`. One pass over the clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marey._arrays import FloatArray
+from marey.body.kinematics import forward_kinematics, local_positions
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+
+if TYPE_CHECKING:
+    from marey.body.motion import Motion
+
+# Offsets that vary by less than a billionth of the skeleton's size only do so by rounding.
+ROUNDING = 1e-9
+
+
+def pick(motion: Motion, names: Sequence[str]) -> Motion:
+    """The clip of these joints alone, in the skeleton's order; the topmost becomes the root.
+
+    A joint that loses all its children gets an end site at their mean, so that its bone stays visible.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> pick(walk, walk.skeleton.names[:3]).joints
+    3
+    """
+    skeleton = motion.skeleton
+    kept = sorted(set(skeleton.indices(names)))
+    if not kept:
+        raise InputError("no joint is left; name at least one to keep")
+    new_parents = _nearest_kept(skeleton, kept)
+    top = kept[0]
+
+    rotations, positions, offsets = _composed(motion, kept)
+    if top != 0:
+        world = forward_kinematics(motion)
+        rotations[:, 0], positions[:, 0] = world.rotations[:, top], world.positions[:, top]
+    varies = np.ptp(positions[:, 1:], axis=0).max(initial=0.0) > ROUNDING * _size(skeleton)
+    if not varies:
+        offsets[1:] = positions[0, 1:]
+    changed = top != 0 or (varies and motion.translations is None)
+    channels = motion.channels
+    return replace(
+        motion,
+        skeleton=_smaller(skeleton, kept, new_parents, offsets),
+        rotations=rotations,
+        root=positions[:, 0],
+        translations=positions if varies else None,
+        channels=None if channels is None or changed else tuple(channels[j] for j in kept),
+    )
+
+
+def without(motion: Motion, names: Iterable[str]) -> Motion:
+    """The clip without these joints and all below them, such as `without(motion, ["LeftHand"])`."""
+    skeleton = motion.skeleton
+    dropped: set[int] = set()
+    for joint in skeleton.indices(list(names)):
+        dropped.update(skeleton.descendants(joint))
+    return pick(motion, [name for j, name in enumerate(skeleton.names) if j not in dropped])
+
+
+def subtree(motion: Motion, name: str) -> Motion:
+    """The clip of one joint and all below it; that joint becomes the root."""
+    skeleton = motion.skeleton
+    return pick(motion, [skeleton.names[j] for j in skeleton.descendants(skeleton.index(name))])
+
+
+def _nearest_kept(skeleton: Skeleton, kept: list[int]) -> list[int]:
+    """For each kept joint the place, in the new order, of the nearest kept joint above it; -1 for the top."""
+    place = {joint: i for i, joint in enumerate(kept)}
+    found = [next((place[a] for a in skeleton.ancestors(joint)[1:] if a in place), -1) for joint in kept]
+    tops = [joint for joint, parent in zip(kept, found) if parent < 0]
+    if len(tops) > 1:
+        above = set(skeleton.ancestors(tops[0])).intersection(*(skeleton.ancestors(t) for t in tops[1:]))
+        raise InputError(
+            f"{skeleton.names[tops[0]]!r} and {skeleton.names[tops[1]]!r} have no kept joint above both; "
+            f"keep {skeleton.names[max(above)]!r} too"
+        )
+    return found
+
+
+def _composed(motion: Motion, kept: list[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Rotations and positions of kept joints in the frame of the kept joint above, and rest offsets."""
+    skeleton, local = motion.skeleton, local_positions(motion)
+    rotations = np.array(motion.rotations[:, kept])
+    positions = np.array(local[:, kept])
+    offsets = np.array(skeleton.offsets[kept])
+    keeps = set(kept)
+    for i, joint in enumerate(kept[1:], start=1):
+        for above in skeleton.ancestors(joint)[1:]:
+            if above in keeps:
+                break
+            q = motion.rotations[:, above]
+            positions[:, i] = local[:, above] + so3.rotate(q, positions[:, i])
+            rotations[:, i] = so3.multiply(q, rotations[:, i])
+            offsets[i] += skeleton.offsets[above]
+    return rotations, positions, offsets
+
+
+def _smaller(skeleton: Skeleton, kept: list[int], parents: list[int], offsets: FloatArray) -> Skeleton:
+    place = {joint: i for i, joint in enumerate(kept)}
+    ends = [
+        (place[int(joint)], offset)
+        for joint, offset in zip(skeleton.end_parents, skeleton.end_offsets)
+        if joint in place
+    ]
+    carrying = {i for i, _ in ends} | set(parents)
+    for i, joint in enumerate(kept):
+        children = skeleton.children(joint)
+        if children and i not in carrying:
+            ends.append((i, skeleton.offsets[list(children)].mean(axis=0)))
+    ends.sort(key=lambda end: end[0])
+    return Skeleton(
+        tuple(skeleton.names[j] for j in kept),
+        np.array(parents),
+        offsets,
+        np.array([i for i, _ in ends], dtype=np.int64),
+        np.array([offset for _, offset in ends]).reshape(-1, 3),
+    )
+
+
+def _size(skeleton: Skeleton) -> float:
+    return float(np.abs(skeleton.offsets).sum()) + 1e-300
