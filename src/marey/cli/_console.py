@@ -1,0 +1,106 @@
+"""What all commands share: one JSON object or readable lines, progress on standard error, frame ranges."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+
+from marey._progress import Progress
+from marey.errors import InputError
+
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+output = Console(highlight=False)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+Frames = Annotated[
+    str | None,
+    typer.Option("--frames", metavar="A:B", help="Only frames A to B-1, e.g. 100:200, 50: or :30."),
+]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--from-unit", metavar="UNIT", help="The input's unit (m, cm, mm, in, or metres), not our guess."
+    ),
+]
+Up = Annotated[
+    str | None, typer.Option("--from-up", metavar="y|z", help="The input's up axis, not our guess.")
+]
+
+
+def emit(result: dict[str, Any], *, as_json: bool, title: str | None = None) -> None:
+    """Print the result: as JSON, or as a small table of names and values."""
+    if as_json:
+        print(json.dumps(result, allow_nan=False))
+        return
+    table = Table(show_header=False, box=None, pad_edge=False, title=title, title_justify="left")
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for name, value in result.items():
+        table.add_row(name.replace("_", " "), _readable(value))
+    output.print(table)
+
+
+def parse_frames(text: str | None) -> slice | None:
+    """`"A:B"` as a slice; None if nothing was asked for.
+
+    >>> parse_frames("10:"), parse_frames(None)
+    (slice(10, None, None), None)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"(-?\d*):(-?\d*)", text.strip())
+    if found is None:
+        raise InputError(f"--frames {text}: write it as A:B, e.g. 100:200, 50: or :30")
+    start, stop = (int(part) if part not in ("", "-") else None for part in found.groups())
+    return slice(start, stop)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress]:
+    """A bar on standard error (when that is a terminal) that the work moves by calling it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bars:
+        task = bars.add_task(label, total=None)
+
+        def move(done: int, total: int) -> None:
+            bars.update(task, completed=done, total=total or None)
+
+        yield move
+
+
+def print_warnings_plainly() -> None:
+    """Warnings as one line each on standard error, each only once."""
+    warnings.simplefilter("once", UserWarning)
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        errors.print(f"marey: note: {message}", markup=False)
+
+    warnings.showwarning = show
+
+
+def fail(message: str) -> None:
+    """One line on standard error."""
+    sys.stderr.write(f"marey: {' '.join(message.split())}\n")
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_readable(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ("\n" if value and isinstance(value[0], dict) else ", ").join(map(_readable, value))
+    return "–" if value is None else str(value)

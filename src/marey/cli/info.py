@@ -1,0 +1,57 @@
+"""`marey info`: what is in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from marey.cli._console import Json, Unit, Up, emit, fail
+from marey.describe import describe
+from marey.errors import MareyError
+from marey.io import load
+
+NAME = "info"
+
+
+def run(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Files or folders of any format we read.")
+    ],
+    from_unit: Unit = None,
+    from_up: Up = None,
+    json: Json = False,
+) -> None:
+    """What is in a file: kind, size, rate, joints, units.
+
+    [bold]Examples[/bold]
+
+    marey info walk.bvh
+
+    marey info *.bvh --json
+
+    marey info capture/ --from-unit mm
+    """
+    found: list[dict[str, Any]] = []
+    failed = 0
+    for path in files:
+        try:
+            facts = describe(load(path, unit=from_unit, up=from_up))
+        except MareyError as error:
+            if len(files) == 1:
+                raise
+            fail(str(error))
+            found.append({"file": str(path), "error": str(error)})
+            failed += 1
+            continue
+        found.append({"file": str(path), **facts})
+    if json:
+        emit(found[0] if len(files) == 1 else {"files": found}, as_json=True)
+    else:
+        for facts in found:
+            if "error" not in facts:
+                emit(facts, as_json=False)
+                print()
+    if failed:
+        raise typer.Exit(2)

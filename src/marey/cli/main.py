@@ -1,0 +1,84 @@
+"""The `marey` command: gathers the commands, and turns errors into one line and an exit code.
+
+0 done · 2 the user can fix it · 1 we broke.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from marey import __version__
+from marey.cli import convert, data, demo, info, view
+from marey.cli._console import fail, print_warnings_plainly
+from marey.errors import MareyError
+
+app = typer.Typer(
+    name="marey",
+    help="""Data-driven animation of bodies, surfaces and crowds.
+
+    [bold]Examples[/bold]
+
+    marey info walk.bvh                      what is in a file
+
+    marey view walk.bvh -o walk.mp4          look at it
+
+    marey convert walk.bvh walk.glb          take it to Blender or a game engine
+    """,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (info, convert, view, demo):
+    app.command(command.NAME)(command.run)
+app.add_typer(data.app, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"marey {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the command line."""
+    print_warnings_plainly()
+    try:
+        app()
+    except MareyError as error:
+        fail(str(error))
+        sys.exit(2)
+    except KeyboardInterrupt:
+        fail("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) left; that is not an error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except MemoryError:
+        fail("not enough memory for this; try fewer frames (--frames A:B)")
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("MAREY_DEBUG"):
+            raise
+        fail(
+            f"internal error: {type(error).__name__}: {error} (MAREY_DEBUG=1 shows where; please report it)"
+        )
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

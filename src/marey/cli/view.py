@@ -1,0 +1,62 @@
+"""`marey view`: pictures and clips of anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from marey.cli._console import Frames, Json, Unit, Up, emit, parse_frames, progress_bar
+from marey.errors import InputError
+from marey.io import load
+
+NAME = "view"
+
+
+def run(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="File or folder to look at.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="OUT", help="Picture or clip: .png, .mp4 or .gif.")
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="For a .png of a motion: strip (default), curves or path."),
+    ] = None,
+    frames: Frames = None,
+    size: Annotated[str, typer.Option(metavar="WxH", help="Pixels.")] = "1280x720",
+    from_unit: Unit = None,
+    from_up: Up = None,
+    json: Json = False,
+) -> None:
+    """Look at anything we read, on a machine with or without a screen.
+
+    [bold]Examples[/bold]
+
+    marey view walk.bvh -o walk.mp4                  a shaded clip, 1280 × 720
+
+    marey view walk.bvh -o walk.png                  poses along the way
+
+    marey view walk.bvh -o angles.png --kind curves  joint angles over time
+
+    marey view people.csv -o people.png              trajectories
+    """
+    from marey.views import view
+
+    with progress_bar(f"reading {source.name}") as progress:
+        thing = load(source, unit=from_unit, up=from_up, progress=progress)
+    chosen = parse_frames(frames)
+    if chosen is not None:
+        thing = thing[chosen]
+    with progress_bar(f"drawing {out.name}") as progress:
+        options = {} if kind is None else {"kind": kind}
+        view(thing, out, size=_parse_size(size), progress=progress, **options)
+    emit({"path": str(out)}, as_json=json)
+
+
+def _parse_size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{2,5})[x×](\d{2,5})", text.strip())
+    if found is None:
+        raise InputError(f"--size {text}: write it as 1280x720")
+    return int(found.group(1)), int(found.group(2))

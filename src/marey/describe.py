@@ -1,0 +1,133 @@
+"""What is in a thing we loaded, as plain values: the content of `marey info`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from marey.body.kinematics import end_positions, forward_kinematics
+from marey.body.markers import Markers
+from marey.body.motion import Motion
+from marey.character import Character
+from marey.crowd.fields import FieldSeries
+from marey.crowd.footage import Footage
+from marey.crowd.tracks import Tracks
+from marey.errors import InputError
+from marey.surface.sequence import MeshSequence
+
+# Frames looked at for sizes and speeds: enough for a summary, quick on an hour of capture.
+LOOKED_AT = 200
+
+
+def describe(thing: Any) -> dict[str, Any]:
+    """Plain values that say what `thing` is; lengths in metres, times in seconds.
+
+    >>> import marey
+    >>> describe(marey.samples.walk())["kind"]
+    'motion'
+    """
+    for kind, (cls, facts) in _KINDS.items():
+        if isinstance(thing, cls):
+            return {
+                "kind": kind,
+                "frames": thing.frames,
+                "frame_rate": round(thing.frame_rate, 6),
+                "duration": round(thing.duration, 6),
+                **facts(thing),
+            }
+    raise InputError(f"a {type(thing).__name__} is not something we can describe")
+
+
+def _motion(motion: Motion) -> dict[str, Any]:
+    shown = motion[:: max(1, motion.frames // LOOKED_AT)]
+    pose = forward_kinematics(shown)
+    positions = np.concatenate([pose.positions, end_positions(shown, pose)], axis=1)
+    moving = np.ptp(np.abs(shown.rotations), axis=0).max(axis=-1) > 1e-6
+    path = np.linalg.norm(np.diff(shown.root, axis=0), axis=-1).sum()
+    return {
+        "joints": motion.joints,
+        "end_sites": len(motion.skeleton.end_parents),
+        "moving_joints": int(moving.sum()),
+        "sliding_joints": motion.translations is not None,
+        "height": _rounded(np.ptp(positions[..., 1], axis=1).max()),
+        "travelled": _rounded(path),
+        "unit": motion.convention.unit_name,
+        "up": motion.convention.up,
+        "joint_names": list(motion.skeleton.names),
+    }
+
+
+def _markers(markers: Markers) -> dict[str, Any]:
+    return {
+        "markers": len(markers.names),
+        "seen": _rounded(markers.present.mean()),
+        "unit": markers.convention.unit_name,
+        "up": markers.convention.up,
+        "marker_names": list(markers.names),
+    }
+
+
+def _mesh(sequence: MeshSequence) -> dict[str, Any]:
+    return {
+        "vertices": sequence.vertices.shape[1],
+        "faces": len(sequence.faces),
+        "uv": sequence.uv is not None,
+        "colours": sequence.colours is not None,
+        "textures": len(sequence.textures),
+        "size": [_rounded(v) for v in np.ptp(sequence.vertices[0], axis=0)],
+    }
+
+
+def _character(character: Character) -> dict[str, Any]:
+    skin = character.skin
+    return {
+        "joints": character.motion.joints,
+        "vertices": len(skin.vertices),
+        "faces": len(skin.faces),
+        "texture": skin.texture is not None,
+        "clips": [
+            {"name": m.name, "frames": m.frames, "frame_rate": m.frame_rate} for m in character.motions
+        ],
+        "joint_names": list(character.motion.skeleton.names),
+    }
+
+
+def _tracks(tracks: Tracks) -> dict[str, Any]:
+    steps = np.linalg.norm(np.diff(tracks.positions, axis=0), axis=-1) * tracks.frame_rate
+    low, high = np.nanmin(tracks.positions, axis=(0, 1)), np.nanmax(tracks.positions, axis=(0, 1))
+    return {
+        "agents": tracks.agents,
+        "most_at_once": int(tracks.present.sum(axis=1).max()),
+        "mean_speed": _rounded(np.nanmean(steps)) if np.isfinite(steps).any() else None,
+        "area": [_rounded(v) for v in (*low, *high)],
+    }
+
+
+def _field(field: FieldSeries) -> dict[str, Any]:
+    speed = np.hypot(field.velocities[..., 0], field.velocities[..., 1])
+    return {
+        "rows": field.rows,
+        "columns": field.columns,
+        "masked": None if field.mask is None else _rounded(1 - field.mask.mean()),
+        "mean_speed_pixels": _rounded(speed.mean() if field.mask is None else speed[:, field.mask].mean()),
+    }
+
+
+def _footage(footage: Footage) -> dict[str, Any]:
+    return {"rows": footage.rows, "columns": footage.columns}
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), 4)
+
+
+_KINDS: dict[str, tuple[type[Any], Any]] = {
+    "motion": (Motion, _motion),
+    "markers": (Markers, _markers),
+    "mesh": (MeshSequence, _mesh),
+    "character": (Character, _character),
+    "tracks": (Tracks, _tracks),
+    "field": (FieldSeries, _field),
+    "video": (Footage, _footage),
+}
