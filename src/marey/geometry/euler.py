@@ -142,4 +142,4 @@ def _axes(order: str) -> tuple[int, int, int, int]:
 
 def _principal(angle: Array) -> Array:
     """The same angle in (-pi, pi]."""
-    return angle - 2.0 * np.pi * np.ceil(angle / (2.0 * np.pi) - 0.5)
+    return np.minimum(angle - 2.0 * np.pi * np.ceil(angle / (2.0 * np.pi) - 0.5), np.pi)

@@ -7,6 +7,7 @@ Cost: one product and one logarithm a sample and iteration; joints that have con
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,8 +67,8 @@ def karcher_mean(
     q = quaternions(q)
     samples = np.moveaxis(q, time_axis(axis, q), 0)
     joints = samples.shape[1:-1]
-    samples = rot.normalise(samples.reshape(len(samples), -1, 4))
     share = _shares(weights, len(samples))
+    samples = rot.normalise(samples.reshape(len(samples), math.prod(joints), 4))
 
     mean = _eigenvector_mean(samples, share)
     gradient, cost = _gradient(mean, samples, share)
