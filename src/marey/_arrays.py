@@ -19,7 +19,7 @@ def checked(
     values: Any,
     shape: tuple[int | None, ...],
     *,
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike | None = np.float64,
     finite: bool = True,
 ) -> NDArray[Any]:
     """`values` as a read-only array of `shape` (None = any length), or an :class:`InputError`.
@@ -29,7 +29,7 @@ def checked(
     """
     try:
         array = np.asarray(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from error
     matches = array.ndim == len(shape) and all(
         want is None or want == got for want, got in zip(shape, array.shape, strict=True)

@@ -1,4 +1,7 @@
-"""4D performance capture: one mesh whose vertices move (Boukhayma 2017, section 1.1)."""
+"""4D performance capture: one mesh whose vertices move (Boukhayma 2017, section 1.1).
+
+Every operation costs one pass over the vertices it returns; slices share memory with their source.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import FloatArray, IntArray, as_slice, assign, checked, checked_rate, frame_slice
 from marey.errors import InputError
-from marey.geometry.convention import Convention
+from marey.geometry import mesh, resampling, rotations
+from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.surface.texture import Texture
 
 
@@ -94,9 +99,55 @@ class MeshSequence:
         """Frames whose time in seconds lies in `[start, stop]`."""
         return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
+    def resample(self, frame_rate: float) -> MeshSequence:
+        """The same motion at another rate: vertices along straight lines, the nearest texture."""
+        rate = checked_rate(frame_rate)
+        positions = resampling.sample_positions(self.frames, self.frame_rate, rate)
+        textures = self.textures
+        if len(textures) > 1:
+            textures = tuple(textures[i] for i in resampling.nearest(self.frames, positions))
+        return replace(
+            self, vertices=resampling.linear(self.vertices, positions), textures=textures, frame_rate=rate
+        )
+
+    def mirror(self) -> MeshSequence:
+        """Left and right exchanged (x -> -x); the faces turn with it and stay counter-clockwise."""
+        return replace(
+            self,
+            vertices=mirrored(self.vertices),
+            faces=turned_over(self.faces),
+            uv_faces=None if self.uv_faces is None else turned_over(self.uv_faces),
+        )
+
+    def transform(
+        self,
+        *,
+        rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        translation: ArrayLike = (0.0, 0.0, 0.0),
+        scale: float = 1.0,
+    ) -> MeshSequence:
+        """Scaled, then turned about the world's origin by a quaternion, then moved, metres."""
+        return replace(self, vertices=transformed(self.vertices, rotation, translation, scale))
+
+    def with_convention(self, *, unit: str | float | None = None, up: UpAxis | None = None) -> MeshSequence:
+        """The same surface, to be written in another unit (`"cm"`, or metres) or with another axis up."""
+        size = self.convention.unit if unit is None else unit_size(unit)
+        return replace(self, convention=Convention(size, self.convention.up if up is None else up))
+
+    def normals(self, frame: int) -> FloatArray:
+        """Unit normals of a frame's vertices, `(vertices, 3)`."""
+        return mesh.vertex_normals(self.vertices[as_slice(frame, self.frames)][0], self.faces)
+
+    @property
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest coordinates over all frames, `(3,)` each."""
+        return mesh.bounding_box(self.vertices)
+
 
 def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
     """Sequences of one connectivity and one rate, end to end."""
+    if not sequences:
+        raise InputError("concatenate: there is no sequence")
     first = sequences[0]
     for other in sequences[1:]:
         if not np.array_equal(other.faces, first.faces):
@@ -113,6 +164,32 @@ def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
         if len(set(textures)) == 1:
             textures = textures[:1]
     return replace(first, vertices=np.concatenate([s.vertices for s in sequences]), textures=textures)
+
+
+def mirrored(vertices: FloatArray) -> FloatArray:
+    """Points `(..., 3)` on the other side of the plane x = 0."""
+    other = np.array(vertices)
+    np.negative(other[..., 0], out=other[..., 0])
+    return other
+
+
+def turned_over(faces: IntArray) -> IntArray:
+    """Faces seen from their other side; the first corner stays."""
+    return faces[:, [0, 2, 1]]
+
+
+def transformed(
+    vertices: FloatArray, rotation: ArrayLike, translation: ArrayLike, scale: float
+) -> FloatArray:
+    """`scale · R · vertex + translation` for `(frames, vertices, 3)`, in the vertices' own precision."""
+    if not (np.isfinite(scale) and scale > 0):
+        raise InputError(f"scale: must be positive and finite, got {scale}; use mirror() to turn over")
+    turn = checked("rotation", rotation, (4,))
+    if abs(np.linalg.norm(turn) - 1) > 1e-6:
+        raise InputError(f"rotation: the quaternion has norm {np.linalg.norm(turn):.6g}, not 1")
+    move = checked("translation", translation, (3,))
+    matrix = (scale * rotations.to_matrix(turn)).astype(vertices.dtype)
+    return vertices @ matrix.T + move.astype(vertices.dtype)
 
 
 def checked_appearance(
@@ -137,7 +214,10 @@ def checked_appearance(
 
 
 def checked_faces(name: str, faces: IntArray, count: int) -> IntArray:
-    faces = checked(name, faces, (None, 3), dtype=np.int32)
-    if len(faces) and not (faces.min() >= 0 and faces.max() < count):
-        raise InputError(f"{name}: indices must lie in 0…{count - 1}, found {faces.min()}…{faces.max()}")
-    return faces
+    """Indices `(faces, 3)` of one of `count` rows each, as int32."""
+    given = checked(name, np.empty((0, 3), np.int32) if len(faces) == 0 else faces, (None, 3), dtype=None)
+    if given.dtype.kind not in "iuf" or (given.dtype.kind == "f" and (given != np.rint(given)).any()):
+        raise InputError(f"{name}: indices must be whole numbers")
+    if len(given) and not (given.min() >= 0 and given.max() < count):
+        raise InputError(f"{name}: indices must lie in 0…{count - 1}, found {given.min()}…{given.max()}")
+    return checked(name, given, (None, 3), dtype=np.int32)

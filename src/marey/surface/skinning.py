@@ -1,0 +1,225 @@
+"""Vertices that follow joints: linear blend and dual quaternion skinning.
+
+Linear blending averages matrices (Magnenat-Thalmann et al. 1988) and loses volume where joints twist; dual
+quaternions average rigid motions (Kavan et al. 2008, section 4) and keep it. Cost: linear in frames ×
+vertices × influences, some nanoseconds each (benchmarks/skinning.py); beside the result it takes about
+32 MB. Much work goes through a compiled kernel, little through NumPy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from marey._arrays import checked
+from marey.errors import InputError
+from marey.geometry import rotations
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int32]
+# Moves the vertices of a block of frames: (vertices, influences, weights, joint motions, result).
+Mover = Callable[[Floats, Ints, Floats, Floats, Floats], None]
+
+
+def linear_blend(
+    vertices: ArrayLike,
+    influences: ArrayLike,
+    weights: ArrayLike,
+    transforms: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+) -> Floats:
+    """Each vertex moved by the weighted mean of its joints' matrices: `(frames, vertices, 3)`.
+
+    vertices: `(vertices, 3)`, at rest
+    influences: `(vertices, k)`, joint indices
+    weights: `(vertices, k)`, non-negative, each row sums to 1
+    transforms: `(frames, joints, 4, 4)`, relative to bind: posed world transform · inverse of bind
+    dtype: float64 or float32, of the result and the work
+
+    >>> lift = np.eye(4)
+    >>> lift[1, 3] = 1.0
+    >>> linear_blend([[0, 0, 0]], [[0, 1]], [[0.5, 0.5]], [[np.eye(4), lift]])
+    array([[[0. , 0.5, 0. ]]])
+    """
+    points, joints, shares, matrices = _checked(vertices, influences, weights, transforms, dtype)
+    return _in_blocks(points, joints, shares, matrices, _upper_rows, "linear_blend", linear_blend_in_numpy)
+
+
+def dual_quaternion(
+    vertices: ArrayLike,
+    influences: ArrayLike,
+    weights: ArrayLike,
+    transforms: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+) -> Floats:
+    """Each vertex moved by the blended rigid motion of its joints: `(frames, vertices, 3)`.
+
+    Arguments as in :func:`linear_blend`; the transforms must be rigid. Of q and -q, which mean the same,
+    the one nearer to the vertex's heaviest joint is blended, so joints may turn by any angle.
+
+    >>> turn = np.eye(4)
+    >>> turn[:3, :3] = rotations.to_matrix(rotations.exp([0, np.pi / 2, 0]))
+    >>> dual_quaternion([[1, 0, 0]], [[0, 1]], [[0.5, 0.5]], [[np.eye(4), turn]]).round(6)
+    array([[[ 0.707107,  0.      , -0.707107]]])
+    """
+    points, joints, shares, matrices = _checked(vertices, influences, weights, transforms, dtype)
+    _check_rigid(matrices)
+    heaviest_first = np.argsort(-shares, axis=1, kind="stable")
+    joints = np.take_along_axis(joints, heaviest_first, axis=1)
+    shares = np.take_along_axis(shares, heaviest_first, axis=1)
+    return _in_blocks(
+        points, joints, shares, matrices, dual_quaternions, "dual_quaternion", dual_quaternion_in_numpy
+    )
+
+
+METHODS: dict[str, Callable[..., Floats]] = {"linear": linear_blend, "dual_quaternion": dual_quaternion}
+
+
+def skin(
+    vertices: ArrayLike,
+    influences: ArrayLike,
+    weights: ArrayLike,
+    transforms: ArrayLike,
+    *,
+    method: str = "linear",
+    dtype: DTypeLike = np.float64,
+) -> Floats:
+    """:func:`linear_blend` or :func:`dual_quaternion`, by name."""
+    if method not in METHODS:
+        raise InputError(f"skinning method {method!r}: one of {', '.join(METHODS)}")
+    return METHODS[method](vertices, influences, weights, transforms, dtype=dtype)
+
+
+def dual_quaternions(transforms: Floats) -> NDArray[np.float64]:
+    """Rigid transforms `(..., 4, 4)` as unit dual quaternions `(..., 8)`, real part first.
+
+    The dual part is half the product of translation and rotation.
+
+    >>> lift = np.eye(4)
+    >>> lift[1, 3] = 2.0
+    >>> dual_quaternions(lift)
+    array([1., 0., 0., 0., 0., 0., 1., 0.])
+    """
+    real = rotations.from_matrix(transforms[..., :3, :3])
+    translation = np.zeros(real.shape)
+    translation[..., 1:] = transforms[..., :3, 3]
+    return np.concatenate([real, 0.5 * rotations.multiply(translation, real)], axis=-1) + 0.0
+
+
+def linear_blend_in_numpy(
+    vertices: Floats, influences: Ints, weights: Floats, matrices: Floats, out: Floats
+) -> None:
+    """The kernel's twin. matrices: `(frames, joints, 12)`, the upper three rows of each."""
+    rows = matrices.reshape(*matrices.shape[:2], 3, 4)
+    out[:] = 0
+    for k in range(influences.shape[1]):
+        mine = rows[:, influences[:, k]]
+        moved = np.einsum("fvij,vj->fvi", mine[..., :3], vertices) + mine[..., 3]
+        out += weights[:, k, None] * moved
+
+
+def dual_quaternion_in_numpy(
+    vertices: Floats, influences: Ints, weights: Floats, quaternions: Floats, out: Floats
+) -> None:
+    """The kernel's twin. quaternions: `(frames, joints, 8)`; the heaviest influence comes first."""
+    pivot = quaternions[:, influences[:, 0], :4]
+    blend = np.zeros((*pivot.shape[:2], 8), dtype=out.dtype)
+    for k in range(influences.shape[1]):
+        mine = quaternions[:, influences[:, k]]
+        near = np.einsum("fvi,fvi->fv", mine[..., :4], pivot) >= 0
+        blend += (weights[:, k] * np.where(near, 1, -1).astype(out.dtype))[..., None] * mine
+    w, r, d0, d = blend[..., :1], blend[..., 1:4], blend[..., 4:5], blend[..., 5:]
+    factor = 2 / np.einsum("fvi,fvi->fv", blend[..., :4], blend[..., :4])[..., None]
+    inner = np.cross(r, vertices) + w * vertices + d
+    out[:] = vertices + factor * (np.cross(r, inner) + w * d - d0 * r)
+
+
+def _in_blocks(
+    points: Floats,
+    joints: Ints,
+    shares: Floats,
+    matrices: Floats,
+    motions_of: Callable[[Floats], Floats],
+    kernel: str,
+    twin: Mover,
+) -> Floats:
+    frames = len(matrices)
+    out = np.empty((frames, len(points), 3), dtype=points.dtype)
+    mover = _compiled(kernel) if _worth_compiling(frames * joints.size) else twin
+    # What a frame needs for the while: the twin up to 32 numbers a vertex, either some 64 a joint.
+    floats_a_frame = 64 * matrices.shape[1] + (32 * len(points) if mover is twin else 0)
+    step = max(1, (32 << 20) // (8 * floats_a_frame))
+    for start in range(0, frames, step):
+        block = slice(start, start + step)
+        motions = motions_of(matrices[block]).astype(points.dtype, copy=False)
+        mover(points, joints, shares, motions, out[block])
+    return out
+
+
+def _upper_rows(matrices: Floats) -> Floats:
+    return matrices[:, :, :3].reshape(*matrices.shape[:2], 12)
+
+
+# The kernel pays from the few on; importing numba for it (half a second) only from the many on.
+_FEW, _MANY = 2_000, 5_000_000
+# Frames side by side in the kernel's innermost loop.
+_LANES = 32
+
+
+def _worth_compiling(work: int) -> bool:
+    return work >= (_FEW if "numba" in sys.modules else _MANY)
+
+
+def _compiled(kernel: str) -> Mover:
+    from marey.surface import _kernels
+
+    run = getattr(_kernels, kernel)
+
+    def mover(points: Floats, joints: Ints, shares: Floats, motions: Floats, out: Floats) -> None:
+        run(points, joints, shares, _packed(motions), out)
+
+    return mover
+
+
+def _packed(motions: Floats) -> Floats:
+    """`(frames, joints, n)` as `(blocks, joints, n, lanes)`; the last block repeats its last frame."""
+    frames, joints, n = motions.shape
+    lanes = min(_LANES, frames)
+    blocks = -(-frames // lanes)
+    filled = motions[np.minimum(np.arange(blocks * lanes), frames - 1)]
+    return np.ascontiguousarray(filled.reshape(blocks, lanes, joints, n).transpose(0, 2, 3, 1))
+
+
+def _checked(
+    vertices: ArrayLike, influences: ArrayLike, weights: ArrayLike, transforms: ArrayLike, dtype: DTypeLike
+) -> tuple[Floats, Ints, Floats, Floats]:
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise InputError(f"dtype: float32 or float64, got {np.dtype(dtype)}")
+    matrices = checked("transforms", transforms, (None, None, 4, 4))
+    points = checked("vertices", vertices, (None, 3), dtype=dtype)
+    joints = checked("influences", influences, (len(points), None), dtype=np.int32)
+    shares = checked("weights", weights, joints.shape, dtype=dtype)
+    count = matrices.shape[1]
+    if joints.size and not 0 <= joints.min() <= joints.max() < count:
+        raise InputError(f"influences: joint indices must lie in 0…{count - 1}")
+    if joints.shape[1] == 0:
+        raise InputError("influences: each vertex needs a joint at least")
+    return np.ascontiguousarray(points), np.ascontiguousarray(joints), np.ascontiguousarray(shares), matrices
+
+
+def _check_rigid(matrices: Floats) -> None:
+    R = matrices[..., :3, :3]
+    off = np.abs(np.einsum("fjik,fjlk->fjil", R, R) - np.eye(3)).max(axis=(2, 3), initial=0)
+    bad = np.argwhere((off > 1e-3) | (np.linalg.det(R) < 0))
+    if len(bad):
+        frame, joint = bad[0].tolist()
+        raise InputError(
+            f"transforms: that of joint {joint} at frame {frame} scales or mirrors, which dual quaternions "
+            "cannot; use method 'linear'"
+        )
