@@ -7,6 +7,7 @@ Every module of this folder that is a format offers `read(path, **options)` and,
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,13 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def load(path: str | PathLike[str], **options: Any) -> Any:
+def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> Any:
     """Read a file or folder into the data type it holds.
 
     The format is chosen by the ending, and by a look inside where the ending says little (`.txt`,
     `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH; see
-    `marey.io.<format>.read`.
+    `marey.io.<format>.read`. With `clean`, a skeleton motion loses an artificial T-pose and glitches; what
+    was done is said in warnings (:func:`marey.body.cleanup.clean` returns it as a report).
 
     >>> import marey, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "walk.bvh"
@@ -84,7 +86,8 @@ def load(path: str | PathLike[str], **options: Any) -> Any:
     """
     path = Path(path)
     read = format_of(path).implementation().read
-    return read(path, **_accepted(read, options, path))
+    thing = read(path, **_accepted(read, options, path))
+    return _cleaned(thing, path) if clean else thing
 
 
 def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
@@ -146,6 +149,17 @@ def _looks_like_json(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
     return head[:1] in (b"{", b"[") or path.suffix.lower() == ".json"
+
+
+def _cleaned(thing: Any, path: Path) -> Any:
+    from marey.body.cleanup import clean
+
+    if type(thing).__name__ != "Motion":
+        raise InputError(f"{path}: only skeleton motion can be cleaned, this is a {type(thing).__name__}")
+    motion, report = clean(thing)
+    for line in report.lines():
+        warnings.warn(f"{path}: {line}", MareyWarning, stacklevel=3)
+    return motion
 
 
 def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path) -> dict[str, Any]:

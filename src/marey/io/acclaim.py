@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.errors import FormatError
+from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.convention import Convention, unit_size
 from marey.io._files import read_bytes
@@ -87,7 +87,9 @@ def _motion(
     stretching = [bone.name for bone in bones[1:] if any(not dof.startswith("R") for dof in bone.dof)]
     if stretching:
         warnings.warn(
-            f"{name}: bone {stretching[0]!r} also slides or stretches; only its turns are read", stacklevel=3
+            f"{name}: bone {stretching[0]!r} also slides or stretches; only its turns are read",
+            MareyWarning,
+            stacklevel=3,
         )
     frames = len(values[bones[0].name])
     rotations = np.empty((frames, len(bones), 4))
