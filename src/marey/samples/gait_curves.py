@@ -30,50 +30,8 @@ ANKLE = (0, -5, -4, 0, 3.3, 5.3, 6.8, 8.2, 9.4, 9.5, 6.5, -2, -13.5, -19, -14, -
 
 # Degrees. Left side up, left side forward, front down; the cycle begins with the left heel strike.
 PELVIS_OBLIQUITY = (0.5, 2.5, 4, 4, 3, 2, 1.5, 1, 0.7, 0, -0.5, -2.5, -4, -4, -3, -2, -1.5, -1, -0.7, 0)
-PELVIS_ROTATION = (
-    5,
-    4.8,
-    4,
-    3,
-    1.8,
-    0.5,
-    -0.8,
-    -2,
-    -3.2,
-    -4.3,
-    -5,
-    -4.8,
-    -4,
-    -3,
-    -1.8,
-    -0.5,
-    0.8,
-    2,
-    3.2,
-    4.3,
-)
-PELVIS_TILT = (
-    0,
-    -0.5,
-    -0.8,
-    -0.6,
-    -0.1,
-    0.5,
-    0.8,
-    0.8,
-    0.5,
-    0.2,
-    0,
-    -0.5,
-    -0.8,
-    -0.6,
-    -0.1,
-    0.5,
-    0.8,
-    0.8,
-    0.5,
-    0.2,
-)
+PELVIS_ROTATION = (5, 4.8, 4, 3, 1.8, 0.5, -0.8, -2, -3.2, -4.3, -5, -4.8, -4, -3, -1.8, -0.5, 0.8, 2, 3.2, 4)
+PELVIS_TILT = 2 * (0, -0.5, -0.8, -0.6, -0.1, 0.5, 0.8, 0.8, 0.5, 0.2)
 
 # Degrees of flexion of the left arm, which swings with the right leg.
 SHOULDER = (-22, -21.5, -20, -17, -13, -8, -3, 2, 5.5, 7.5, 8, 7, 4.5, 1, -3.5, -8, -13, -17, -20, -21.5)
@@ -104,8 +62,8 @@ ELBOW = (
 def curve(samples: tuple[float, ...], phase: Array, harmonics: int = HARMONICS) -> Array:
     """Radians at `phase` (in cycles) of a curve given in degrees at equal steps of the cycle.
 
-    >>> float(np.degrees(curve(KNEE, np.array([0.72]))).round())
-    64.0
+    >>> np.degrees(curve(KNEE, np.array([0.0, 0.72]))).round()
+    array([ 4., 64.])
     """
     coefficients = np.fft.rfft(np.radians(samples))[: harmonics + 1] / len(samples)
     coefficients[1:] *= 2

@@ -1,0 +1,267 @@
+"""The legs of the walk: feet that roll without slip, a pelvis that rides on them, knees in between.
+
+The gait curves, summed along the leg, say how the foot rolls in stance: about the heel, flat, about the
+ball, about the toes. That fixes the ankle. The curves of hip and knee nearest to the published ones with
+which the ankle keeps to it, and the pelvis path, follow by Gauss-Newton; two-link inverse kinematics
+removes the last millimetres. Cost: some 400 evaluations of the leg, whatever the length of the clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from marey.body.skeleton import Skeleton
+from marey.geometry import rotations as rot
+from marey.samples import gait_curves as gait
+from marey.samples.body_plan import HEEL_BEHIND_ANKLE
+from marey.samples.gait_curves import Array
+
+# Statures: between the lines of the two feet, of the pelvis to either side, of the toes in mid-swing
+# above the ground (Winter 2009: 1 to 2 cm).
+STEP_WIDTH, SWAY, CLEARANCE = 0.050, 0.011, 0.009
+
+TOE_OUT = np.radians(7.0)
+
+# Shares of the cycle: the foot is flat from the first to the second, rolls over the toes from the third.
+FLAT, HEEL_OFF, TOE_ROLL = 0.11, 0.27, 0.47
+
+# Shares of the cycle: when the foot is let go, and how long the swing remembers that or foresees the next.
+RELEASE, FADE = 0.60, 0.06
+
+# How much of the foot's pitch the toes share at toe-off; the rest bends the joint at the ball.
+TOE_SHARE = 0.45
+
+# The knee never locks.
+LEAST_KNEE = np.radians(2.5)
+
+# Gauss-Newton: rounds, harmonics of the legs' angles, phases at which the leg is looked at, and radians
+# that a metre between foot and footprint is worth.
+ROUNDS, HARMONICS, PHASES, FIRMNESS = 8, 9, 120, 40.0
+
+
+@dataclass(frozen=True)
+class _Leg:
+    """What is known of the left leg before it is bent; arrays over the phases of one cycle."""
+
+    phase: Array
+    thigh: float
+    shank: float
+    hip_joint: Array  # (phases, 3), from the root
+    planted: Array  # (phases, 3), the ankle in the world, right while the foot is on the ground
+    foot: Array  # (phases,), pitch in the world, toes up positive
+    toes: Array  # (phases,), the same of the toes
+    toes_above_ankle: Array  # (phases,)
+
+    def every(self, step: int) -> _Leg:
+        """The same at every `step`-th phase."""
+        arrays = {k: v[::step] for k, v in vars(self).items() if isinstance(v, np.ndarray)}
+        return _Leg(**{**vars(self), **arrays})
+
+    def ankle(self, hip: Array, knee: Array, path: Array) -> Array:
+        """`(phases, 3)` in the world; the leg leans inwards so that the foot meets its line."""
+        free = path + self.hip_joint
+        free[:, 0] = self.planted[:, 0]
+        leaning = self.planted[:, 0] - path[:, 0] - self.hip_joint[:, 0]
+        upright = np.sqrt(1 - (leaning / (self.thigh + self.shank)) ** 2)
+        free[:, 1] -= upright * (self.thigh * np.cos(hip) + self.shank * np.cos(hip - knee))
+        free[:, 2] += self.thigh * np.sin(hip) + self.shank * np.sin(hip - knee)
+        return free
+
+
+def path_and_left_leg(
+    skeleton: Skeleton, stature: float, phase: Array, stride: float, reach: float, pelvis: Array
+) -> tuple[Array, dict[str, Array]]:
+    """The root's path `(phases, 3)` and the local rotations of the left leg over one cycle.
+
+    stride: metres in a cycle
+    reach: the stride over the comfortable one
+    pelvis: `(phases, 4)`, rotation of the pelvis in the world
+    """
+    curves = _scaled_curves(phase, reach)
+    leg = _planted_leg(skeleton, stature, phase, pelvis, curves)
+    path = np.outer(phase, [0.0, 0.0, stride])
+    path[:, 0] = SWAY * stature * np.cos(2 * np.pi * (phase - gait.STANCE / 2))
+    hip, knee, path = _nearest_that_stays_put(leg, curves, path, CLEARANCE * stature)
+    ankle = leg.ankle(hip, knee, path)
+    ankle += _carried_into_swing(phase, leg.planted - ankle)
+    return path, _leg_rotations(leg, pelvis, ankle - path - leg.hip_joint)
+
+
+def about(axis: str, angle: Array | float) -> Array:
+    """Rotation by `angle` about a coordinate axis, `(..., 4)`."""
+    half = np.asarray(angle) / 2
+    q = np.zeros((*half.shape, 4))
+    q[..., 0], q[..., "xyz".index(axis) + 1] = np.cos(half), np.sin(half)
+    return q
+
+
+def _scaled_curves(phase: Array, reach: float) -> tuple[Array, Array, Array]:
+    """Hip, knee and ankle over a cycle; a shorter stride swings the hip less and bends the rest less."""
+    hip = gait.curve(gait.HIP, phase)
+    bend = (1 + min(reach, 1.2)) / 2
+    return (
+        hip.mean() + reach * (hip - hip.mean()),
+        bend * gait.curve(gait.KNEE, phase),
+        bend * gait.curve(gait.ANKLE, phase),
+    )
+
+
+def _planted_leg(
+    skeleton: Skeleton, stature: float, phase: Array, pelvis: Array, curves: tuple[Array, Array, Array]
+) -> _Leg:
+    ball = skeleton.offsets[skeleton.index("LeftToeBase")]
+    tip = skeleton.end_offsets[skeleton.end_parents == skeleton.index("LeftToeBase")][0]
+    heel = np.array([0.0, ball[1] + tip[1], -HEEL_BEHIND_ANKLE * stature])
+    hip, knee, ankle = curves
+    foot, toes = _foot_roll(hip - knee + ankle, phase)
+    # About a heel planted at the origin, then about the tip of the toes.
+    over_heel = -_flexed(heel, foot)
+    over_toes = (ball + tip - heel) - _flexed(ball, foot) - _flexed(tip, toes)
+    planted = np.where((phase < FLAT)[:, None], over_heel, over_toes)
+    planted = rot.rotate(about("y", TOE_OUT), planted)
+    planted[:, 0] += STEP_WIDTH / 2 * stature
+    return _Leg(
+        phase,
+        thigh=-float(skeleton.offsets[skeleton.index("LeftLeg")][1]),
+        shank=-float(skeleton.offsets[skeleton.index("LeftFoot")][1]),
+        hip_joint=rot.rotate(pelvis, skeleton.offsets[skeleton.index("LeftUpLeg")]),
+        planted=planted,
+        foot=foot,
+        toes=toes,
+        toes_above_ankle=(_flexed(ball, foot) + _flexed(tip, toes))[:, 1],
+    )
+
+
+def _foot_roll(pitch: Array, phase: Array) -> tuple[Array, Array]:
+    """Pitch of foot and toes in the world, toes up positive, from what the curves say of the foot."""
+    down = 1 - _smooth_step(phase / FLAT)
+    up = _smooth_step((phase - HEEL_OFF) / (0.45 - HEEL_OFF))
+    foot = pitch * (down + up)
+    rolling = TOE_SHARE * _smooth_step((phase - TOE_ROLL) / (gait.STANCE - TOE_ROLL))
+    straightened = _smooth_step((phase - gait.STANCE) / 0.18)
+    follow = np.where(phase < FLAT, 1.0, np.where(phase < gait.STANCE, rolling, TOE_SHARE))
+    return foot, foot * (follow + (1 - follow) * straightened)
+
+
+def _nearest_that_stays_put(
+    leg: _Leg, curves: tuple[Array, Array, Array], path: Array, clearance: float
+) -> tuple[Array, Array, Array]:
+    """Hip and knee near their curves, and a path near `path`, with which the planted foot stays put."""
+    step = max(1, len(leg.phase) // PHASES)
+    few, few_path = leg.every(step), path[::step]
+    few_hip, few_knee, few_ankle = (curve[::step] for curve in curves)
+    angle, ride = _bases(few.phase)
+    stance = few.phase < RELEASE
+    swing = (few.phase > 0.65) & (few.phase < 0.93)
+
+    def residual(x: Array) -> Array:
+        hip_change, knee_change, ride_change = _unpacked(x)
+        hip, knee = few_hip + angle @ hip_change, few_knee + angle @ knee_change
+        ankle = few.ankle(hip, knee, few_path + ride @ ride_change)
+        slip = (ankle - few.planted)[stance, 1:]
+        too_low = _excess(clearance - (ankle[:, 1] + few.toes_above_ankle)[swing], 0.002)
+        return np.concatenate(
+            [
+                hip - few_hip,
+                knee - few_knee,
+                few.foot - hip + knee - few_ankle,
+                5 * _excess(2 * LEAST_KNEE - knee, 0.02),
+                FIRMNESS * slip.ravel(),
+                FIRMNESS * too_low,
+            ]
+        )
+
+    start = np.zeros(2 * angle.shape[1] + 2 * ride.shape[1])
+    start[[-6, -5]] = (few.planted - few.ankle(few_hip, few_knee, few_path))[stance, 1:].mean(axis=0)
+    hip_change, knee_change, ride_change = _unpacked(_gauss_newton(residual, start))
+    angle, ride = _bases(leg.phase)
+    return curves[0] + angle @ hip_change, curves[1] + angle @ knee_change, path + ride @ ride_change
+
+
+def _bases(phase: Array) -> tuple[Array, Array]:
+    """Harmonics of the legs' angles, and those of the root's path, which repeats with every step."""
+    return _harmonics(phase, range(HARMONICS + 1)), _harmonics(phase, (0, 2))
+
+
+def _unpacked(x: Array) -> tuple[Array, Array, Array]:
+    """Coefficients of hip, of knee, and `(3, 3)` of the path, whose first column, sideways, is 0."""
+    hip, knee = x[:-6].reshape(2, -1)
+    return hip, knee, np.pad(x[-6:].reshape(3, 2), ((0, 0), (1, 0)))
+
+
+def _excess(x: Array, width: float) -> Array:
+    """`x` where it is positive, 0 where it is negative, rounded off over `width`."""
+    return width * np.logaddexp(0.0, x / width)
+
+
+def _gauss_newton(residual: Callable[[Array], Array], x: Array) -> Array:
+    """Least squares by linearisation with forward differences; a touch of damping keeps it regular."""
+    step = 1e-6
+    for _ in range(ROUNDS):
+        now = residual(x)
+        slope = np.stack([(residual(x + step * e) - now) / step for e in np.eye(len(x))], axis=1)
+        x = x - np.linalg.solve(slope.T @ slope + 1e-9 * np.eye(len(x)), slope.T @ now)
+    return x
+
+
+def _carried_into_swing(phase: Array, correction: Array) -> Array:
+    """`correction` while the foot is planted; in swing it fades away and comes back in time."""
+    last = int(np.searchsorted(phase, RELEASE, side="right")) - 1
+    fading = _fade(phase - phase[last], correction[last - np.arange(3)], phase[1])
+    fading += _fade(1 - phase, correction[np.arange(3)], phase[1])
+    return np.where((phase > phase[last])[:, None], fading, correction)
+
+
+def _fade(x: Array, samples: Array, step: float) -> Array:
+    """From `samples[0]` at x = 0 to 0 at x = FADE, a cubic that goes on from the samples `step` before."""
+    here, before, earlier = samples
+    speed = (3 * here - 4 * before + earlier) / (2 * step) * FADE
+    t = np.clip(x / FADE, 0.0, 1.0)[:, None]
+    return (1 - t) ** 2 * (here + t * (2 * here + speed))
+
+
+def _leg_rotations(leg: _Leg, pelvis: Array, ankle: Array) -> dict[str, Array]:
+    """Local rotations of the left leg that bring the ankle to `ankle`, `(phases, 3)` from the hip joint."""
+    knee, lead = _two_links(np.linalg.norm(ankle, axis=1), leg.thigh, leg.shank)
+    up = -ankle / np.linalg.norm(ankle, axis=1, keepdims=True)
+    across = rot.rotate(about("y", TOE_OUT / 2), [1.0, 0.0, 0.0])
+    side = across - (up @ across)[:, None] * up
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    straight = rot.from_matrix(np.stack([side, up, np.cross(side, up)], axis=-1))
+    upper = rot.multiply(straight, about("x", -lead))
+    lower = rot.multiply(upper, about("x", knee))
+    sole = rot.multiply(about("y", TOE_OUT), about("x", -leg.foot))
+    return {
+        "LeftUpLeg": rot.multiply(rot.inverse(pelvis), upper),
+        "LeftLeg": about("x", knee),
+        "LeftFoot": rot.multiply(rot.inverse(lower), sole),
+        "LeftToeBase": about("x", leg.foot - leg.toes),
+    }
+
+
+def _two_links(distance: Array, thigh: float, shank: float) -> tuple[Array, Array]:
+    """Flexion of the knee, and by how much the thigh leads the line from hip to ankle."""
+    longest = np.sqrt(thigh**2 + shank**2 + 2 * thigh * shank * np.cos(LEAST_KNEE))
+    within = longest - _excess(longest - distance, 0.001 * longest)
+    knee = np.arccos((within**2 - thigh**2 - shank**2) / (2 * thigh * shank))
+    return knee, np.arctan2(shank * np.sin(knee), thigh + shank * np.cos(knee))
+
+
+def _harmonics(phase: Array, orders: range | tuple[int, ...]) -> Array:
+    """Cosines and sines of these multiples of the phase, one column each; order 0 is the constant."""
+    turns = 2 * np.pi * np.outer(phase, orders)
+    return np.concatenate([np.cos(turns), np.sin(turns)[:, [k for k, n in enumerate(orders) if n]]], axis=1)
+
+
+def _flexed(vector: Array, angle: Array) -> Array:
+    """`vector` turned forwards and upwards in the sagittal plane by `angle`, `(phases, 3)`."""
+    return rot.rotate(about("x", -angle), vector)
+
+
+def _smooth_step(x: Array) -> Array:
+    """0 below 0, 1 above 1, with two continuous derivatives."""
+    x = np.clip(x, 0.0, 1.0)
+    return x**3 * (10 - 15 * x + 6 * x**2)
