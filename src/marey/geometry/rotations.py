@@ -161,9 +161,10 @@ def log(q: ArrayLike) -> Array:
     q = quaternions(q)
     if q.size >= 4 * _MANY:
         return _compiled("log", 3, q)
-    sine = np.maximum(length(q[..., 1:]), _TINY)
-    factor = 2.0 * np.arctan2(sine, np.abs(q[..., 0])) / sine
-    return np.where(_points_backward(q), -factor, factor)[..., None] * q[..., 1:]
+    w, v = q[..., 0], q[..., 1:]
+    sine = np.maximum(length(v), _TINY)
+    factor = 2.0 * np.arctan2(sine, np.abs(w)) / sine
+    return np.copysign(factor, w if w.all() else _leading(q))[..., None] * v
 
 
 def half_log(q: ArrayLike) -> Array:
@@ -299,16 +300,10 @@ def _rows(array: Array, leading: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
 
 
-def _points_backward(q: Array) -> np.ndarray:
-    """Where -q is the representative: w < 0, or w = 0 and the first non-zero component negative."""
-    w = q[..., 0]
-    backward = w < 0.0
-    half_turn = w == 0.0
-    if half_turn.any():
-        x, y, z = q[..., 1], q[..., 2], q[..., 3]
-        leading = np.where(x != 0.0, x, np.where(y != 0.0, y, z))
-        backward = np.where(half_turn, leading < 0.0, backward)
-    return backward
+def _leading(q: Array) -> Array:
+    """The first component that is not zero, whose sign tells q from -q."""
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    return np.where(w != 0.0, w, np.where(x != 0.0, x, np.where(y != 0.0, y, z)))
 
 
 def _chords(a: Array, b: Array) -> tuple[Array, Array]:
