@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, FloatArray, IntArray
+from marey._arrays import FloatArray, IntArray
 from marey.errors import InputError
 
 LARGEST_ARRAY = 2_000_000_000
@@ -59,10 +59,14 @@ def dense_from_rows(frame: ArrayLike, id: ArrayLike, x: ArrayLike, y: ArrayLike)
         raise InputError("rows: there is none")
 
     order = np.lexsort((frames, agents))
-    repeated = _repeated(frames[order], agents[order])
-    for row, other in zip(order[1:][repeated], order[:-1][repeated], strict=True):
-        if not np.array_equal(xy[row], xy[other]):
-            raise RowError(f"person {agents[row]} is at two places in frame {frames[row]}", int(row))
+    torn = (
+        (np.diff(frames[order]) == 0)
+        & (np.diff(agents[order]) == 0)
+        & (np.diff(xy[order], axis=0) != 0).any(axis=-1)
+    )
+    if torn.any():
+        row = int(order[1:][torn].min())
+        raise RowError(f"person {agents[row]} is at two places in frame {frames[row]}", row)
 
     step = common_step(frames[order], agents[order])
     first = int(frames.min())
@@ -137,7 +141,3 @@ def _numbers(name: str, values: Any) -> NDArray[np.float64]:
         row = int(np.argmax(bad))
         raise RowError(f"{name} is {array[row]}, not a number one can be at", row)
     return array
-
-
-def _repeated(frames: IntArray, agents: IntArray) -> BoolArray:
-    return np.asarray((np.diff(frames) == 0) & (np.diff(agents) == 0))

@@ -1,0 +1,106 @@
+"""Middlebury optical flow, `.flo`: one field a file, or a numbered series of them.
+
+A file is the tag `PIEH`, width and height (little-endian int32) and rows of `u, v` pairs (float32); values
+beyond 1e9 mean "unknown" (Baker et al., "A Database and Evaluation Methodology for Optical Flow", 2011).
+Values come back bit for bit. Cost: one copy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._progress import Progress, tracked
+from marey.crowd.fields import FieldSeries
+from marey.errors import FormatError, InputError
+from marey.io._files import (
+    LARGEST_FILE,
+    check_readable,
+    is_numbered,
+    numbered_files,
+    read_bytes,
+    write_beside,
+    write_numbered_beside,
+)
+
+TAG = b"PIEH"
+HEADER_BYTES = 12
+UNKNOWN_ABOVE = 1e9
+UNKNOWN = np.float32(1e10)
+DEFAULT_RATE = 25.0
+
+
+def read(path: Path, *, frame_rate: float | None = None) -> FieldSeries:
+    """The field of one file, or the series of `flow_%04d.flo` or of a folder.
+
+    frame_rate: frames per second, which the files do not state; 25 unless given
+
+    Pixels that are unknown in any of the files are masked, and zero.
+    """
+    path = Path(path)
+    files = numbered_files(path, (".flo",)) if is_numbered(path) or path.is_dir() else [path]
+    rows, columns = _size(files[0])
+    if len(files) * rows * columns * 8 > LARGEST_FILE:
+        raise FormatError(f"{len(files)} fields of {columns} × {rows} are too large to hold", path=path)
+    velocities = np.empty((len(files), rows, columns, 2), dtype=np.float32)
+    mask = np.ones((rows, columns), dtype=np.bool_)
+    for field, file in zip(velocities, files, strict=True):
+        if _size(file) != (rows, columns):
+            raise FormatError(f"is not {columns} × {rows} as {files[0].name} is", path=file)
+        field[:] = _field(file, rows, columns)
+        with np.errstate(invalid="ignore"):
+            known = (np.abs(field) <= UNKNOWN_ABOVE).all(axis=-1)
+        field[~known] = 0
+        mask &= known
+    velocities[:, ~mask] = 0
+    name = path.stem if len(files) == 1 else path.parent.name
+    return FieldSeries(velocities, frame_rate or DEFAULT_RATE, None if mask.all() else mask, name=name)
+
+
+def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) -> None:
+    """One file for one field, a numbered series (`flow_%04d.flo`) for several; masked pixels are unknown."""
+    path = Path(path)
+    largest = np.abs(fields.velocities).max()
+    if largest > UNKNOWN_ABOVE:
+        raise InputError(f"{path}: a velocity of {largest:g} would mean 'unknown' in a .flo file")
+    if fields.frames == 1 and not is_numbered(path):
+        with write_beside(path) as draft:
+            draft.write_bytes(_encoded(fields, 0))
+        return
+    with write_numbered_beside(path, fields.frames) as drafts:
+        for frame, draft in enumerate(tracked(drafts, progress)):
+            draft.write_bytes(_encoded(fields, frame))
+
+
+def _size(file: Path) -> tuple[int, int]:
+    """Rows and columns, after checking them against the length of the file."""
+    check_readable(file)
+    try:
+        with file.open("rb") as stream:
+            header = stream.read(HEADER_BYTES)
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
+    if not header.startswith(TAG):
+        raise FormatError("does not begin with 'PIEH': not a Middlebury flow file", path=file)
+    if len(header) < HEADER_BYTES:
+        raise FormatError(f"holds {len(header)} bytes; the header alone has {HEADER_BYTES}", path=file)
+    columns, rows = np.frombuffer(header, dtype="<i4", offset=4).tolist()
+    expected, found = HEADER_BYTES + 8 * columns * rows, file.stat().st_size
+    if columns < 1 or rows < 1 or expected != found:
+        raise FormatError(
+            f"declares {columns} × {rows} pixels ({expected} bytes) and holds {found} bytes", path=file
+        )
+    return rows, columns
+
+
+def _field(file: Path, rows: int, columns: int) -> NDArray[np.float32]:
+    return np.frombuffer(read_bytes(file), dtype="<f4", offset=HEADER_BYTES).reshape(rows, columns, 2)
+
+
+def _encoded(fields: FieldSeries, frame: int) -> bytes:
+    values = fields.velocities[frame].astype("<f4")
+    if fields.mask is not None:
+        values[~fields.mask] = UNKNOWN
+    return TAG + np.array([fields.columns, fields.rows], dtype="<i4").tobytes() + values.tobytes()

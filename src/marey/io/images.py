@@ -1,0 +1,130 @@
+"""Pictures as footage: a folder of them, a numbered series such as `frame_%04d.png`, or a single one.
+
+PNG and JPEG, 8 bits a channel; alpha is dropped, and so is a camera's note on how it was held. Nothing is
+decoded before it is looked at, but sizes are compared at once (from the files' headers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from marey._progress import Progress, tracked
+from marey.crowd.footage import Footage, Image
+from marey.errors import FormatError, InputError
+from marey.io._files import (
+    check_readable,
+    is_numbered,
+    numbered_files,
+    read_bytes,
+    write_beside,
+    write_numbered_beside,
+)
+
+ENDINGS = (".png", ".jpg", ".jpeg")
+DEFAULT_RATE = 25.0
+JPEG_QUALITY = 95
+MOST_PIXELS = 1 << 28
+
+
+def read(path: Path, *, frame_rate: float | None = None) -> Footage:
+    """Footage of a folder's pictures in the order of their numbers, of a series, or of one picture.
+
+    frame_rate: frames per second, which pictures do not state; 25 unless given
+    """
+    path = Path(path)
+    files = numbered_files(path, ENDINGS) if is_numbered(path) or path.is_dir() else [path]
+    rows, columns = image_size(files[0])
+    for file in files[1:]:
+        if image_size(file) != (rows, columns):
+            other_rows, other_columns = image_size(file)
+            raise FormatError(
+                f"is {other_columns} × {other_rows} pixels, {files[0].name} is {columns} × {rows}; "
+                "footage has one size",
+                path=file,
+            )
+
+    def open_images(start: int, stop: int, step: int) -> Iterator[Image]:
+        for file in files[start:stop:step]:
+            image = read_image(file)
+            if image.shape[:2] != (rows, columns):
+                raise FormatError(f"is no longer {columns} × {rows} pixels", path=file)
+            yield image
+
+    name = path.name if path.is_dir() else path.stem
+    return Footage(len(files), rows, columns, frame_rate or DEFAULT_RATE, open_images, name)
+
+
+def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
+    """A series such as `frames/%04d.png`, or one picture for footage of one frame."""
+    path = Path(path)
+    if footage.frames == 1 and not is_numbered(path):
+        with write_beside(path) as draft:
+            draft.write_bytes(encode_image(footage.read(0), path.suffix))
+        return
+    with write_numbered_beside(path, footage.frames) as drafts:
+        for draft, image in zip(tracked(drafts, progress), footage, strict=True):
+            draft.write_bytes(encode_image(image, path.suffix))
+
+
+def read_image(file: Path) -> Image:
+    """One picture, `(rows, columns, 3)` uint8, red green blue."""
+    import cv2
+
+    image_size(file)
+    data = np.frombuffer(read_bytes(file), dtype=np.uint8)
+    try:
+        image = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error as error:
+        raise FormatError(f"cannot be decoded ({error.err})", path=file) from error
+    if image is None:
+        raise FormatError("cannot be decoded: the picture is damaged or cut off", path=file)
+    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+
+
+def encode_image(image: Image, ending: str) -> bytes:
+    """A picture as PNG or JPEG bytes, by file ending."""
+    import cv2
+
+    if ending.lower() not in ENDINGS:
+        raise InputError(f"pictures are written as {', '.join(ENDINGS)}, not {ending!r}")
+    if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
+        raise InputError(f"picture: expected (rows, columns, 3) bytes, got {image.shape} {image.dtype}")
+    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if ending.lower() != ".png" else []
+    return cv2.imencode(ending.lower(), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)[1].tobytes()
+
+
+def image_size(file: Path) -> tuple[int, int]:
+    """Rows and columns from the header of a PNG or JPEG file."""
+    check_readable(file)
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(24)
+            if head.startswith(b"\x89PNG\r\n\x1a\n") and head[12:16] == b"IHDR" and len(head) == 24:
+                columns, rows = (int(n) for n in np.frombuffer(head, dtype=">u4", offset=16))
+            elif head.startswith(b"\xff\xd8"):
+                stream.seek(2)
+                rows, columns = _jpeg_size(stream.read(1 << 22))
+            else:
+                raise FormatError("is neither a PNG nor a JPEG picture", path=file)
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
+    if not 0 < rows * columns <= MOST_PIXELS:
+        raise FormatError(f"declares {columns} × {rows} pixels", path=file)
+    return rows, columns
+
+
+def _jpeg_size(segments: bytes) -> tuple[int, int]:
+    """Rows and columns of the start-of-frame segment, (0, 0) if there is none (ITU-T T.81, annex B)."""
+    at = 0
+    while at + 9 <= len(segments) and segments[at] == 0xFF:
+        kind = segments[at + 1]
+        if kind == 0xFF or kind == 0x01 or 0xD0 <= kind <= 0xD7:
+            at += 1 if kind == 0xFF else 2
+        elif 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
+            return int.from_bytes(segments[at + 5 : at + 7]), int.from_bytes(segments[at + 7 : at + 9])
+        else:
+            at += 2 + int.from_bytes(segments[at + 2 : at + 4])
+    return 0, 0
