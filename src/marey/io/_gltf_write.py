@@ -1,0 +1,331 @@
+"""From marey's types to glTF 2.0: a motion with a stick figure, a skinned character, a mesh sequence.
+
+Joints become nodes with one rotation track each (two keys if it does not turn), frames of a mesh sequence
+become morph targets that are switched on one after the other. Cost: linear in the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import FloatArray, IntArray
+from marey.body.motion import Motion, local_positions
+from marey.body.skeleton import Skeleton
+from marey.character import Character
+from marey.geometry import rotations as rot
+from marey.io._gltf_build import INDICES, VERTICES, Builder
+from marey.io._gltf_figure import bones
+from marey.io._gltf_meshes import ORIGIN, image_type, linear_from_display
+from marey.io._gltf_nodes import homogeneous, rigid_part
+from marey.surface.sequence import MeshSequence
+from marey.surface.skin import SkinnedMesh
+from marey.surface.texture import Texture
+
+Array = NDArray[np.float64]
+
+_INFLUENCES_A_SET = 4
+
+
+def build_motion(builder: Builder, motion: Motion) -> list[int]:
+    """A skeleton at rest (no joint turned), its motion, and a figure of bones that follows it."""
+    skeleton = motion.skeleton
+    identity = rot.identity(skeleton.joints)
+    nodes = _add_joints(builder, skeleton, identity, skeleton.offsets[0])
+    _add_animation(builder, motion, nodes, motion.name or "motion")
+    bind = _at_rest(skeleton, identity, skeleton.offsets[0])
+    corners, joints = bones(motion)
+    vertices = corners + bind[joints, :3, 3]
+    faces = np.arange(len(vertices)).reshape(-1, 3)
+    attributes = _vertex_attributes(builder, vertices, _flat_normals(vertices))
+    attributes |= _influence_attributes(builder, joints[:, None], np.ones((len(joints), 1)))
+    mesh = _add_mesh(builder, attributes, faces, _add_material(builder, None, None), "bones")
+    builder.lists["meshes"][mesh]["extras"] = {"marey_figure": True}
+    skin = _add_skin(builder, nodes, np.linalg.inv(bind), nodes[0])
+    return [nodes[0], builder.add("nodes", name="bones", mesh=mesh, skin=skin)]
+
+
+def build_character(builder: Builder, character: Character) -> list[int]:
+    """The skin on its skeleton, posed at rest as it was bound, and all motions."""
+    skin, skeleton = character.skin, character.motion.skeleton
+    rotations, root = _pose_of_bind(skin, skeleton)
+    nodes = _add_joints(builder, skeleton, rotations, root)
+    for motion, name in zip(character.motions, _clip_names(character.motions)):
+        _add_animation(builder, motion, nodes, name)
+    split = _Split(skin.faces, skin.uv, skin.uv_faces, len(skin.vertices))
+    normals = _normals(skin.vertices, skin.faces)
+    attributes = _vertex_attributes(builder, skin.vertices[split.source], normals[split.source])
+    attributes |= split.attributes(builder, skin.colours)
+    attributes |= _influence_attributes(builder, skin.influences[split.source], skin.weights[split.source])
+    material = _add_material(builder, skin.texture, skin.colours)
+    mesh = _add_mesh(builder, attributes, split.faces, material, character.name or "skin")
+    bound = _bound_nodes(builder, skin, skeleton, nodes)
+    index = _add_skin(builder, bound, np.linalg.inv(skin.bind), nodes[0])
+    return [nodes[0], builder.add("nodes", name=character.name or "skin", mesh=mesh, skin=index)]
+
+
+def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -> list[int]:
+    """The first frame as mesh, every other one as a morph target, and weights that switch them on."""
+    split = _Split(sequence.faces, sequence.uv, sequence.uv_faces, len(sequence.vertices[0]))
+    first = sequence.vertices[0].astype(np.float64)
+    normal = _normals(first, sequence.faces) if normals else None
+    attributes = _vertex_attributes(
+        builder, first[split.source], None if normal is None else normal[split.source]
+    )
+    attributes |= split.attributes(builder, sequence.colours)
+    targets = []
+    for frame in sequence.vertices[1:]:
+        moved = (frame - first)[split.source]
+        target = {"POSITION": builder.accessor(moved, target=VERTICES, bounds=True)}
+        if normal is not None:
+            turned = (_normals(frame.astype(np.float64), sequence.faces) - normal)[split.source]
+            target["NORMAL"] = builder.accessor(turned, target=VERTICES)
+        targets.append(target)
+    texture = sequence.texture(0)
+    name = sequence.name or "sequence"
+    mesh = _add_mesh(
+        builder, attributes, split.faces, _add_material(builder, texture, sequence.colours), name, targets
+    )
+    node = builder.add("nodes", name=name, mesh=mesh)
+    if targets:
+        one_at_a_time = np.eye(sequence.frames, dtype=np.uint8)[:, 1:] * np.uint8(255)
+        times = _times(sequence.frames, sequence.frame_rate)
+        sampler = {
+            "input": builder.accessor(times, bounds=True),
+            "output": builder.accessor(one_at_a_time.reshape(-1), normalized=True),
+            "interpolation": "LINEAR",
+        }
+        channel = {"sampler": 0, "target": {"node": node, "path": "weights"}}
+        _add_tracks(builder, name, sequence.frame_rate, [sampler], [channel])
+    return [node]
+
+
+def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: Array) -> list[int]:
+    """Nodes of the joints in a pose, in the skeleton's order."""
+    first = len(builder.lists.get("nodes", []))
+    for joint, name in enumerate(skeleton.names):
+        node: dict[str, Any] = {"name": name}
+        children = [first + child for child in skeleton.children(joint)]
+        if children:
+            node["children"] = children
+        node["translation"] = (root if joint == 0 else skeleton.offsets[joint]).tolist()
+        node["rotation"] = np.roll(rotations[joint], -1).tolist()
+        ends = skeleton.end_offsets[skeleton.end_parents == joint]
+        if len(ends):
+            node["extras"] = {"marey_end_sites": ends.tolist()}
+        builder.add("nodes", **node)
+    return list(range(first, first + skeleton.joints))
+
+
+def _bound_nodes(builder: Builder, skin: SkinnedMesh, skeleton: Skeleton, nodes: list[int]) -> list[int]:
+    """The nodes the skin is bound to; a joint bound in two ways gets a still child for the second."""
+    bound: list[int] = []
+    for name in skin.joint_names:
+        node = nodes[skeleton.index(name)]
+        if node in bound:
+            parent, node = node, builder.add("nodes", name=f"{name}.{len(bound)}")
+            builder.lists["nodes"][parent].setdefault("children", []).append(node)
+        bound.append(node)
+    return bound
+
+
+def _add_skin(builder: Builder, joints: list[int], inverse_bind: FloatArray, root: int) -> int:
+    columns = np.swapaxes(inverse_bind, -1, -2).reshape(-1, 16)
+    return builder.add("skins", joints=joints, inverseBindMatrices=builder.accessor(columns), skeleton=root)
+
+
+def _add_mesh(
+    builder: Builder,
+    attributes: dict[str, int],
+    faces: IntArray,
+    material: int,
+    name: str,
+    targets: Sequence[dict[str, int]] = (),
+) -> int:
+    primitive: dict[str, Any] = {"attributes": attributes, "material": material}
+    if len(faces):
+        small = faces.max() < np.iinfo(np.uint16).max
+        indices = faces.reshape(-1).astype(np.uint16 if small else np.uint32)
+        primitive["indices"] = builder.accessor(indices, target=INDICES)
+    else:
+        primitive["mode"] = 0
+    mesh: dict[str, Any] = {"name": name, "primitives": [primitive]}
+    if targets:
+        primitive["targets"] = list(targets)
+        mesh["weights"] = [0] * len(targets)
+        mesh["extras"] = {"targetNames": [f"frame {i + 1}" for i in range(len(targets))]}
+    return builder.add("meshes", **mesh)
+
+
+def _add_material(builder: Builder, texture: Texture | None, colours: FloatArray | None) -> int:
+    surface: dict[str, Any] = {"metallicFactor": 0, "roughnessFactor": 0.9}
+    if texture is not None:
+        data = texture.encoded()
+        if image_type(data) is None:
+            data = Texture.from_image(texture.read()).encoded()
+        image = builder.add("images", bufferView=builder.view(data), mimeType=image_type(data))
+        sampler = builder.add("samplers", magFilter=9729, minFilter=9987)
+        surface["baseColorTexture"] = {"index": builder.add("textures", source=image, sampler=sampler)}
+    elif colours is None:
+        surface["baseColorFactor"] = [0.6, 0.6, 0.6, 1]
+    return builder.add("materials", pbrMetallicRoughness=surface, doubleSided=True)
+
+
+def _add_animation(builder: Builder, motion: Motion, nodes: list[int], name: str) -> None:
+    times = _times(motion.frames, motion.frame_rate)
+    inputs: dict[int, int] = {}
+    samplers: list[dict[str, Any]] = []
+    channels: list[dict[str, Any]] = []
+
+    def track(node: int, path: str, values: FloatArray) -> None:
+        rows = values.astype(np.float32)
+        keys = times
+        if len(rows) > 2 and (rows == rows[0]).all():
+            rows, keys = rows[[0, -1]], times[[0, -1]]
+        if len(keys) not in inputs:
+            inputs[len(keys)] = builder.accessor(keys, bounds=True)
+        channels.append({"sampler": len(samplers), "target": {"node": node, "path": path}})
+        samplers.append(
+            {"input": inputs[len(keys)], "output": builder.accessor(rows), "interpolation": "LINEAR"}
+        )
+
+    turns = np.roll(rot.continuous(motion.rotations, axis=0), -1, axis=-1)
+    positions = local_positions(motion)
+    offsets = motion.skeleton.offsets.astype(np.float32)
+    for joint, node in enumerate(nodes):
+        track(node, "rotation", turns[:, joint])
+        if joint == 0 or (positions[:, joint].astype(np.float32) != offsets[joint]).any():
+            track(node, "translation", positions[:, joint])
+    _add_tracks(builder, name, motion.frame_rate, samplers, channels)
+
+
+def _add_tracks(
+    builder: Builder,
+    name: str,
+    frame_rate: float,
+    samplers: list[dict[str, Any]],
+    channels: list[dict[str, Any]],
+) -> None:
+    extras = {"marey_frame_rate": frame_rate}
+    builder.add("animations", name=name, samplers=samplers, channels=channels, extras=extras)
+
+
+def _times(frames: int, frame_rate: float) -> Array:
+    return np.arange(frames) / frame_rate
+
+
+def _clip_names(motions: Sequence[Motion]) -> list[str]:
+    names: list[str] = []
+    for number, motion in enumerate(motions, start=1):
+        name = motion.name or f"clip {number}"
+        names.append(f"{name} {number}" if name in names else name)
+    return names
+
+
+def _at_rest(skeleton: Skeleton, rotations: Array, root: Array) -> Array:
+    """World transforms `(joints, 4, 4)` of a pose of local rotations `(joints, 4)`."""
+    world = np.empty((skeleton.joints, 4, 4))
+    local = homogeneous(rot.to_matrix(rotations), np.concatenate([root[None], skeleton.offsets[1:]]))
+    for joint, parent in enumerate(skeleton.parents):
+        world[joint] = local[joint] if parent < 0 else world[parent] @ local[joint]
+    return world
+
+
+def _pose_of_bind(skin: SkinnedMesh, skeleton: Skeleton) -> tuple[Array, Array]:
+    """Local rotations and root position at which the joints stand as they were bound."""
+    bound = dict(zip(skin.joint_names[::-1], skin.bind[::-1]))
+    local, world = rot.identity(skeleton.joints), rot.identity(skeleton.joints)
+    for joint, name in enumerate(skeleton.names):
+        parent = int(skeleton.parents[joint])
+        above = rot.identity() if parent < 0 else world[parent]
+        world[joint] = rigid_part(bound[name][:3, :3]) if name in bound else above
+        local[joint] = rot.multiply(rot.inverse(above), world[joint])
+    root = bound.get(skeleton.names[0])
+    return local, skeleton.offsets[0] if root is None else root[:3, 3]
+
+
+class _Split:
+    """The vertices of a mesh split where its texture has a seam: glTF has one index for both.
+
+    source: which vertex each of the file's is; faces: `(faces, 3)` into the file's
+    """
+
+    def __init__(self, faces: IntArray, uv: FloatArray | None, uv_faces: IntArray | None, count: int) -> None:
+        self.faces, self.source, self.uv = faces, np.arange(count), uv
+        if uv is None or uv_faces is None or (len(uv) == count and np.array_equal(uv_faces, faces)):
+            return
+        pairs = faces.astype(np.int64) * len(uv) + uv_faces
+        kept, corner = np.unique(pairs, return_inverse=True)
+        loose = np.setdiff1d(self.source, faces)
+        self.source = np.concatenate([kept // len(uv), loose])
+        self.faces = corner.reshape(-1, 3)
+        self.uv = np.concatenate([uv[kept % len(uv)], np.zeros((len(loose), 2))])
+
+    def attributes(self, builder: Builder, colours: FloatArray | None) -> dict[str, int]:
+        """Texture coordinates, colours and, if it was split, where each vertex came from."""
+        attributes = {}
+        if self.uv is not None:
+            downward = np.stack([self.uv[:, 0], 1 - self.uv[:, 1]], axis=1)
+            attributes["TEXCOORD_0"] = builder.accessor(downward, target=VERTICES)
+        if colours is not None:
+            light = linear_from_display(colours)[self.source]
+            attributes["COLOR_0"] = builder.accessor(light, target=VERTICES)
+        if not np.array_equal(self.source, np.arange(len(self.source))):
+            attributes[ORIGIN] = builder.accessor(self.source.astype(np.float32), target=VERTICES)
+        return attributes
+
+
+def _vertex_attributes(builder: Builder, vertices: FloatArray, normals: FloatArray | None) -> dict[str, int]:
+    attributes = {"POSITION": builder.accessor(vertices, target=VERTICES, bounds=True)}
+    if normals is not None:
+        attributes["NORMAL"] = builder.accessor(normals, target=VERTICES)
+    return attributes
+
+
+def _influence_attributes(builder: Builder, influences: IntArray, weights: FloatArray) -> dict[str, int]:
+    """Joints and weights in sets of four, the largest first; every joint at most once a vertex."""
+    weights = np.array(weights, dtype=np.float64)
+    columns = weights.shape[1]
+    for first in range(columns):
+        for second in range(first + 1, columns):
+            same = influences[:, first] == influences[:, second]
+            weights[:, first] += np.where(same, weights[:, second], 0)
+            weights[:, second] = np.where(same, 0, weights[:, second])
+    order = np.argsort(-weights, axis=1, kind="stable")
+    weights = np.take_along_axis(weights, order, axis=1)
+    used = int((weights > 0).any(axis=0).sum())
+    sets = -(-used // _INFLUENCES_A_SET)
+    room = ((0, 0), (0, sets * _INFLUENCES_A_SET - used))
+    weights = np.pad(weights[:, :used], room).astype(np.float32)
+    joints = np.pad(np.take_along_axis(np.asarray(influences), order, axis=1)[:, :used], room)
+    joints = np.where(weights > 0, joints, 0).astype(np.uint8 if joints.max() < 256 else np.uint16)
+    attributes = {}
+    for number in range(sets):
+        part = slice(number * _INFLUENCES_A_SET, (number + 1) * _INFLUENCES_A_SET)
+        attributes[f"JOINTS_{number}"] = builder.accessor(joints[:, part], target=VERTICES)
+        attributes[f"WEIGHTS_{number}"] = builder.accessor(weights[:, part], target=VERTICES)
+    return attributes
+
+
+def _normals(vertices: FloatArray, faces: IntArray) -> Array:
+    """Unit normals of the vertices: the sum of their faces' area vectors (up where there is none)."""
+    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
+    areas = np.cross(b - a, c - a)
+    corners, sums = faces.reshape(-1), np.empty((len(vertices), 3))
+    for axis in range(3):
+        sums[:, axis] = np.bincount(corners, np.repeat(areas[:, axis], 3), minlength=len(vertices))
+    return _unit(sums)
+
+
+def _flat_normals(vertices: Array) -> Array:
+    """The same for corners of which every three are a triangle of their own."""
+    a, b, c = vertices[0::3], vertices[1::3], vertices[2::3]
+    return np.repeat(_unit(np.cross(b - a, c - a)), 3, axis=0)
+
+
+def _unit(vectors: FloatArray) -> Array:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.where(length > 1e-30, vectors / np.maximum(length, 1e-30), [0.0, 1.0, 0.0])

@@ -1,0 +1,83 @@
+"""glTF 2.0, `.glb` and `.gltf`: motions, skinned characters and mesh sequences, in and out.
+
+The container is plain JSON and NumPy: the format is small, every size must be checked before it is
+believed, and vertices must not pass through Python objects. Lengths are metres, y up, right-handed, as
+in marey itself. Cost: linear in the size of the file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from marey._arrays import checked_rate
+from marey.body.motion import Motion
+from marey.character import Character
+from marey.errors import FormatError, InputError
+from marey.geometry.convention import unit_size
+from marey.io._gltf_build import Builder
+from marey.io._gltf_json import open_document
+from marey.io._gltf_read import read_scene
+from marey.io._gltf_scene import opened
+from marey.io._gltf_write import build_character, build_motion, build_sequence
+from marey.surface.sequence import MeshSequence
+
+
+def read(
+    path: Path, *, clip: str | None = None, unit: str | float = "m", frame_rate: float | None = None
+) -> Character | Motion | MeshSequence:
+    """What a glTF file holds.
+
+    A skinned mesh is a :class:`Character` with one motion for each animation; any other mesh is a
+    :class:`MeshSequence`, moved by its morph targets and nodes (one frame if nothing moves); nodes
+    that move without a mesh are a :class:`Motion`. Several meshes are merged into one. Frames are those
+    of the file's keys where they are evenly spaced, else 30 a second.
+
+    clip: only the animation of that name (default: all of a character, the first of anything else)
+    unit: what a length of 1 in the file stands for, for files that are not in metres as they should be
+    frame_rate: frames per second to sample the animations at, instead of the file's own
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "triangle.glb"
+    >>> write(MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 25), path)
+    >>> read(path).frame_rate, read(path, unit="cm").vertices.max() == np.float32(0.01)
+    (25.0, np.True_)
+    """
+    path = Path(path)
+    document = open_document(path)
+    rate = None if frame_rate is None else checked_rate(frame_rate)
+    scene = opened(document, clip=clip, unit=unit_size(unit), frame_rate=rate)
+    try:
+        # Absurd numbers overflow; what comes of them is refused as not finite by the data types.
+        with np.errstate(all="ignore"):
+            return read_scene(scene)
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def write(thing: Character | Motion | MeshSequence, path: Path, *, normals: bool = True) -> None:
+    """Write a glTF file, metres and y up; `.glb` is one binary, `.gltf` is JSON with everything inside.
+
+    A motion is written as a skin of simple bones, so that other programs show it and import an armature;
+    :func:`read` gives the motion back. A character keeps all its motions. A mesh sequence becomes one morph
+    target for every frame but the first, 12 bytes for each vertex and frame and as much again for its
+    normals: long sequences make large files. Of several textures only the first is kept.
+
+    normals: with False the frames of a sequence have none; viewers then shade its faces flat
+
+    >>> import marey, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "arm.glb"
+    >>> arm = marey.Skeleton(("shoulder", "elbow"), [-1, 0], [[0, 1.4, 0], [0.3, 0, 0]])
+    >>> write(marey.Motion(arm, [[[1, 0, 0, 0]] * 2] * 3, [[0, 1.4, 0]] * 3, 30), path)
+    >>> read(path).skeleton.names
+    ('shoulder', 'elbow')
+    """
+    builder = Builder()
+    if isinstance(thing, Motion):
+        roots = build_motion(builder, thing)
+    elif isinstance(thing, Character):
+        roots = build_character(builder, thing)
+    else:
+        roots = build_sequence(builder, thing, normals=normals)
+    builder.save(Path(path), roots=roots)
