@@ -13,7 +13,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from marey.io._files import check_readable, write_beside
 MOST_PIXELS = 1 << 27
 # Players show faster GIFs at 10 frames per second.
 FASTEST_GIF = 50.0
+# Enough to see whether decoded frames come in the order of their time stamps.
+FRAMES_TRIED = 8
 CODECS: dict[str, tuple[str, str, dict[str, str]]] = {
     ".mp4": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
     ".mov": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
@@ -38,6 +40,11 @@ CODECS: dict[str, tuple[str, str, dict[str, str]]] = {
     ".avi": ("mjpeg", "yuvj420p", {"qmin": "2", "qmax": "3"}),
     # Lossless; only ever a draft.
     ".nut": ("ffv1", "bgr0", {}),
+}
+# A file that is secretly a playlist must not make FFmpeg open other files or addresses.
+TRUSTED = {
+    "protocol_whitelist": "file",
+    "format_whitelist": "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,gif,mpeg,mpegts,mpegvideo,flv,asf,ogg,nut",
 }
 PALETTE = "stats_mode=full"
 DITHER = "dither=sierra2_4a:diff_mode=rectangle"
@@ -103,24 +110,25 @@ class _Index:
     """Time stamp of each frame in the stream's time base, ascending."""
     keys: list[tuple[int, int]]
     """Presentation and decoding time stamps of the key frames."""
+    seekable: bool = True
+    """Whether decoded frames bear the time stamps of the packets; if not, they are counted."""
 
-    def seek_time(self, time: int) -> int | None:
-        """Decoding time of the last key frame shown at or before `time`."""
+    def key_before(self, time: int) -> tuple[int, int] | None:
+        """The last key frame shown at or before `time`; None = the beginning."""
         before = bisect_right(self.keys, (time, 2**63))
-        return self.keys[before - 1][1] if before else None
+        return self.keys[before - 1] if before > 1 else None
 
 
 def _index(path: Path) -> _Index:
     with _opened(path) as (container, stream):
-        context = stream.codec_context
-        rows, columns = context.height, context.width
+        rows, columns = stream.codec_context.height, stream.codec_context.width
         if not 0 < rows * columns <= MOST_PIXELS:
             raise FormatError(f"declares pictures of {columns} × {rows} pixels", path=path)
         rate = stream.average_rate or stream.guessed_rate or Fraction(25)
         times: set[int] = set()
         keys: list[tuple[int, int]] = []
         for packet in container.demux(stream):
-            time = packet.pts if packet.pts is not None else packet.dts
+            time = _time(packet)
             if packet.size == 0 or packet.is_discard or time is None:
                 continue
             times.add(time)
@@ -128,7 +136,11 @@ def _index(path: Path) -> _Index:
                 keys.append((time, packet.dts if packet.dts is not None else time))
     if not times:
         raise FormatError("holds no frame", path=path)
-    return _Index(path, rows, columns, Fraction(rate), sorted(times), sorted(keys))
+    index = _Index(path, rows, columns, Fraction(rate), sorted(times), sorted(keys))
+    first = [_time(frame) for frame in itertools.islice(_decoded(index, None), FRAMES_TRIED)]
+    if not first:
+        raise FormatError("its first frame cannot be decoded", path=path)
+    return replace(index, seekable=first == sorted(times.intersection(first)))
 
 
 def _decode(index: _Index, wanted: range) -> Iterator[Image]:
@@ -159,28 +171,35 @@ def _decode(index: _Index, wanted: range) -> Iterator[Image]:
 
 def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, Any]]:
     """Decoded frames with their times, from the one at or before `time` on."""
-    start = index.seek_time(time)
-    first = True
-    if start is not None and start > index.times[0]:
-        for frame in _decoded(index.path, start):
-            if first and frame[0] > time:
-                break
-            first = False
-            yield frame
-        else:
+    if not index.seekable:
+        yield from zip(index.times, _decoded(index, None), strict=False)
+        return
+    for frame in _decoded(index, index.key_before(time)):
+        stamp = _time(frame)
+        if stamp is not None:
+            yield stamp, frame
+
+
+def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Any]:
+    """Frames from a key frame on, or from the beginning."""
+    for start in (key, None):
+        with _opened(index.path) as (container, stream):
+            stream.thread_type = "AUTO"
+            if start is not None:
+                container.seek(start[1], stream=stream, backward=True)
+            packets = container.demux(stream)
+            first = next(packets, None)
+            # Some demuxers land beside the key frame, with other time stamps: then begin at the beginning.
+            if first is None or (start is not None and (_time(first), first.dts) not in index.keys):
+                continue
+            for packet in itertools.chain([first], packets):
+                yield from packet.decode()
             return
-    yield from _decoded(index.path, None)
 
 
-def _decoded(path: Path, seek_time: int | None) -> Iterator[tuple[int, Any]]:
-    with _opened(path) as (container, stream):
-        stream.thread_type = "AUTO"
-        if seek_time is not None:
-            container.seek(seek_time, stream=stream, backward=True)
-        for frame in container.decode(stream):
-            time = frame.pts if frame.pts is not None else frame.dts
-            if time is not None:
-                yield time, frame
+def _time(packet: Any) -> int | None:
+    """Time stamp of a packet or frame."""
+    return packet.pts if packet.pts is not None else packet.dts
 
 
 def _image(frame: Any, index: _Index) -> Image:
@@ -194,7 +213,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     """The container and its first video stream; FFmpeg's errors become ours."""
     av = require("av", extra="video")
     try:
-        with av.open(str(path), metadata_errors="replace") as container:
+        with av.open(str(path.absolute()), options=TRUSTED, metadata_errors="replace") as container:
             if not container.streams.video:
                 raise FormatError("holds no video stream", path=path)
             yield container, container.streams.video[0]
@@ -264,6 +283,7 @@ def _write_gif(av: Any, images: Iterator[Image], path: Path, frame_rate: float) 
 
     with av.open(str(lossless)) as source:
         graph, (entry,), sink = _filters(av, source.streams.video[0], "palettegen", PALETTE)
+        graph.configure()
         for frame in source.decode(video=0):
             entry.push(frame)
         entry.push(None)
@@ -272,6 +292,7 @@ def _write_gif(av: Any, images: Iterator[Image], path: Path, frame_rate: float) 
     with av.open(str(lossless)) as source, av.open(str(path), "w") as target:
         film = source.streams.video[0]
         graph, (entry, palette_entry), sink = _filters(av, film, "paletteuse", DITHER, palette)
+        graph.configure()
         stream = target.add_stream("gif", rate=_fraction(frame_rate / every))
         stream.height, stream.width, stream.pix_fmt = film.height, film.width, "pal8"
         palette_entry.push(palette)
@@ -297,7 +318,6 @@ def _filters(
         entry.link_to(drawing, 0, place)
     sink = graph.add("buffersink")
     drawing.link_to(sink)
-    graph.configure()
     return graph, entries, sink
 
 

@@ -1,0 +1,103 @@
+"""Field series: sampling in time, mirrors and windows that agree with the ground plane."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marey.crowd.fields import FieldSeries, concatenate
+from marey.errors import InputError
+
+HOMOGRAPHY = np.array([[0.02, 0.001, -3.0], [0.0005, 0.03, -2.0], [0.0001, 0.0002, 1.0]])
+
+
+def series(frames=6, rows=5, columns=7, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    mask = rng.random((rows, columns)) > 0.3
+    return FieldSeries(rng.normal(size=(frames, rows, columns, 2)), 10, mask, HOMOGRAPHY, **options)
+
+
+def ground(fields: FieldSeries, column: float, row: float) -> np.ndarray:
+    point = fields.homography @ [column, row, 1.0]
+    return point[:2] / point[2]
+
+
+def ground_velocity(fields: FieldSeries, frame: int, row: int, column: int) -> np.ndarray:
+    """Metres per second of a pixel, by a finite difference through the homography."""
+    u, v = fields.velocities[frame, row, column] * 1e-6
+    return (ground(fields, column + u, row + v) - ground(fields, column, row)) * 1e6 * fields.frame_rate
+
+
+def test_speed_per_second_survives_resampling():
+    fields = FieldSeries(np.full((9, 2, 2, 2), [3.0, -1.0]), 10)
+    for rate in (5, 20, 7.5):
+        new = fields.resample(rate)
+        assert np.allclose(new.velocities * new.frame_rate, [30.0, -10.0])
+        assert new.frame_rate == rate
+
+
+def test_resampling_is_linear_in_time():
+    fields = FieldSeries(np.arange(4.0)[:, None, None, None] * np.ones((4, 1, 1, 2)), 10)
+    assert np.allclose(fields.resample(20).velocities[:, 0, 0, 0] * 2, np.arange(7) / 2)
+
+
+def test_single_precision_stays_single():
+    fields = FieldSeries(np.ones((3, 2, 2, 2), np.float32), 10)
+    for new in (fields.resample(20), fields.mirror(), fields.crop(slice(1), slice(1)), fields[::2]):
+        assert new.velocities.dtype == np.float32
+
+
+def test_a_mirrored_series_moves_people_to_the_mirrored_side_of_the_ground():
+    fields = series()
+    mirrored = fields.mirror()
+    for row, column in ((0, 0), (2, 5), (4, 3)):
+        other = fields.columns - 1 - column
+        flipped = ground(mirrored, other, row)
+        assert np.allclose(flipped, ground(fields, column, row) * [-1, 1])
+        velocity = ground_velocity(mirrored, 1, row, other)
+        assert np.allclose(velocity, ground_velocity(fields, 1, row, column) * [-1, 1], atol=1e-6)
+        assert mirrored.mask[row, other] == fields.mask[row, column]
+
+
+def test_mirroring_twice_is_the_identity():
+    fields = series()
+    twice = fields.mirror().mirror()
+    assert np.array_equal(twice.velocities, fields.velocities)
+    assert np.array_equal(twice.mask, fields.mask)
+    assert np.allclose(twice.homography, fields.homography)
+
+
+def test_a_window_looks_at_the_same_ground():
+    fields = series()
+    window = fields.crop(slice(1, 4), slice(-4, None))
+    assert (window.rows, window.columns) == (3, 4)
+    assert np.array_equal(window.velocities, fields.velocities[:, 1:4, 3:])
+    assert np.array_equal(window.mask, fields.mask[1:4, 3:])
+    assert np.allclose(ground(window, 2, 1), ground(fields, 5, 2))
+
+
+def test_an_empty_window_is_an_error():
+    for rows, columns in (
+        (slice(3, 3), slice(None)),
+        (slice(None), slice(9, 12)),
+        (slice(0, 4, 2), slice(None)),
+    ):
+        with pytest.raises(InputError, match="no window"):
+            series().crop(rows, columns)
+
+
+def test_parts_join_to_the_whole_and_masks_intersect():
+    fields = series()
+    whole = concatenate([fields[:2], fields[2:]])
+    assert np.array_equal(whole.velocities, fields.velocities)
+    other = series(seed=1)
+    assert np.array_equal(concatenate([fields, other]).mask, fields.mask & other.mask)
+
+
+def test_series_of_other_sizes_or_rates_do_not_join():
+    with pytest.raises(InputError, match="7 × 5 pixels and of 7 × 4"):
+        concatenate([series(), series(rows=4)])
+    with pytest.raises(InputError, match="resample"):
+        concatenate([series(), series().resample(20)])
+    with pytest.raises(InputError, match="no field"):
+        concatenate([])
