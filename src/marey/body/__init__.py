@@ -1,15 +1,18 @@
 """Articulated characters."""
 
+from marey.body.cleanup import CleanReport, clean
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
 from marey.body.skeleton import Skeleton
 
 __all__ = [
+    "CleanReport",
     "GlobalPose",
     "Markers",
     "Motion",
     "Skeleton",
+    "clean",
     "concatenate",
     "end_positions",
     "forward_kinematics",
