@@ -52,6 +52,21 @@ class Character:
         """The first clip."""
         return self.motions[0]
 
+    @property
+    def frames(self) -> int:
+        """Number of frames of the first clip."""
+        return self.motion.frames
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames per second of the first clip."""
+        return self.motion.frame_rate
+
+    @property
+    def duration(self) -> float:
+        """Seconds of the first clip."""
+        return self.motion.duration
+
     def clip(self, name: str) -> Motion:
         """The clip called `name`."""
         for motion in self.motions:

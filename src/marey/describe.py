@@ -44,7 +44,8 @@ def _motion(motion: Motion) -> dict[str, Any]:
     pose = forward_kinematics(shown)
     positions = np.concatenate([pose.positions, end_positions(shown, pose)], axis=1)
     moving = np.ptp(np.abs(shown.rotations), axis=0).max(axis=-1) > 1e-6
-    path = np.linalg.norm(np.diff(shown.root, axis=0), axis=-1).sum()
+    # The middle of the body: in some files the root joint stays where it is and the hips travel.
+    path = np.linalg.norm(np.diff(positions.mean(axis=1), axis=0), axis=-1).sum()
     return {
         "joints": motion.joints,
         "end_sites": len(motion.skeleton.end_parents),

@@ -37,6 +37,10 @@ Up = Annotated[
     str | None, typer.Option("--from-up", metavar="y|z", help="The input's up axis, not our guess.")
 ]
 
+Root = Annotated[
+    str | None, typer.Option("--root", metavar="NAME", help="Which root, for a BVH file with several.")
+]
+
 
 def emit(result: dict[str, Any], *, as_json: bool, title: str | None = None) -> None:
     """Print the result: as JSON, or as a small table of names and values."""

@@ -11,7 +11,7 @@ import typer
 from marey.body.cleanup import clean as clean_motion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import Frames, Json, Unit, Up, emit, errors, parse_frames, progress_bar
+from marey.cli._console import Frames, Json, Root, Unit, Up, emit, errors, parse_frames, progress_bar
 from marey.describe import describe
 from marey.errors import InputError
 from marey.io import load, save
@@ -35,6 +35,7 @@ def run(
     ] = None,
     from_unit: Unit = None,
     from_up: Up = None,
+    root: Root = None,
     clip: Annotated[str | None, typer.Option(help="Which animation of a glTF file.")] = None,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
@@ -57,7 +58,7 @@ def run(
     marey convert obsmat.txt people.parquet
     """
     with progress_bar(f"reading {source.name}") as progress:
-        thing = load(source, unit=from_unit, up=from_up, progress=progress)
+        thing = load(source, unit=from_unit, up=from_up, root=root, progress=progress)
     if isinstance(thing, Character) and (clip is not None or len(thing.motions) == 1):
         thing = replace(thing, motions=(thing.motion if clip is None else thing.clip(clip),))
     elif clip is not None:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from marey import datasets
 from marey.cli._console import Json, emit, output, progress_bar
 
 app = typer.Typer(help="Real sample data: list it, get it.", no_args_is_help=True)
@@ -23,6 +22,8 @@ def list_all(json: Json = False) -> None:
 
     marey data list --json
     """
+    from marey import datasets
+
     known = datasets.list_datasets()
     if json:
         emit(
@@ -64,6 +65,8 @@ def get(
 
     marey view "$(marey data get cmu-02_01-walk --json | jq -r .path)" -o walk.mp4
     """
+    from marey import datasets
+
     with progress_bar(f"getting {name}") as progress:
         path = datasets.get(name, progress=progress)
     found = datasets.find(name)

@@ -74,9 +74,7 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("MAREY_DEBUG"):
             raise
-        fail(
-            f"internal error: {type(error).__name__}: {error} (MAREY_DEBUG=1 shows where; please report it)"
-        )
+        fail(f"internal error: {type(error).__name__}: {error} (MAREY_DEBUG=1 shows where; please report it)")
         sys.exit(1)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Frames, Json, Unit, Up, emit, parse_frames, progress_bar
+from marey.cli._console import Frames, Json, Root, Unit, Up, emit, parse_frames, progress_bar
 from marey.errors import InputError
 from marey.io import load
 
@@ -28,6 +28,7 @@ def run(
     size: Annotated[str, typer.Option(metavar="WxH", help="Pixels.")] = "1280x720",
     from_unit: Unit = None,
     from_up: Up = None,
+    root: Root = None,
     json: Json = False,
 ) -> None:
     """Look at anything we read, on a machine with or without a screen.
@@ -45,7 +46,7 @@ def run(
     from marey.views import view
 
     with progress_bar(f"reading {source.name}") as progress:
-        thing = load(source, unit=from_unit, up=from_up, progress=progress)
+        thing = load(source, unit=from_unit, up=from_up, root=root, progress=progress)
     chosen = parse_frames(frames)
     if chosen is not None:
         thing = thing[chosen]
