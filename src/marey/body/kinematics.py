@@ -127,12 +127,12 @@ def sweep_in_numpy(parents: NDArray[np.int64], offsets: Array, rotations: Array,
     return GlobalPose(positions, turned)
 
 
-# The kernel pays from the few on; importing numba for it (half a second) only from the many on.
-_FEW, _MANY = 2_000, 1_000_000
+# Importing numba for the kernel takes half a second: worth it only for this many rotations.
+_MANY = 1_000_000
 
 
 def _worth_compiling(rotations: int) -> bool:
-    return rotations >= (_FEW if "numba" in sys.modules else _MANY)
+    return "numba" in sys.modules or rotations >= _MANY
 
 
 def _compiled_sweep(parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array) -> GlobalPose:
