@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
+from marey.errors import MareyWarning
 from marey.io._gltf_buffers import Buffers, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_json import Document, Entry
 from marey.surface.texture import Texture
@@ -257,10 +258,8 @@ def _main_image(parts: list[Part]) -> int | None:
         if part.image is not None:
             faces[part.image] = faces.get(part.image, 0) + len(part.faces)
     if len(faces) > 1:
-        warnings.warn(
-            f"{parts[0].entry.path}: has {len(faces)} textures, marey keeps the one most faces use",
-            stacklevel=2,
-        )
+        message = f"{parts[0].entry.path}: has {len(faces)} textures, marey keeps the one most faces use"
+        warnings.warn(message, MareyWarning, stacklevel=2)
     return max(faces, key=lambda image: faces[image]) if faces else None
 
 
@@ -273,7 +272,8 @@ def _read_texture(buffers: Buffers, image: Entry) -> Texture | None:
     else:
         return Texture(path=file_beside(image))
     if image_type(texture.encoded()) is None:
-        warnings.warn(f"{image.path}: {image.place} is neither PNG nor JPEG; left out", stacklevel=2)
+        message = f"{image.path}: {image.place} is neither PNG nor JPEG; left out"
+        warnings.warn(message, MareyWarning, stacklevel=2)
         return None
     return texture
 

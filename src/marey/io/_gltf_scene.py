@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import Convention
 from marey.io._gltf_buffers import Buffers
 from marey.io._gltf_json import Document, Entry
@@ -73,7 +73,7 @@ class Scene:
 
     def note(self, message: str) -> None:
         """Warn that something in the file has no place in marey's types."""
-        warnings.warn(f"{self.document.path}: {message}", stacklevel=6)
+        warnings.warn(f"{self.document.path}: {message}", MareyWarning, stacklevel=6)
 
 
 def opened(document: Document, *, clip: str | None, unit: float, frame_rate: float | None) -> Scene:

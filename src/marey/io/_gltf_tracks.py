@@ -130,7 +130,7 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     times = _apart(np.sort(np.concatenate(list(arrays.values()))))
     even = None if frame_rate else clip.stated_rate or _even_rate(times)
     rate = frame_rate or even or USUAL_RATE
-    wanted = (times[-1] - times[0]) * rate + (_GRID_TOLERANCE if even else 1e-6) + 1
+    wanted = (times[-1] - times[0]) * rate + (_GRID_TOLERANCE if even else 1e-3) + 1
     most = min(max(_MOST_FRAMES, 2 * len(times)), _MOST_LOCAL_POSES // max(nodes, 1))
     if wanted > most + 1:
         raise FormatError(

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
-from marey.body.motion import Motion, local_positions
+from marey.body.kinematics import local_positions
+from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rotations as rot
+from marey.io._figure import bones
 from marey.io._gltf_build import INDICES, VERTICES, Builder
-from marey.io._gltf_figure import bones
 from marey.io._gltf_meshes import ORIGIN, image_type, linear_from_display
-from marey.io._gltf_nodes import homogeneous, rigid_part
+from marey.io._rig import pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
 from marey.surface.texture import Texture
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ def build_motion(builder: Builder, motion: Motion) -> list[int]:
     identity = rot.identity(skeleton.joints)
     nodes = _add_joints(builder, skeleton, identity, skeleton.offsets[0])
     _add_animation(builder, motion, nodes, motion.name or "motion")
-    bind = _at_rest(skeleton, identity, skeleton.offsets[0])
+    bind = world_at_rest(skeleton, identity, skeleton.offsets[0])
     corners, joints = bones(motion)
     vertices = corners + bind[joints, :3, 3]
     faces = np.arange(len(vertices)).reshape(-1, 3)
@@ -50,8 +50,9 @@ def build_motion(builder: Builder, motion: Motion) -> list[int]:
 
 def build_character(builder: Builder, character: Character) -> list[int]:
     """The skin on its skeleton, posed at rest as it was bound, and all motions."""
+    character = with_single_bindings(character)
     skin, skeleton = character.skin, character.motion.skeleton
-    rotations, root = _pose_of_bind(skin, skeleton)
+    rotations, root = pose_of_bind(skin, skeleton)
     nodes = _add_joints(builder, skeleton, rotations, root)
     for motion, name in zip(character.motions, _clip_names(character.motions)):
         _add_animation(builder, motion, nodes, name)
@@ -62,7 +63,7 @@ def build_character(builder: Builder, character: Character) -> list[int]:
     attributes |= _influence_attributes(builder, skin.influences[split.source], skin.weights[split.source])
     material = _add_material(builder, skin.texture, skin.colours)
     mesh = _add_mesh(builder, attributes, split.faces, material, character.name or "skin")
-    bound = _bound_nodes(builder, skin, skeleton, nodes)
+    bound = [nodes[joint] for joint in skeleton.indices(skin.joint_names)]
     index = _add_skin(builder, bound, np.linalg.inv(skin.bind), nodes[0])
     return [nodes[0], builder.add("nodes", name=character.name or "skin", mesh=mesh, skin=index)]
 
@@ -103,7 +104,7 @@ def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -
     return [node]
 
 
-def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: Array) -> list[int]:
+def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: FloatArray) -> list[int]:
     """Nodes of the joints in a pose, in the skeleton's order."""
     first = len(builder.lists.get("nodes", []))
     for joint, name in enumerate(skeleton.names):
@@ -112,24 +113,12 @@ def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: Ar
         if children:
             node["children"] = children
         node["translation"] = (root if joint == 0 else skeleton.offsets[joint]).tolist()
-        node["rotation"] = np.roll(rotations[joint], -1).tolist()
+        node["rotation"] = np.clip(np.roll(rotations[joint], -1), -1, 1).tolist()
         ends = skeleton.end_offsets[skeleton.end_parents == joint]
         if len(ends):
             node["extras"] = {"marey_end_sites": ends.tolist()}
         builder.add("nodes", **node)
     return list(range(first, first + skeleton.joints))
-
-
-def _bound_nodes(builder: Builder, skin: SkinnedMesh, skeleton: Skeleton, nodes: list[int]) -> list[int]:
-    """The nodes the skin is bound to; a joint bound in two ways gets a still child for the second."""
-    bound: list[int] = []
-    for name in skin.joint_names:
-        node = nodes[skeleton.index(name)]
-        if node in bound:
-            parent, node = node, builder.add("nodes", name=f"{name}.{len(bound)}")
-            builder.lists["nodes"][parent].setdefault("children", []).append(node)
-        bound.append(node)
-    return bound
 
 
 def _add_skin(builder: Builder, joints: list[int], inverse_bind: FloatArray, root: int) -> int:
@@ -223,28 +212,6 @@ def _clip_names(motions: Sequence[Motion]) -> list[str]:
         name = motion.name or f"clip {number}"
         names.append(f"{name} {number}" if name in names else name)
     return names
-
-
-def _at_rest(skeleton: Skeleton, rotations: Array, root: Array) -> Array:
-    """World transforms `(joints, 4, 4)` of a pose of local rotations `(joints, 4)`."""
-    world = np.empty((skeleton.joints, 4, 4))
-    local = homogeneous(rot.to_matrix(rotations), np.concatenate([root[None], skeleton.offsets[1:]]))
-    for joint, parent in enumerate(skeleton.parents):
-        world[joint] = local[joint] if parent < 0 else world[parent] @ local[joint]
-    return world
-
-
-def _pose_of_bind(skin: SkinnedMesh, skeleton: Skeleton) -> tuple[Array, Array]:
-    """Local rotations and root position at which the joints stand as they were bound."""
-    bound = dict(zip(skin.joint_names[::-1], skin.bind[::-1]))
-    local, world = rot.identity(skeleton.joints), rot.identity(skeleton.joints)
-    for joint, name in enumerate(skeleton.names):
-        parent = int(skeleton.parents[joint])
-        above = rot.identity() if parent < 0 else world[parent]
-        world[joint] = rigid_part(bound[name][:3, :3]) if name in bound else above
-        local[joint] = rot.multiply(rot.inverse(above), world[joint])
-    root = bound.get(skeleton.names[0])
-    return local, skeleton.offsets[0] if root is None else root[:3, 3]
 
 
 class _Split:

@@ -1,0 +1,161 @@
+"""Do the files marey writes open in Blender, with every joint where marey has it?
+
+    python tools/check_blender.py --blender-python PYTHON [CLIP...]
+
+Each clip (a file marey reads as a motion or a character; always the built-in walk) is written as BVH and
+as GLB. A second process, the Python that has `bpy`, imports both, steps through all frames and compares
+the heads of the bones with marey's forward kinematics; characters are compared vertex by vertex as well.
+Exit code 1 if anything is off by more than 0.1 mm.
+
+Blender is only ever run as that separate process: its licence (GPL) and its size stay there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 1e-4  # metres
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("clips", nargs="*", type=Path, help="motions or characters to try as well")
+    parser.add_argument("--blender-python", type=Path, help="a Python that can import bpy")
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.inside is not None:
+        return compare_in_blender(arguments.inside)
+    if arguments.blender_python is None:
+        parser.error("--blender-python is needed: a Python that can import bpy")
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(arguments.clips, Path(folder))
+        command = [str(arguments.blender_python), __file__, "--inside", folder]
+        return subprocess.run(command, check=False).returncode
+
+
+def write_files(clips: list[Path], folder: Path) -> None:
+    """In marey's Python: the files to import and, in `jobs.json` and `.npz`, what should come out."""
+    import marey
+
+    jobs: list[dict[str, Any]] = []
+    for number, thing in enumerate([marey.samples.walk(), *map(marey.load, clips)]):
+        character = isinstance(thing, marey.Character)
+        motion = thing.motion if character else thing
+        stem = folder / f"{number}_{motion.name or 'walk'}"
+        expected = stem.with_suffix(".npz")
+        arrays = {"positions": joint_positions(motion)}
+        if character:
+            arrays["vertices"] = thing.pose().vertices
+        np.savez(expected, **arrays)
+        common = {
+            "label": motion.name or "walk",
+            "expected": str(expected),
+            "names": motion.skeleton.names,
+            "frame_rate": motion.frame_rate,
+        }
+        for ending in (".bvh", ".glb"):
+            file = stem.with_suffix(ending)
+            marey.save(motion if ending == ".bvh" else thing, file)
+            convention = {"unit": motion.convention.unit, "up": motion.convention.up}
+            jobs.append(
+                {**common, **convention, "file": str(file), "vertices": character and ending == ".glb"}
+            )
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+
+
+def joint_positions(motion: Any) -> np.ndarray:
+    """`(frames, joints, 3)` in metres, y up."""
+    from marey.body.kinematics import forward_kinematics
+
+    return forward_kinematics(motion).positions
+
+
+def compare_in_blender(folder: Path) -> int:
+    """In Blender's Python: import every file, compare every frame, print the largest differences."""
+    worst = 0.0
+    for job in json.loads((folder / "jobs.json").read_text()):
+        expected = dict(np.load(job["expected"]))
+        armature, mesh = imported(job)
+        bones = [armature.pose.bones[name] for name in job["names"]]
+        errors = []
+        for frame in range(len(expected["positions"])):
+            show_frame(job, frame)
+            heads = np.array([armature.matrix_world @ bone.head for bone in bones])
+            errors.append(np.abs(heads - z_up(expected["positions"][frame])).max())
+            if job["vertices"]:
+                vertices = expected["vertices"][frame][vertex_numbers(mesh)]
+                errors.append(np.abs(posed_vertices(mesh) - z_up(vertices)).max())
+        print(
+            f"{job['label']:32} {Path(job['file']).suffix}  {frame + 1:6} frames  {max(errors):.1e} m",
+            flush=True,
+        )
+        worst = max(worst, *errors)
+    print(
+        f"largest difference {worst:.2e} m, {'within' if worst <= TOLERANCE else 'MORE THAN'} {TOLERANCE} m"
+    )
+    return 0 if worst <= TOLERANCE else 1
+
+
+def imported(job: dict[str, Any]) -> tuple[Any, Any]:
+    """The armature of the file in an empty scene, and its mesh if it has one."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = round(job["frame_rate"])
+    if job["file"].endswith(".bvh"):
+        axes = {"y": ("-Z", "Y"), "z": ("Y", "Z")}[job["up"]]
+        bpy.ops.import_anim.bvh(
+            filepath=job["file"], global_scale=job["unit"], axis_forward=axes[0], axis_up=axes[1]
+        )
+    else:
+        bpy.ops.import_scene.gltf(filepath=job["file"])
+    objects = bpy.context.scene.objects
+    armature = next(o for o in objects if o.type == "ARMATURE")
+    skinned = [o for o in objects if o.type == "MESH" and any(m.type == "ARMATURE" for m in o.modifiers)]
+    return armature, next(iter(skinned), None)
+
+
+def show_frame(job: dict[str, Any], frame: int) -> None:
+    """Go to a frame of the clip; a BVH starts at Blender's frame 1, glTF times are seconds from 0."""
+    import bpy
+
+    scene = bpy.context.scene
+    at = 1 + frame if job["file"].endswith(".bvh") else frame / job["frame_rate"] * scene.render.fps
+    scene.frame_set(int(at), subframe=at - int(at))
+
+
+def posed_vertices(mesh: Any) -> np.ndarray:
+    """`(vertices, 3)` of a mesh as it is shown, in the world."""
+    import bpy
+
+    shown = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    points = np.empty(3 * len(shown.data.vertices))
+    shown.data.vertices.foreach_get("co", points)
+    world = np.array(shown.matrix_world)
+    return points.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
+
+
+def vertex_numbers(mesh: Any) -> np.ndarray:
+    """Which of marey's vertices each of Blender's is: a file has several where the texture has a seam."""
+    split = mesh.data.attributes.get("_MAREY_VERTEX")
+    if split is None:
+        return np.arange(len(mesh.data.vertices))
+    numbers = np.empty(len(mesh.data.vertices))
+    split.data.foreach_get("value", numbers)
+    return numbers.astype(int)
+
+
+def z_up(points: np.ndarray) -> np.ndarray:
+    return np.stack([points[..., 0], -points[..., 2], points[..., 1]], axis=-1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
