@@ -190,6 +190,6 @@ def test_hips_and_legs_agree_with_the_bvh_of_the_same_take(data_dir: Path) -> No
         "thorax": "Spine1",
     }
     for bone, joint in agreeing.items():
-        assert gap(bone, joint) < 2e-6, (bone, joint)
+        assert gap(bone, joint) < 1e-5, (bone, joint)  # the BVH prints four decimals
     # The BVH conversion dropped the thorax segment, 12.5 cm in this subject.
     assert 0.12 < gap("lhumerus", "LeftArm") < 0.13
