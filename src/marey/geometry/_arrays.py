@@ -9,6 +9,9 @@ from marey.errors import InputError
 
 Array = NDArray[np.float64]
 
+# Stands in for lengths so small that their squares underflow; sin(h) / h and atan(h) / h are 1 there.
+TINY = 1e-150
+
 
 def quaternions(value: ArrayLike, name: str = "quaternions") -> Array:
     """`value` as a float64 array `(..., 4)`."""

@@ -8,13 +8,12 @@ pass over its arrays.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import InputError
-from marey.geometry._arrays import Array, dot, length, quaternions, vectors
+from marey.geometry import _compiled
+from marey.geometry._arrays import TINY, Array, dot, length, quaternions, vectors
 from marey.geometry.continuity import continuous, unwrap
 from marey.geometry.euler import from_euler, to_euler, unwrap_euler
 from marey.geometry.matrices import from_matrix, hat, to_matrix, vee
@@ -76,8 +75,8 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Array:
     array([0., 0., 0., 1.])
     """
     a, b = quaternions(a), quaternions(b)
-    if max(a.size, b.size) >= 4 * _MANY:
-        return _compiled("multiply", 4, a, b)
+    if _compiled.pays(max(a.size, b.size) // 4):
+        return _compiled.multiply(a, b)
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     w = aw * bw - ax * bx - ay * by - az * bz
@@ -105,8 +104,8 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     array([0., 1., 0.])
     """
     q, v = quaternions(q), vectors(v)
-    if max(q.size, v.size) >= 4 * _MANY:
-        return _compiled("rotate", 3, q, v)
+    if _compiled.pays(max(q.size, v.size) // 4):
+        return _compiled.rotate(q, v)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
     tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
@@ -140,12 +139,17 @@ def exp(rotation_vector: ArrayLike) -> Array:
     array([0., 1., 0., 0.])
     """
     v = vectors(rotation_vector, "rotation vectors")
-    if v.size >= 3 * _MANY:
-        return _compiled("exp", 4, v)
-    half = np.maximum(0.5 * length(v), _TINY)
+    if _compiled.pays(v.size // 3):
+        return _compiled.exp(v)
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    angle = np.maximum(np.sqrt(x * x + y * y + z * z), TINY)
+    # One tangent, t = tan(angle / 4), gives both: cos(angle / 2) = (1 - t^2) / (1 + t^2) = u - 1 and
+    # sin(angle / 2) = 2 t / (1 + t^2) = t u.
+    t = np.tan(0.25 * angle)
+    u = 2.0 / (1.0 + t * t)
     q = np.empty((*v.shape[:-1], 4))
-    q[..., 0] = np.cos(half)
-    q[..., 1:] = (0.5 * np.sin(half) / half)[..., None] * v
+    q[..., 0] = u - 1.0
+    q[..., 1:] = (t * u / angle)[..., None] * v
     return q
 
 
@@ -159,12 +163,12 @@ def log(q: ArrayLike) -> Array:
     array([0.      , 3.141593, 0.      ])
     """
     q = quaternions(q)
-    if q.size >= 4 * _MANY:
-        return _compiled("log", 3, q)
-    w, v = q[..., 0], q[..., 1:]
-    sine = np.maximum(length(v), _TINY)
+    if _compiled.pays(q.size // 4):
+        return _compiled.log(q)
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    sine = np.maximum(np.sqrt(x * x + y * y + z * z), TINY)
     factor = 2.0 * np.arctan2(sine, np.abs(w)) / sine
-    return np.copysign(factor, w if w.all() else _leading(q))[..., None] * v
+    return np.copysign(factor, w if w.all() else _leading(q))[..., None] * q[..., 1:]
 
 
 def half_log(q: ArrayLike) -> Array:
@@ -224,7 +228,7 @@ def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:
     near, far = _chords(a, b)
     arc = 2.0 * np.arctan2(np.sqrt(near), np.sqrt(far))
     sine = np.sin(arc)
-    together = sine < _TINY
+    together = sine < TINY
     divisor = np.where(together, 1.0, sine)
     from_a = np.where(together, 1.0 - t, np.sin((1.0 - t) * arc) / divisor)
     from_b = np.where(together, t, np.sin(t * arc) / divisor)
@@ -244,7 +248,7 @@ def between(u: ArrayLike, v: ArrayLike) -> Array:
     cosine, sine = 0.5 * length(total), 0.5 * length(difference)
     # Near opposite (equal) vectors their sum (difference) is exact where their cross product is not.
     axis = np.cross(u, np.where((cosine < sine)[..., None], total, difference))
-    axis = np.where((length(axis) < _TINY)[..., None], _perpendicular(u), axis)
+    axis = np.where((length(axis) < TINY)[..., None], _perpendicular(u), axis)
     q = np.empty((*u.shape[:-1], 4))
     q[..., 0] = cosine
     q[..., 1:] = sine[..., None] * _direction(axis)
@@ -268,36 +272,12 @@ def swing_twist(q: ArrayLike, axis: ArrayLike) -> tuple[Array, Array]:
     w, s = np.broadcast_arrays(q[..., 0], dot(q[..., 1:], along))
     twist = np.concatenate([w[..., None], s[..., None] * along], axis=-1)
     size = np.hypot(w, s)[..., None]
-    twist = np.where(size < _TINY, _IDENTITY, twist / np.maximum(size, _TINY))
+    twist = np.where(size < TINY, _IDENTITY, twist / np.maximum(size, TINY))
     return multiply(q, inverse(twist)), twist
 
 
-# From this many rotations on, compiled kernels do the work: below, NumPy takes less than a millisecond
-# and numba, whose import takes much longer, is not needed.
-_MANY = 10_000
-# Stands in for lengths so small that their squares underflow; sin(h) / h and atan(h) / h are 1 there.
-_TINY = 1e-150
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-
-
-def _compiled(kernel: str, width: int, *arrays: Array) -> Array:
-    from marey.geometry import _kernels
-
-    leading = np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
-    out = np.empty((math.prod(leading), width))
-    getattr(_kernels, kernel)(*(_rows(array, leading) for array in arrays), out)
-    return out.reshape(*leading, width)
-
-
-def _rows(array: Array, leading: tuple[int, ...]) -> Array:
-    """Contiguous rows which, repeated from the start, fill the `leading` shape."""
-    own = array.shape[:-1]
-    while own and own[0] == 1:
-        own = own[1:]
-    if own != leading[len(leading) - len(own) :]:
-        array = np.broadcast_to(array, (*leading, array.shape[-1]))
-    return np.ascontiguousarray(array).reshape(-1, array.shape[-1])
 
 
 def _leading(q: Array) -> Array:
