@@ -18,6 +18,9 @@ from marey.errors import InputError
 LARGEST_ARRAY = 2_000_000_000
 """Bytes of the dense array; a longer recording is read in parts."""
 
+# A table may fill one cell in so many of its dense array; small arrays may be as empty as they like.
+SPARSEST, SPARSE_ALLOWED = 2000, 4_000_000
+
 # Whole numbers up to here are exact in float64, which is what text is parsed to.
 LARGEST_NUMBER = 2**53
 
@@ -73,7 +76,13 @@ def dense_from_rows(frame: ArrayLike, id: ArrayLike, x: ArrayLike, y: ArrayLike)
     index = (frames - first + step // 2) // step
     ids, column = np.unique(agents, return_inverse=True)
     count = int(index.max()) + 1
-    check_size(count, len(ids), f"frames {first} to {frames.max()} in steps of {step}")
+    what = f"frames {first} to {frames.max()} in steps of {step}"
+    check_size(count, len(ids), what)
+    if count * len(ids) > max(SPARSE_ALLOWED, SPARSEST * len(frames)):
+        raise InputError(
+            f"{what} for {len(ids)} people, and only {len(frames)} rows: check that the frame column is one, "
+            "or read it in parts"
+        )
     positions = np.full((count, len(ids), 2), np.nan)
     positions[index, column] = xy
     moved = int(np.abs(frames - first - index * step).max())

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from marey._extras import require
 from marey.crowd.rows import LARGEST_NUMBER, Dense, RowError, dense_from_rows
 from marey.crowd.tracks import Tracks
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import unit_size
 from marey.io import _trajectory_guesses as guesses
 from marey.io._files import write_beside
@@ -211,4 +211,4 @@ def _assumed_rate(dense: Dense, unit: float, path: Path) -> float:
 
 
 def _warn(path: Path, message: str) -> None:
-    warnings.warn(f"{path}: {message}", stacklevel=2)
+    warnings.warn(f"{path}: {message}", MareyWarning, stacklevel=2)

@@ -32,6 +32,7 @@ MOST_PIXELS = 1 << 27
 FASTEST_GIF = 50.0
 # Enough to see whether decoded frames come in the order of their time stamps.
 FRAMES_TRIED = 8
+RATE_TOLERANCE = 0.02
 CODECS: dict[str, tuple[str, str, dict[str, str]]] = {
     ".mp4": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
     ".mov": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
@@ -59,9 +60,7 @@ def read(path: Path) -> Footage:
     def open_frames(start: int, stop: int, step: int) -> Iterator[Image]:
         return _decode(index, range(start, min(stop, len(index.times)), step))
 
-    return Footage(
-        len(index.times), index.rows, index.columns, float(index.frame_rate), open_frames, path.stem
-    )
+    return Footage(len(index.times), index.rows, index.columns, index.frame_rate, open_frames, path.stem)
 
 
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
@@ -105,7 +104,7 @@ class _Index:
     path: Path
     rows: int
     columns: int
-    frame_rate: Fraction
+    frame_rate: float
     times: list[int]
     """Time stamp of each frame in the stream's time base, ascending."""
     keys: list[tuple[int, int]]
@@ -121,10 +120,13 @@ class _Index:
 
 def _index(path: Path) -> _Index:
     with _opened(path) as (container, stream):
+        if stream.codec_context is None:
+            raise FormatError("is coded in a way FFmpeg does not know", path=path)
         rows, columns = stream.codec_context.height, stream.codec_context.width
         if not 0 < rows * columns <= MOST_PIXELS:
             raise FormatError(f"declares pictures of {columns} × {rows} pixels", path=path)
-        rate = stream.average_rate or stream.guessed_rate or Fraction(25)
+        stated = stream.average_rate or stream.guessed_rate
+        tick = stream.time_base
         times: set[int] = set()
         keys: list[tuple[int, int]] = []
         for packet in container.demux(stream):
@@ -136,11 +138,18 @@ def _index(path: Path) -> _Index:
                 keys.append((time, packet.dts if packet.dts is not None else time))
     if not times:
         raise FormatError("holds no frame", path=path)
-    index = _Index(path, rows, columns, Fraction(rate), sorted(times), sorted(keys))
+    index = _Index(path, rows, columns, _rate(times, tick, stated), sorted(times), sorted(keys))
     first = [_time(frame) for frame in itertools.islice(_decoded(index, None), FRAMES_TRIED)]
     if not first:
         raise FormatError("its first frame cannot be decoded", path=path)
     return replace(index, seekable=first == sorted(times.intersection(first)))
+
+
+def _rate(times: set[int], tick: Fraction, stated: Fraction | None) -> float:
+    """What the file states if its time stamps agree (they may be rounded), else what they say."""
+    seconds = (max(times) - min(times)) * tick
+    measured = (len(times) - 1) / seconds if seconds else stated or Fraction(25)
+    return float(stated if stated and abs(measured / stated - 1) < RATE_TOLERANCE else measured)
 
 
 def _decode(index: _Index, wanted: range) -> Iterator[Image]:
@@ -190,7 +199,8 @@ def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Any]:
             packets = container.demux(stream)
             first = next(packets, None)
             # Some demuxers land beside the key frame, with other time stamps: then begin at the beginning.
-            if first is None or (start is not None and (_time(first), first.dts) not in index.keys):
+            landed = (_time(first), first.dts) if first is not None else None
+            if first is None or (start is not None and (landed not in index.keys or landed > start)):
                 continue
             for packet in itertools.chain([first], packets):
                 yield from packet.decode()
