@@ -36,7 +36,7 @@ class Entry:
 
     def fail(self, key: str, message: str) -> NoReturn:
         """Raise a :class:`FormatError` about one of the values."""
-        place = f"{self.place}.{key}".lstrip(".")
+        place = f"{self.place}.{key}".strip(".")
         raise FormatError(f"{place}: {message}" if place else message, path=self.path)
 
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 1 << 40) -> int:

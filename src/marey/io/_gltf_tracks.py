@@ -23,8 +23,9 @@ Array = NDArray[np.float64]
 USUAL_RATE = 30.0
 # Evenly spaced keys slower than this are sparse key poses, not frames.
 _SLOWEST_GRID, _FASTEST_GRID = 6.0, 1000.0
-# Keys may miss the grid by this part of a frame: float32 times of long clips do.
-_GRID_TOLERANCE = 0.05
+# Keys may miss the grid by this part of a frame: float32 times of long clips do. Off the grid, only
+# rounding counts as a hit.
+_GRID_TOLERANCE, _ROUNDING = 0.05, 1e-3
 _MOST_FRAMES = 100_000
 _MOST_LOCAL_POSES = 30_000_000
 
@@ -130,7 +131,8 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     times = _apart(np.sort(np.concatenate(list(arrays.values()))))
     even = None if frame_rate else clip.stated_rate or _even_rate(times)
     rate = frame_rate or even or USUAL_RATE
-    wanted = (times[-1] - times[0]) * rate + (_GRID_TOLERANCE if even else 1e-3) + 1
+    tolerance = _GRID_TOLERANCE if even else _ROUNDING
+    wanted = (times[-1] - times[0]) * rate + tolerance + 1
     most = min(max(_MOST_FRAMES, 2 * len(times)), _MOST_LOCAL_POSES // max(nodes, 1))
     if wanted > most + 1:
         raise FormatError(
@@ -141,7 +143,7 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     return Frames(
         times=times[0] + np.arange(int(wanted)) / rate,
         rate=rate,
-        tolerance=_GRID_TOLERANCE / rate if even else 0.0,
+        tolerance=tolerance / rate,
     )
 
 
