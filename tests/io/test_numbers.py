@@ -73,6 +73,44 @@ def test_blocks_join_to_the_whole_table():
     assert np.allclose(np.concatenate(blocks).reshape(-1, 7)[::20], values, atol=1e-15)
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("bad_line", [1, 2, 63, 400])
+def test_the_line_of_an_error_is_right_far_into_a_file(line_end, bad_line):
+    rows = [f"{i}.25 -{i} {i}e-3" for i in range(1, 401)]
+    rows[bad_line - 1] = "1 x 3"
+    with pytest.raises(FormatError) as caught:
+        parse_table(line_end.join(rows).encode(), 3, path="n")
+    assert caught.value.line == bad_line
+    rows[bad_line - 1] = "1 2"
+    with pytest.raises(FormatError) as caught:
+        parse_table((line_end.join(rows) + line_end).encode(), 3, path="n")
+    assert str(caught.value) == f"n:{bad_line}: expected 3 numbers, found 2"
+
+
+@given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"a", b"a" * 61])))
+def test_lines_are_counted_whatever_ends_them(pieces):
+    from marey.io._kernels import count_lines
+
+    data = b"".join(pieces)
+    assert count_lines(np.frombuffer(data, np.uint8)) == 1 + len(re.findall(b"\r\n|\r|\n", data))
+
+
+@settings(max_examples=300)
+@given(NUMBER, st.sampled_from(["", " ", "/2/3 ", "\n", "e", ",", "x" * 60, "/" + "7" * 60]))
+def test_one_number_is_read_up_to_where_it_ends(token, after):
+    from marey.io._kernels import BAD, EXACT, SLOW, read_number
+
+    data = np.frombuffer(f"1 {token}{after}".encode(), np.uint8)
+    value, stop, how = read_number(data, 2, data.size)
+    if after == "e" and "e" not in token.lower():
+        assert how == BAD
+        return
+    assert stop == 2 + len(token)
+    assert how == EXACT or (how == SLOW and value == 0)
+    if how == EXACT:
+        assert bits(value) == bits(float(token))
+
+
 def test_comments_and_other_separators_are_skipped_when_asked_for():
     data = b"# frame, id\n1, 2.5 # note 7\n#\n3,4\n"
     table = parse_table(data, 2, path="n", comment=b"#", separators=b", \t")

@@ -1,10 +1,6 @@
-"""Compiled text-to-number loops, for `_numbers` and for the kernels of other text formats.
+"""Compiled loops over tables of numbers in text, for `_numbers`; and `read_number` for other formats' loops.
 
-A decimal number is an integer mantissa times a power of ten. Where both are small one multiplication or
-division rounds correctly (Clinger 1990); otherwise the top 64 bits of the product with a stored power
-decide, unless they lie too near a tie (the idea of Lemire 2021, "Number parsing at a gigabyte per
-second"); what is left is reported for Python's `float`. So every value equals Python's, bit for bit.
-About 1 ns a byte. Importing this module imports numba: do so inside functions.
+About 12 ns a number. Importing this module imports numba: do so inside functions.
 """
 
 from __future__ import annotations
@@ -13,14 +9,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
+from marey.io._byte_kernels import (
+    OPTIONS,
+    address_of,
+    bits_equal,
+    bits_up_to,
+    byte,
+    count_ones,
+    trailing_zeros,
+)
+from marey.io._decimal_kernels import BAD, EXACT, SLOW, Bytes, any_number, plain_number, read_number
+
+__all__ = ["BAD", "EXACT", "OPTIONS", "SLOW", "count_lines", "fill", "read_number"]
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-# How `read_number` ended: exactly; as a number that only `float(bytes)` rounds rightly; not a number.
-EXACT, SLOW, BAD = 0, 1, 2
 
 # How `fill` ended: at the end; with `out` or `slow` full; at a bad token; at a line of wrong length.
 DONE, OUT_FULL, SLOW_FULL, BAD_TOKEN, WRONG_COUNT = 0, 1, 2, 3, 4
@@ -30,98 +33,6 @@ OTHER, BLANK, NEWLINE, COMMENT = 0, 1, 2, 3
 
 # Where `fill` stands, in its `state`.
 POSITION, FILLED, LINE, ON_LINE, SLOWS = 0, 1, 2, 3, 4
-
-
-def _powers_of_ten(largest: int) -> tuple[NDArray[np.uint64], Ints]:
-    """10^q for |q| <= largest as `top * 2^shift`, `top` the leading 64 bits, the rest cut off."""
-    tops, shifts = [], []
-    for q in range(-largest, largest + 1):
-        above, below = (10**q, 1) if q >= 0 else (1, 10**-q)
-        shift = above.bit_length() - below.bit_length() - 64
-        top = (above << max(-shift, 0)) // (below << max(shift, 0))
-        if top >> 64:
-            shift += 1
-            top = (above << max(-shift, 0)) // (below << max(shift, 0))
-        tops.append(top)
-        shifts.append(shift)
-    return np.array(tops, dtype=np.uint64), np.array(shifts, dtype=np.int64)
-
-
-_LARGEST = 64
-_TOPS, _SHIFTS = _powers_of_ten(_LARGEST)
-_EXACT_POWERS = 10.0 ** np.arange(23)
-_POWERS_OF_TWO = 2.0 ** np.arange(-400, 401)
-
-
-@njit(**OPTIONS)
-def read_number(buffer: Bytes, position: int, end: int) -> tuple[float, int, int]:
-    """The number at `position`: its value, where it ends, and EXACT, SLOW or BAD.
-
-    With SLOW the value is 0 and the caller takes `float` of the bytes between. What may follow a number
-    is the caller's business.
-    """
-    negative = False
-    if position < end and (buffer[position] == 45 or buffer[position] == 43):
-        negative = buffer[position] == 45
-        position += 1
-
-    mantissa = np.uint64(0)
-    first = position
-    while position < end:
-        digit = np.uint64(buffer[position]) - np.uint64(48)
-        if digit > np.uint64(9):
-            break
-        mantissa = mantissa * np.uint64(10) + digit
-        position += 1
-    digits = position - first
-    exponent = 0
-    if position < end and buffer[position] == 46:
-        position += 1
-        first = position
-        while position < end:
-            digit = np.uint64(buffer[position]) - np.uint64(48)
-            if digit > np.uint64(9):
-                break
-            mantissa = mantissa * np.uint64(10) + digit
-            position += 1
-        exponent = first - position
-        digits -= exponent
-    if digits == 0:
-        return 0.0, position, BAD
-
-    if position < end and (buffer[position] | 32) == 101:
-        position += 1
-        sinks = False
-        if position < end and (buffer[position] == 45 or buffer[position] == 43):
-            sinks = buffer[position] == 45
-            position += 1
-        first = position
-        power = 0
-        while position < end and 48 <= buffer[position] <= 57:
-            if power < 100_000:
-                power = power * 10 + int(buffer[position]) - 48
-            position += 1
-        if position == first:
-            return 0.0, position, BAD
-        exponent += -power if sinks else power
-
-    if digits > 19:
-        return 0.0, position, SLOW
-    if mantissa < np.uint64(1 << 53) and -22 <= exponent <= 22:
-        value = float(mantissa)
-        if exponent < 0:
-            value /= _EXACT_POWERS[-exponent]
-        else:
-            value *= _EXACT_POWERS[exponent]
-    elif mantissa == np.uint64(0):
-        value = 0.0
-    elif -_LARGEST <= exponent <= _LARGEST:
-        value = _leading_product(mantissa, exponent)
-        if value == 0.0:
-            return 0.0, position, SLOW
-    else:
-        return 0.0, position, SLOW
-    return (-value if negative else value), position, EXACT
 
 
 @njit(**OPTIONS)
@@ -143,8 +54,12 @@ def fill(
     position, filled, line = state[POSITION], state[FILLED], state[LINE]
     on_line, slows = state[ON_LINE], state[SLOWS]
     capacity, slow_capacity = out.shape[0], slow.shape[0]
+    address = address_of(buffer)
     status = DONE
     while True:
+        position, filled, line, on_line = _fill_plainly(
+            address, position, end, kinds, columns, out, filled, line, on_line
+        )
         kind = OTHER
         while position < end:
             kind = kinds[buffer[position]]
@@ -163,10 +78,8 @@ def fill(
             if columns and on_line != 0 and on_line != columns:
                 status = WRONG_COUNT
                 break
-            if buffer[position] == 13 and position + 1 < end and buffer[position + 1] == 10:
-                position += 1
+            line += _begins_line_end(address, position)
             position += 1
-            line += 1
             on_line = 0
             continue
         if columns and on_line == columns:
@@ -179,7 +92,7 @@ def fill(
         if slows == slow_capacity:
             status = SLOW_FULL
             break
-        value, stop, how = read_number(buffer, position, end)
+        value, stop, how = any_number(address, position, end)
         if how == BAD or (stop < end and kinds[buffer[stop]] == OTHER):
             status = BAD_TOKEN
             break
@@ -198,13 +111,74 @@ def fill(
     return status
 
 
+@njit(forceinline=True, **OPTIONS)
+def _fill_plainly(
+    address: int,
+    position: int,
+    end: int,
+    kinds: Bytes,
+    columns: int,
+    out: Floats,
+    filled: int,
+    line: int,
+    on_line: int,
+) -> tuple[int, int, int, int]:
+    """As `fill`, as far as there are only plain numbers with one blank or line end after each.
+
+    Blanks are found 64 bytes at a time, so that no number waits for the one before it.
+    """
+    line_start = filled - on_line
+    limit = min(line_start + columns, out.shape[0]) if columns else out.shape[0]
+    base = position
+    while base + 96 <= end and kinds[32] == BLANK:
+        blanks = bits_up_to(address, base, 32)
+        while blanks:
+            stop = base + trailing_zeros(blanks)
+            blanks &= blanks - np.uint64(1)
+            if stop > position:
+                value, plain = plain_number(address, position, stop)
+                if not plain or filled == limit:
+                    return position, filled, line, filled - line_start
+                out[np.uint64(filled)] = value
+                filled += 1
+            end_byte = byte(address, stop)
+            if end_byte != 32:
+                kind = kinds[end_byte]
+                on_line = filled - line_start
+                if (kind != BLANK and kind != NEWLINE) or (kind == NEWLINE and columns and on_line % columns):
+                    return stop, filled, line, on_line
+                if kind == NEWLINE:
+                    line += _begins_line_end(address, stop)
+                    line_start = filled
+                    limit = min(line_start + columns, out.shape[0]) if columns else out.shape[0]
+            position = stop + 1
+        base += 64
+    return position, filled, line, filled - line_start
+
+
 @njit(**OPTIONS)
 def count_lines(buffer: Bytes) -> int:
-    """Line ends, and one for a last line without: no fewer than the lines there are."""
-    ends = 1
-    for byte in buffer:
-        ends += (byte == 10) | (byte == 13)
-    return ends
+    """Lines that end in LF, CRLF or CR, and one for a last line that does not."""
+    address = address_of(buffer)
+    lines = 1
+    position = 0
+    returned = np.uint64(0)
+    while position + 64 <= buffer.size:
+        returns = bits_equal(address, position, 13)
+        feeds = bits_equal(address, position, 10) & ~(returns << np.uint64(1) | returned)
+        lines += count_ones(returns) + count_ones(feeds)
+        returned = returns >> np.uint64(63)
+        position += 64
+    for place in range(position, buffer.size):
+        if buffer[place] == 10 or buffer[place] == 13:
+            lines += _begins_line_end(address, place)
+    return lines
+
+
+@njit(**OPTIONS)
+def _begins_line_end(address: int, position: int) -> bool:
+    """Whether the LF or CR at `position` is not the second byte of CRLF."""
+    return byte(address, position) == 13 or position == 0 or byte(address, position - 1) != 13
 
 
 @njit(**OPTIONS)
@@ -217,35 +191,3 @@ def _count_on_line(buffer: Bytes, position: int, end: int, kinds: Bytes) -> int:
         inside = not blank
         position += 1
     return words + inside
-
-
-@njit(**OPTIONS)
-def _leading_product(mantissa: np.uint64, exponent: int) -> float:
-    """mantissa * 10^exponent rounded to nearest, or 0 if 64 bits of the product do not tell which that is."""
-    zeros = 0
-    while not mantissa >> np.uint64(63):
-        mantissa <<= np.uint64(1)
-        zeros += 1
-    top = _TOPS[exponent + _LARGEST]
-    shift = _SHIFTS[exponent + _LARGEST] - zeros
-
-    half = np.uint64(32)
-    mask = np.uint64(0xFFFFFFFF)
-    a, b = mantissa >> half, mantissa & mask
-    c, d = top >> half, top & mask
-    middle = a * d + ((b * d) >> half)
-    carry = (middle & mask) + b * c
-    product = a * c + (middle >> half) + (carry >> half)
-    shift += 64
-    if not product >> np.uint64(63):
-        product = (product << np.uint64(1)) | ((carry & mask) >> np.uint64(31))
-        shift -= 1
-    # The stored power was cut off: the true value is less than 3 units of `product` above it. Of its
-    # last 11 bits 0x400 is a tie.
-    spare = product & np.uint64(0x7FF)
-    if np.uint64(0x3FE) <= spare <= np.uint64(0x400):
-        return 0.0
-    leading = product >> np.uint64(11)
-    if spare > np.uint64(0x400):
-        leading += np.uint64(1)
-    return float(leading) * _POWERS_OF_TWO[shift + 11 + 400]

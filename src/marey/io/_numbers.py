@@ -43,7 +43,7 @@ def parse_table(
     text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
     table = np.empty((text.most_rows(columns), columns))
     filled = text.fill(table.reshape(-1), columns)
-    return _trimmed(table, filled // columns)
+    return trimmed(table, filled // columns)
 
 
 def parse_numbers(
@@ -61,7 +61,7 @@ def parse_numbers(
     """
     text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
     numbers = np.empty(len(data) // 2 + 1)
-    return _trimmed(numbers, text.fill(numbers))
+    return trimmed(numbers, text.fill(numbers))
 
 
 class NumberText:
@@ -135,7 +135,7 @@ class NumberText:
         return FormatError(message, path=self.path, line=int(self._state[self._kernels.LINE]))
 
 
-def _trimmed(array: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+def trimmed(array: NDArray[np.float64], length: int) -> NDArray[np.float64]:
     """The first `length` entries; a copy where much memory would be kept for nothing."""
     return array[:length] if length >= 0.9 * len(array) else array[:length].copy()
 
