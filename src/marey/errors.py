@@ -41,3 +41,7 @@ class ModelError(MareyError):
 
 class UnreachableError(MareyError):
     """A target that no solution reaches, where the caller asked for one that does."""
+
+
+class MareyWarning(UserWarning):
+    """Something in the input that was put right or passed over; the command line prints it as one line."""

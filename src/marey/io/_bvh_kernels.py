@@ -1,0 +1,182 @@
+"""Compiled loops of the BVH reader and writer: rows of channels to poses, numbers to text.
+
+Importing this module imports numba: do so inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+# Adding and taking off 1.5 * 2^52 rounds to a whole number.
+_ROUNDS = 6755399441055744.0
+
+
+@njit(**_OPTIONS)
+def pose(
+    rows: Floats,
+    first_frame: int,
+    starts: Ints,
+    codes: Ints,
+    offsets: Floats,
+    tolerance: float,
+    rotations: Floats,
+    root: Floats,
+    translations: Floats,
+) -> bool:
+    """Local rotations and positions of the frames in `rows`; whether a joint other than the root slides.
+
+    rows: `(n, columns)`, degrees and lengths
+    starts: `(joints + 1,)`, column of each joint's first channel
+    codes: `(columns,)`, 0-2 for a position along x, y, z, 3-5 for a rotation about it
+    rotations `(frames, joints, 4)`, root `(frames, 3)`, translations `(frames or 0, joints, 3)`: the
+        results, from `first_frame` on; `translations` without frames is left alone
+    tolerance: how far from its offset a joint may lie before it counts as sliding
+    """
+    slides = False
+    keeps = translations.shape[0] > 0
+    place = np.empty(3)
+    cosines, sines = np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    for row in range(rows.shape[0]):
+        frame = first_frame + row
+        _half_angles(rows[row], cosines, sines)
+        for joint in range(offsets.shape[0]):
+            w, x, y, z = 1.0, 0.0, 0.0, 0.0
+            for axis in range(3):
+                place[axis] = offsets[joint, axis]
+            for column in range(starts[joint], starts[joint + 1]):
+                code = codes[column]
+                if code < 3:
+                    place[code] = rows[row, column]
+                    continue
+                c, s = cosines[column], sines[column]
+                if code == 3:
+                    w, x, y, z = w * c - x * s, x * c + w * s, y * c + z * s, z * c - y * s
+                elif code == 4:
+                    w, x, y, z = w * c - y * s, x * c - z * s, y * c + w * s, z * c + x * s
+                else:
+                    w, x, y, z = w * c - z * s, x * c + y * s, y * c - x * s, z * c + w * s
+            if frame > 0:
+                before = rotations[frame - 1, joint]
+                if before[0] * w + before[1] * x + before[2] * y + before[3] * z < 0.0:
+                    w, x, y, z = -w, -x, -y, -z
+            rotations[frame, joint, 0] = w
+            rotations[frame, joint, 1] = x
+            rotations[frame, joint, 2] = y
+            rotations[frame, joint, 3] = z
+            for axis in range(3):
+                if joint == 0:
+                    root[frame, axis] = place[axis]
+                elif abs(place[axis] - offsets[joint, axis]) > tolerance:
+                    slides = True
+                if keeps:
+                    translations[frame, joint, axis] = place[axis]
+    return slides
+
+
+@njit(**_OPTIONS)
+def _half_angles(degrees: Floats, cosines: Floats, sines: Floats) -> None:
+    """Cosines and sines of half of each angle, to the last bit or two; a loop of plain sums and products.
+
+    Whole half turns are taken off exactly, in degrees; the rest, at most 45 degrees when halved, goes
+    through the Taylor series up to x^16.
+    """
+    large = 0
+    for i in range(degrees.shape[0]):
+        large += abs(degrees[i]) > 1e9
+        turns = degrees[i] * (1.0 / 180.0) + _ROUNDS - _ROUNDS
+        x = (degrees[i] - 180.0 * turns) * (math.pi / 360.0)
+        y = x * x
+        sine = -7.647163731819816e-13 * y + 1.605904383682161e-10
+        sine = sine * y - 2.505210838544172e-08
+        sine = sine * y + 2.755731922398589e-06
+        sine = sine * y - 1.984126984126984e-04
+        sine = sine * y + 8.333333333333333e-03
+        sine = sine * y - 1.666666666666667e-01
+        sine = x + x * (sine * y)
+        cosine = 4.779477332387385e-14 * y - 1.147074559772972e-11
+        cosine = cosine * y + 2.087675698786810e-09
+        cosine = cosine * y - 2.755731922398589e-07
+        cosine = cosine * y + 2.480158730158730e-05
+        cosine = cosine * y - 1.388888888888889e-03
+        cosine = cosine * y + 4.166666666666666e-02
+        cosine = cosine * y - 0.5
+        cosine = cosine * y + 1.0
+        quarter = turns - 4.0 * (0.25 * turns - 0.375 + _ROUNDS - _ROUNDS)
+        crossed = quarter == 1.0 or quarter == 3.0
+        cosines[i] = (sine if crossed else cosine) * (-1.0 if quarter == 1.0 or quarter == 2.0 else 1.0)
+        sines[i] = (cosine if crossed else sine) * (-1.0 if quarter >= 2.0 else 1.0)
+    if large:
+        for i in range(degrees.shape[0]):
+            if abs(degrees[i]) > 1e9:
+                angle = (degrees[i] % 720.0) * (math.pi / 360.0)
+                cosines[i], sines[i] = math.cos(angle), math.sin(angle)
+
+
+@njit(**_OPTIONS)
+def layout(buffer: NDArray[np.uint8], columns: int) -> tuple[int, bool, bool]:
+    """How words are broken into lines: how many there are, whether every frame of `columns` begins a line,
+    and whether some line holds exactly one frame."""
+    count, on_line = 0, 0
+    frames_begin_lines, some_line_is_a_frame = True, False
+    inside = False
+    for byte in buffer:
+        if byte == 10 or byte == 13:
+            some_line_is_a_frame |= on_line == columns
+            on_line = 0
+            inside = False
+        elif byte == 32 or byte == 9:
+            inside = False
+        elif not inside:
+            inside = True
+            if on_line > 0 and count % columns == 0:
+                frames_begin_lines = False
+            count += 1
+            on_line += 1
+    return count, frames_begin_lines, some_line_is_a_frame or on_line == columns
+
+
+@njit(**_OPTIONS)
+def write_rows(rows: Floats, decimals: Ints, out: NDArray[np.uint8]) -> int:
+    """`rows` as text with one line a row, each column to its number of decimals, zeros at the end cut off.
+
+    `out` has room for 24 bytes a number; numbers times 10^decimals are below 9e18. How much was written.
+    """
+    position = 0
+    digits = np.empty(20, dtype=np.uint8)
+    powers = 10.0 ** np.arange(19)
+    for row in range(rows.shape[0]):
+        for column in range(rows.shape[1]):
+            places = decimals[column]
+            scaled = np.int64(np.rint(rows[row, column] * powers[places]))
+            if scaled < 0:
+                out[position] = 45
+                position += 1
+                scaled = -scaled
+            while places > 0 and scaled % 10 == 0:
+                scaled //= 10
+                places -= 1
+            count = 0
+            while scaled > 0 or count <= places:
+                digits[count] = 48 + scaled % 10
+                scaled //= 10
+                count += 1
+            while count > 0:
+                if count == places:
+                    out[position] = 46
+                    position += 1
+                count -= 1
+                out[position] = digits[count]
+                position += 1
+            out[position] = 32
+            position += 1
+        out[position - 1] = 10
+    return position
