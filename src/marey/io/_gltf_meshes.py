@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from marey.io._gltf_json import Document, Entry
 from marey.surface.texture import Texture
 
 Array = NDArray[np.float64]
+T = TypeVar("T", bound=np.generic)
 
 # Where a vertex came from before it was split at a seam of the texture.
 ORIGIN = "_MAREY_VERTEX"
@@ -40,19 +42,21 @@ class Part:
     plain: Array | None  # (3,), the colour of its material if that has no texture
     targets: tuple[int | None, ...]  # accessors of the morph targets' positions
     default_weights: Array
-    kept: Integers | slice  # which of the file's vertices are ours
+    stored: int  # vertices in the file
+    kept: Integers | slice  # which of those are ours
     image: int | None
     entry: Entry
 
     def displacement(self, target: int, buffers: Buffers) -> Floats | None:
         """How far a morph target moves each vertex, `(vertices, 3)`; None if it moves none."""
         accessor = self.targets[target]
-        if accessor is None:
-            return None
-        moved = buffers.floats(accessor, 3)[self.kept]
-        if moved.shape != self.positions.shape:
-            self.entry.fail("targets", f"target {target} does not fit {len(self.positions)} vertices")
-        return moved
+        return None if accessor is None else self.ours(buffers.floats(accessor, 3), f"targets[{target}]")
+
+    def ours(self, values: NDArray[T], key: str) -> NDArray[T]:
+        """Those of the values of the file's vertices that belong to ours."""
+        if len(values) != self.stored:
+            self.entry.fail(key, f"{len(values)} rows for {self.stored} vertices")
+        return values[self.kept]
 
 
 @dataclass(frozen=True)
@@ -162,6 +166,7 @@ def _read_part(document: Document, buffers: Buffers, node: int, primitive: Entry
         plain=plain,
         targets=targets,
         default_weights=np.zeros(len(targets)) if weights is None else weights,
+        stored=len(positions),
         kept=kept,
         image=image,
         entry=primitive,

@@ -153,10 +153,9 @@ def _read_influences(scene: Scene, part: Part, joints: int) -> Influences:
             break
         if number == _MOST_SETS:
             part.entry.fail("attributes", f"more than {4 * _MOST_SETS} joints a vertex")
-        indices.append(scene.buffers.integers(its_joints, 4)[part.kept])
-        weights.append(scene.buffers.floats(its_weights, 4)[part.kept].astype(np.float64))
-        if not len(indices[-1]) == len(weights[-1]) == len(part.positions):
-            part.entry.fail(f"attributes.JOINTS_{number}", f"does not fit {len(part.positions)} vertices")
+        joints_now, weights_now = scene.buffers.integers(its_joints, 4), scene.buffers.floats(its_weights, 4)
+        indices.append(part.ours(joints_now, f"attributes.JOINTS_{number}"))
+        weights.append(part.ours(weights_now, f"attributes.WEIGHTS_{number}").astype(np.float64))
     if not indices:
         part.entry.fail("attributes.JOINTS_0", "is missing though the mesh has a skin")
     joint, weight = np.concatenate(indices, axis=1), np.maximum(np.concatenate(weights, axis=1), 0)
