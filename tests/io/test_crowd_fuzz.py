@@ -74,7 +74,7 @@ def test_trajectories_with_changed_bytes_are_tracks_or_our_error(tmp_path, name)
     rng = np.random.default_rng(1)
     seed = SEEDS[name].encode()
     assert survives(trajectories.read, tmp_path / name, seed) is not None
-    read = [survives(trajectories.read, tmp_path / name, mutated(seed, rng)) for _ in range(700)]
+    read = [survives(trajectories.read, tmp_path / name, mutated(seed, rng)) for _ in range(1000)]
     understood = [tracks for tracks in read if tracks is not None]
     assert 0 < len(understood) < len(read)
     assert all(tracks.present.any() and np.isfinite(tracks.frame_rate) for tracks in understood)
@@ -142,7 +142,7 @@ def test_films_with_changed_bytes_are_footage_or_our_error(tmp_path, ending):
         assert sum(1 for _ in footage[:200]) == min(footage.frames, 200)
         return footage
 
-    for _ in range(40):
+    for _ in range(60):
         survives(play, tmp_path / f"a{ending}", mutated(seed, rng))
 
 

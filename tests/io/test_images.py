@@ -88,6 +88,7 @@ def png(rows: int, columns: int) -> bytes:
         (b"\xff\xd8" + b"\xff\xe0\x00\x00" * 5, "declares 0"),
         (png(2**31 - 1, 2**31 - 1), "declares 2147483647"),
         (png(0, 5), "declares 5 × 0"),
+        (png(10_000, 10_000), "declares 10000 × 10000 pixels in 65 bytes"),
     ],
 )
 def test_bad_pictures_are_refused(tmp_path, data, message):

@@ -26,7 +26,9 @@ from marey.io._files import (
 ENDINGS = (".png", ".jpg", ".jpeg")
 DEFAULT_RATE = 25.0
 JPEG_QUALITY = 95
-MOST_PIXELS = 1 << 28
+MOST_PIXELS = 1 << 27
+# Deflate reaches 1032:1, and PNG packs up to 8 pixels in a byte.
+MOST_PIXELS_A_BYTE, ALWAYS_ALLOWED = 8256, 1 << 22
 
 
 def read(path: Path, *, frame_rate: float | None = None) -> Footage:
@@ -111,8 +113,9 @@ def image_size(file: Path) -> tuple[int, int]:
                 raise FormatError("is neither a PNG nor a JPEG picture", path=file)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
-    if not 0 < rows * columns <= MOST_PIXELS:
-        raise FormatError(f"declares {columns} × {rows} pixels", path=file)
+    size = file.stat().st_size
+    if not 0 < rows * columns <= min(MOST_PIXELS, max(ALWAYS_ALLOWED, MOST_PIXELS_A_BYTE * size)):
+        raise FormatError(f"declares {columns} × {rows} pixels in {size} bytes", path=file)
     return rows, columns
 
 
