@@ -32,10 +32,10 @@ UNKNOWN = np.float32(1e10)
 DEFAULT_RATE = 25.0
 
 
-def read(path: Path, *, frame_rate: float | None = None) -> FieldSeries:
+def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
     """The field of one file, or the series of `flow_%04d.flo` or of a folder.
 
-    frame_rate: frames per second, which the files do not state; 25 unless given
+    frame_rate: frames per second, which the files do not state
 
     Pixels that are unknown in any of the files are masked, and zero.
     """
@@ -56,7 +56,7 @@ def read(path: Path, *, frame_rate: float | None = None) -> FieldSeries:
         mask &= known
     velocities[:, ~mask] = 0
     name = path.stem if len(files) == 1 else path.parent.name
-    return FieldSeries(velocities, frame_rate or DEFAULT_RATE, None if mask.all() else mask, name=name)
+    return FieldSeries(velocities, frame_rate, None if mask.all() else mask, name=name)
 
 
 def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) -> None:

@@ -31,10 +31,10 @@ MOST_PIXELS = 1 << 27
 MOST_PIXELS_A_BYTE, ALWAYS_ALLOWED = 8256, 1 << 22
 
 
-def read(path: Path, *, frame_rate: float | None = None) -> Footage:
+def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> Footage:
     """Footage of a folder's pictures in the order of their numbers, of a series, or of one picture.
 
-    frame_rate: frames per second, which pictures do not state; 25 unless given
+    frame_rate: frames per second, which pictures do not state
     """
     path = Path(path)
     files = numbered_files(path, ENDINGS) if is_numbered(path) or path.is_dir() else [path]
@@ -56,7 +56,7 @@ def read(path: Path, *, frame_rate: float | None = None) -> Footage:
             yield image
 
     name = path.name if path.is_dir() else path.stem
-    return Footage(len(files), rows, columns, frame_rate or DEFAULT_RATE, open_images, name)
+    return Footage(len(files), rows, columns, frame_rate, open_images, name)
 
 
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
