@@ -138,10 +138,11 @@ def _by_name(module: str) -> Format:
 
 def _folder_format(folder: Path) -> Format:
     endings = [entry.suffix.lower() for entry in folder.iterdir()]
-    counts = {f: sum(endings.count(e) for e in f.endings) for f in map(_by_name, ("obj", "ply", "images"))}
+    series = map(_by_name, ("obj", "ply", "images", "flo"))
+    counts = {f: sum(endings.count(e) for e in f.endings) for f in series}
     best = max(counts, key=lambda f: counts[f])
     if not counts[best]:
-        raise FormatError("the folder holds no .obj, .ply, .png or .jpg files", path=folder)
+        raise FormatError("the folder holds no .obj, .ply, .png, .jpg or .flo files", path=folder)
     return best
 
 
