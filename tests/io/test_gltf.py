@@ -245,6 +245,21 @@ def test_still_tracks_take_two_keys_only(tmp_path: Path) -> None:
     assert ("elbow", "translation") not in counts
 
 
+def test_the_bones_of_a_motion_are_solid_and_reach_from_joint_to_joint(tmp_path: Path) -> None:
+    motion = arm_motion()
+    gltf.write(motion, tmp_path / "a.glb")
+    file = OtherReader(tmp_path / "a.glb")
+    primitive = file.file.meshes[0].primitives[0]
+    corners = file.array(primitive.attributes.POSITION)[file.array(primitive.indices)[:, 0].astype(int)]
+    bones = corners.reshape(-1, 8, 3, 3)
+    assert len(bones) == 4
+    volumes = np.einsum("btk,btk->b", bones[:, :, 0], np.cross(bones[:, :, 1], bones[:, :, 2])) / 6
+    assert (volumes > 0).all()
+    first = bones[0].reshape(-1, 3)
+    for end in (motion.skeleton.offsets[0], motion.skeleton.offsets[:2].sum(axis=0)):
+        assert np.linalg.norm(first - end, axis=1).min() < 1e-6
+
+
 def test_a_long_clip_at_a_fast_rate_meets_its_keys_exactly(tmp_path: Path) -> None:
     frames = 20_000
     angles = np.zeros((frames, 1, 3))
