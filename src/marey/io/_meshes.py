@@ -1,0 +1,262 @@
+"""What the mesh formats share: frames of one connectivity, textures beside them, and a line of notes.
+
+A mesh file knows neither its frame rate nor its unit. We write both into a comment and believe it when we
+read it back, unless the caller knows better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from marey._arrays import FloatArray, IntArray
+from marey._progress import Progress, tracked
+from marey.errors import FormatError, InputError, MareyError
+from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.io._files import NUMBER, is_numbered, numbered_files, numbered_name, read_bytes, write_beside
+from marey.surface.sequence import MeshSequence
+from marey.surface.texture import Texture
+
+DEFAULT_RATE = 30.0
+# So that the texture of `walk.obj` does not take the place of a picture called `walk.png`.
+IMAGE_MARK = "_texture"
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """One frame as a file has it, in the file's own unit and axes.
+
+    face_text: what its faces were read from, for text formats; the same text means the same faces
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    uv: FloatArray | None = None
+    uv_faces: IntArray | None = None
+    colours: FloatArray | None = None
+    texture: Texture | None = None
+    notes: dict[str, str] = field(default_factory=dict)
+    face_text: bytes | None = None
+
+
+# Turns the bytes of a file into its mesh; given the first mesh of the sequence, if this is a later one.
+Parser = Callable[[bytes, Path, Mesh | None], Mesh]
+
+
+def read_sequence(
+    path: Path,
+    ending: str,
+    parse: Parser,
+    *,
+    frame_rate: float | None,
+    unit: str | float | None,
+    up: UpAxis | None,
+    progress: Progress | None,
+) -> MeshSequence:
+    """A file, a folder of files or a pattern such as `walk_%04d.obj` as one sequence."""
+    files = _files(path, ending)
+    first = parse(read_bytes(files[0]), files[0], None)
+    rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
+    vertices = np.empty((len(files), *first.vertices.shape), dtype=first.vertices.dtype)
+    textures = []
+    for i, file in enumerate(tracked(files, progress)):
+        mesh = first if i == 0 else parse(read_bytes(file), file, first)
+        if i:
+            _check_same(mesh, first, file, files[0])
+        if not np.isfinite(mesh.vertices).all():
+            where = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
+            raise FormatError(f"the coordinates of vertex {where} are not finite", path=file)
+        vertices[i] = to_marey(mesh.vertices, convention)
+        textures.append(mesh.texture)
+    try:
+        return MeshSequence(
+            vertices,
+            first.faces,
+            rate,
+            uv=first.uv,
+            uv_faces=first.uv_faces,
+            colours=first.colours,
+            textures=_textures(textures),
+            convention=convention,
+            name=_name(path),
+        )
+    except MareyError as error:
+        raise FormatError(str(error), path=files[0]) from error
+
+
+def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
+    """The file's coordinates in metres and y up, in their own precision."""
+    if convention == Convention():
+        return vertices
+    return convention.to_marey(vertices).astype(vertices.dtype)
+
+
+def from_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
+    """Inverse of :func:`to_marey`."""
+    if convention == Convention():
+        return vertices
+    return convention.from_marey(vertices).astype(vertices.dtype)
+
+
+def settings(
+    noted: tuple[float, Convention],
+    frame_rate: float | None,
+    unit: str | float | None,
+    up: UpAxis | None,
+) -> tuple[float, Convention]:
+    """Frame rate and convention: the caller's, else what the file notes."""
+    rate, convention = noted
+    return (
+        rate if frame_rate is None else frame_rate,
+        Convention(convention.unit if unit is None else unit_size(unit), convention.up if up is None else up),
+    )
+
+
+def note(sequence: MeshSequence) -> str:
+    """The comment that :func:`notes_in` understands."""
+    convention = sequence.convention
+    return f"marey frame_rate={sequence.frame_rate!r} unit={convention.unit!r} up={convention.up}"
+
+
+def notes_in(comment: str) -> dict[str, str]:
+    """What a comment notes about the sequence, if we wrote it.
+
+    >>> notes_in("marey frame_rate=50.0 unit=0.01 up=z")
+    {'frame_rate': '50.0', 'unit': '0.01', 'up': 'z'}
+    >>> notes_in("Blender 4.2")
+    {}
+    """
+    words = comment.split()
+    return dict(word.split("=", 1) for word in words[1:] if "=" in word) if words[:1] == ["marey"] else {}
+
+
+def texture_beside(folder: Path, name: str) -> Texture | None:
+    """The image a mesh file speaks of, if it lies in or below the folder of the mesh.
+
+    A path from another machine is tried by its file name. Anything outside the folder is left alone.
+    """
+    name = name.strip().strip('"').replace("\\", "/")
+    for candidate in (name, PurePosixPath(name).name):
+        file = inside(folder, candidate)
+        if file is not None:
+            return Texture(path=file)
+    return None
+
+
+def inside(folder: Path, name: str) -> Path | None:
+    """The file `name` in or below `folder`, or None: never one elsewhere."""
+    try:
+        home = folder.resolve()
+        file = (home / name).resolve()
+        return file if file.is_relative_to(home) and file.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # a name no file can have
+        return None
+
+
+def shared_stem(path: Path) -> str:
+    """What numbered files have in common, e.g. `walk` of `walk_%04d.obj`."""
+    stem = NUMBER.sub("", path.stem).strip("_-. ")
+    return stem or "mesh"
+
+
+def file_names(path: Path, frames: int) -> list[str]:
+    """Names of the files that `frames` meshes go to; several need a numbered name."""
+    if frames == 1 and not is_numbered(path):
+        return [path.name]
+    return [numbered_name(path, i) for i in range(frames)]
+
+
+def image_names(sequence: MeshSequence, path: Path, names: list[str]) -> list[str | None]:
+    """For each frame the name of the image file it speaks of, beside the meshes called `names`."""
+    if not sequence.textures:
+        return [None] * len(names)
+    if len(sequence.textures) == 1:
+        return [shared_stem(path) + IMAGE_MARK + _image_ending(sequence.textures[0])] * len(names)
+    stems = [Path(name).stem for name in names]
+    return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=True)]
+
+
+def write_images(sequence: MeshSequence, folder: Path, names: list[str | None]) -> None:
+    """The textures as files, each once."""
+    for name, texture in dict(zip(names, sequence.textures, strict=False)).items():
+        if name is not None:
+            data = texture.encoded()
+            with write_beside(folder / name) as draft:
+                draft.write_bytes(data)
+
+
+def _files(path: Path, ending: str) -> list[Path]:
+    if path.is_dir() or (is_numbered(path) and not path.is_file()):
+        return numbered_files(path, (ending,))
+    return [path]
+
+
+def _name(path: Path) -> str:
+    return path.name if path.is_dir() else shared_stem(path) if is_numbered(path) else path.stem
+
+
+def _noted(notes: dict[str, str]) -> tuple[float, Convention]:
+    """What a comment says, if it makes sense; else 30 frames per second, metres, y up."""
+    try:
+        rate = float(notes.get("frame_rate", DEFAULT_RATE))
+        unit, up = float(notes.get("unit", 1.0)), notes.get("up", "y")
+        if not (np.isfinite(rate) and rate > 0):
+            raise InputError("frame rate")
+        return rate, Convention(unit, up)  # type: ignore[arg-type]
+    except (ValueError, MareyError):
+        return DEFAULT_RATE, Convention()
+
+
+def _check_same(mesh: Mesh, first: Mesh, file: Path, first_file: Path) -> None:
+    def differ(what: str) -> FormatError:
+        return FormatError(
+            f"{what} {first_file.name}; all frames of a sequence need the same connectivity", path=file
+        )
+
+    if len(mesh.vertices) != len(first.vertices):
+        raise differ(f"it has {len(mesh.vertices)} vertices, {len(first.vertices)} are in")
+    if mesh.faces is not first.faces and not np.array_equal(mesh.faces, first.faces):
+        raise differ("its faces differ from those of")
+    if mesh.uv_faces is not first.uv_faces and not _equal(mesh.uv_faces, first.uv_faces):
+        raise differ("its texture faces differ from those of")
+    if mesh.uv is not first.uv and not _equal(mesh.uv, first.uv, tolerance=1e-4):
+        raise differ("its texture coordinates differ from those of")
+
+
+def _equal(one: Any, other: Any, tolerance: float = 0.0) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=0, atol=tolerance))
+
+
+def _textures(found: list[Texture | None]) -> tuple[Texture, ...]:
+    """One for all if it is always the same, else one each; with gaps, the first one for all."""
+    there = [texture for texture in found if texture is not None]
+    if len(set(there)) <= 1 or len(there) < len(found):
+        return tuple(there[:1])
+    return tuple(there)
+
+
+def _image_ending(texture: Texture) -> str:
+    head = texture.encoded()[:8]
+    if head.startswith(b"\x89PNG"):
+        return ".png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return ".jpg"
+    raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
+
+
+def shown(token: bytes) -> str:
+    """A piece of a file as one can print it."""
+    text = token[:41].decode("latin-1")
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def line_of(data: bytes, position: int) -> int:
+    """The number of the line that holds a byte; lines end in LF, CRLF, CR or, where joined, in zero."""
+    ends = sum(data.count(end, 0, position) for end in (b"\n", b"\r", b"\0"))
+    return ends - data.count(b"\r\n", 0, position) + 1

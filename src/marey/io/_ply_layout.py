@@ -1,0 +1,229 @@
+"""The header of a PLY file (Turk 1994), and its rows as columns of numbers.
+
+Elements may come in any order and hold any properties, lists among them. A text file is first turned into
+numbers, and is then a binary file all of whose properties take eight bytes. All rows are checked to be
+there before anything is handed out. Cost: one pass over the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.errors import FormatError
+from marey.io._meshes import line_of, shown
+
+_OLD_NAMES = ("char", "uchar", "short", "ushort", "int", "uint", "float", "double")
+_NEW_NAMES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64")
+_KINDS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
+TYPES = dict(zip(_OLD_NAMES + _NEW_NAMES, _KINDS * 2, strict=True))
+FORMATS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
+LARGEST_HEADER = 1 << 20
+MOST_PROPERTIES = 1000
+
+
+@dataclass(frozen=True)
+class Property:
+    """A number of every row, or a list of them if it has a type for their `count`."""
+
+    name: str
+    type: str
+    count: str | None = None
+
+
+@dataclass
+class Element:
+    """Rows of one kind, e.g. all vertices; `line` is where the header declares them."""
+
+    name: str
+    rows: int
+    line: int
+    properties: list[Property] = field(default_factory=list)
+
+    def index(self, name: str) -> int:
+        """Which property is called `name`; -1 if none is."""
+        return next((i for i, p in enumerate(self.properties) if p.name == name), -1)
+
+    @property
+    def has_lists(self) -> bool:
+        return any(p.count is not None for p in self.properties)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says about itself; its rows begin at the byte `body`, on the line `body_line`."""
+
+    format: str
+    elements: tuple[Element, ...]
+    comments: tuple[str, ...]
+    body: int
+    body_line: int
+
+
+def read_header(data: bytes, path: Path) -> Header:
+    """What a PLY file says about itself."""
+    end = b"\r\n" if data[3:5] == b"\r\n" else data[3:4]
+    if data[:3] != b"ply" or end not in (b"\n", b"\r", b"\r\n"):
+        raise FormatError("is no PLY file: its first line is not 'ply'", path=path, line=1)
+    last = data.find(end + b"end_header", 0, LARGEST_HEADER)
+    stop = data.find(end, last + 1)
+    if last < 0 or stop < 0:
+        raise FormatError("the header does not end (no line 'end_header')", path=path, line=1)
+    lines = data[:last].decode("latin-1").split(end.decode())
+    file_format, elements, comments = "", [], []
+    for number, line in enumerate(lines[1:], start=2):
+        match line.split():
+            case [] | ["obj_info", *_]:
+                pass
+            case ["comment", *words]:
+                comments.append(" ".join(words))
+            case ["format", name, _] if name in FORMATS:
+                file_format = name
+            case ["element", name, rows] if rows.isascii() and rows.isdigit() and len(rows) < 18:
+                elements.append(Element(name, int(rows), number))
+            case ["property", kind, name] if kind in TYPES and elements:
+                elements[-1].properties.append(Property(name, TYPES[kind]))
+            case ["property", "list", count, kind, name] if {count, kind} <= TYPES.keys() and elements:
+                if TYPES[count][0] == "f":
+                    raise FormatError(f"lists cannot be counted in {count}", path=path, line=number)
+                elements[-1].properties.append(Property(name, TYPES[kind], TYPES[count]))
+            case _:
+                raise FormatError(f"no header line we know: {shown(line.encode())}", path=path, line=number)
+        if elements and len(elements[-1].properties) > MOST_PROPERTIES:
+            raise FormatError(f"has more than {MOST_PROPERTIES} properties", path=path, line=number)
+    if not file_format:
+        raise FormatError(f"the header has no format ({', '.join(FORMATS)})", path=path, line=2)
+    return Header(file_format, tuple(elements), tuple(comments), stop + len(end), len(lines) + 2)
+
+
+class Body:
+    """The rows of all elements of a file."""
+
+    def __init__(self, header: Header, data: bytes, path: Path):
+        self._path, self._order = path, FORMATS[header.format]
+        self._is_text = header.format == "ascii"
+        if self._is_text:
+            self._read_text(header, data)
+        else:
+            self._values = np.frombuffer(data, dtype=np.uint8)[header.body :]
+            # What counts the items of lists: the same bytes, unless they are text.
+            self._counts = self._values
+        self._starts: dict[str, int] = {}
+        position = line = 0
+        for element in header.elements:
+            self._starts[element.name] = position
+            position, line = self._checked(element, position, line)
+        self._check_rest(position, line)
+
+    def column(self, element: Element, index: int) -> NDArray[Any]:
+        """A property of every row, `(rows,)`."""
+        if element.has_lists:
+            return self.lists(element, index)[0]
+        sizes = [self._type(p.type).itemsize for p in element.properties]
+        start = self._starts[element.name] + sum(sizes[:index])
+        kind = self._type(element.properties[index].type)
+        return np.ndarray((element.rows,), kind, self._values.data, start, (sum(sizes),))
+
+    def lists(self, element: Element, index: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """A list of every row: all items one after the other, and how many each row has."""
+        from marey.io import _mesh_kernels as kernels
+
+        starts, lengths, _, _ = self._walk(element, self._starts[element.name], index)
+        kind = self._type(element.properties[index].type)
+        items = np.empty(int(lengths.sum()) * kind.itemsize, dtype=np.uint8)
+        kernels.gather(self._values, starts, lengths, kind.itemsize, items)
+        return items.view(kind), lengths
+
+    def _read_text(self, header: Header, data: bytes) -> None:
+        """Text as numbers of eight bytes each, and where its lines end among those."""
+        from marey.io import _mesh_kernels as kernels
+        from marey.io._numbers import parse_numbers
+
+        text = data[header.body :]
+        numbers = parse_numbers(text, path=self._path, first_line=header.body_line) if text else np.empty(0)
+        self._values = numbers.view(np.uint8)
+        self._counts = np.clip(numbers, -(2.0**40), 2.0**40).astype(np.int64).view(np.uint8)
+        most = min(line_of(text, len(text)), len(numbers))
+        tokens, lines = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+        found = kernels.count_rows(np.frombuffer(text, dtype=np.uint8), tokens, lines)
+        self._line_ends = 8 * np.cumsum(tokens[:found])
+        self._lines = lines[:found] + header.body_line
+
+    def _checked(self, element: Element, position: int, line: int) -> tuple[int, int]:
+        """Where an element that is all there ends: after which byte, after which line of text."""
+        if not element.properties or element.rows == 0:
+            return position, line
+        least = sum(
+            self._type(p.type).itemsize if p.count is None else self._count_type(p.count).itemsize
+            for p in element.properties
+        )
+        there = min((len(self._values) - position) // least, element.rows)
+        end = position + there * least
+        ends: NDArray[np.int64] | None = None
+        if element.has_lists and there == element.rows:
+            _, _, ends, there = self._walk(element, position, 0)
+            end = int(ends[-1])
+        if self._is_text:
+            ends = position + least * np.arange(1, there + 1) if ends is None else ends[:there]
+            self._check_lines(element, ends, line)
+        if there < element.rows:
+            raise FormatError(
+                f"{element.rows} rows of {element.name!r} are declared, {there} are there",
+                path=self._path,
+                line=element.line,
+            )
+        return end, line + element.rows
+
+    def _check_lines(self, element: Element, ends: NDArray[np.int64], line: int) -> None:
+        """Whether each row takes exactly one line of text."""
+        there = self._line_ends[line : line + len(ends)]
+        wrong = np.flatnonzero(there != ends[: len(there)])
+        if wrong.size:
+            row = line + int(wrong[0])
+            before = self._line_ends[row - 1] if row else 0
+            found, needed = ((n - before) // 8 for n in (self._line_ends[row], ends[wrong[0]]))
+            raise FormatError(
+                f"expected the {needed} numbers of a {element.name!r} row, found {found}",
+                path=self._path,
+                line=int(self._lines[row]),
+            )
+
+    def _check_rest(self, position: int, line: int) -> None:
+        if self._is_text and line < len(self._lines):
+            message = "there are more rows than the header declares"
+            raise FormatError(message, path=self._path, line=int(self._lines[line]))
+        if not self._is_text and self._values[position:].tobytes().strip(b" \t\r\n\0"):
+            left = len(self._values) - position
+            raise FormatError(f"{left} bytes follow the rows that the header declares", path=self._path)
+
+    def _walk(
+        self, element: Element, position: int, index: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+        """Where a property begins in each row, how many items it has, where the row ends; whole rows."""
+        from marey.io import _mesh_kernels as kernels
+
+        starts, lengths, ends = np.zeros((3, element.rows), dtype=np.int64)
+        counts = [None if p.count is None else self._count_type(p.count) for p in element.properties]
+        whole = kernels.walk_rows(
+            self._counts,
+            position,
+            np.array([self._type(p.type).itemsize for p in element.properties], dtype=np.int64),
+            np.array([0 if c is None else c.itemsize for c in counts], dtype=np.int64),
+            np.array([c is not None and c.kind == "i" for c in counts], dtype=np.int64),
+            self._order == ">",
+            index,
+            starts,
+            lengths,
+            ends,
+        )
+        return starts, lengths, ends, whole
+
+    def _type(self, kind: str) -> np.dtype[Any]:
+        return np.dtype(np.float64 if self._is_text else self._order + kind)
+
+    def _count_type(self, kind: str) -> np.dtype[Any]:
+        return np.dtype(np.int64 if self._is_text else self._order + kind)
