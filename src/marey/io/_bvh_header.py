@@ -216,6 +216,8 @@ def _read_tree(words: _Words) -> _Tree:
         elif top is not None and keyword == b"JOINT":
             open_nodes.append(_open_joint(words, joints, top))
         elif top is not None and keyword in (b"END", b"ENDSITE"):
+            if len(ends) == MOST_JOINTS:
+                raise words.error(f"more than {MOST_JOINTS} end sites")
             ends.append(_Node("", top, words.word_start))
             words.rest_of_line()
             words.expect(b"{")

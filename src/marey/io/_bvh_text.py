@@ -88,7 +88,7 @@ def write_table(file: BinaryIO, table: Array, is_angle: Sequence[bool], unit: fl
     """`table` as text, one row a line."""
     lengths = min(max(math.ceil(LENGTH_DECIMALS + math.log10(unit)), 3), 15)
     decimals = np.where(is_angle, ANGLE_DECIMALS, lengths).astype(np.int64)
-    if (np.abs(table).max(axis=0) * 10.0**decimals >= 9e18).any():
+    if (np.abs(table).max(axis=0) >= 9e18 / 10.0**decimals).any():
         for row in table.tolist():
             file.write((" ".join(map(repr, row)) + "\n").encode())
         return
