@@ -132,7 +132,7 @@ class Body:
         """A list of every row: all items one after the other, and how many each row has."""
         from marey.io import _mesh_kernels as kernels
 
-        starts, lengths, _, _ = self._walk(element, self._starts[element.name], index)
+        starts, lengths, _, _ = self._walk(element, self._starts[element.name], index, element.rows)
         kind = self._type(element.properties[index].type)
         items = np.empty(int(lengths.sum()) * kind.itemsize, dtype=np.uint8)
         kernels.gather(self._values, starts, lengths, kind.itemsize, items)
@@ -163,13 +163,16 @@ class Body:
         )
         there = min((len(self._values) - position) // least, element.rows)
         end = position + there * least
-        ends: NDArray[np.int64] | None = None
-        if element.has_lists and there == element.rows:
-            _, _, ends, there = self._walk(element, position, 0)
-            end = int(ends[-1])
-        if self._is_text:
-            ends = position + least * np.arange(1, there + 1) if ends is None else ends[:there]
-            self._check_lines(element, ends, line)
+        if element.has_lists:
+            _, _, ends, whole = self._walk(element, position, 0, there)
+            if self._is_text:
+                self._check_lines(element, ends[:whole], line)
+                if whole < there and line + whole < len(self._lines):
+                    message = f"a list that is longer than its line, in a {element.name!r} row"
+                    raise FormatError(message, path=self._path, line=int(self._lines[line + whole]))
+            there, end = whole, int(ends[-1]) if whole else position
+        elif self._is_text:
+            self._check_lines(element, position + least * np.arange(1, there + 1), line)
         if there < element.rows:
             raise FormatError(
                 f"{element.rows} rows of {element.name!r} are declared, {there} are there",
@@ -187,7 +190,7 @@ class Body:
             before = self._line_ends[row - 1] if row else 0
             found, needed = ((n - before) // 8 for n in (self._line_ends[row], ends[wrong[0]]))
             raise FormatError(
-                f"expected the {needed} numbers of a {element.name!r} row, found {found}",
+                f"the line has {found} numbers, a {element.name!r} row takes {needed}",
                 path=self._path,
                 line=int(self._lines[row]),
             )
@@ -201,12 +204,12 @@ class Body:
             raise FormatError(f"{left} bytes follow the rows that the header declares", path=self._path)
 
     def _walk(
-        self, element: Element, position: int, index: int
+        self, element: Element, position: int, index: int, rows: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
         """Where a property begins in each row, how many items it has, where the row ends; whole rows."""
         from marey.io import _mesh_kernels as kernels
 
-        starts, lengths, ends = np.zeros((3, element.rows), dtype=np.int64)
+        starts, lengths, ends = np.zeros((3, rows), dtype=np.int64)
         counts = [None if p.count is None else self._count_type(p.count) for p in element.properties]
         whole = kernels.walk_rows(
             self._counts,
