@@ -10,5 +10,6 @@ They need no file and no network, and are the same on every machine.
 from __future__ import annotations
 
 from marey.samples.gait import walk
+from marey.samples.mannequin import human, performance
 
-__all__ = ["walk"]
+__all__ = ["human", "performance", "walk"]

@@ -40,18 +40,18 @@ _TREE: tuple[tuple[str, str | None, tuple[float, float, float]], ...] = (
     ("Spine1", "Spine", (0.0, 0.0760, -0.0060)),
     ("Neck", "Spine1", (0.0, 0.1260, -0.0030)),
     ("Head", "Neck", (0.0, 0.0520, 0.0080)),
-    ("LeftShoulder", "Spine1", (0.0180, 0.0930, 0.0060)),
-    ("LeftArm", "LeftShoulder", (SHOULDER_HALF_WIDTH - 0.0180, 0.0050, -0.0060)),
+    ("LeftShoulder", "Spine1", (0.0180, 0.0860, 0.0060)),
+    ("LeftArm", "LeftShoulder", (SHOULDER_HALF_WIDTH - 0.0180, -0.0060, -0.0060)),
     ("LeftForeArm", "LeftArm", (UPPER_ARM, 0.0, 0.0)),
     ("LeftHand", "LeftForeArm", (FOREARM, 0.0, 0.0)),
     ("LeftHandIndex1", "LeftHand", (0.0500, -0.0020, 0.0)),
-    ("LeftThumb", "LeftHand", (0.0140, -0.0040, 0.0120)),
+    ("LeftThumb", "LeftHand", (0.0130, -0.0040, 0.0150)),
 )
 _ENDS: tuple[tuple[str, tuple[float, float, float]], ...] = (
     ("LeftToeBase", (0.0, -BALL_HEIGHT, FOOT_LENGTH - HEEL_BEHIND_ANKLE - BALL_BEFORE_ANKLE)),
     ("Head", (0.0, 0.0912, 0.0050)),
     ("LeftHandIndex1", (HAND - 0.0500, -0.0030, 0.0)),
-    ("LeftThumb", (0.0280, -0.0030, 0.0230)),
+    ("LeftThumb", (0.0240, -0.0050, 0.0270)),
 )
 
 

@@ -116,7 +116,7 @@ def _trunk(phase: Array, pelvis: Array) -> dict[str, Array]:
         about("z", -0.35 * gait.curve(gait.PELVIS_OBLIQUITY, phase, 3)),
         about("x", np.radians(2.5) - gait.curve(gait.PELVIS_TILT, phase, 4)),
     )
-    head = about("x", np.radians(1.5) + 0.6 * gait.curve(gait.PELVIS_TILT, phase, 4))
+    head = about("x", np.radians(4.0) + 0.6 * gait.curve(gait.PELVIS_TILT, phase, 4))
     back = rot.exp(rot.log(rot.multiply(rot.inverse(pelvis), thorax)) / 3)
     neck = rot.exp(rot.log(rot.multiply(rot.inverse(thorax), head)) / 2)
     return {"LowerBack": back, "Spine": back, "Spine1": back, "Neck": neck, "Head": neck}
