@@ -19,7 +19,7 @@ class Dataset:
 
     `kind` is one of motion, markers, mesh, character, tracks, field, video. `size` is in bytes. `path` is the
     main file, or the folder for data sets that are one; None if it is not on this disk. `downloadable` is
-    False for data whose owners do not say that it may be passed on: those need `MAREY_DATA`.
+    False where we know of no place that may pass it on: those need `MAREY_DATA`.
     """
 
     name: str
