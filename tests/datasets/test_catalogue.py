@@ -33,7 +33,7 @@ def test_the_list_holds_the_promised_names(cache: Path) -> None:
 
 def test_a_data_set_does_not_change(cache: Path) -> None:
     with pytest.raises(FrozenInstanceError):
-        datasets.find("fox").name = "wolf"  # type: ignore[misc]
+        datasets.find("fox").name = "wolf"
 
 
 @pytest.mark.parametrize(

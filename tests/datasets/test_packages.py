@@ -69,7 +69,12 @@ def get_clip(
 ) -> Path:
     top = "" if archive is None or archive.suffix == ".whl" else "clips-1.0/"
     content = b"?" if archive is None else archive.read_bytes()
-    source = {"kind": "package", "package": "clips", "version": "1.0", "form": "sdist" if top else "wheel"}
+    source: dict[str, Any] = {
+        "kind": "package",
+        "package": "clips",
+        "version": "1.0",
+        "form": "sdist" if top else "wheel",
+    }
     source |= {"size": len(content), "sha256": sha256(content)} | more
     registry = read_registry(
         registry_file(
@@ -143,7 +148,7 @@ def test_interrupting_pip_leaves_nothing(tmp_path: Path, cache: Path, shelf: Pat
 def test_a_member_of_another_content_is_refused(tmp_path: Path, cache: Path, shelf: Path) -> None:
     wheel = write_wheel(shelf)
     content = wheel.read_bytes()
-    source = {"kind": "package", "package": "clips", "version": "1.0", "form": "wheel"}
+    source: dict[str, Any] = {"kind": "package", "package": "clips", "version": "1.0", "form": "wheel"}
     source |= {"size": len(content), "sha256": sha256(content)}
     registry = read_registry(
         registry_file(

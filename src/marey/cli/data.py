@@ -61,9 +61,9 @@ def get(
 
     [bold]Examples[/bold]
 
-    marey data get cmu-02_01-walk
+    marey data get cmu-02_01
 
-    marey view "$(marey data get cmu-02_01-walk --json | jq -r .path)" -o walk.mp4
+    marey view "$(marey data get cmu-02_01 --json | jq -r .path)" -o walk.mp4
     """
     from marey import datasets
 
