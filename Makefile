@@ -34,10 +34,10 @@ clean:  ## remove what the other targets made
 	rm -rf .venv .venv-peers .venv-blender .node gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
-	tools/setup.sh $(VENV) -e '.[test,lint]'
+	tools/setup.sh $(VENV) -c constraints.txt -e '.[test,lint]'
 
 .venv-peers/.ready: pyproject.toml constraints.txt tools/setup.sh
-	tools/setup.sh .venv-peers -e '.[all,peers]'
+	tools/setup.sh .venv-peers -c constraints.txt -e '.[all,peers]'
 
 .venv-blender/.ready: tools/setup.sh
 	tools/setup.sh .venv-blender bpy numpy

@@ -39,14 +39,6 @@ if [ ! -x "$venv/bin/pip" ]; then
     "$python" -m venv "$venv"
 fi
 
-# The off-screen renderer's wheel expects these of the system.
-missing=()
-for pair in libGL.so.1:libgl1 libX11.so.6:libx11-6 libXrender.so.1:libxrender1; do
-    ldconfig -p 2>/dev/null | grep -q "${pair%%:*}" || /sbin/ldconfig -p 2>/dev/null | grep -q "${pair%%:*}" ||
-        missing+=("${pair##*:}")
-done
-if [ ${#missing[@]} -gt 0 ]; then apt_install "${missing[@]}" || true; fi
-
 say "installing Python packages into $venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check --constraint constraints.txt "$@"
+"$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
 touch "$venv/.ready"

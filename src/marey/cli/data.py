@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.filesize import decimal
 from rich.table import Table
 
 from marey.cli._console import Json, emit, output, progress_bar
@@ -14,7 +15,7 @@ app = typer.Typer(help="Real sample data: list it, get it.", no_args_is_help=Tru
 
 @app.command("list")
 def list_all(json: Json = False) -> None:
-    """What there is, under which licence, and whether it is here already.
+    """What there is, under which licence, and where: here already, to download, or only in your MAREY_DATA.
 
     [bold]Examples[/bold]
 
@@ -35,6 +36,7 @@ def list_all(json: Json = False) -> None:
                         "description": d.description,
                         "license": d.license,
                         "bytes": d.size,
+                        "downloadable": d.downloadable,
                         "path": None if d.path is None else str(d.path),
                     }
                     for d in known
@@ -44,11 +46,11 @@ def list_all(json: Json = False) -> None:
         )
         return
     table = Table(box=None, pad_edge=False)
-    for column in ("name", "kind", "size", "here", "licence", "what"):
+    for column in ("name", "kind", "size", "where", "licence", "what"):
         table.add_column(column, overflow="fold", no_wrap=column in ("name", "size"))
     for d in known:
-        here = "yes" if d.path is not None else ""
-        table.add_row(d.name, d.kind, f"{d.size / 1e6:.1f} MB", here, d.license, d.description)
+        where = "here" if d.path is not None else "download" if d.downloadable else "MAREY_DATA"
+        table.add_row(d.name, d.kind, decimal(d.size), where, d.license, d.description)
     output.print(table)
 
 
