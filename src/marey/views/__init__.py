@@ -1,1 +1,15 @@
-"""Pictures, plots and videos."""
+"""Pictures, plots and videos of all data types, drawn without a screen.
+
+>>> import marey, tempfile
+>>> from pathlib import Path
+>>> out = Path(tempfile.mkdtemp()) / "angles.png"
+>>> marey.views.view(marey.samples.walk(seconds=1), out, kind="curves")
+>>> out.exists()
+True
+"""
+
+from __future__ import annotations
+
+from marey.views.render import view
+
+__all__ = ["view"]

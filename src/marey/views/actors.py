@@ -1,0 +1,223 @@
+"""What each data type looks like on the stage: a mesh for every frame, its colours, where it stands.
+
+An actor makes its vertices frame by frame, so a long clip is never held as meshes. Cost per frame: half a
+millisecond for a figure, the skinning for a character, nothing for captured surfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.markers import Markers
+from marey.body.motion import Motion
+from marey.character import Character
+from marey.errors import InputError
+from marey.surface.sequence import MeshSequence
+from marey.surface.texture import Texture
+from marey.views import style
+from marey.views.figure import figure
+from marey.views.parts import Poses
+from marey.views.scene import Look
+from marey.views.shapes import ball, merged
+
+Array = NDArray[Any]
+
+# Frames posed at a time: bounds the memory of skinned characters.
+CHUNK = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Actor:
+    """A subject that can be drawn in every frame.
+
+    look: faces, colours, texture coordinates
+    vertices: `vertices(frame)` is `(vertices, 3)`
+    size: metres, largest extent of a usual pose
+    anchors: `(frames, 3)`, where it is
+    facing: `(3,)`, horizontal unit vector it mostly faces; None if unknown
+    textures: `textures(frame)` is an image `(rows, columns, 3)` or None
+    trail: whether its way over the ground is worth drawing
+    """
+
+    look: Look
+    vertices: Callable[[int], Array]
+    frames: int
+    frame_rate: float
+    size: float
+    anchors: Array
+    facing: Array | None = None
+    textures: Callable[[int], Array | None] = lambda frame: None
+    trail: bool = True
+
+
+def actor(thing: Any) -> Actor:
+    """The actor of a motion, character, mesh sequence or set of markers.
+
+    >>> import marey
+    >>> walker = actor(marey.samples.walk())
+    >>> walker.vertices(0).shape[1], bool(walker.size > 1.4)
+    (3, True)
+    """
+    if isinstance(thing, Motion):
+        return _of_motion(thing)
+    if isinstance(thing, Character):
+        return _of_character(thing)
+    if isinstance(thing, MeshSequence):
+        return _of_sequence(thing)
+    if isinstance(thing, Markers):
+        return _of_markers(thing)
+    raise InputError(f"a {type(thing).__name__} cannot be put on the stage")
+
+
+def _of_motion(motion: Motion) -> Actor:
+    poses = Poses(motion)
+    body = figure(motion, poses)
+    return Actor(
+        look=Look(body.faces, body.colours, closed=True),
+        vertices=lambda frame: body.vertices(poses.points[frame], poses.matrices(frame)),
+        frames=motion.frames,
+        frame_rate=motion.frame_rate,
+        size=body.size,
+        anchors=poses.body,
+        facing=_facing(poses),
+    )
+
+
+def _of_character(character: Character) -> Actor:
+    motion, skin = character.motion, character.skin
+
+    @lru_cache(maxsize=2)
+    def chunk(index: int) -> Array:
+        frames = slice(index * CHUNK, (index + 1) * CHUNK)
+        return np.asarray(character.pose(frames=frames, dtype=np.float32).vertices)
+
+    first = chunk(0)[0]
+    poses = Poses(motion)
+    texture = None if skin.uv is None or skin.texture is None else skin.texture.read()
+    return Actor(
+        look=_mesh_look(
+            first, skin.faces, skin.uv, skin.uv_faces, skin.colours, textured=texture is not None
+        ),
+        vertices=lambda frame: chunk(frame // CHUNK)[frame % CHUNK],
+        frames=motion.frames,
+        frame_rate=motion.frame_rate,
+        size=_extent(first),
+        anchors=poses.body,
+        facing=_facing(poses),
+        textures=lambda frame: texture,
+    )
+
+
+def _of_sequence(sequence: MeshSequence) -> Actor:
+    first = sequence.vertices[0]
+    textured = sequence.uv is not None and bool(sequence.textures)
+
+    @lru_cache(maxsize=2)
+    def image(texture: Texture) -> Array:
+        return texture.read()
+
+    def textures(frame: int) -> Array | None:
+        texture = sequence.texture(frame) if textured else None
+        return None if texture is None else image(texture)
+
+    low, high = sequence.vertices.min(axis=1), sequence.vertices.max(axis=1)
+    return Actor(
+        look=_mesh_look(
+            first, sequence.faces, sequence.uv, sequence.uv_faces, sequence.colours, textured=textured
+        ),
+        vertices=lambda frame: sequence.vertices[frame],
+        frames=sequence.frames,
+        frame_rate=sequence.frame_rate,
+        size=float(np.median((high - low).max(axis=1))),
+        anchors=(0.5 * (low + high)).astype(np.float64),
+        textures=textures,
+        trail=False,
+    )
+
+
+def _of_markers(markers: Markers) -> Actor:
+    positions = markers.positions
+    if not markers.present.any():
+        raise InputError("markers: none is seen in these frames, so there is nothing to draw")
+    low, high = np.fmin.reduce(positions, axis=1), np.fmax.reduce(positions, axis=1)
+    size = float(np.nanmedian((high - low).max(axis=1))) or 0.1
+    shape = ball(0.011 * size, rings=5, sectors=10)
+    _, faces, owner = merged([shape] * len(markers.names))
+    middle = 0.5 * (low + high)
+    seen = np.flatnonzero(np.isfinite(middle).all(axis=1))
+    anchors = np.stack([np.interp(np.arange(len(middle)), seen, line[seen]) for line in middle.T], axis=1)
+    colours = style.linear(style.PALETTE[:1])[np.zeros(len(owner), dtype=int)]
+
+    def vertices(frame: int) -> Array:
+        return (positions[frame][:, None] + shape.vertices).reshape(-1, 3)
+
+    return Actor(
+        look=Look(faces, colours, closed=True),
+        vertices=vertices,
+        frames=markers.frames,
+        frame_rate=markers.frame_rate,
+        size=size,
+        anchors=anchors,
+        trail=False,
+    )
+
+
+def _mesh_look(
+    first: Array,
+    faces: Array,
+    uv: Array | None,
+    uv_faces: Array | None,
+    colours: Array | None,
+    *,
+    textured: bool,
+) -> Look:
+    count = len(first)
+    if textured:
+        paint = np.ones((count, 3))
+    elif colours is not None:
+        paint = style.from_srgb(colours)
+    else:
+        paint = np.tile(style.linear(style.CLOTH), (count, 1))
+    welded = _welded(first)
+    closed = _is_closed(first, welded[faces])
+    if textured:
+        assert uv is not None
+        return Look(faces, paint, uv, faces if uv_faces is None else uv_faces, welded=welded, closed=closed)
+    return Look(faces, paint, welded=welded, closed=closed)
+
+
+def _welded(vertices: Array) -> NDArray[np.int64]:
+    """For each vertex the first one at the same place: files double vertices along texture seams."""
+    step = 1e-6 * max(_extent(vertices), 1e-9)
+    _, first, inverse = np.unique(
+        np.rint(vertices / step).astype(np.int64), axis=0, return_index=True, return_inverse=True
+    )
+    return first[inverse.ravel()]
+
+
+def _is_closed(vertices: Array, faces: Array) -> bool:
+    """Whether every edge is run once each way, and the volume inside is positive."""
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]).astype(np.int64)
+    count = len(vertices)
+    forwards, backwards = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]
+    if len(np.unique(forwards)) < len(forwards) or not np.array_equal(np.sort(forwards), np.sort(backwards)):
+        return False
+    a, b, c = (vertices[faces[:, i]].astype(np.float64) for i in range(3))
+    return bool(np.einsum("fi,fi", a, np.cross(b, c)) > 0)
+
+
+def _extent(vertices: Array) -> float:
+    return float(np.ptp(vertices, axis=0).max()) or 0.1
+
+
+def _facing(poses: Poses) -> Array | None:
+    ahead = None if poses.ahead is None else poses.ahead.mean(axis=0)
+    if ahead is None or np.linalg.norm(ahead) < 0.02:
+        return None
+    return np.asarray(ahead / np.linalg.norm(ahead))

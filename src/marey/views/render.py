@@ -1,0 +1,189 @@
+"""`view`: a picture or a clip of anything, without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import checked_rate
+from marey._progress import Progress
+from marey.body.markers import Markers
+from marey.body.motion import Motion
+from marey.character import Character
+from marey.crowd.fields import FieldSeries
+from marey.crowd.footage import Footage
+from marey.crowd.tracks import Tracks
+from marey.errors import InputError
+from marey.io._files import write_beside
+from marey.surface.sequence import MeshSequence
+
+Image = NDArray[np.uint8]
+
+PICTURES, CLIPS = (".png",), (".mp4", ".gif")
+SMALLEST, LARGEST = 16, 7680
+USUAL_RATE, FASTEST = 30.0, 240.0
+
+KINDS: dict[type, tuple[str, ...]] = {
+    Motion: ("strip", "curves", "path"),
+    Character: ("strip", "curves", "path"),
+    MeshSequence: ("strip",),
+    Markers: ("strip",),
+    Tracks: ("path",),
+    FieldSeries: ("flow",),
+    Footage: ("sheet",),
+}
+"""What a picture of each type can show; the first is the usual one."""
+
+
+def view(
+    thing: Any,
+    path: str | PathLike[str],
+    *,
+    size: tuple[int, int] = (1280, 720),
+    frame_rate: float | None = None,
+    kind: str | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Draw anything we load, off-screen; the ending of `path` chooses picture (.png) or clip (.mp4, .gif).
+
+    A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks and
+    fields, a plot; of footage, a contact sheet. Clips run at the speed of the capture.
+
+    size: (columns, rows) in pixels, even numbers
+    frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
+    kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path"
+
+    >>> import marey, tempfile
+    >>> out = Path(tempfile.mkdtemp()) / "walk.png"
+    >>> view(marey.samples.walk(seconds=1), out, size=(320, 180))
+    >>> out.read_bytes()[1:4]
+    b'PNG'
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in PICTURES + CLIPS:
+        raise InputError(
+            f"{path}: views are written as {', '.join(PICTURES + CLIPS)}, not {ending or 'without an ending'}"
+        )
+    size = _checked_size(size, path)
+    kind = _checked_kind(thing, kind, ending, path)
+    if ending in PICTURES:
+        with write_beside(path) as draft:
+            _write_picture(thing, kind, size, draft)
+        if progress is not None:
+            progress(1, 1)
+    else:
+        _write_clip(thing, path, size, frame_rate, progress)
+
+
+def clip_rate(rate: float) -> float:
+    """Frames per second to show a clip of `rate` at: its own, a whole part of it, or 30.
+
+    >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
+    (25.0, 30.0, 25.0, 30.0, 30.0)
+    """
+    part = rate / np.ceil(rate / USUAL_RATE - 1e-9)
+    return float(part) if part >= 20.0 else USUAL_RATE
+
+
+def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) -> None:
+    if kind == "strip":
+        from marey.views.actors import actor
+        from marey.views.shots import strip
+
+        _write_png(strip(actor(thing), size), draft)
+        return
+    from marey.views import flow, footage, plots
+
+    motion = thing.motion if isinstance(thing, Character) else thing
+    if kind == "curves":
+        figure = plots.curves(motion, size=size)
+    elif kind == "flow":
+        figure = flow.picture(thing, size)
+    elif kind == "sheet":
+        figure = footage.sheet(thing, size)
+    elif isinstance(thing, Tracks):
+        figure = plots.tracks(thing, size=size)
+    else:
+        figure = plots.trajectory(motion, size=size)
+    plots.save(figure, draft)
+
+
+def _write_clip(
+    thing: Any, path: Path, size: tuple[int, int], frame_rate: float | None, progress: Progress | None
+) -> None:
+    from marey.io.video import write_frames
+
+    blends = not isinstance(thing, FieldSeries | Footage)
+    rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
+    wanted = (clip_rate(rate) if blends else rate) if frame_rate is None else checked_rate(frame_rate)
+    if wanted > FASTEST and frame_rate is not None:
+        raise InputError(f"{path}: {wanted:g} frames per second; clips have at most {FASTEST:g}")
+    if not np.isclose(wanted, rate):
+        thing = thing.resample(wanted)
+    frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
+    write_frames(_clip_images(thing, size), path, frame_rate=wanted, progress=progress, total=frames)
+
+
+def _clip_images(thing: Any, size: tuple[int, int]) -> Iterator[Image]:
+    if isinstance(thing, Tracks):
+        from marey.views import walkers
+
+        return walkers.clip(thing, size)
+    if isinstance(thing, FieldSeries):
+        from marey.views import flow
+
+        return flow.clip(thing, size)
+    if isinstance(thing, Footage):
+        from marey.views import footage
+
+        return footage.clip(thing, size)
+    from marey.views.actors import actor
+    from marey.views.shots import clip
+
+    return clip(actor(thing), size)
+
+
+def _write_png(image: Image, path: Path) -> None:
+    import cv2
+
+    done, data = cv2.imencode(".png", np.ascontiguousarray(image[..., ::-1]))
+    if not done:
+        raise InputError(f"{path}: cannot encode a picture of {image.shape[1]} × {image.shape[0]} pixels")
+    path.write_bytes(data.tobytes())
+
+
+def _checked_size(size: tuple[int, int], path: Path) -> tuple[int, int]:
+    try:
+        columns, rows = (int(n) for n in size)
+    except (TypeError, ValueError):
+        raise InputError(f"{path}: size must be (columns, rows), got {size!r}") from None
+    for n in (columns, rows):
+        if not SMALLEST <= n <= LARGEST or n % 2:
+            raise InputError(
+                f"{path}: size {columns} × {rows}: columns and rows must be even, {SMALLEST} to {LARGEST}"
+            )
+    return columns, rows
+
+
+def _checked_kind(thing: Any, kind: str | None, ending: str, path: Path) -> str:
+    kinds = next((kinds for cls, kinds in KINDS.items() if isinstance(thing, cls)), None)
+    if kinds is None:
+        raise InputError(
+            f"{path}: a {type(thing).__name__} cannot be viewed; what can: "
+            + ", ".join(cls.__name__ for cls in KINDS)
+        )
+    if kind is None:
+        return kinds[0]
+    if ending in CLIPS:
+        raise InputError(f"{path}: kind {kind!r} is for pictures (.png); a clip has none")
+    if kind not in kinds:
+        raise InputError(
+            f"{path}: kind {kind!r}; a {type(thing).__name__} can be drawn as {', '.join(kinds)}"
+        )
+    return kind

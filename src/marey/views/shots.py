@@ -1,0 +1,242 @@
+"""Pictures of one actor: a strip of poses along time (after Marey's chronophotographs) and a clip.
+
+A strip shows the poses where they happened if they stand apart there, else side by side; earlier ones are
+paler. A clip's camera stands still if the whole action fits, and otherwise follows it smoothly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.views import style
+from marey.views.actors import Actor
+from marey.views.camera import Camera, direction, framing, smooth_path
+from marey.views.scene import Ground, Image, Look, Scene
+from marey.views.shapes import ribbon
+
+Array = NDArray[np.float64]
+
+LOOKED_AT = 120
+MOST_POSES, FEWEST_POSES = 9, 4
+PALEST = 0.62
+ELEVATION = np.radians(11.0)
+# Turned from a frontal view, and towards the front of a subject that walks past.
+TURN, PASSING_TURN = np.radians(28.0), np.radians(17.0)
+
+
+def strip(actor: Actor, size: tuple[int, int]) -> Image:
+    """One picture of the whole clip."""
+    chosen, beside = _poses_to_show(actor)
+    towards = _viewpoint(actor, frontal=len(chosen) == 1)
+    poses = [np.asarray(actor.vertices(frame), dtype=np.float64) for frame in chosen]
+    if beside:
+        across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
+        poses = _side_by_side(poses, actor.anchors[chosen], across)
+    vertices = np.concatenate(poses)
+    extent = float(np.ptp(_finite(vertices)[:, [0, 2]], axis=0).max())
+    seen = poses if beside else [_finite(actor.vertices(frame)) for frame in _looked_at(actor)]
+    ground = _ground(actor, seen, extent=extent)
+    camera = framing(_finite(vertices), towards, size, margin=0.88)
+    scene = Scene(_repeated(actor.look, len(poses)), ground, size=size, subject_size=actor.size)
+    overlay = None
+    if not beside and actor.trail and len(chosen) > 1:
+        overlay = _trail(actor, ground)
+    layers = [actor.textures(int(frame)) for frame in chosen]
+    return scene.render(vertices, camera, textures=_stacked(layers, actor, camera, size), overlay=overlay)
+
+
+def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
+    """The frames of a clip, one picture each."""
+    looked_at = _looked_at(actor)
+    seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
+    ground = _ground(actor, seen)
+    towards = _viewpoint(actor, frontal=False)
+    path = np.zeros((actor.frames, 3))
+    camera = framing(np.concatenate(seen), towards, size)
+    flat = actor.anchors * [1.0, 0.0, 1.0]
+    followed = smooth_path(flat, actor.frame_rate)
+    close = framing(
+        np.concatenate([points - followed[frame] for points, frame in zip(seen, looked_at, strict=True)]),
+        towards,
+        size,
+    )
+    if _distance(camera, np.concatenate(seen)) > 1.35 * _distance(
+        close, np.concatenate([p - followed[f] for p, f in zip(seen, looked_at, strict=True)])
+    ):
+        path, camera = followed, close
+    scene = Scene(actor.look, ground, size=size, subject_size=actor.size)
+    overlay = _trail(actor, ground) if actor.trail else None
+    middle = np.concatenate(seen).mean(axis=0) if not path.any() else np.zeros(3)
+    for frame in range(actor.frames):
+        here = camera.moved(path[frame])
+        yield scene.render(
+            actor.vertices(frame),
+            here,
+            centre=middle + path[frame],
+            textures=_stacked([actor.textures(frame)], actor, here, size),
+            overlay=overlay,
+        )
+
+
+def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
+    """Frames of a strip, equally far apart in time, and whether to put them side by side."""
+    start = _start(actor)
+    frames = actor.frames - start
+    if frames == 1 or _stillness(actor) < 0.02 * actor.size:
+        return np.array([start + frames // 2]), False
+    extent = np.ptp(actor.anchors[start:, [0, 2]], axis=0).max()
+    for count in range(min(MOST_POSES, frames), FEWEST_POSES - 1, -1):
+        chosen = _centred(start, frames, count)
+        places = actor.anchors[chosen][:, [0, 2]]
+        apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
+        # On a longer way than this the figures would be specks.
+        if apart[~np.eye(count, dtype=bool)].min() > 0.36 * actor.size and extent < 3.8 * actor.size:
+            return chosen, False
+    some = [_finite(actor.vertices(frame)) for frame in _looked_at(actor)[:: LOOKED_AT // 8]]
+    sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
+    wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
+    count = min(int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7)), frames)
+    return _centred(start, frames, count), True
+
+
+def _centred(start: int, frames: int, count: int) -> NDArray[np.int64]:
+    """The middles of `count` equal stretches of time."""
+    return np.rint(start + (np.arange(count) + 0.5) / count * frames - 0.5).astype(np.int64)
+
+
+def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> list[Array]:
+    """Poses taken off their path and set in a row along `across`, close but not touching."""
+    placed: list[Array] = []
+    edge = 0.0
+    for pose, anchor in zip(poses, anchors, strict=True):
+        moved = pose - anchor * [1.0, 0.0, 1.0]
+        reach = _finite(moved) @ across
+        gap = 0.16 * float(np.ptp(reach))
+        shift = 0.0 if not placed else edge + gap - float(reach.min())
+        placed.append(moved + shift * across)
+        edge = shift + float(reach.max())
+    return placed
+
+
+def _repeated(look: Look, count: int) -> Look:
+    """The look of several poses in one scene, the earlier ones paler."""
+    vertices, corners = len(look.colours), len(look.uv)
+    paler = PALEST * (1.0 - np.linspace(0, 1, count)) ** 0.8 if count > 1 else np.zeros(1)
+    paper = style.linear(style.GROUND) if not corners else np.zeros(3)
+    colours = [look.colours + pale * (paper - look.colours) for pale in paler]
+    steps = np.arange(count)
+    welded = np.arange(vertices) if look.welded is None else look.welded
+    return replace(
+        look,
+        faces=np.concatenate([look.faces + i * vertices for i in steps]),
+        colours=np.concatenate(colours),
+        uv=np.tile(look.uv, (count, 1)),
+        uv_faces=np.concatenate([look.uv_faces + i * corners for i in steps]),
+        welded=np.concatenate([welded + i * vertices for i in steps]),
+        layers=np.repeat(steps, len(look.faces)),
+    )
+
+
+def _stacked(
+    images: list[NDArray[np.uint8] | None], actor: Actor, camera: Camera, size: tuple[int, int]
+) -> NDArray[np.uint8] | None:
+    """Textures as layers, reduced to about the resolution at which they will be seen."""
+    import cv2
+
+    given = [image for image in images if image is not None]
+    if not given:
+        return None
+    rows, columns = given[0].shape[:2]
+    # Pixels that a metre of the actor takes, against texels that it takes if the texture wraps it once.
+    distance = max(float(np.linalg.norm(camera.position - actor.anchors.mean(axis=0))), 1e-6)
+    pixels = camera.focal(size) * actor.size / distance
+    factor = max(rows, columns) / max(2.5 * pixels, 1.0)
+    if factor > 1.0:
+        columns, rows = max(int(columns / factor), 1), max(int(rows / factor), 1)
+    return np.stack([cv2.resize(image, (columns, rows), interpolation=cv2.INTER_AREA) for image in given])
+
+
+def _viewpoint(actor: Actor, *, frontal: bool) -> Array:
+    """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
+    places = actor.anchors[_start(actor) :, [0, 2]]
+    way = places[-1] - places[0]
+    spread = places - places.mean(axis=0)
+    along, strength = _main_direction(spread)
+    travelled = 2 * strength[0]
+    if not frontal and travelled > 0.5 * actor.size and strength[1] < 0.6 * strength[0]:
+        if way @ along < 0:
+            along = -along
+        # Camera to the right of a subject that walks along: azimuth of the normal, turned to its front.
+        azimuth = np.arctan2(-along[1], along[0]) + PASSING_TURN
+        return direction(azimuth, ELEVATION)
+    facing = actor.facing if actor.facing is not None else np.array([0.0, 0.0, 1.0])
+    return direction(float(np.arctan2(facing[0], facing[2])) + TURN, ELEVATION)
+
+
+def _main_direction(spread: Array) -> tuple[Array, Array]:
+    """Unit vector along which points spread most, and the standard deviations along it and across."""
+    values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
+    return vectors[:, 1], np.sqrt(np.maximum(values[::-1], 0.0))
+
+
+def _ground(actor: Actor, poses: list[Array], *, extent: float = 0.0) -> Ground:
+    """A floor where the lowest point usually is: toes dip below it when a foot is pointed, jumps rise."""
+    lowest = np.array([np.nanmin(pose[:, 1]) for pose in poses])
+    spacing = 10.0 ** np.floor(np.log10(max(actor.size, 1e-6)) + 0.1)
+    return Ground(
+        level=float(np.quantile(lowest, 0.3)),
+        spacing=float(spacing),
+        reach=4.0 * actor.size + 0.8 * extent,
+    )
+
+
+def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Array] | None:
+    """The way over the ground as a thin ribbon."""
+    path = smooth_path(actor.anchors[_start(actor) :], actor.frame_rate, seconds=0.15)
+    if np.ptp(path[:, [0, 2]], axis=0).max() < 0.3 * actor.size:
+        return None
+    path[:, 1] = ground.level
+    vertices, faces = ribbon(path, 0.008 * actor.size)
+    ink = style.linear(style.PALETTE[1])
+    return vertices, faces, np.tile(0.75 * ink + 0.25 * style.linear(style.GROUND), (len(vertices), 1))
+
+
+def _start(actor: Actor) -> int:
+    """1 if frame 0 is a pose set apart from the rest, as some converters add; else 0."""
+    if actor.frames < 3:
+        return 0
+    steps = np.linalg.norm(np.diff(actor.anchors, axis=0), axis=1)
+    return int(steps[0] > 0.3 * actor.size and steps[0] > 10 * np.median(steps))
+
+
+def _looked_at(actor: Actor) -> list[int]:
+    """Frames by which a clip is framed."""
+    start = _start(actor)
+    count = min(actor.frames - start, LOOKED_AT)
+    return sorted({int(f) for f in np.rint(np.linspace(start, actor.frames - 1, count))})
+
+
+def _stillness(actor: Actor) -> float:
+    """The most that any vertex moves over the clip, by a look at a few frames."""
+    frames = _looked_at(actor)[:: max(LOOKED_AT // 12, 1)]
+    first = actor.vertices(frames[0])[:: _thinning(actor)]
+    moves = [np.abs(actor.vertices(f)[:: _thinning(actor)] - first) for f in frames[1:]]
+    return float(np.nanmax([np.nanmax(m) for m in moves])) if moves else 0.0
+
+
+def _thinning(actor: Actor) -> int:
+    return max(len(actor.look.colours) // 1500, 1)
+
+
+def _distance(camera: Camera, points: Array) -> float:
+    return float((points.mean(axis=0) - camera.position) @ camera.forward)
+
+
+def _finite(points: Array) -> Array:
+    points = np.asarray(points, dtype=np.float64)
+    kept = points[np.isfinite(points).all(axis=1)]
+    return kept if len(kept) else np.zeros((1, 3))
