@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bvh_files import Figure
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,8 @@ from marey.io._bvh_channels import channel_table
 from marey.io._bvh_guesses import exact_rate
 from marey.io._bvh_header import MOST_JOINTS
 from marey.io._bvh_text import printed_frame_time
+
+from .bvh_files import Figure
 
 ARM = """HIERARCHY
 ROOT shoulder

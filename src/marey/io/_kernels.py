@@ -1,6 +1,6 @@
 """Compiled loops over tables of numbers in text, for `_numbers`; and `read_number` for other formats' loops.
 
-About 12 ns a number. Importing this module imports numba: do so inside functions.
+About 10 ns a number. Importing this module imports numba: do so inside functions.
 """
 
 from __future__ import annotations
