@@ -93,6 +93,19 @@ def test_colours_are_0_to_1_whatever_their_type(tmp_path: Path) -> None:
         np.testing.assert_allclose(mesh.colours, [[expected, 0, expected]], rtol=1e-6)
 
 
+def test_empty_lists_and_elements_without_properties_do_no_harm(tmp_path: Path) -> None:
+    binary = (
+        b"ply\nformat binary_big_endian 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+        b"property float z\nelement face 1\nproperty list uchar uchar vertex_indices\n"
+        b"property list uchar float texcoord\nend_header\n" + struct.pack(">9f", *range(9)) + b"\3\0\1\2\0"
+    )
+    mesh = ply.read(written(tmp_path, binary))
+    assert mesh.faces.tolist() == [[0, 1, 2]]
+    assert mesh.uv is None
+    with pytest.raises(FormatError, match="its faces have no list"):
+        ply.read(written(tmp_path, SQUARE.replace("property list uchar int vertex_indices\n", "")[:-10]))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_what_is_written_is_what_is_read(tmp_path: Path, dtype: type) -> None:
     colours = np.random.default_rng(3).integers(0, 256, (12, 3)) / 255

@@ -30,7 +30,7 @@ IMAGE_MARK = "_texture"
 class Mesh:
     """One frame as a file has it, in the file's own unit and axes.
 
-    face_text: what its faces were read from, for text formats; the same text means the same faces
+    face_text: the bytes its faces were read from; the same bytes mean the same faces
     """
 
     vertices: FloatArray

@@ -100,6 +100,15 @@ def read_header(data: bytes, path: Path) -> Header:
     return Header(file_format, tuple(elements), tuple(comments), stop + len(end), len(lines) + 2)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Rows that are all alike: where each property begins in a row, its items, and the bytes of a row."""
+
+    starts: tuple[int, ...]
+    items: tuple[int, ...]
+    stride: int
+
+
 class Body:
     """The rows of all elements of a file."""
 
@@ -112,31 +121,39 @@ class Body:
             self._values = np.frombuffer(data, dtype=np.uint8)[header.body :]
             # What counts the items of lists: the same bytes, unless they are text.
             self._counts = self._values
-        self._starts: dict[str, int] = {}
+        self._spans: dict[str, slice] = {}
+        self._layouts: dict[str, Layout | None] = {}
         position = line = 0
         for element in header.elements:
-            self._starts[element.name] = position
-            position, line = self._checked(element, position, line)
+            if element.properties and element.rows:
+                end = self._checked_end(element, position, line)
+                self._spans[element.name] = slice(position, end)
+                position, line = end, line + element.rows
         self._check_rest(position, line)
 
-    def column(self, element: Element, index: int) -> NDArray[Any]:
-        """A property of every row, `(rows,)`."""
-        if element.has_lists:
-            return self.lists(element, index)[0]
-        sizes = [self._type(p.type).itemsize for p in element.properties]
-        start = self._starts[element.name] + sum(sizes[:index])
-        kind = self._type(element.properties[index].type)
-        return np.ndarray((element.rows,), kind, self._values.data, start, (sum(sizes),))
+    def columns(self, element: Element, indices: list[int]) -> NDArray[Any]:
+        """Numbers of every row side by side, `(rows, len(indices))`."""
+        return np.stack([self.lists(element, i)[0] for i in indices], axis=1)
 
     def lists(self, element: Element, index: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """A list of every row: all items one after the other, and how many each row has."""
+        """A list of every row: all items one after the other, and how many each row has (a number: one)."""
         from marey.io import _mesh_kernels as kernels
 
-        starts, lengths, _, _ = self._walk(element, self._starts[element.name], index, element.rows)
+        span, layout = self._spans[element.name], self._layouts[element.name]
         kind = self._type(element.properties[index].type)
-        items = np.empty(int(lengths.sum()) * kind.itemsize, dtype=np.uint8)
-        kernels.gather(self._values, starts, lengths, kind.itemsize, items)
-        return items.view(kind), lengths
+        if layout is not None:
+            shape, strides = (element.rows, layout.items[index]), (layout.stride, kind.itemsize)
+            start = span.start + layout.starts[index]
+            items: NDArray[Any] = np.ndarray(shape, kind, self._values.data, start, strides)
+            return items.reshape(-1), np.full(element.rows, shape[1])
+        starts, lengths, _, _ = self._walk(element, span.start, index, element.rows)
+        gathered = np.empty(int(lengths.sum()) * kind.itemsize, dtype=np.uint8)
+        kernels.gather(self._values, starts, lengths, kind.itemsize, gathered)
+        return gathered.view(kind), lengths
+
+    def raw(self, element: Element) -> bytes:
+        """The bytes of all rows of an element."""
+        return self._values[self._spans.get(element.name, slice(0))].tobytes()
 
     def _read_text(self, header: Header, data: bytes) -> None:
         """Text as numbers of eight bytes each, and where its lines end among those."""
@@ -153,33 +170,54 @@ class Body:
         self._line_ends = 8 * np.cumsum(tokens[:found])
         self._lines = lines[:found] + header.body_line
 
-    def _checked(self, element: Element, position: int, line: int) -> tuple[int, int]:
-        """Where an element that is all there ends: after which byte, after which line of text."""
-        if not element.properties or element.rows == 0:
-            return position, line
-        least = sum(
-            self._type(p.type).itemsize if p.count is None else self._count_type(p.count).itemsize
-            for p in element.properties
-        )
-        there = min((len(self._values) - position) // least, element.rows)
-        end = position + there * least
-        if element.has_lists:
-            _, _, ends, whole = self._walk(element, position, 0, there)
+    def _checked_end(self, element: Element, position: int, line: int) -> int:
+        """Where an element that begins at the byte `position`, or on the text's row `line`, ends."""
+        layout = self._layouts[element.name] = self._uniform_layout(element, position)
+        if layout is not None:
+            there = min((len(self._values) - position) // layout.stride, element.rows)
+            end = position + there * layout.stride
             if self._is_text:
-                self._check_lines(element, ends[:whole], line)
-                if whole < there and line + whole < len(self._lines):
+                self._check_lines(element, position + layout.stride * np.arange(1, there + 1), line)
+        else:
+            # Each list takes the bytes of its count at least, so no more rows than bytes are looked for.
+            most = min(len(self._values) - position, element.rows)
+            _, _, ends, there = self._walk(element, position, 0, most)
+            end = int(ends[there - 1]) if there else position
+            if self._is_text:
+                self._check_lines(element, ends[:there], line)
+                if there < element.rows and line + there < len(self._lines):
                     message = f"a list that is longer than its line, in a {element.name!r} row"
-                    raise FormatError(message, path=self._path, line=int(self._lines[line + whole]))
-            there, end = whole, int(ends[-1]) if whole else position
-        elif self._is_text:
-            self._check_lines(element, position + least * np.arange(1, there + 1), line)
+                    raise FormatError(message, path=self._path, line=int(self._lines[line + there]))
         if there < element.rows:
             raise FormatError(
                 f"{element.rows} rows of {element.name!r} are declared, {there} are there",
                 path=self._path,
                 line=element.line,
             )
-        return end, line + element.rows
+        return end
+
+    def _uniform_layout(self, element: Element, position: int) -> Layout | None:
+        """The layout of the first row, if all rows have it; None where the lengths of lists differ."""
+        starts, items, counts, stride = [], [], [], 0
+        for p in element.properties:
+            length = 1
+            if p.count is not None:
+                kind = self._count_type(p.count)
+                if position + stride + kind.itemsize > len(self._counts):
+                    return None
+                length = int(np.ndarray((), kind, self._counts.data, position + stride))
+                counts.append((stride, kind, length))
+                stride += kind.itemsize
+            starts.append(stride)
+            items.append(length)
+            stride += max(length, 0) * self._type(p.type).itemsize
+        if counts and position + element.rows * stride > len(self._counts):
+            return None
+        for start, kind, length in counts:
+            column = np.ndarray((element.rows,), kind, self._counts.data, position + start, (stride,))
+            if length < 0 or (column != length).any():
+                return None
+        return Layout(tuple(starts), tuple(items), stride)
 
     def _check_lines(self, element: Element, ends: NDArray[np.int64], line: int) -> None:
         """Whether each row takes exactly one line of text."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import IntArray
 from marey._progress import Progress, tracked
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
@@ -97,21 +98,25 @@ def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
     if vertices is None:
         raise FormatError("its vertices have no x, y and z", path=path, line=vertex.line)
     uv = next((c for c in (_columns(body, vertex, n) for n in TEXTURE_COORDINATES) if c is not None), None)
-    uv_faces = None
-    faces = np.empty((0, 3), dtype=np.int32)
+    faces: IntArray = np.empty((0, 3), dtype=np.int32)
+    uv_faces = face_rows = None
     face = elements.get("face")
     if face is not None and face.rows:
-        faces, lengths = _faces(body, face, vertex.rows, path)
-        uv_faces = faces if uv is not None else None
-        if uv is None and face.index("texcoord") >= 0:
-            uv, uv_faces = _corner_coordinates(body, face, lengths, path)
+        face_rows = repr(face.properties).encode() + body.raw(face)
+        if first is not None and face_rows == first.face_text and vertex.rows == len(first.vertices):
+            faces, corner_uv, corner_uv_faces = first.faces, first.uv, first.uv_faces
+        else:
+            faces, lengths = _faces(body, face, vertex.rows, path)
+            corner_uv, corner_uv_faces = _corner_coordinates(body, face, lengths, path)
+        uv, uv_faces = (corner_uv, corner_uv_faces) if uv is None else (uv, faces)
     notes: dict[str, str] = {}
     texture = None
     for comment in header.comments:
         notes = notes or _meshes.notes_in(comment)
         if texture is None and comment.lower().startswith("texturefile "):
             texture = _meshes.texture_beside(path.parent, comment.split(maxsplit=1)[1])
-    return Mesh(vertices, faces, uv, uv_faces, _colours(body, vertex), texture, notes)
+    colours = _colours(body, vertex) if first is None else None
+    return Mesh(vertices, faces, uv, uv_faces, colours, texture, notes, face_rows)
 
 
 def fans(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -134,9 +139,7 @@ def _columns(body: Body, element: Element, names: tuple[str, ...]) -> NDArray[An
         return None
     single = all(p.type == "f4" for p in kinds)
     with np.errstate(over="ignore"):
-        return np.stack([body.column(element, i) for i in indices], axis=1).astype(
-            np.float32 if single else np.float64
-        )
+        return body.columns(element, indices).astype(np.float32 if single else np.float64, copy=False)
 
 
 def _colours(body: Body, vertex: Element) -> NDArray[np.float64] | None:
@@ -159,11 +162,10 @@ def _faces(body: Body, face: Element, count: int, path: Path) -> tuple[NDArray[n
     few = np.flatnonzero(lengths < 3)
     if few.size:
         raise FormatError(f"face {few[0]} has {lengths[few[0]]} corners; three is the least", path=path)
-    whole = corners.dtype.kind != "f" or corners == np.rint(corners)
-    wrong = np.flatnonzero((corners < 0) | (corners >= count) | np.logical_not(whole))
-    if wrong.size:
-        row = int(np.searchsorted(np.cumsum(lengths), wrong[0], side="right"))
-        message = f"face {row} has the corner {corners[wrong[0]]:g}, which is none of the {count} vertices"
+    if corners.min() < 0 or corners.max() >= count or (corners.dtype.kind == "f" and (corners % 1).any()):
+        wrong = int(np.flatnonzero((corners < 0) | (corners >= count) | (corners % 1 != 0))[0])
+        row = int(np.searchsorted(np.cumsum(lengths), wrong, side="right"))
+        message = f"face {row} has the corner {corners[wrong]:g}, which is none of the {count} vertices"
         raise FormatError(message, path=path)
     if (lengths == 3).all():
         return corners.astype(np.int32).reshape(-1, 3), lengths
@@ -175,7 +177,7 @@ def _corner_coordinates(
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]] | tuple[None, None]:
     """Texture coordinates of corners, two numbers each; shared where they are the same."""
     index = face.index("texcoord")
-    if face.properties[index].count is None:
+    if index < 0 or face.properties[index].count is None:
         return None, None
     values, counts = body.lists(face, index)
     if not counts.any():

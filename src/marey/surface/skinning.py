@@ -70,9 +70,7 @@ def dual_quaternion(
     """
     points, joints, shares, matrices = _checked(vertices, influences, weights, transforms, dtype)
     _check_rigid(matrices)
-    heaviest_first = np.argsort(-shares, axis=1, kind="stable")
-    joints = np.take_along_axis(joints, heaviest_first, axis=1)
-    shares = np.take_along_axis(shares, heaviest_first, axis=1)
+    joints, shares = heaviest_first(joints, shares)
     return _in_blocks(
         points, joints, shares, matrices, dual_quaternions, "dual_quaternion", dual_quaternion_in_numpy
     )
@@ -110,6 +108,21 @@ def dual_quaternions(transforms: Floats) -> NDArray[np.float64]:
     translation = np.zeros(real.shape)
     translation[..., 1:] = transforms[..., :3, 3]
     return np.concatenate([real, 0.5 * rotations.multiply(translation, real)], axis=-1) + 0.0
+
+
+def heaviest_first(influences: Ints, weights: Floats) -> tuple[Ints, Floats]:
+    """The same influences and weights, with that of the greatest weight in the first column.
+
+    >>> heaviest_first(np.array([[4, 7]], dtype=np.int32), np.array([[0.25, 0.75]]))
+    (array([[7, 4]], dtype=int32), array([[0.75, 0.25]]))
+    """
+    heaviest = weights.argmax(axis=1)
+    if not heaviest.any():
+        return influences, weights
+    order = np.tile(np.arange(weights.shape[1]), (len(weights), 1))
+    order[np.arange(len(order)), heaviest] = 0
+    order[:, 0] = heaviest
+    return np.take_along_axis(influences, order, axis=1), np.take_along_axis(weights, order, axis=1)
 
 
 def linear_blend_in_numpy(
