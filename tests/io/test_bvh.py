@@ -515,6 +515,20 @@ def test_huge_lengths_are_written_in_full(tmp_path):
     assert np.allclose(there_and_back(motion, tmp_path, unit="m").root, motion.root, rtol=1e-15)
 
 
+def test_lengths_beyond_all_numbers_are_refused(tmp_path):
+    skeleton = Skeleton(("far",), [-1], [[0, 0, 0]])
+    motion = Motion(skeleton, so3.identity((1, 1)), [[1e307, 0, 0]], 30)
+    with pytest.raises(InputError, match="too large to be written in units of 0.01 m"):
+        bvh.write(motion, tmp_path / "far.bvh", unit="cm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lengths_near_the_largest_number_are_read(save):
+    text = ARM.replace("5 10 0", "1e308 -1e308 1e308").replace("CHANNELS 3 Zrotation", "CHANNELS 3 Xposition")
+    motion = bvh.read(save(text))
+    assert motion.root[1].tolist() == [1e306, -1e306, 1e306]
+
+
 def test_a_still_figure_without_channels_can_be_read_back(tmp_path):
     skeleton = Skeleton(("a", "b"), [-1, 0], [[1, 2, 3], [0, 1, 0]])
     motion = Motion(skeleton, so3.identity((2, 2)), [[1, 2, 3]] * 2, 30, channels=((), ()))

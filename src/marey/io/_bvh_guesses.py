@@ -55,11 +55,8 @@ def guess_up(skeleton: Skeleton, rotations: Array, root: Array, translations: Ar
         return "y"
     some = slice(None, None, -(-len(root) // 32))
     slid = None if translations is None else translations[some]
-    with np.errstate(all="ignore"):
-        pose = global_frames(
-            skeleton.parents, skeleton.offsets, rotations[some], root[some], translations=slid
-        )
-        return "z" if _clearly_along_z(pose.positions) else "y"
+    pose = global_frames(skeleton.parents, skeleton.offsets, rotations[some], root[some], translations=slid)
+    return "z" if _clearly_along_z(pose.positions) else "y"
 
 
 def exact_rate(frame_time: str) -> float:

@@ -6,7 +6,6 @@ is walked without recursion, so nesting is bounded by the number of joints alone
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ CHANNELS = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zr
 # More than any rig; a header beyond is damage.
 MOST_JOINTS = 20_000
 LONGEST_NAME = 500
+LARGEST = 1e100
 
 _WORD = re.compile(rb"[{}]|[^\s{}]{1,1000}")
 _REST_OF_LINE = re.compile(rb"[^\r\n{]*")
@@ -140,7 +140,7 @@ class _Words:
 
     def number(self, what: str) -> float:
         word = self.take()
-        if not _NUMBER.fullmatch(word) or not math.isfinite(float(word)):
+        if not _NUMBER.fullmatch(word) or not abs(float(word)) < LARGEST:
             raise self.error(f"{what} needs a number, found {_shown(word)}")
         return float(word)
 

@@ -161,21 +161,22 @@ def write_rows(rows: Floats, decimals: Ints, out: NDArray[np.uint8]) -> int:
     position = 0
     digits = np.empty(20, dtype=np.uint8)
     powers = 10.0 ** np.arange(19)
+    ten = np.uint64(10)
     for row in range(rows.shape[0]):
         for column in range(rows.shape[1]):
             places = decimals[column]
-            scaled = np.int64(np.rint(rows[row, column] * powers[places]))
-            if scaled < 0:
+            rounded = np.rint(rows[row, column] * powers[places])
+            scaled = np.uint64(abs(rounded))
+            if rounded < 0.0:
                 out[position] = 45
                 position += 1
-                scaled = -scaled
-            while places > 0 and scaled % 10 == 0:
-                scaled //= 10
+            while places > 0 and scaled % ten == 0:
+                scaled //= ten
                 places -= 1
             count = 0
             while scaled > 0 or count <= places:
-                digits[count] = 48 + scaled % 10
-                scaled //= 10
+                digits[count] = 48 + scaled % ten
+                scaled //= ten
                 count += 1
             while count > 0:
                 if count == places:

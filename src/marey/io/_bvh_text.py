@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.skeleton import Skeleton
+from marey.errors import InputError
 from marey.geometry.convention import Convention
 from marey.io._bvh_guesses import exact_rate
 from marey.io._bvh_header import LONGEST_NAME
@@ -86,6 +87,10 @@ def printed_frame_time(frame_rate: float) -> str:
 
 def write_table(file: BinaryIO, table: Array, is_angle: Sequence[bool], unit: float) -> None:
     """`table` as text, one row a line."""
+    if not np.isfinite(table).all():
+        raise InputError(
+            f"the motion is too large to be written in units of {unit:g} m; choose a larger unit"
+        )
     lengths = min(max(math.ceil(LENGTH_DECIMALS + math.log10(unit)), 3), 15)
     decimals = np.where(is_angle, ANGLE_DECIMALS, lengths).astype(np.int64)
     if (np.abs(table).max(axis=0) >= 9e18 / 10.0**decimals).any():

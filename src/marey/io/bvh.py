@@ -81,10 +81,11 @@ def read(
     given_unit = None if unit is None else unit_size(unit)
     header, (rotations, root_path, translations) = _read_poses(path, root)
     skeleton = Skeleton(header.names, header.parents, header.offsets, header.end_parents, header.end_offsets)
-    if given_unit is None:
-        given_unit = guess_unit(skeleton, header.offsets if translations is None else translations[0])
-    if up is None:
-        up = guess_up(skeleton, rotations, root_path, translations)
+    with np.errstate(all="ignore"):
+        if given_unit is None:
+            given_unit = guess_unit(skeleton, header.offsets if translations is None else translations[0])
+        if up is None:
+            up = guess_up(skeleton, rotations, root_path, translations)
     convention = Convention(unit=given_unit, up=up)
     return Motion(
         skeleton=replace(
@@ -124,7 +125,8 @@ def write(
         unit=motion.convention.unit if unit is None else unit_size(unit),
         up=motion.convention.up if up is None else up,
     )
-    channels, values = channel_table(motion, convention)
+    with np.errstate(over="ignore"):
+        channels, values = channel_table(motion, convention)
     order = depth_first(motion.skeleton)
     table = np.concatenate([values[joint] for joint in order], axis=1)
     is_angle = [channel.endswith("rotation") for joint in order for channel in channels[joint]]
