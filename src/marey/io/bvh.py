@@ -3,7 +3,7 @@
 Joints may have any channels in any order; a rotation is the product of its channels' in the order given
 (intrinsic), and position channels take the place of the joint's OFFSET. The file says neither its unit of
 length nor which axis is up: :func:`read` guesses (see `_bvh_guesses`) unless told. Cost: about a
-nanosecond a byte and 15 an angle; memory beyond the result is the file's bytes.
+nanosecond a byte and 5 an angle; memory beyond the result is the file's bytes.
 """
 
 from __future__ import annotations
