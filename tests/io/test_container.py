@@ -118,7 +118,7 @@ def test_damaged_containers_say_what_is_wrong(stored: Path, tmp_path: Path) -> N
     nested = b'{"format": "marey", "version": 1, "content": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     cases: list[tuple[dict[str, bytes | None], str]] = [
         ({"header_json": None}, "without header.json"),
-        ({"header_json": b"{"}, "header is damaged"),
+        ({"header_json": b"{"}, "damaged"),
         ({"header_json": nested}, "damaged"),
         ({"header_json": header_with(stored, version=99)}, "install a newer marey"),
         ({"header_json": header_with(stored, content={"type": "os", "fields": {}})}, "does not know"),

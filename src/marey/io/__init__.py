@@ -91,12 +91,18 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
 
 
 def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
-    """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind."""
+    """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind.
+
+    Of a character, a format for skeletons gets the first clip, one for meshes the posed surface.
+    """
     path = Path(path)
     chosen = _format_to_write(path)
     kind = type(thing).__name__
-    if kind == "Character" and kind not in chosen.writes and "Motion" in chosen.writes:
-        thing, kind = thing.motion, "Motion"
+    if kind == "Character" and kind not in chosen.writes:
+        if "Motion" in chosen.writes:
+            thing, kind = thing.motion, "Motion"
+        elif "MeshSequence" in chosen.writes:
+            thing, kind = thing.pose(), "MeshSequence"
     if kind not in chosen.writes:
         able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
         raise InputError(
