@@ -14,7 +14,7 @@ from marey.character import Character
 from marey.cli._console import Frames, Json, Root, Unit, Up, emit, errors, parse_frames, progress_bar
 from marey.describe import describe
 from marey.errors import InputError
-from marey.io import load, save
+from marey.io import fitting, load, save
 
 NAME = "convert"
 
@@ -73,10 +73,12 @@ def run(
         thing = _each_clip(thing, lambda x: x.resample(frame_rate))
     if mirror:
         thing = _mirrored(thing)
+    thing = fitting(thing, target)
     with progress_bar(f"writing {target.name}") as progress:
         save(thing, target, unit=unit, up=up, progress=progress)
     facts = describe(thing)
-    emit({"kind": facts["kind"], "frames": facts["frames"], "path": str(target), **report}, as_json=json)
+    written = {"kind": facts["kind"], "frames": facts["frames"], "path": str(target)}
+    emit({**written, **report} if json else written, as_json=json)
 
 
 def _each_clip(thing: Any, change: Any) -> Any:

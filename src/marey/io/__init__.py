@@ -96,21 +96,25 @@ def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     Of a character, a format for skeletons gets the first clip, one for meshes the posed surface.
     """
     path = Path(path)
+    write = _format_to_write(path).implementation().write
+    write(fitting(thing, path), path, **_accepted(write, options, path))
+
+
+def fitting(thing: Any, path: Path) -> Any:
+    """The part of `thing` that the format of `path` holds; an error if there is none."""
     chosen = _format_to_write(path)
     kind = type(thing).__name__
-    if kind == "Character" and kind not in chosen.writes:
-        if "Motion" in chosen.writes:
-            thing, kind = thing.motion, "Motion"
-        elif "MeshSequence" in chosen.writes:
-            thing, kind = thing.pose(), "MeshSequence"
-    if kind not in chosen.writes:
-        able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
-        raise InputError(
-            f"{path}: a {chosen.title} file cannot hold a {kind}; "
-            + (f"use one of {', '.join(able)}" if able else "nothing we write can")
-        )
-    write = chosen.implementation().write
-    write(thing, path, **_accepted(write, options, path))
+    if kind in chosen.writes:
+        return thing
+    if kind == "Character" and "Motion" in chosen.writes:
+        return thing.motion
+    if kind == "Character" and "MeshSequence" in chosen.writes:
+        return thing.pose()
+    able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
+    raise InputError(
+        f"{path}: a {chosen.title} file cannot hold a {kind}; "
+        + (f"use one of {', '.join(able)}" if able else "nothing we write can")
+    )
 
 
 def format_of(path: Path) -> Format:
@@ -182,4 +186,4 @@ def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path)
     return {name: value for name, value in given.items() if name in known}
 
 
-__all__ = ["FORMATS", "Format", "format_of", "load", "save"]
+__all__ = ["FORMATS", "Format", "fitting", "format_of", "load", "save"]
