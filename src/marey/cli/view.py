@@ -25,6 +25,9 @@ def run(
         typer.Option(metavar="KIND", help="For a .png of a motion: strip (default), curves or path."),
     ] = None,
     frames: Frames = None,
+    frame_rate: Annotated[
+        float | None, typer.Option(help="Frames per second of a clip; by default about 30.")
+    ] = None,
     size: Annotated[str, typer.Option(metavar="WxH", help="Pixels.")] = "1280x720",
     from_unit: Unit = None,
     from_up: Up = None,
@@ -45,14 +48,14 @@ def run(
     """
     from marey.views import view
 
+    pixels = _parse_size(size)
     with progress_bar(f"reading {source.name}") as progress:
         thing = load(source, unit=from_unit, up=from_up, root=root, progress=progress)
     chosen = parse_frames(frames)
     if chosen is not None:
         thing = thing[chosen]
     with progress_bar(f"drawing {out.name}") as progress:
-        options = {} if kind is None else {"kind": kind}
-        view(thing, out, size=_parse_size(size), progress=progress, **options)
+        view(thing, out, size=pixels, kind=kind, frame_rate=frame_rate, progress=progress)
     emit({"path": str(out)}, as_json=json)
 
 
