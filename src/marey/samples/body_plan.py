@@ -7,8 +7,10 @@ With all rotations at zero it stands in a T-pose at the origin: facing +z, left 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
+
 import numpy as np
-from numpy.typing import NDArray
 
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -27,11 +29,15 @@ HEEL_BEHIND_ANKLE = 0.0340
 BALL_BEFORE_ANKLE = 0.0740
 BALL_HEIGHT = 0.0115
 HIP_HALF_WIDTH = 0.0510
+HIP_BELOW_ROOT = 0.0230
 SHOULDER_HALF_WIDTH = 0.1000
 
-_TREE: tuple[tuple[str, str | None, tuple[float, float, float]], ...] = (
+# Name, parent, offset in statures.
+_Row = tuple[str, str | None, tuple[float, float, float]]
+
+_TREE: tuple[_Row, ...] = (
     ("Hips", None, (0.0, 0.0, 0.0)),
-    ("LeftUpLeg", "Hips", (HIP_HALF_WIDTH, -0.0230, 0.0)),
+    ("LeftUpLeg", "Hips", (HIP_HALF_WIDTH, -HIP_BELOW_ROOT, 0.0)),
     ("LeftLeg", "LeftUpLeg", (0.0, -THIGH, 0.0)),
     ("LeftFoot", "LeftLeg", (0.0, -SHANK, 0.0)),
     ("LeftToeBase", "LeftFoot", (0.0, BALL_HEIGHT - ANKLE_HEIGHT, BALL_BEFORE_ANKLE)),
@@ -63,62 +69,35 @@ def body_skeleton(stature: float = STATURE) -> Skeleton:
     """
     if not 0.3 <= stature <= 3.0:
         raise InputError(f"stature: between 0.3 and 3 metres, got {stature}")
-    rows = [row for part in _in_depth_first_order() for row in part]
+    rows = _both_sides(_TREE)
+    ends = _both_sides([(name, None, offset) for name, offset in _ENDS])
     names = [name for name, _, _ in rows]
-    ends = [
-        (side(name), mirror(offset))
-        for name, offset in _ENDS
-        for side, mirror in (_SIDES if name.startswith("Left") else _SIDES[:1])
-    ]
     return Skeleton(
         tuple(names),
         np.array([-1 if parent is None else names.index(parent) for _, parent, _ in rows]),
         stature * np.array([offset for _, _, offset in rows]),
-        np.array([names.index(name) for name, _ in ends]),
-        stature * np.array([offset for _, offset in ends]),
+        np.array([names.index(name) for name, _, _ in ends]),
+        stature * np.array([offset for _, _, offset in ends]),
     )
 
 
 def standing_height(stature: float = STATURE) -> float:
     """Height of the root above the ground when standing straight, metres."""
-    return stature * (ANKLE_HEIGHT + SHANK + THIGH + 0.0230)
+    return stature * (ANKLE_HEIGHT + SHANK + THIGH + HIP_BELOW_ROOT)
 
 
-def rest_positions(skeleton: Skeleton, height: float) -> NDArray[np.float64]:
-    """Joints with all rotations at zero and the root `height` above the origin, `(joints, 3)`."""
-    positions = np.array(skeleton.offsets, dtype=np.float64)
-    positions[0] = 0.0, height, 0.0
-    for joint in range(1, skeleton.joints):
-        positions[joint] += positions[skeleton.parents[joint]]
-    return positions
-
-
-def _same(value: tuple[float, float, float]) -> tuple[float, float, float]:
-    return value
-
-
-def _mirrored(value: tuple[float, float, float]) -> tuple[float, float, float]:
-    return -value[0], value[1], value[2]
+def _both_sides(rows: Sequence[_Row]) -> list[_Row]:
+    """`rows`, each run of left joints followed by its mirror image, so that branches stay in one piece."""
+    both: list[_Row] = []
+    for left, run in groupby(rows, key=lambda row: row[0].startswith("Left")):
+        part = list(run)
+        both += part
+        if left:
+            both += [
+                (_right(name), parent and _right(parent), (-x, y, z)) for name, parent, (x, y, z) in part
+            ]
+    return both
 
 
 def _right(name: str) -> str:
     return name.replace("Left", "Right", 1)
-
-
-_SIDES = ((str, _same), (_right, _mirrored))
-
-
-def _in_depth_first_order() -> list[list[tuple[str, str | None, tuple[float, float, float]]]]:
-    """The tree's rows with each run of left joints followed by its mirror image."""
-    parts: list[list[tuple[str, str | None, tuple[float, float, float]]]] = []
-    run: list[tuple[str, str | None, tuple[float, float, float]]] = []
-    for row in (*_TREE, ("", None, (0.0, 0.0, 0.0))):
-        if row[0].startswith("Left"):
-            run.append(row)
-            continue
-        if run:
-            parts += [run, [(_right(n), _right(p or ""), _mirrored(o)) for n, p, o in run]]
-            run = []
-        if row[0]:
-            parts.append([row])
-    return parts

@@ -1,11 +1,10 @@
 """How the joints of a healthy adult turn during one gait cycle, at a comfortable speed.
 
-Averages over adults as published, rounded and read off at every 5 % of the cycle, which begins at heel
-strike: hip, knee and ankle in the sagittal plane after Winter 2009 ("Biomechanics and Motor Control of
-Human Movement", appendix A) and Kadaba et al. 1990 (J. Orthopaedic Research 8); pelvis after Kadaba et
-al. 1990 and Perry & Burnfield 2010 ("Gait Analysis"); arms after Murray et al. 1967 (Am. J. Physical
-Medicine 46). A curve is the Fourier series of its samples, cut after the harmonic that gait needs
-(Winter 2009, section 2.2: the sixth).
+Our own rounded values at every 5 % of the cycle, which begins at heel strike; they follow the published
+averages over adults: hip, knee and ankle in the sagittal plane Kadaba et al. 1990 (J. Orthopaedic Research 8)
+and Winter 2009 ("Biomechanics and Motor Control of Human Movement", appendix A), the hip measured from the
+vertical; the pelvis Kadaba et al. 1990 and Perry & Burnfield 2010 ("Gait Analysis"); the arms Murray et al.
+1967 (Am. J. Physical Medicine 46). A curve is the Fourier series of its samples, cut after the sixth harmonic.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _shirt(skin: Array | Colour, points: Array) -> Array:
     from_neck = np.hypot(x / 0.088, (z - 0.004) / 0.084)
     cloth = np.maximum(_above(from_neck, 1.0, 0.02), _above(1.38, y, SOFT)) * (y < 1.52)
     rim = _above(1.10, from_neck, 0.02) * (y > 1.38) * (z > -0.06)
-    shirt = _over(SHIRT, STRIPE, np.maximum(_stripes(y) * (y < TOP_STRIPE), rim))
+    shirt = _over(SHIRT, STRIPE, np.maximum(_stripes(y) * (y < TOP_STRIPE) * (x < 0.165), rim))
     return _over(skin, shirt, cloth)
 
 
