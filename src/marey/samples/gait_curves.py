@@ -4,7 +4,7 @@ Our own rounded values at every 5 % of the cycle, which begins at heel strike; t
 averages over adults: hip, knee and ankle in the sagittal plane Kadaba et al. 1990 (J. Orthopaedic Research 8)
 and Winter 2009 ("Biomechanics and Motor Control of Human Movement", appendix A), the hip measured from the
 vertical; the pelvis Kadaba et al. 1990 and Perry & Burnfield 2010 ("Gait Analysis"); the arms Murray et al.
-1967 (Am. J. Physical Medicine 46). A curve is the Fourier series of its samples, cut after the sixth harmonic.
+1967 (Am. J. Physical Medicine 46). A curve is the Fourier series of its samples, up to the sixth harmonic.
 """
 
 from __future__ import annotations
