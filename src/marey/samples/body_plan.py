@@ -1,6 +1,6 @@
 """The samples' skeleton: an adult of given stature, with the joint names of the CMU motion capture clips.
 
-Limb lengths are the fractions of stature of de Leva 1996 (J. Biomechanics 29(9), table 4, men), heights
+Limb lengths follow the fractions of stature of de Leva 1996 (J. Biomechanics 29(9), men), rounded, heights
 of ankle and hip those of Winter 2009 ("Biomechanics and Motor Control of Human Movement", figure 4.1).
 With all rotations at zero it stands in a T-pose at the origin: facing +z, left hand towards +x, palms down.
 """
