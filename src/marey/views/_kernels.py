@@ -54,16 +54,17 @@ def project(points: Array, view: Array, size: tuple[int, int], screen: Array, bo
 
 
 @njit(**_OPTIONS)
-def faces_in_bands(screen: Array, faces: Array, closed: int, box: Array, band: int, starts: Array) -> Array:
-    """The faces that may be seen in each band of rows, in their order; those of band b from `starts[b]`.
+def faces_in_bands(screen: Array, faces: Array, closed: int, box: Array, rows: int, bands: Array) -> Array:
+    """The faces that may be seen in each band of so many rows, band after band, each in their order.
 
     screen, box: from `project`
     closed: so many faces, the first ones, make closed surfaces; their backs are never seen
-    starts: `(bands + 1,)`, filled here
+    bands: `(bands, 4)`, filled here: where a band's faces start and stop in the result, and the first and
+        last column (exclusive) they touch
     """
     count = faces.shape[0]
     spans = np.empty((count, 2), dtype=np.int32)
-    starts[:] = 0
+    bands[:] = 0
     for f in range(count):
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
         spans[f, 0], spans[f, 1] = 1, 0
@@ -75,23 +76,28 @@ def faces_in_bands(screen: Array, faces: Array, closed: int, box: Array, band: i
         # Rows count downwards: a face that turns its front to the camera has negative area.
         if not abs(area) > 1e-12 or (f < closed and area > 0.0):
             continue
-        if max(xa, xb, xc) < box[2] or min(xa, xb, xc) >= box[3]:
-            continue
+        left = max(math.floor(min(xa, xb, xc)), box[2])
+        right = min(math.floor(max(xa, xb, xc)) + 1, box[3])
         first = max(math.floor(min(ya, yb, yc)), box[0])
         last = min(math.floor(max(ya, yb, yc)), box[1] - 1)
-        if last < first:
+        if last < first or right <= left:
             continue
-        spans[f, 0], spans[f, 1] = first // band, last // band
-        for b_ in range(spans[f, 0], spans[f, 1] + 1):
-            starts[b_ + 1] += 1
-    for b_ in range(1, starts.shape[0]):
-        starts[b_] += starts[b_ - 1]
-    order = np.empty(starts[-1], dtype=np.int32)
-    filled = starts[:-1].copy()
+        spans[f, 0], spans[f, 1] = first // rows, last // rows
+        for band in range(spans[f, 0], spans[f, 1] + 1):
+            if bands[band, 1] == 0:
+                bands[band, 2], bands[band, 3] = left, right
+            bands[band, 1] += 1
+            bands[band, 2], bands[band, 3] = min(bands[band, 2], left), max(bands[band, 3], right)
+    total = 0
+    for band in range(bands.shape[0]):
+        bands[band, 0] = total
+        total += bands[band, 1]
+        bands[band, 1] = bands[band, 0]
+    order = np.empty(total, dtype=np.int32)
     for f in range(count):
-        for b_ in range(spans[f, 0], spans[f, 1] + 1):
-            order[filled[b_]] = f
-            filled[b_] += 1
+        for band in range(spans[f, 0], spans[f, 1] + 1):
+            order[bands[band, 1]] = f
+            bands[band, 1] += 1
     return order
 
 
@@ -100,29 +106,24 @@ def rasterise(
     screen: Array,
     faces: Array,
     order: Array,
-    start: int,
-    stop: int,
+    band: Array,
     offsets: Array,
-    box: Array,
     depth: Array,
     owner: Array,
     top: int,
     bottom: int,
 ) -> None:
-    """Which face each sample of each pixel sees, for the rows `top` to `bottom`.
+    """Which face each sample of each pixel sees, for the band of rows `top` to `bottom`.
 
-    order: the faces to draw are those from `start` to `stop` of it
+    order, band: from `faces_in_bands`; only the columns that the band's faces touch are written
     offsets: `(samples, 2)`, where the samples lie around a pixel's centre
-    depth: `(rows, columns, samples)`, 1 / distance of the nearest surface
-    owner: `(rows, columns, samples)`, its face, -1 for none
+    depth: `(rows of a band, columns, samples)`, 1 / distance of the nearest surface
+    owner: likewise, its face, -1 for none
     """
     samples = depth.shape[2]
-    top, bottom = max(top, box[0]), min(bottom, box[1])
-    if top >= bottom:
-        return
-    depth[top:bottom, box[2] : box[3]] = 0.0
-    owner[top:bottom, box[2] : box[3]] = -1
-    for i in range(start, stop):
+    depth[:, band[2] : band[3]] = 0.0
+    owner[:, band[2] : band[3]] = -1
+    for i in range(band[0], band[1]):
         f = order[i]
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
         ia, ib, ic = screen[a, 2], screen[b, 2], screen[c, 2]
@@ -130,8 +131,8 @@ def rasterise(
         ya, yb, yc = screen[a, 1], screen[b, 1], screen[c, 1]
         first = max(math.floor(min(ya, yb, yc)), top)
         last = min(math.floor(max(ya, yb, yc)), bottom - 1)
-        left = max(math.floor(min(xa, xb, xc)), box[2])
-        right = min(math.floor(max(xa, xb, xc)), box[3] - 1)
+        left = max(math.floor(min(xa, xb, xc)), band[2])
+        right = min(math.floor(max(xa, xb, xc)), band[3] - 1)
         area = (xb - xa) * (yc - ya) - (xc - xa) * (yb - ya)
         bx, by = (yc - ya) / area, -(xc - xa) / area
         cx, cy = -(yb - ya) / area, (xb - xa) / area
@@ -159,18 +160,19 @@ def rasterise(
                         and wc + cx * ox + cy * oy >= 0.0
                     ):
                         here = near + slope_x * ox + slope_y * oy
-                        if here > depth[row, column, s]:
-                            depth[row, column, s] = here
-                            owner[row, column, s] = f
+                        if here > depth[row - top, column, s]:
+                            depth[row - top, column, s] = here
+                            owner[row - top, column, s] = f
 
 
 @njit(**_OPTIONS)
 def shade(
     image: Array,
     owner: Array,
-    box: Array,
+    band: Array,
     screen: Array,
     faces: Array,
+    flat: Array,
     normals: Array,
     seen: Array,
     colours: Array,
@@ -189,106 +191,155 @@ def shade(
 ) -> None:
     """Colours of the rows `top` to `bottom`: the surface where samples met it, else the ground.
 
+    flat, normals: of faces and vertices
     colours: `(vertices, 3)` linear; faces from `flat_from` on are not shaded
     textures: `(layers, rows, columns, 3)` sRGB bytes (no layer: none); layers: `(faces,)` which one
     view: camera position, right, up, forward (3 each), focal length and centre in pixels
     lamp: towards the key light
-    floor: see `marey.views.scene`
+    floor: see `_floor`
     tones: sRGB bytes of linear light 0…1
     """
     columns, samples = owner.shape[1], owner.shape[2]
-    focal, middle_x, middle_y = view[12], view[13], view[14]
-    textured = textures.shape[0] > 0
-    tone_count = tones.shape[0] - 1
+    scale = tones.shape[0] - 1
     paper = np.empty((3, columns), dtype=np.float32)
     for row in range(top, bottom):
         _floor(row, image.shape[0], view, floor, shadow, paper)
-        left, right = (box[2], box[3]) if box[0] <= row < box[1] else (columns, columns)
         for column in range(columns):
-            if column < left or column >= right:
+            bare = samples
+            if band[2] <= column < band[3]:
+                bare = 0
+                for s in range(samples):
+                    if owner[row - top, column, s] < 0:
+                        bare += 1
+            if bare == samples:
                 for i in range(3):
-                    image[row, column, i] = tones[int(paper[i, column] * tone_count + 0.5)]
+                    image[row, column, i] = tones[int(paper[i, column] * scale + 0.5)]
                 continue
-            su = (column + 0.5 - middle_x) / focal
-            sv = -(row + 0.5 - middle_y) / focal
-            dx = view[9] + su * view[3] + sv * view[6]
-            dy = view[10] + su * view[4] + sv * view[7]
-            dz = view[11] + su * view[5] + sv * view[8]
-            red = green = blue = 0.0
-            bare = 0
-            done = 0
-            while done < samples:
-                f = owner[row, column, done]
-                if f < 0:
-                    bare += 1
-                    done += 1
+            ray = _ray(row, column, view)
+            red, green, blue = bare * paper[0, column], bare * paper[1, column], bare * paper[2, column]
+            for s in range(samples):
+                # Each face is shaded once, for all samples that see it.
+                f = owner[row - top, column, s]
+                earlier = 0
+                while earlier < s and owner[row - top, column, earlier] != f:
+                    earlier += 1
+                if f < 0 or earlier < s:
                     continue
-                fresh = True
-                for earlier in range(done):
-                    if owner[row, column, earlier] == f:
-                        fresh = False
-                        break
-                if not fresh:
-                    done += 1
-                    continue
-                share = 0
-                for later in range(done, samples):
-                    if owner[row, column, later] == f:
+                share = 1
+                for later in range(s + 1, samples):
+                    if owner[row - top, column, later] == f:
                         share += 1
-                done += 1
-                a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-                xa, ya = screen[a, 0], screen[a, 1]
-                ex, ey = screen[b, 0] - xa, screen[b, 1] - ya
-                gx, gy = screen[c, 0] - xa, screen[c, 1] - ya
-                area = ex * gy - gx * ey
-                x, y = column + 0.5 - xa, row + 0.5 - ya
-                wb = max((x * gy - gx * y) / area, 0.0)
-                wc = max((ex * y - x * ey) / area, 0.0)
-                wa = max(1.0 - wb - wc, 0.0)
-                wa, wb, wc = wa * screen[a, 2], wb * screen[b, 2], wc * screen[c, 2]
-                total = wa + wb + wc
-                wa, wb, wc = wa / total, wb / total, wc / total
-                if textured and f < flat_from:
-                    ta, tb, tc = uv_faces[f, 0], uv_faces[f, 1], uv_faces[f, 2]
-                    tu = wa * uv[ta, 0] + wb * uv[tb, 0] + wc * uv[tc, 0]
-                    tv = wa * uv[ta, 1] + wb * uv[tb, 1] + wc * uv[tc, 1]
-                    r, g, b_ = _texel(textures, layers[f], tu, tv)
-                    # The vertex colours carry the fading of earlier poses: 1 keeps, 0 is paper.
-                    keep = wa * colours[a, 0] + wb * colours[b, 0] + wc * colours[c, 0]
-                    r, g, b_ = (
-                        keep * r + (1.0 - keep) * floor[3],
-                        keep * g + (1.0 - keep) * floor[4],
-                        keep * b_ + (1.0 - keep) * floor[5],
-                    )
-                else:
-                    r = wa * colours[a, 0] + wb * colours[b, 0] + wc * colours[c, 0]
-                    g = wa * colours[a, 1] + wb * colours[b, 1] + wc * colours[c, 1]
-                    b_ = wa * colours[a, 2] + wb * colours[b, 2] + wc * colours[c, 2]
-                if f < flat_from:
-                    nx = wa * normals[a, 0] + wb * normals[b, 0] + wc * normals[c, 0]
-                    ny = wa * normals[a, 1] + wb * normals[b, 1] + wc * normals[c, 1]
-                    nz = wa * normals[a, 2] + wb * normals[b, 2] + wc * normals[c, 2]
-                    size = math.sqrt(nx * nx + ny * ny + nz * nz) + 1e-12
-                    # Seen from behind.
-                    if area > 0.0:
-                        size = -size
-                    nx, ny, nz = nx / size, ny / size, nz / size
-                    key = wa * seen[a, 0] + wb * seen[b, 0] + wc * seen[c, 0]
-                    sky = wa * seen[a, 1] + wb * seen[b, 1] + wc * seen[c, 1]
-                    away = math.sqrt(dx * dx + dy * dy + dz * dz)
-                    light, gloss = _light(nx, ny, nz, dx / away, dy / away, dz / away, lamp, key, sky)
-                    r = r * light[0] + gloss
-                    g = g * light[1] + gloss
-                    b_ = b_ * light[2] + gloss
+                r, g, b = _surface(
+                    row,
+                    column,
+                    f,
+                    screen,
+                    faces,
+                    flat,
+                    normals,
+                    seen,
+                    colours,
+                    flat_from,
+                    uv,
+                    uv_faces,
+                    layers,
+                    textures,
+                    ray,
+                    lamp,
+                    floor,
+                )
                 red += share * min(r, 1.0)
                 green += share * min(g, 1.0)
-                blue += share * min(b_, 1.0)
-            red += bare * paper[0, column]
-            green += bare * paper[1, column]
-            blue += bare * paper[2, column]
-            image[row, column, 0] = tones[int(red / samples * tone_count + 0.5)]
-            image[row, column, 1] = tones[int(green / samples * tone_count + 0.5)]
-            image[row, column, 2] = tones[int(blue / samples * tone_count + 0.5)]
+                blue += share * min(b, 1.0)
+            image[row, column, 0] = tones[int(red / samples * scale + 0.5)]
+            image[row, column, 1] = tones[int(green / samples * scale + 0.5)]
+            image[row, column, 2] = tones[int(blue / samples * scale + 0.5)]
+
+
+@njit(**_OPTIONS)
+def _ray(row: int, column: int, view: Array) -> tuple[float, float, float]:
+    """Unit vector from the camera through a pixel."""
+    x = (column + 0.5 - view[13]) / view[12]
+    y = -(row + 0.5 - view[14]) / view[12]
+    size = math.sqrt(1.0 + x * x + y * y)
+    return (
+        (view[9] + x * view[3] + y * view[6]) / size,
+        (view[10] + x * view[4] + y * view[7]) / size,
+        (view[11] + x * view[5] + y * view[8]) / size,
+    )
+
+
+@njit(**_OPTIONS)
+def _surface(
+    row: int,
+    column: int,
+    f: int,
+    screen: Array,
+    faces: Array,
+    flat: Array,
+    normals: Array,
+    seen: Array,
+    colours: Array,
+    flat_from: int,
+    uv: Array,
+    uv_faces: Array,
+    layers: Array,
+    textures: Array,
+    ray: tuple[float, float, float],
+    lamp: Array,
+    floor: Array,
+) -> tuple[float, float, float]:
+    """Linear light that comes from a face through a pixel; see `shade`."""
+    a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+    xa, ya = screen[a, 0], screen[a, 1]
+    ex, ey = screen[b, 0] - xa, screen[b, 1] - ya
+    gx, gy = screen[c, 0] - xa, screen[c, 1] - ya
+    area = ex * gy - gx * ey
+    x, y = column + 0.5 - xa, row + 0.5 - ya
+    wb = max((x * gy - gx * y) / area, 0.0)
+    wc = max((ex * y - x * ey) / area, 0.0)
+    wa = max(1.0 - wb - wc, 0.0)
+    wa, wb, wc = wa * screen[a, 2], wb * screen[b, 2], wc * screen[c, 2]
+    total = wa + wb + wc
+    wa, wb, wc = wa / total, wb / total, wc / total
+    red = wa * colours[a, 0] + wb * colours[b, 0] + wc * colours[c, 0]
+    green = wa * colours[a, 1] + wb * colours[b, 1] + wc * colours[c, 1]
+    blue = wa * colours[a, 2] + wb * colours[b, 2] + wc * colours[c, 2]
+    if f >= flat_from:
+        return red, green, blue
+    if textures.shape[0] > 0:
+        ta, tb, tc = uv_faces[f, 0], uv_faces[f, 1], uv_faces[f, 2]
+        u = wa * uv[ta, 0] + wb * uv[tb, 0] + wc * uv[tc, 0]
+        v = wa * uv[ta, 1] + wb * uv[tb, 1] + wc * uv[tc, 1]
+        # The vertex colours then carry the fading of earlier poses: 1 keeps, 0 is paper.
+        keep = red
+        red, green, blue = _texel(textures, layers[f], u, v)
+        red += (1.0 - keep) * (floor[3] - red)
+        green += (1.0 - keep) * (floor[4] - green)
+        blue += (1.0 - keep) * (floor[5] - blue)
+    ka, kb, kc = _smooth(f, a, flat, normals), _smooth(f, b, flat, normals), _smooth(f, c, flat, normals)
+    edge = wa * (1.0 - ka) + wb * (1.0 - kb) + wc * (1.0 - kc)
+    ka, kb, kc = wa * ka, wb * kb, wc * kc
+    nx = edge * flat[f, 0] + ka * normals[a, 0] + kb * normals[b, 0] + kc * normals[c, 0]
+    ny = edge * flat[f, 1] + ka * normals[a, 1] + kb * normals[b, 1] + kc * normals[c, 1]
+    nz = edge * flat[f, 2] + ka * normals[a, 2] + kb * normals[b, 2] + kc * normals[c, 2]
+    size = math.sqrt(nx * nx + ny * ny + nz * nz) + 1e-12
+    # Seen from behind.
+    if area > 0.0:
+        size = -size
+    key = wa * seen[a, 0] + wb * seen[b, 0] + wc * seen[c, 0]
+    sky = wa * seen[a, 1] + wb * seen[b, 1] + wc * seen[c, 1]
+    sent, gloss = _light(nx / size, ny / size, nz / size, ray[0], ray[1], ray[2], lamp, key, sky)
+    return red * sent[0] + gloss, green * sent[1] + gloss, blue * sent[2] + gloss
+
+
+@njit(**_OPTIONS)
+def _smooth(f: int, vertex: int, flat: Array, normals: Array) -> float:
+    """1 where a face rounds off towards its neighbours at a vertex, 0 at a sharp edge (above 48 degrees)."""
+    together = (
+        flat[f, 0] * normals[vertex, 0] + flat[f, 1] * normals[vertex, 1] + flat[f, 2] * normals[vertex, 2]
+    )
+    return 1.0 if together > 0.67 else 0.0
 
 
 @njit(**_OPTIONS)
@@ -359,6 +410,10 @@ def _floor(row: int, rows: int, view: Array, floor: Array, shadow: Array, paper:
 
     The camera never rolls, so all pixels of a row are equally far along its axis; what they share is taken
     out of the loops, which the compiler then turns into vector instructions.
+
+    floor: backdrop at the top (0-2) and the bottom (3-5) of the picture, middle of the ground x, z (6, 7),
+        its reach (8), spacing of the grid (9), ink of its bold and fine lines (10, 11), colour of the
+        ground (12-14), corner of the shadow map x, z (15, 16), its texel (17), strength of the shadow (18)
     """
     columns = paper.shape[1]
     share = row / rows

@@ -21,8 +21,11 @@ EMPTY = np.float32(-1e30)
 
 
 @njit(**_OPTIONS)
-def vertex_normals(vertices: Array, faces: Array, welded: Array, normals: Array) -> None:
-    """Area-weighted unit normals; vertices with the same `welded` index share theirs."""
+def surface_normals(vertices: Array, faces: Array, welded: Array, flat: Array, normals: Array) -> None:
+    """Unit normals of the faces (`flat`), and of the vertices by the areas of the faces around them.
+
+    Vertices with the same `welded` index share their normal.
+    """
     normals[:] = 0.0
     for f in range(faces.shape[0]):
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
@@ -37,6 +40,9 @@ def vertex_normals(vertices: Array, faces: Array, welded: Array, normals: Array)
             vertices[c, 2] - vertices[a, 2],
         )
         nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        size = math.sqrt(nx * nx + ny * ny + nz * nz)
+        if size > 0.0:
+            flat[f, 0], flat[f, 1], flat[f, 2] = nx / size, ny / size, nz / size
         for corner in (a, b, c):
             w = welded[corner]
             normals[w, 0] += nx

@@ -30,6 +30,8 @@ Array = NDArray[Any]
 
 # Frames posed at a time: bounds the memory of skinned characters.
 CHUNK = 32
+# Of larger clouds of points every second is drawn, or third, …
+MOST_POINTS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +117,8 @@ def _of_character(character: Character) -> Actor:
 
 
 def _of_sequence(sequence: MeshSequence) -> Actor:
+    if not len(sequence.faces):
+        return _of_points(sequence.vertices, sequence.frame_rate)
     first = sequence.vertices[0]
     textured = sequence.uv is not None and bool(sequence.textures)
 
@@ -134,7 +138,7 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
         vertices=lambda frame: sequence.vertices[frame],
         frames=sequence.frames,
         frame_rate=sequence.frame_rate,
-        size=float(np.median((high - low).max(axis=1))),
+        size=float(np.median((high - low).max(axis=1))) or 0.1,
         anchors=(0.5 * (low + high)).astype(np.float64),
         textures=textures,
         trail=False,
@@ -142,26 +146,32 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
 
 
 def _of_markers(markers: Markers) -> Actor:
-    positions = markers.positions
     if not markers.present.any():
         raise InputError("markers: none is seen in these frames, so there is nothing to draw")
+    return _of_points(markers.positions, markers.frame_rate)
+
+
+def _of_points(positions: Array, frame_rate: float) -> Actor:
+    """Points `(frames, points, 3)`, NaN where unseen, as small balls."""
+    positions = positions[:, :: max(positions.shape[1] // MOST_POINTS, 1)]
+    count = positions.shape[1]
     low, high = np.fmin.reduce(positions, axis=1), np.fmax.reduce(positions, axis=1)
     size = float(np.nanmedian((high - low).max(axis=1))) or 0.1
-    shape = ball(0.011 * size, rings=5, sectors=10)
-    _, faces, owner = merged([shape] * len(markers.names))
+    radius = 0.011 * size if count < 300 else 0.004 * size
+    shape = ball(radius, rings=5, sectors=10) if count < 300 else ball(radius, rings=1, sectors=4)
+    _, faces, owner = merged([shape] * count)
     middle = 0.5 * (low + high)
     seen = np.flatnonzero(np.isfinite(middle).all(axis=1))
     anchors = np.stack([np.interp(np.arange(len(middle)), seen, line[seen]) for line in middle.T], axis=1)
-    colours = style.linear(style.PALETTE[:1])[np.zeros(len(owner), dtype=int)]
 
     def vertices(frame: int) -> Array:
         return (positions[frame][:, None] + shape.vertices).reshape(-1, 3)
 
     return Actor(
-        look=Look(faces, colours, closed=True),
+        look=Look(faces, np.tile(style.linear(style.PALETTE[0]), (len(owner), 1)), closed=True),
         vertices=vertices,
-        frames=markers.frames,
-        frame_rate=markers.frame_rate,
+        frames=len(positions),
+        frame_rate=frame_rate,
         size=size,
         anchors=anchors,
         trail=False,
@@ -183,13 +193,18 @@ def _mesh_look(
     elif colours is not None:
         paint = style.from_srgb(colours)
     else:
-        paint = np.tile(style.linear(style.CLOTH), (count, 1))
+        paint = np.tile(style.linear(style.CLAY), (count, 1))
     welded = _welded(first)
-    closed = _is_closed(first, welded[faces])
-    if textured:
-        assert uv is not None
-        return Look(faces, paint, uv, faces if uv_faces is None else uv_faces, welded=welded, closed=closed)
-    return Look(faces, paint, welded=welded, closed=closed)
+    if uv_faces is None:
+        uv_faces = faces
+    # Some files turn their surfaces inside out; the light would then shine within.
+    if _volume(first, faces) < 0:
+        faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
+    closed = _is_closed(welded[faces])
+    if not textured:
+        return Look(faces, paint, welded=welded, closed=closed)
+    assert uv is not None
+    return Look(faces, paint, uv, uv_faces, welded=welded, closed=closed)
 
 
 def _welded(vertices: Array) -> NDArray[np.int64]:
@@ -201,15 +216,19 @@ def _welded(vertices: Array) -> NDArray[np.int64]:
     return first[inverse.ravel()]
 
 
-def _is_closed(vertices: Array, faces: Array) -> bool:
-    """Whether every edge is run once each way, and the volume inside is positive."""
+def _is_closed(faces: Array) -> bool:
+    """Whether every edge is run once each way."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]).astype(np.int64)
-    count = len(vertices)
+    count = int(faces.max()) + 1
     forwards, backwards = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]
-    if len(np.unique(forwards)) < len(forwards) or not np.array_equal(np.sort(forwards), np.sort(backwards)):
-        return False
-    a, b, c = (vertices[faces[:, i]].astype(np.float64) for i in range(3))
-    return bool(np.einsum("fi,fi", a, np.cross(b, c)) > 0)
+    return len(np.unique(forwards)) == len(forwards) and np.array_equal(np.sort(forwards), np.sort(backwards))
+
+
+def _volume(vertices: Array, faces: Array) -> float:
+    """Volume inside a surface, cubic metres; negative if it is inside out."""
+    around = vertices.astype(np.float64) - vertices.mean(axis=0, dtype=np.float64)
+    a, b, c = (around[faces[:, i]] for i in range(3))
+    return float(np.einsum("fi,fi", a, np.cross(b, c)) / 6)
 
 
 def _extent(vertices: Array) -> float:

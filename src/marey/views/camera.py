@@ -74,7 +74,14 @@ def direction(azimuth: float, elevation: float) -> Array:
     return np.array([flat * np.sin(azimuth), np.sin(elevation), flat * np.cos(azimuth)])
 
 
-def framing(points: Array, towards: Array, size: tuple[int, int], *, margin: float = MARGIN) -> Camera:
+def framing(
+    points: Array,
+    towards: Array,
+    size: tuple[int, int],
+    *,
+    margin: float = MARGIN,
+    field_of_view: float = FIELD_OF_VIEW,
+) -> Camera:
     """The nearest camera in the direction `towards` that sees all `points` within the margin.
 
     >>> cube = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T.astype(float)
@@ -83,7 +90,7 @@ def framing(points: Array, towards: Array, size: tuple[int, int], *, margin: flo
     >>> bool(screen[:, 1].min() > 50 and screen[:, 1].max() < 670)
     True
     """
-    camera = Camera(np.zeros(3), -np.asarray(towards, dtype=np.float64))
+    camera = Camera(np.zeros(3), -np.asarray(towards, dtype=np.float64), field_of_view)
     x, y, depth = (points @ axis for axis in (camera.right, camera.up, camera.forward))
     half = margin * np.tan(0.5 * camera.field_of_view) / min(size)
     reach_x, reach_y = half * size[0], half * size[1]

@@ -137,4 +137,4 @@ def _largest(fields: FieldSeries, some: list[Array]) -> float:
     """A speed that hardly any pixel exceeds."""
     inside = slice(None) if fields.mask is None else fields.mask
     speeds = np.concatenate([np.hypot(v[..., 0], v[..., 1])[inside].ravel() for v in some])
-    return float(np.quantile(speeds, 0.995)) or 1.0
+    return (float(np.quantile(speeds, 0.995)) if len(speeds) else 0.0) or 1.0

@@ -209,5 +209,6 @@ def square(v: Array, axis: Array) -> Array:
 
 def any_square(axis: Array) -> Array:
     other = np.zeros(3)
-    other[int(np.abs(axis).argmin())] = 1.0
+    # Rounded, so that noise does not decide between two coordinates.
+    other[int(np.abs(axis).round(6).argmin())] = 1.0
     return unit(np.cross(axis, other))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ KEY_ELEVATION, KEY_TURN = np.radians(50.0), np.radians(-42.0)
 KEY_WEIGHT = 0.62
 SHADOW_STRENGTH = 0.62
 MOST_TEXELS = 1536
+# Rows drawn at a time.
+BAND = 24
 
 
 @dataclass(frozen=True)
@@ -105,19 +108,26 @@ class Scene:
         self.texel = subject_size / 150.0 if texel is None else texel
         self.sky = sky
         count = len(look.colours)
-        self._faces = np.ascontiguousarray(look.faces, dtype=np.int32)
-        self._casters = None if look.casters is None else np.ascontiguousarray(look.casters, dtype=np.int32)
-        self._welded = np.arange(count) if look.welded is None else np.asarray(look.welded, dtype=np.int64)
-        layers = np.zeros(len(look.faces)) if look.layers is None else look.layers
-        self._layers = np.ascontiguousarray(layers, dtype=np.int32)
-        self._uv = np.ascontiguousarray(look.uv, dtype=np.float64)
-        self._uv_faces = np.ascontiguousarray(look.uv_faces, dtype=np.int32)
+        # Copies: numba would compile every kernel again for arrays that are read-only.
+        self._faces = np.array(look.faces, dtype=np.int32, order="C")
+        self._casters = None if look.casters is None else np.array(look.casters, dtype=np.int32, order="C")
+        self._welded = np.array(np.arange(count) if look.welded is None else look.welded, dtype=np.int64)
+        self._layers = np.zeros(len(look.faces), dtype=np.int32)
+        if look.layers is not None:
+            self._layers[:] = look.layers
+        self._uv = np.array(look.uv, dtype=np.float64, order="C")
+        self._uv_faces = np.array(look.uv_faces, dtype=np.int32, order="C")
+        self._colours = np.array(look.colours, dtype=np.float64, order="C")
+        self._flat = np.zeros((len(look.faces), 3))
         self._normals = np.zeros((count, 3))
         self._seen = np.ones((count, 2)) if look.seen is None else np.array(look.seen, dtype=np.float64)
-        columns, rows = size
+        columns = size[0]
         self._offsets = _sample_offsets(samples)
-        self._depth = np.zeros((rows, columns, samples), dtype=np.float32)
-        self._owner = np.full((rows, columns, samples), -1, dtype=np.int32)
+        # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the picture's size.
+        self._buffers: SimpleQueue[tuple[Array, Array]] = SimpleQueue()
+        for _ in range(_workers()):
+            shape = (BAND, columns, samples)
+            self._buffers.put((np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)))
         self._maps = np.zeros((0, 0, 0), dtype=np.float32)
         self._shadow = np.zeros((2, 2), dtype=np.float32)
         self._corner = np.zeros(2)
@@ -144,7 +154,7 @@ class Scene:
         from marey.views import _light_kernels
 
         points = self._on_ground(vertices)
-        _light_kernels.vertex_normals(points, self._faces, self._welded, self._normals)
+        _light_kernels.surface_normals(points, self._faces, self._welded, self._flat, self._normals)
         _, directions, key = _lights(camera, self.sky)
         if casters is None:
             self._cast(points, self._faces, directions, key)
@@ -244,13 +254,12 @@ class Scene:
             camera.position - [0.0, self.ground.level, 0.0], camera.forward, camera.field_of_view
         )
         lamp, _, _ = _lights(camera, self.sky)
-        faces, colours, flat_from = self._faces, np.asarray(self.look.colours, np.float64), len(self._faces)
+        faces, colours, flat_from = self._faces, self._colours, len(self._faces)
         if overlay is not None:
             marks, mark_faces, mark_colours = overlay
             faces = np.concatenate([faces, np.asarray(mark_faces, np.int32) + np.int32(len(points))])
             points = np.concatenate([points, marks - [0.0, self.ground.level, 0.0]])
             colours = np.concatenate([colours, mark_colours])
-        colours = np.ascontiguousarray(colours)
         columns, rows = self.size
         if textures is None:
             textures = np.zeros((0, 1, 1, 3), dtype=np.uint8)
@@ -276,56 +285,53 @@ class Scene:
         closed = flat_from if self.look.closed else 0
         screen, box = np.empty(points.shape), np.zeros(4, dtype=np.int64)
         _kernels.project(points, view, self.size, screen, box)
-        band = max(rows // (8 * _workers()), 8)
-        starts = np.zeros(-(-rows // band) + 1, dtype=np.int64)
-        order = _kernels.faces_in_bands(screen, faces, closed, box, band, starts)
+        bands = np.zeros((-(-rows // BAND), 4), dtype=np.int64)
+        order = _kernels.faces_in_bands(screen, faces, closed, box, BAND, bands)
 
         def part(b: int) -> None:
-            top, bottom = b * band, min((b + 1) * band, rows)
-            _kernels.rasterise(
-                screen,
-                faces,
-                order,
-                starts[b],
-                starts[b + 1],
-                self._offsets,
-                box,
-                self._depth,
-                self._owner,
-                top,
-                bottom,
-            )
-            _kernels.shade(
-                image,
-                self._owner,
-                box,
-                screen,
-                faces,
-                self._normals,
-                self._seen,
-                colours,
-                flat_from,
-                self._uv,
-                self._uv_faces,
-                self._layers,
-                textures,
-                view,
-                lamp,
-                floor,
-                self._shadow,
-                _tones(),
-                top,
-                bottom,
-            )
+            top, bottom = b * BAND, min((b + 1) * BAND, rows)
+            depth, owner = self._buffers.get()
+            try:
+                _kernels.rasterise(screen, faces, order, bands[b], self._offsets, depth, owner, top, bottom)
+                _kernels.shade(
+                    image,
+                    owner,
+                    bands[b],
+                    screen,
+                    faces,
+                    self._flat,
+                    self._normals,
+                    self._seen,
+                    colours,
+                    flat_from,
+                    self._uv,
+                    self._uv_faces,
+                    self._layers,
+                    textures,
+                    view,
+                    lamp,
+                    floor,
+                    self._shadow,
+                    _tones(),
+                    top,
+                    bottom,
+                )
+            finally:
+                self._buffers.put((depth, owner))
 
-        _shared(part, range(len(starts) - 1))
+        _shared(part, range(len(bands)))
         return image
+
+
+def key_light(towards: Array) -> Array:
+    """Unit vector to the key light, for a camera in the direction `towards`: from its left and above."""
+    return direction(float(np.arctan2(towards[0], towards[2])) + KEY_TURN, KEY_ELEVATION)
 
 
 def _lights(camera: Camera, sky: int) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Towards the key light `(3,)`; all directions of light `(directions, 3)`; which are the key's."""
     azimuth = float(np.arctan2(-camera.forward[0], -camera.forward[2]))
-    lamp = direction(azimuth + KEY_TURN, KEY_ELEVATION)
+    lamp = key_light(-camera.forward)
     across = np.cross(lamp, [0.0, 1.0, 0.0])
     across /= np.linalg.norm(across)
     along = np.cross(across, lamp)
@@ -358,11 +364,12 @@ def _workers() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _pool(process: int) -> ThreadPoolExecutor:
+    # A pool does not survive a fork, hence one for each process.
     return ThreadPoolExecutor(_workers(), thread_name_prefix="marey-views")
 
 
 def _shared(work: Callable[[int], None], items: range) -> None:
     """Do `work` for every item, on all cores."""
-    for _ in _pool().map(work, items):
+    for _ in _pool(os.getpid()).map(work, items):
         pass

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from marey.views import style
 from marey.views.actors import Actor
-from marey.views.camera import Camera, direction, framing, smooth_path
-from marey.views.scene import Ground, Image, Look, Scene
+from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing, smooth_path
+from marey.views.scene import Ground, Image, Look, Scene, key_light
 from marey.views.shapes import ribbon
 
 Array = NDArray[np.float64]
@@ -40,7 +40,10 @@ def strip(actor: Actor, size: tuple[int, int]) -> Image:
     extent = float(np.ptp(_finite(vertices)[:, [0, 2]], axis=0).max())
     seen = poses if beside else [_finite(actor.vertices(frame)) for frame in _looked_at(actor)]
     ground = _ground(actor, seen, extent=extent)
-    camera = framing(_finite(vertices), towards, size, margin=0.88)
+    # Poses in a row are to be compared: seen from afar, all show the same side.
+    lens = FIELD_OF_VIEW if not beside else 0.45 * FIELD_OF_VIEW
+    around = _with_shadow(_finite(vertices), towards, ground, actor.size)
+    camera = framing(around, towards, size, margin=0.9, field_of_view=lens)
     scene = Scene(_repeated(actor.look, len(poses)), ground, size=size, subject_size=actor.size)
     overlay = None
     if not beside and actor.trail and len(chosen) > 1:
@@ -55,22 +58,17 @@ def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
     ground = _ground(actor, seen)
     towards = _viewpoint(actor, frontal=False)
-    path = np.zeros((actor.frames, 3))
-    camera = framing(np.concatenate(seen), towards, size)
-    flat = actor.anchors * [1.0, 0.0, 1.0]
-    followed = smooth_path(flat, actor.frame_rate)
-    close = framing(
-        np.concatenate([points - followed[frame] for points, frame in zip(seen, looked_at, strict=True)]),
-        towards,
-        size,
-    )
-    if _distance(camera, np.concatenate(seen)) > 1.35 * _distance(
-        close, np.concatenate([p - followed[f] for p, f in zip(seen, looked_at, strict=True)])
-    ):
-        path, camera = followed, close
+    seen = [_with_shadow(points, towards, ground, actor.size) for points in seen]
+    path = smooth_path(actor.anchors * [1.0, 0.0, 1.0], actor.frame_rate)
+    everywhere = np.concatenate(seen)
+    followed = np.concatenate([points - path[frame] for points, frame in zip(seen, looked_at, strict=True)])
+    still, close = framing(everywhere, towards, size), framing(followed, towards, size)
+    if _distance(still, everywhere) > 1.35 * _distance(close, followed):
+        camera, middle = close, np.zeros(3)
+    else:
+        camera, middle, path = still, everywhere.mean(axis=0), np.zeros_like(path)
     scene = Scene(actor.look, ground, size=size, subject_size=actor.size)
     overlay = _trail(actor, ground) if actor.trail else None
-    middle = np.concatenate(seen).mean(axis=0) if not path.any() else np.zeros(3)
     for frame in range(actor.frames):
         here = camera.moved(path[frame])
         yield scene.render(
@@ -80,6 +78,14 @@ def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
             textures=_stacked([actor.textures(frame)], actor, here, size),
             overlay=overlay,
         )
+
+
+def _with_shadow(points: Array, towards: Array, ground: Ground, size: float) -> Array:
+    """Points, and where the lower half of the body throws its shadow: the rest of it may be cut off."""
+    lamp = key_light(towards)
+    height = points[:, 1] - ground.level
+    low = height < 0.5 * size
+    return np.concatenate([points, points[low] - height[low, None] / lamp[1] * lamp])
 
 
 def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
@@ -96,7 +102,8 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
         # On a longer way than this the figures would be specks.
         if apart[~np.eye(count, dtype=bool)].min() > 0.36 * actor.size and extent < 3.8 * actor.size:
             return chosen, False
-    some = [_finite(actor.vertices(frame)) for frame in _looked_at(actor)[:: LOOKED_AT // 8]]
+    looked_at = _looked_at(actor)
+    some = [_finite(actor.vertices(frame)) for frame in looked_at[:: max(len(looked_at) // 8, 1)]]
     sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
     wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
     count = min(int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7)), frames)
@@ -222,7 +229,8 @@ def _looked_at(actor: Actor) -> list[int]:
 
 def _stillness(actor: Actor) -> float:
     """The most that any vertex moves over the clip, by a look at a few frames."""
-    frames = _looked_at(actor)[:: max(LOOKED_AT // 12, 1)]
+    frames = _looked_at(actor)
+    frames = frames[:: max(len(frames) // 12, 1)]
     first = actor.vertices(frames[0])[:: _thinning(actor)]
     moves = [np.abs(actor.vertices(f)[:: _thinning(actor)] - first) for f in frames[1:]]
     return float(np.nanmax([np.nanmax(m) for m in moves])) if moves else 0.0

@@ -28,6 +28,7 @@ SKIN = "#ccb8a6"
 LEFT = "#8ba3bb"
 RIGHT = "#cfa28c"
 CLOTH = "#c4cad1"
+CLAY = "#a9b9ca"
 
 # Neutral: video codecs turn the faintest tint of a large pale surface into bands of colour.
 BACKDROP_TOP = "#fcfcfc"

@@ -26,6 +26,9 @@ STRIDE = 1.4
 
 HIP, SHOULDER = 0.90, 1.40
 TRAIL_SECONDS, TRAIL_POINTS = 2.5, 14
+MANY = 120
+"""People beyond whom figures are coarser and leave no trails, which would hide the ground."""
+
 ELEVATION, TURN = np.radians(33.0), np.radians(-14.0)
 
 
@@ -36,7 +39,7 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
     caster = _caster()
     slots = _slots(tracks)
     count = int(slots.max()) + 1
-    many = count > 120
+    many = count > MANY
     template, part = _person(coarse=many)
     heading, phase, swing = _gait(tracks)
     present = tracks.present
@@ -74,7 +77,7 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
             camera,
             centre=centre,
             casters=casters.reshape(-1, 3),
-            overlay=_trails(places, frame, here, slots[here], tracks.frame_rate),
+            overlay=_trails(places, frame, here, slots[here], tracks.frame_rate) if not many else None,
         )
 
 
