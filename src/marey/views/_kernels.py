@@ -121,6 +121,7 @@ def rasterise(
     owner: likewise, its face, -1 for none
     """
     samples = depth.shape[2]
+    steps = np.empty((4, samples))
     depth[:, band[2] : band[3]] = 0.0
     owner[:, band[2] : band[3]] = -1
     for i in range(band[0], band[1]):
@@ -142,6 +143,12 @@ def rasterise(
         reach_c = 0.5 * (abs(cx) + abs(cy))
         slope_x = bx * (ib - ia) + cx * (ic - ia)
         slope_y = by * (ib - ia) + cy * (ic - ia)
+        for s in range(samples):
+            ox, oy = offsets[s, 0], offsets[s, 1]
+            steps[0, s] = ax * ox + ay * oy
+            steps[1, s] = bx * ox + by * oy
+            steps[2, s] = cx * ox + cy * oy
+            steps[3, s] = slope_x * ox + slope_y * oy
         for row in range(first, last + 1):
             y = row + 0.5 - ya
             for column in range(left, right + 1):
@@ -153,13 +160,9 @@ def rasterise(
                     continue
                 near = ia + wb * (ib - ia) + wc * (ic - ia)
                 for s in range(samples):
-                    ox, oy = offsets[s, 0], offsets[s, 1]
-                    if (
-                        wa + ax * ox + ay * oy >= 0.0
-                        and wb + bx * ox + by * oy >= 0.0
-                        and wc + cx * ox + cy * oy >= 0.0
-                    ):
-                        here = near + slope_x * ox + slope_y * oy
+                    inside = min(wa + steps[0, s], wb + steps[1, s], wc + steps[2, s]) >= 0.0
+                    if inside:
+                        here = near + steps[3, s]
                         if here > depth[row - top, column, s]:
                             depth[row - top, column, s] = here
                             owner[row - top, column, s] = f

@@ -48,8 +48,8 @@ def strip(actor: Actor, size: tuple[int, int]) -> Image:
     overlay = None
     if not beside and actor.trail and len(chosen) > 1:
         overlay = _trail(actor, ground)
-    layers = [actor.textures(int(frame)) for frame in chosen]
-    return scene.render(vertices, camera, textures=_stacked(layers, actor, camera, size), overlay=overlay)
+    textures = _Wardrobe(actor, camera, size).layers_of([actor.textures(int(frame)) for frame in chosen])
+    return scene.render(vertices, camera, textures=textures, overlay=overlay)
 
 
 def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
@@ -68,6 +68,7 @@ def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
     else:
         camera, middle, path = still, everywhere.mean(axis=0), np.zeros_like(path)
     scene = Scene(actor.look, ground, size=size, subject_size=actor.size)
+    wardrobe = _Wardrobe(actor, camera.moved(path[0]), size)
     overlay = _trail(actor, ground) if actor.trail else None
     for frame in range(actor.frames):
         here = camera.moved(path[frame])
@@ -75,7 +76,7 @@ def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
             actor.vertices(frame),
             here,
             centre=middle + path[frame],
-            textures=_stacked([actor.textures(frame)], actor, here, size),
+            textures=wardrobe.layers_of([actor.textures(frame)]),
             overlay=overlay,
         )
 
@@ -148,23 +149,30 @@ def _repeated(look: Look, count: int) -> Look:
     )
 
 
-def _stacked(
-    images: list[NDArray[np.uint8] | None], actor: Actor, camera: Camera, size: tuple[int, int]
-) -> NDArray[np.uint8] | None:
+class _Wardrobe:
     """Textures as layers, reduced to about the resolution at which they will be seen."""
-    import cv2
 
-    given = [image for image in images if image is not None]
-    if not given:
-        return None
-    rows, columns = given[0].shape[:2]
-    # Pixels that a metre of the actor takes, against texels that it takes if the texture wraps it once.
-    distance = max(float(np.linalg.norm(camera.position - actor.anchors.mean(axis=0))), 1e-6)
-    pixels = camera.focal(size) * actor.size / distance
-    factor = max(rows, columns) / max(2.5 * pixels, 1.0)
-    if factor > 1.0:
-        columns, rows = max(int(columns / factor), 1), max(int(rows / factor), 1)
-    return np.stack([cv2.resize(image, (columns, rows), interpolation=cv2.INTER_AREA) for image in given])
+    def __init__(self, actor: Actor, camera: Camera, size: tuple[int, int]) -> None:
+        distance = float(np.linalg.norm(actor.anchors - camera.position, axis=1).min())
+        # Pixels across the actor; a texture wraps it about two and a half times as far.
+        self.pixels = 2.5 * camera.focal(size) * actor.size / max(distance, 1e-6)
+        self.worn: list[NDArray[np.uint8] | None] = []
+        self.layers: NDArray[np.uint8] | None = None
+
+    def layers_of(self, images: list[NDArray[np.uint8] | None]) -> NDArray[np.uint8] | None:
+        """One layer an image; what was asked for last is kept."""
+        if len(images) != len(self.worn) or any(a is not b for a, b in zip(images, self.worn, strict=True)):
+            given = [image for image in images if image is not None]
+            self.worn, self.layers = images, np.stack(self._reduced(given)) if given else None
+        return self.layers
+
+    def _reduced(self, images: list[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:
+        import cv2
+
+        rows, columns = images[0].shape[:2]
+        factor = max(max(rows, columns) / max(self.pixels, 1.0), 1.0)
+        fitted = max(int(columns / factor), 1), max(int(rows / factor), 1)
+        return [np.asarray(cv2.resize(image, fitted, interpolation=cv2.INTER_AREA)) for image in images]
 
 
 def _viewpoint(actor: Actor, *, frontal: bool) -> Array:

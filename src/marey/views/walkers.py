@@ -52,7 +52,7 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
         Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0),
         size=size,
         subject_size=STATURE,
-        texel=max(0.02, extent / 900),
+        texel=max(0.02, extent / 750),
         sky=3,
         samples=4 if many else 8,
     )
@@ -77,27 +77,32 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
             camera,
             centre=centre,
             casters=casters.reshape(-1, 3),
-            overlay=_trails(places, frame, here, slots[here], tracks.frame_rate) if not many else None,
+            overlay=None if many else _trails(places, frame, here, slots, tracks.frame_rate, extent / 700),
         )
 
 
 def _trails(
-    places: Array, frame: int, here: NDArray[np.int64], slots: NDArray[np.int64], frame_rate: float
+    places: Array,
+    frame: int,
+    here: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    frame_rate: float,
+    width: float,
 ) -> tuple[Array, NDArray[np.int32], Array]:
     """The last seconds of everyone's way as tapering strips on the ground."""
     back = np.rint(np.linspace(0, TRAIL_SECONDS * frame_rate, TRAIL_POINTS)).astype(np.int64)
     path = places[np.maximum(frame - back, 0)][:, here]
     along = np.gradient(path, axis=0)
     along /= np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-9)
-    width = np.linspace(0.022, 0.0, TRAIL_POINTS)[:, None, None]
-    side = width * np.stack([along[..., 2], 0 * along[..., 1], -along[..., 0]], axis=-1)
+    half = max(width, 0.03) * np.linspace(0.5, 0.1, TRAIL_POINTS)[:, None, None]
+    side = half * np.stack([along[..., 2], 0 * along[..., 1], -along[..., 0]], axis=-1)
     vertices = np.stack([path - side, path + side], axis=2)
     people = len(here)
     point, person = np.mgrid[: TRAIL_POINTS - 1, :people]
     a = 2 * (point * people + person).ravel()
     b = a + 2 * people
     faces = np.concatenate([np.stack([a, a + 1, b], axis=1), np.stack([a + 1, b + 1, b], axis=1)])
-    ink = style.linear(style.PALETTE)[slots % len(style.PALETTE)]
+    ink = style.linear(style.PALETTE)[slots[here] % len(style.PALETTE)]
     colours = np.broadcast_to(0.6 * ink[:, None] + 0.4 * style.linear(style.GROUND), vertices.shape)
     return vertices.reshape(-1, 3), faces.astype(np.int32), colours.reshape(-1, 3)
 
@@ -201,13 +206,11 @@ def _caster() -> Shape:
     return _upright(
         loft(
             [
-                (0.02, 0.0, 0.0, 0.0, 0.0),
-                (0.05, 0.13, 0.10, 0.0, 0.0),
-                (0.90, 0.16, 0.11, 0.0, 0.0),
-                (1.38, 0.21, 0.11, 0.0, 0.0),
-                (1.48, 0.08, 0.08, 0.0, 0.0),
-                (1.66, 0.08, 0.09, 0.0, 0.0),
-                (1.72, 0.0, 0.0, 0.0, 0.0),
+                (0.01, 0.0, 0.0, 0.0, 0.0),
+                (0.03, 0.15, 0.11, 0.0, 0.0),
+                (1.38, 0.21, 0.12, 0.0, 0.0),
+                (1.50, 0.09, 0.09, 0.0, 0.0),
+                (1.74, 0.0, 0.0, 0.0, 0.0),
             ],
             sectors=6,
         )
