@@ -170,12 +170,3 @@ def test_empty_binary_and_cut_files_are_one_line(name: str, tmp_path: Path) -> N
         assert name in str(caught.value)
         assert "\n" not in str(caught.value)
     assert name in refused("info", path)
-
-
-def test_demo_writes_a_gallery(tmp_path: Path) -> None:
-    facts = result("demo", "--out", tmp_path / "gallery", MAREY_DATA="")
-    page = (tmp_path / "gallery" / "index.html").read_text()
-    for entry in facts["entries"]:
-        for name in entry["files"]:
-            assert (tmp_path / "gallery" / name).exists()
-            assert name in page

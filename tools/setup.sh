@@ -40,5 +40,5 @@ if [ ! -x "$venv/bin/pip" ]; then
 fi
 
 say "installing Python packages into $venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+"$venv/bin/pip" install -qq --disable-pip-version-check "$@"
 touch "$venv/.ready"
