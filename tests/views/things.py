@@ -98,6 +98,7 @@ def some_markers(frames: int = 5) -> Markers:
     rng = np.random.default_rng(3)
     positions = rng.uniform(0, 1, (1, 12, 3)) + np.linspace([0, 0, 0], [2, 0, 0], frames)[:, None]
     positions[2, 4:9] = np.nan
+    positions[3] = np.nan
     return Markers(tuple(f"m{i}" for i in range(12)), positions, 60.0)
 
 

@@ -45,6 +45,7 @@ class Actor:
     facing: `(3,)`, horizontal unit vector it mostly faces; None if unknown
     textures: `textures(frame)` is an image `(rows, columns, 3)` or None
     trail: whether its way over the ground is worth drawing
+    shown: frames in which there is something to see; None = all
     """
 
     look: Look
@@ -56,6 +57,7 @@ class Actor:
     facing: Array | None = None
     textures: Callable[[int], Array | None] = lambda frame: None
     trail: bool = True
+    shown: Array | None = None
 
 
 def actor(thing: Any) -> Actor:
@@ -175,6 +177,7 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
         size=size,
         anchors=anchors,
         trail=False,
+        shown=seen,
     )
 
 

@@ -103,6 +103,8 @@ def trajectory(motion: Motion, *, size: tuple[int, int] = (1280, 720)) -> Figure
             axes.invert_yaxis()
         _bar(figure, axes, drawn, "speed (m/s)")
         axes.set_title(motion.name or "Path")
+        # The scale is settled in drawing; then the labels have their final widths.
+        figure.draw_without_rendering()
     return figure
 
 
@@ -129,12 +131,12 @@ def tracks(
     with _style():
         axes = figure.subplots()
         segments, who, when = _segments(places, present)
-        width = float(np.clip(60 / np.sqrt(tracks.agents), 0.7, 2.0) * (1.0 if tracks.agents > 8 else 1.1))
+        width = float(np.clip(14 / np.sqrt(tracks.agents), 0.6, 2.2))
         from matplotlib.collections import LineCollection
 
-        lines = LineCollection(
-            list(segments), linewidths=width, capstyle="round", alpha=0.9 if tracks.agents <= 8 else 0.65
-        )
+        # Butt ends: round ones overlap, and show where lines are translucent.
+        opaque = 0.9 if tracks.agents <= len(style.PALETTE) else 0.65
+        lines = LineCollection(list(segments), linewidths=width, capstyle="butt", alpha=opaque)
         if colour == "person":
             lines.set_color([style.PALETTE[i % len(style.PALETTE)] for i in who])
         else:
@@ -155,6 +157,7 @@ def tracks(
             _bar(figure, axes, lines, "speed (m/s)" if colour == "speed" else "time (s)")
         people = "1 person" if tracks.agents == 1 else f"{tracks.agents} people"
         axes.set_title(f"{tracks.name or 'Trajectories'} · {people}, {tracks.duration:.4g} s")
+        figure.draw_without_rendering()
     return figure
 
 

@@ -91,13 +91,12 @@ def _with_shadow(points: Array, towards: Array, ground: Ground, size: float) -> 
 
 def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
     """Frames of a strip, equally far apart in time, and whether to put them side by side."""
-    start = _start(actor)
-    frames = actor.frames - start
-    if frames == 1 or _stillness(actor) < 0.02 * actor.size:
-        return np.array([start + frames // 2]), False
-    extent = np.ptp(actor.anchors[start:, [0, 2]], axis=0).max()
-    for count in range(min(MOST_POSES, frames), FEWEST_POSES - 1, -1):
-        chosen = _centred(start, frames, count)
+    frames = _shown(actor)
+    if len(frames) == 1 or _stillness(actor) < 0.02 * actor.size:
+        return _centred(frames, 1), False
+    extent = np.ptp(actor.anchors[frames][:, [0, 2]], axis=0).max()
+    for count in range(min(MOST_POSES, len(frames)), FEWEST_POSES - 1, -1):
+        chosen = _centred(frames, count)
         places = actor.anchors[chosen][:, [0, 2]]
         apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
         # On a longer way than this the figures would be specks.
@@ -107,13 +106,13 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
     some = [_finite(actor.vertices(frame)) for frame in looked_at[:: max(len(looked_at) // 8, 1)]]
     sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
     wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
-    count = min(int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7)), frames)
-    return _centred(start, frames, count), True
+    count = int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7))
+    return _centred(frames, min(count, len(frames))), True
 
 
-def _centred(start: int, frames: int, count: int) -> NDArray[np.int64]:
-    """The middles of `count` equal stretches of time."""
-    return np.rint(start + (np.arange(count) + 0.5) / count * frames - 0.5).astype(np.int64)
+def _centred(frames: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Those in the middles of `count` equal stretches."""
+    return frames[np.rint((np.arange(count) + 0.5) / count * len(frames) - 0.5).astype(np.int64)]
 
 
 def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> list[Array]:
@@ -228,11 +227,16 @@ def _start(actor: Actor) -> int:
     return int(steps[0] > 0.3 * actor.size and steps[0] > 10 * np.median(steps))
 
 
+def _shown(actor: Actor) -> NDArray[np.int64]:
+    """Frames with something to see, without a pose set apart at the start."""
+    frames = np.arange(actor.frames) if actor.shown is None else np.asarray(actor.shown)
+    return frames[frames >= _start(actor)] if len(frames) > 1 else frames
+
+
 def _looked_at(actor: Actor) -> list[int]:
     """Frames by which a clip is framed."""
-    start = _start(actor)
-    count = min(actor.frames - start, LOOKED_AT)
-    return sorted({int(f) for f in np.rint(np.linspace(start, actor.frames - 1, count))})
+    frames = _shown(actor)
+    return [int(frame) for frame in _centred(frames, min(len(frames), LOOKED_AT))]
 
 
 def _stillness(actor: Actor) -> float:
@@ -241,7 +245,9 @@ def _stillness(actor: Actor) -> float:
     frames = frames[:: max(len(frames) // 12, 1)]
     first = actor.vertices(frames[0])[:: _thinning(actor)]
     moves = [np.abs(actor.vertices(f)[:: _thinning(actor)] - first) for f in frames[1:]]
-    return float(np.nanmax([np.nanmax(m) for m in moves])) if moves else 0.0
+    return (
+        float(np.nan_to_num(np.fmax.reduce([np.fmax.reduce(m, axis=None) for m in moves]))) if moves else 0.0
+    )
 
 
 def _thinning(actor: Actor) -> int:
@@ -254,5 +260,4 @@ def _distance(camera: Camera, points: Array) -> float:
 
 def _finite(points: Array) -> Array:
     points = np.asarray(points, dtype=np.float64)
-    kept = points[np.isfinite(points).all(axis=1)]
-    return kept if len(kept) else np.zeros((1, 3))
+    return points[np.isfinite(points).all(axis=1)]
