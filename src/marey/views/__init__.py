@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+from marey.views import plots
 from marey.views.render import view
 
-__all__ = ["view"]
+__all__ = ["plots", "view"]
