@@ -176,7 +176,9 @@ class _Tree:
             raise InputError(f"{path}: there is no root {root!r}; the file has {listed}")
         if root is None and len(roots) > 1:
             raise FormatError(
-                f"the file has {len(roots)} roots ({listed}); pick one, e.g. root={names[0]!r}", path=path
+                f"the file has {len(roots)} roots ({listed}); "
+                f"pick one: root={names[0]!r}, on the command line --root {names[0]}",
+                path=path,
             )
         chosen = 0 if root is None else names.index(root)
         return roots[chosen], [*roots, len(self.joints)][chosen + 1]

@@ -34,9 +34,9 @@ FASTEST_GIF = 50.0
 FRAMES_TRIED = 8
 RATE_TOLERANCE = 0.02
 CODECS: dict[str, tuple[str, str, dict[str, str]]] = {
-    ".mp4": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
-    ".mov": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
-    ".mkv": ("libx264", "yuv420p", {"crf": "18", "preset": "medium"}),
+    ".mp4": ("libx264", "yuv420p", {"crf": "18", "preset": "veryfast"}),
+    ".mov": ("libx264", "yuv420p", {"crf": "18", "preset": "veryfast"}),
+    ".mkv": ("libx264", "yuv420p", {"crf": "18", "preset": "veryfast"}),
     ".webm": ("libvpx-vp9", "yuv420p", {"crf": "24", "b": "0", "cpu-used": "4", "row-mt": "1"}),
     ".avi": ("mjpeg", "yuvj420p", {"qmin": "2", "qmax": "3"}),
     # Lossless; only ever a draft.
