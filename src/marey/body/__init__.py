@@ -1,5 +1,6 @@
 """Articulated characters."""
 
+from marey.body import differential, joint_frames
 from marey.body.cleanup import CleanReport, clean
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
@@ -14,6 +15,8 @@ __all__ = [
     "Skeleton",
     "clean",
     "concatenate",
+    "differential",
     "end_positions",
     "forward_kinematics",
+    "joint_frames",
 ]
