@@ -1,4 +1,4 @@
-"""Validation shared by the data types: arrays are checked once, on construction, and then read-only."""
+"""Validation shared by the data types: checked once, on construction, then nobody's to change."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ def checked(
 ) -> NDArray[Any]:
     """`values` as a read-only array of `shape` (None = any length), or an :class:`InputError`.
 
+    An array that its owner could still write to is copied; see :func:`handed_over`.
+
     >>> checked("offsets", [[0, 1, 0]], (None, 3)).shape
     (1, 3)
     """
     try:
-        array = np.asarray(values, dtype=dtype)
+        given = np.asarray(values)
+        with np.errstate(invalid="ignore"):
+            array = given if dtype is None else given.astype(dtype, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from error
     matches = array.ndim == len(shape) and all(
@@ -37,12 +41,25 @@ def checked(
     if not matches:
         wanted = "(" + ", ".join("any" if n is None else str(n) for n in shape) + ")"
         raise InputError(f"{name}: expected shape {wanted}, got {array.shape}")
+    if array.dtype.kind in "iu" and array.dtype != given.dtype and (array != given).any():
+        where = np.argwhere(array != given)[0].tolist()
+        raise InputError(f"{name}: {given[tuple(where)]} at {where} is not a whole number within bounds")
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0].tolist()
         raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    if array.flags.writeable and np.may_share_memory(array, given):
+        array = array.copy()
+    return handed_over(array.view())
+
+
+def handed_over(array: NDArray[Any]) -> NDArray[Any]:
+    """A fresh array, made read-only: a data type then keeps it as it is instead of copying it.
+
+    >>> handed_over(np.zeros(3)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
 
 
 def checked_rate(frame_rate: Any) -> float:
@@ -73,7 +90,7 @@ def frame_slice(frames: int, frame_rate: float, start: float | None, stop: float
     first, last = max(first, 0), min(last, frames)
     if first >= last:
         raise InputError(
-            f"no frame between {start} s and {stop} s: the clip lasts {(frames - 1) / frame_rate:.3f} s"
+            f"no frame between {start} s and {stop} s: the last one is at {(frames - 1) / frame_rate:.3f} s"
         )
     return slice(first, last)
 

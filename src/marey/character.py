@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from marey._arrays import as_slice
+from marey._arrays import as_slice, handed_over
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -121,7 +121,7 @@ class Character:
             motion = motion[as_slice(frames, motion.frames)]
         skin = self.skin
         return MeshSequence(
-            vertices=skin.pose(self.bone_transforms(motion), method=method, dtype=dtype),
+            vertices=handed_over(skin.pose(self.bone_transforms(motion), method=method, dtype=dtype)),
             faces=skin.faces,
             frame_rate=motion.frame_rate,
             uv=skin.uv,

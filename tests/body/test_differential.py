@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.body import GlobalPose, Motion, forward_kinematics
 from marey.body.differential import orientation_jacobian, position_jacobian, pull_back, push_forward
 from marey.body.kinematics import global_frames
+from marey.errors import InputError
 from marey.geometry import rotations as so3
 
 from .trees import motions, random_motion
@@ -96,3 +98,11 @@ def test_a_force_on_the_hand_is_felt_along_the_arm_and_nowhere_else() -> None:
     felt = pull_back(parents, pose, forces)
     np.testing.assert_allclose(felt.joints, [[0, 0, -20], [0, 0, -10], [0, 0, 0], [0, 0, 0]], atol=1e-12)
     np.testing.assert_allclose(felt.root, [0, -10, 0])
+
+
+def test_there_is_no_jacobian_of_a_joint_counted_from_the_end() -> None:
+    motion = random_motion(0)
+    parents, pose = motion.skeleton.parents, forward_kinematics(motion)
+    for jacobian in (position_jacobian, orientation_jacobian):
+        with pytest.raises(InputError, match="joint -1"):
+            jacobian(parents, pose, -1)

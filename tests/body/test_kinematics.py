@@ -83,5 +83,13 @@ def test_end_sites_ride_on_their_joints() -> None:
 def test_wrong_shapes_are_named() -> None:
     with pytest.raises(InputError, match=r"rotations: expected shape \(\.\.\., 2, 4\), got \(5, 3, 4\)"):
         global_frames([-1, 0], np.zeros((2, 3)), so3.identity((5, 3)), np.zeros((5, 3)))
+    with pytest.raises(InputError, match=r"root: expected shape \(\.\.\., 3\), got \(5, 1\)"):
+        global_frames([-1, 0], np.zeros((2, 3)), so3.identity((5, 2)), np.zeros((5, 1)))
     with pytest.raises(InputError, match=r"offsets: expected shape"):
         global_frames([-1, 0], np.zeros((3, 3)), so3.identity((5, 2)), np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("parents", [[-1, 2, 0], [-1, 0, 9], [-1, -1, 0], [0, 0, 1]])
+def test_trees_that_are_none_are_refused_before_anything_is_read(parents: list[int]) -> None:
+    with pytest.raises(InputError, match="parents: joint"):
+        global_frames(parents, np.zeros((3, 3)), so3.identity((5, 3)), np.zeros((5, 3)))

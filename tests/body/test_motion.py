@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from marey.body import Motion, concatenate
+from marey.body import Motion, Skeleton, concatenate
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -41,6 +41,58 @@ def test_slices_keep_time_right() -> None:
     assert motion.between(0.1, 0.2).frames == 4
     with pytest.raises(InputError, match="frame 20 of a clip of 20 frames"):
         motion[20]
+
+
+def test_every_nth_frame_has_no_sign_jumps() -> None:
+    """A joint that turns by 2 rad a frame: every other quaternion of the continuous curve points away."""
+    angles = np.arange(9)[:, None, None] * np.array([0.0, 2.0, 0.0])
+    hips = Skeleton(("hips",), [-1], [[0, 0, 0]])
+    spin = Motion(hips, so3.continuous(so3.exp(angles)), np.zeros((9, 3)), 30.0)
+    for thinned in (spin[::2], spin[::-3], spin.resample(15.0)):
+        dots = np.einsum("tji,tji->tj", thinned.rotations[1:], thinned.rotations[:-1])
+        assert (dots >= 0).all()
+    np.testing.assert_allclose(so3.distance(spin[::2].rotations, spin.rotations[::2]), 0, atol=1e-15)
+
+
+def test_a_clip_does_not_follow_later_changes_of_the_arrays_it_was_made_from() -> None:
+    like = random_motion(6, sliding=True)
+    arrays = {name: np.array(getattr(like, name)) for name in ("rotations", "root", "translations")}
+    motion = replace(like, **arrays)
+    for array in arrays.values():
+        array[...] = 0.0
+    for name in arrays:
+        np.testing.assert_array_equal(getattr(motion, name), getattr(like, name))
+        assert not getattr(motion, name).flags.writeable
+    assert np.shares_memory(motion[1:].rotations, motion.rotations)
+
+
+def test_a_new_root_path_reaches_the_translations_too() -> None:
+    motion = random_motion(7, sliding=True)
+    aside = replace(motion, root=motion.root + np.array([1.0, 0, 0]))
+    np.testing.assert_array_equal(aside.translations[:, 0], aside.root)  # type: ignore[index]
+    picked = aside.pick(aside.skeleton.names)
+    np.testing.assert_allclose(picked.positions(), motion.positions() + np.array([1.0, 0, 0]), atol=1e-12)
+
+
+def test_fractions_and_giants_are_no_indices() -> None:
+    for parents in ([-1, 0.5], [-1, np.nan], [-1, 2**70]):
+        with pytest.raises(InputError, match="parents"):
+            Skeleton(("hips", "spine"), parents, np.zeros((2, 3)))
+
+
+def test_end_sites_need_three_coordinates_each() -> None:
+    for offsets in (np.zeros((3, 2)), np.zeros(4), np.zeros((1, 3))):
+        with pytest.raises(InputError, match="end_offsets: expected shape"):
+            Skeleton(("hips",), [-1], [[0, 0, 0]], [0, 0], offsets)
+    assert Skeleton(("hips",), [-1], [[0, 0, 0]], [], []).end_offsets.shape == (0, 3)
+
+
+def test_joints_are_not_counted_from_the_end() -> None:
+    skeleton = random_motion(0).skeleton
+    for ask in (skeleton.children, skeleton.descendants, skeleton.ancestors):
+        for joint in (-1, 6):
+            with pytest.raises(InputError, match=r"there are joints 0…5"):
+                ask(joint)
 
 
 def test_joined_clips_hold_all_frames_and_no_sign_jumps() -> None:

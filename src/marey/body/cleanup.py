@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import FloatArray
 from marey.body.glitches import PLACES, bridge_excursions, bridge_limbs, steps_of, turn_back_flips
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -160,7 +159,7 @@ def clean(
         tuple(jumps),
         tuple(names[j] for j in np.flatnonzero(still)) if motion.frames > 1 else (),
     )
-    return _rebuilt(motion, so3.continuous(rotations), root), report
+    return replace(motion, rotations=so3.continuous(rotations), root=root), report
 
 
 def starts_in_rest_pose(motion: Motion) -> bool:
@@ -173,14 +172,6 @@ def starts_in_rest_pose(motion: Motion) -> bool:
     first = so3.distance(motion.rotations[0], so3.identity())
     steps = steps_of(motion.rotations).mean(axis=1)
     return bool(first.max() < REST_TOLERANCE and steps[0] > REST_JUMP * np.median(steps[1:]) + STILL)
-
-
-def _rebuilt(motion: Motion, rotations: FloatArray, root: FloatArray) -> Motion:
-    translations = motion.translations
-    if translations is not None:
-        translations = np.array(translations)
-        translations[:, 0] = root
-    return replace(motion, rotations=rotations, root=root, translations=translations)
 
 
 def _counted(found: Sequence[tuple[str, int]], unit: str = "") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey.body.kinematics import GlobalPose
+from marey.body.skeleton import chain_above, checked_parents
 from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
@@ -45,7 +46,7 @@ def push_forward(
     >>> push_forward([-1, 0], pose, [[0, 0, 2], [0, 0, 1]]).linear[1]
     array([0., 2., 0.])
     """
-    tree = np.asarray(parents, dtype=np.int64)
+    tree = checked_parents(parents)
     angular = so3.rotate(pose.rotations, joint_velocities)
     linear = np.empty(angular.shape)
     linear[..., 0, :] = root_velocity
@@ -71,7 +72,7 @@ def pull_back(
     >>> pull_back([-1, 0], pose, [[0, 0, 0], [0, 3, 0]]).joints[0]
     array([0., 0., 3.])
     """
-    tree = np.asarray(parents, dtype=np.int64)
+    tree = checked_parents(parents)
     push = np.array(np.broadcast_to(np.asarray(forces, dtype=np.float64), pose.positions.shape))
     twist = np.array(np.broadcast_to(np.asarray(torques, dtype=np.float64), pose.positions.shape))
     for joint in range(len(tree) - 1, 0, -1):
@@ -91,10 +92,11 @@ def position_jacobian(
 
     point: `(..., 3)`, world position of the point; the joint's own if None
     """
+    chain = chain_above(checked_parents(parents), joint)
     x = pose.positions[..., joint, :] if point is None else np.asarray(point, dtype=np.float64)
     leading = np.broadcast_shapes(x.shape[:-1], pose.positions.shape[:-2])
     jacobian = _no_columns(leading, pose)
-    for j in _chain(parents, joint):
+    for j in chain:
         arm = so3.hat(x - pose.positions[..., j, :])
         jacobian[..., 3 * j : 3 * j + 3] = -arm @ so3.to_matrix(pose.rotations[..., j, :])
     jacobian[..., -3:] = np.eye(3)
@@ -104,20 +106,10 @@ def position_jacobian(
 def orientation_jacobian(parents: ArrayLike, pose: GlobalPose, joint: int) -> Array:
     """Jacobian `(..., 3, 3 joints + 3)` of the world angular velocity of `joint`; columns as above."""
     jacobian = _no_columns(pose.positions.shape[:-2], pose)
-    for j in _chain(parents, joint):
+    for j in chain_above(checked_parents(parents), joint):
         jacobian[..., 3 * j : 3 * j + 3] = so3.to_matrix(pose.rotations[..., j, :])
     return jacobian
 
 
 def _no_columns(leading: tuple[int, ...], pose: GlobalPose) -> Array:
     return np.zeros((*leading, 3, 3 * pose.positions.shape[-2] + 3))
-
-
-def _chain(parents: ArrayLike, joint: int) -> list[int]:
-    """`joint`, its parent, … up to the root."""
-    tree = np.asarray(parents)
-    chain = []
-    while joint >= 0:
-        chain.append(joint)
-        joint = int(tree[joint])
-    return chain

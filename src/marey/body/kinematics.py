@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray
+from marey.body.skeleton import checked_parents
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -72,7 +73,7 @@ def global_frames(
     >>> pose.positions.shape, pose.positions[0, 1].tolist()
     ((5, 2, 3), [0.0, 1.0, 0.0])
     """
-    tree = np.asarray(parents, dtype=np.int64)
+    tree = checked_parents(parents)
     rotations = np.asarray(rotations, dtype=np.float64)
     joints = len(tree)
     if rotations.shape[-2:] != (joints, 4):
@@ -81,6 +82,8 @@ def global_frames(
     if local.shape[-2:] != (joints, 3):
         raise InputError(f"offsets: expected shape (..., {joints}, 3), got {local.shape}")
     path = np.asarray(root, dtype=np.float64)
+    if path.shape[-1:] != (3,):
+        raise InputError(f"root: expected shape (..., 3), got {path.shape}")
     sweep = _compiled_sweep if _worth_compiling(rotations.size // 4) else sweep_in_numpy
     return sweep(tree, local, rotations, path)
 

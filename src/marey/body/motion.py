@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice, handed_over
 from marey.body import kinematics, mirroring, placement, resampling, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
@@ -33,7 +33,8 @@ class Motion:
     root: `(frames, 3)`, position of the root joint in the world
     frame_rate: frames per second
     translations: `(frames, joints, 3)` or None. Only for joints that slide (6-channel BVH, glTF
-        translation tracks): positions in the parent's frame that replace the offsets. Row 0 repeats `root`.
+        translation tracks): positions in the parent's frame that replace the offsets. Row 0 is made to
+        repeat `root`.
     convention: how the file it came from measures; used when it is written back
     channels: BVH channels per joint as the file had them, or None
     name: what to call it
@@ -67,16 +68,20 @@ class Motion:
                 f"has norm {norms[frame, joint]:.6g}, not 1; normalise it first"
             )
         if off.max() > ROUNDING:
-            rotations = checked("rotations", rotations / norms[..., None], rotations.shape)
+            rotations = handed_over(rotations / norms[..., None])
+        root = checked("root", self.root, (frames, 3))
         translations = self.translations
         if translations is not None:
             translations = checked("translations", translations, (frames, joints, 3))
+            if not np.array_equal(translations[:, 0], root):
+                translations = np.concatenate([root[:, None], translations[:, 1:]], axis=1)
+                translations = handed_over(translations)
         if self.channels is not None and len(self.channels) != joints:
             raise InputError(f"channels: {len(self.channels)} entries for {joints} joints")
         assign(
             self,
             rotations=rotations,
-            root=checked("root", self.root, (frames, 3)),
+            root=root,
             frame_rate=checked_rate(self.frame_rate),
             translations=translations,
         )
@@ -102,13 +107,14 @@ class Motion:
     def __getitem__(self, key: int | slice) -> Motion:
         """Frames as a shorter clip: `motion[10:50]`, `motion[7]`, `motion[::4]` (rate divided by 4)."""
         frames = as_slice(key, self.frames)
-        step = frames.step or 1
+        step = abs(frames.step or 1)
+        rotations = self.rotations[frames]
         return replace(
             self,
-            rotations=self.rotations[frames],
+            rotations=rotations if step == 1 else continuous(rotations),
             root=self.root[frames],
             translations=None if self.translations is None else self.translations[frames],
-            frame_rate=self.frame_rate / abs(step),
+            frame_rate=self.frame_rate / step,
         )
 
     def between(self, start: float | None = None, stop: float | None = None) -> Motion:

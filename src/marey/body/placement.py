@@ -37,8 +37,4 @@ def transform(
     root = so3.rotate(turn, motion.root) + shift
     rotations = np.array(motion.rotations)
     rotations[:, 0] = so3.multiply(turn, rotations[:, 0])
-    translations = motion.translations
-    if translations is not None:
-        translations = np.array(translations)
-        translations[:, 0] = root
-    return replace(motion, rotations=rotations, root=root, translations=translations)
+    return replace(motion, rotations=rotations, root=root)

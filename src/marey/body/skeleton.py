@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, IntArray, assign, checked
 from marey.errors import InputError
@@ -49,16 +50,9 @@ class Skeleton:
         if len(set(names)) != joints:
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"skeleton: two joints are called {twice!r}; joint names must differ")
-        parents = checked("parents", self.parents, (joints,), dtype=np.int64)
-        if parents[0] != -1:
-            raise InputError("parents: joint 0 is the root, its parent must be -1")
-        wrong = np.flatnonzero((parents[1:] < 0) | (parents[1:] >= np.arange(1, joints))) + 1
-        if wrong.size:
-            raise InputError(
-                f"parents: joint {names[wrong[0]]!r} must come after its parent, and only joint 0 is a root"
-            )
-        ends = len(np.asarray(self.end_parents))
-        end_parents = checked("end_parents", self.end_parents, (ends,), dtype=np.int64)
+        parents = checked_parents(self.parents, names)
+        end_parents = checked("end_parents", self.end_parents, (None,), dtype=np.int64)
+        ends = len(end_parents)
         if ends and not ((end_parents >= 0) & (end_parents < joints)).all():
             raise InputError(f"end_parents: indices must lie in 0…{joints - 1}")
         assign(
@@ -67,7 +61,9 @@ class Skeleton:
             parents=parents,
             offsets=checked("offsets", self.offsets, (joints, 3)),
             end_parents=end_parents,
-            end_offsets=checked("end_offsets", np.reshape(self.end_offsets, (-1, 3)), (ends, 3)),
+            end_offsets=checked(
+                "end_offsets", self.end_offsets if np.size(self.end_offsets) else _no_points(), (ends, 3)
+            ),
         )
 
     @property
@@ -89,10 +85,12 @@ class Skeleton:
 
     def children(self, joint: int) -> tuple[int, ...]:
         """Joints whose parent is `joint`."""
+        joint = checked_joint(joint, self.joints)
         return tuple(int(j) for j in np.flatnonzero(self.parents == joint))
 
     def descendants(self, joint: int) -> tuple[int, ...]:
         """`joint` and every joint below it."""
+        joint = checked_joint(joint, self.joints)
         below = {joint}
         for j in range(joint + 1, self.joints):
             if int(self.parents[j]) in below:
@@ -101,7 +99,41 @@ class Skeleton:
 
     def ancestors(self, joint: int) -> tuple[int, ...]:
         """`joint`, its parent, … up to the root."""
-        chain = [joint]
-        while self.parents[chain[-1]] >= 0:
-            chain.append(int(self.parents[chain[-1]]))
-        return tuple(chain)
+        return chain_above(self.parents, joint)
+
+
+def checked_parents(parents: ArrayLike, names: Sequence[str] | None = None) -> NDArray[np.int64]:
+    """`parents` as whole numbers `(joints,)`: -1 for joint 0, every other parent before its children.
+
+    names: of the joints, to tell where it is wrong
+
+    >>> checked_parents([-1, 0, 0, 2]).tolist()
+    [-1, 0, 0, 2]
+    """
+    tree = checked("parents", parents, (None if names is None else len(names),), dtype=np.int64)
+    if tree[:1].tolist() != [-1]:
+        raise InputError("parents: joint 0 is the root, its parent must be -1")
+    wrong = np.flatnonzero((tree[1:] < 0) | (tree[1:] >= np.arange(1, len(tree)))) + 1
+    if wrong.size:
+        joint = int(wrong[0]) if names is None else repr(names[wrong[0]])
+        raise InputError(f"parents: joint {joint} must come after its parent, and only joint 0 is a root")
+    return tree
+
+
+def checked_joint(joint: int, joints: int) -> int:
+    """An index in 0…joints - 1; counting from the end is for slices, not for joints."""
+    if not 0 <= joint < joints:
+        raise InputError(f"joint {joint}: there are joints 0…{joints - 1}; find one by name with index()")
+    return int(joint)
+
+
+def chain_above(parents: IntArray, joint: int) -> tuple[int, ...]:
+    """`joint`, its parent, … up to the root.
+
+    >>> chain_above(np.array([-1, 0, 1, 0]), 2)
+    (2, 1, 0)
+    """
+    chain = [checked_joint(joint, len(parents))]
+    while parents[chain[-1]] >= 0:
+        chain.append(int(parents[chain[-1]]))
+    return tuple(chain)
