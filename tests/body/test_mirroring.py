@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,14 @@ def test_mirroring_twice_changes_nothing(seed: int) -> None:
     np.testing.assert_array_equal(twice.rotations, motion.rotations)
     np.testing.assert_array_equal(twice.positions(), motion.positions())
     np.testing.assert_array_equal(twice.skeleton.end_offsets, motion.skeleton.end_offsets)
+
+
+def test_end_sites_keep_their_places_in_any_order() -> None:
+    motion = person(3)
+    skeleton = replace(motion.skeleton, end_parents=[6, 5, 2], end_offsets=np.eye(3))
+    mirrored = replace(motion, skeleton=skeleton).mirror()
+    assert mirrored.skeleton.end_parents.tolist() == [6, 5, 2]
+    np.testing.assert_array_equal(mirrored.skeleton.end_offsets, np.eye(3)[[0, 2, 1]] * REFLECT)
 
 
 @pytest.mark.parametrize(

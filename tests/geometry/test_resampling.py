@@ -32,6 +32,11 @@ def test_linear_copies_whole_positions_bit_by_bit() -> None:
     np.testing.assert_array_equal(resampling.linear(values, order), values[[3, 0, 6, 6]])
 
 
+def test_a_gap_does_not_spread_to_the_whole_frames_beside_it() -> None:
+    sampled = resampling.linear([0.0, np.nan, 2.0], [0.0, 0.5, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(sampled, [0.0, np.nan, np.nan, np.nan, 2.0])
+
+
 def test_linear_reproduces_straight_lines_and_keeps_float32() -> None:
     values = np.arange(10, dtype=np.float32)[:, None] * np.array([1, -2, 4], dtype=np.float32)
     positions = np.array([0.25, 3.5, 8.75])

@@ -34,7 +34,10 @@ def mirror(motion: Motion, *, pairs: Mapping[str, str] | None = None) -> Motion:
     """
     skeleton = motion.skeleton
     partner = _partners(skeleton, pairs)
-    ends = np.argsort(partner[skeleton.end_parents], kind="stable")
+    ends = np.empty(len(skeleton.end_parents), dtype=np.int64)
+    ends[np.argsort(skeleton.end_parents, kind="stable")] = np.argsort(
+        partner[skeleton.end_parents], kind="stable"
+    )
     mirrored = replace(
         skeleton,
         offsets=skeleton.offsets[partner] * _REFLECT,

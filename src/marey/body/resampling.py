@@ -1,8 +1,9 @@
 """Clips at other frame rates: great arcs between rotations, straight lines between positions.
 
-Captured frames that fall on the new times are kept bit by bit. Going to a lower rate can first take away
-what the new rate cannot carry (Courty 2013, section 2.1.1 on tangent-space filters). Cost: one pass over
-the new frames, and with `antialias` six passes a kept frame over the old ones.
+Captured frames that fall on the new times are kept bit by bit (quaternions up to their sign, which follows
+the frame before). Going to a lower rate can first take away what the new rate cannot carry (Courty 2013,
+section 2.1.1 on tangent-space filters). Cost: one pass over the new frames, and with `antialias` six passes
+a kept frame over the old ones.
 """
 
 from __future__ import annotations
@@ -60,17 +61,13 @@ def resample_markers(markers: Markers, frame_rate: float) -> Markers:
     """Markers at another rate. A marker is seen in between only where it was seen on both sides."""
     rate = checked_rate(frame_rate)
     positions = sample_positions(markers.frames, markers.frame_rate, rate)
-    first, fraction = neighbours(markers.frames, positions)
-    sampled = linear(markers.positions, positions)
-    on_frame = fraction == 0
-    sampled[on_frame] = markers.positions[first[on_frame]]
-    return replace(markers, positions=sampled, frame_rate=rate)
+    return replace(markers, positions=linear(markers.positions, positions), frame_rate=rate)
 
 
 def _slerp_at(rotations: FloatArray, positions: Array) -> Array:
     first, fraction = neighbours(len(rotations), positions)
-    following = np.minimum(first + 1, len(rotations) - 1)
-    return so3.slerp(rotations[first], rotations[following], fraction[:, None])
+    following = first + (fraction > 0)
+    return so3.continuous(so3.slerp(rotations[first], rotations[following], fraction[:, None]))
 
 
 def _low_pass(factor: float) -> Array:

@@ -56,7 +56,7 @@ def linear(values: ArrayLike, positions: ArrayLike) -> NDArray[Any]:
     source = source.astype(np.float32 if source.dtype == np.float32 else np.float64, copy=False)
     first, fraction = neighbours(len(source), positions)
     below = source[first]
-    step = source[np.minimum(first + 1, len(source) - 1)]
+    step = source[first + (fraction > 0)]
     step -= below
     step *= fraction.astype(source.dtype).reshape(-1, *(1,) * (source.ndim - 1))
     step += below
