@@ -59,6 +59,22 @@ def test_a_mirrored_series_moves_people_to_the_mirrored_side_of_the_ground():
         assert mirrored.mask[row, other] == fields.mask[row, column]
 
 
+def test_played_backwards_everything_moves_the_other_way():
+    series = FieldSeries(np.arange(5)[:, None, None, None] * np.ones((5, 2, 3, 2)), 10.0)
+    back = series[::-2]
+    assert back.frame_rate == 5.0
+    np.testing.assert_array_equal(back.velocities[:, 0, 0, 0], [-8.0, -4.0, 0.0])
+    np.testing.assert_array_equal(series[::-1][::-1].velocities, series.velocities)
+
+
+def test_series_of_different_cameras_do_not_join():
+    seen = FieldSeries(np.zeros((2, 3, 4, 2)), 10.0, homography=np.eye(3))
+    moved = FieldSeries(np.zeros((2, 3, 4, 2)), 10.0, homography=np.diag([2.0, 2.0, 1.0]))
+    for other in (moved, FieldSeries(np.zeros((2, 3, 4, 2)), 10.0)):
+        with pytest.raises(InputError, match="homographies differ"):
+            concatenate([seen, other])
+
+
 def test_mirroring_twice_is_the_identity():
     fields = series()
     twice = fields.mirror().mirror()

@@ -182,6 +182,12 @@ def test_someone_seen_once_has_no_velocity():
     assert np.isnan(Tracks(positions, 25).velocities()[:, 1]).all()
 
 
+@pytest.mark.parametrize("factor", [0.0, -1.0, np.nan, np.inf])
+def test_tracks_are_not_scaled_away(factor):
+    with pytest.raises(InputError, match="factor"):
+        Tracks([[[0.0, 1.0]]], 25).scaled(factor)
+
+
 def test_mirroring_twice_is_the_identity():
     tracks = walkers()
     assert np.array_equal(tracks.mirror().mirror().positions, tracks.positions, equal_nan=True)

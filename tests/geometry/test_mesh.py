@@ -106,6 +106,13 @@ def test_degenerate_faces_and_lonely_vertices_have_no_normal_and_no_nan() -> Non
     assert not mesh.vertex_normals(points, [[0, 1, 2]]).any()
 
 
+def test_edges_of_quads_or_fractions_are_refused() -> None:
+    for faces in ([[0, 1, 2, 3]] * 3, [[0.0, 1.0, 2.0]], [0, 1, 2]):
+        with pytest.raises(InputError, match="faces: expected whole numbers"):
+            mesh.unique_edges(faces)
+    assert mesh.unique_edges([]).shape == (0, 2)
+
+
 def test_shapes_and_indices_are_checked() -> None:
     with pytest.raises(InputError, match="indices must lie in 0…7"):
         mesh.volume(CORNERS, [[0, 1, 8]])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from marey._arrays import handed_over
 from marey.errors import InputError
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence, Texture, concatenate
@@ -116,6 +117,35 @@ def test_joining_needs_the_same_faces_and_rate() -> None:
         concatenate([sequence, sequence.resample(20.0)])
     with pytest.raises(InputError, match="no sequence"):
         concatenate([])
+    with pytest.raises(InputError, match="numbers of vertices differ"):
+        concatenate([sequence, MeshSequence(sequence.vertices[:, [0, 1, 2, 3, 3]], FACES, 10.0)])
+
+
+def test_joining_loses_no_appearance() -> None:
+    uv, red, blue = np.eye(4)[:, :2], Texture(data=b"red"), Texture(data=b"blue")
+    plain, striped = moving(2, uv=uv, textures=(red,)), moving(3, uv=uv, textures=(blue, red, blue))
+    joined = concatenate([plain, striped])
+    assert joined.textures == (red, red, blue, red, blue)
+    assert concatenate([plain, plain[:1]]).textures == (red,)
+    with pytest.raises(InputError, match="only one of them has a texture"):
+        concatenate([plain, moving(2, uv=uv)])
+    with pytest.raises(InputError, match="texture coordinates differ"):
+        concatenate([plain, moving(2, uv=uv + 1, textures=(red,))])
+    with pytest.raises(InputError, match="colours differ"):
+        concatenate([moving(2, colours=np.ones((4, 3))), moving(2)])
+
+
+def test_a_sequence_does_not_follow_later_changes_of_the_arrays_it_was_made_from() -> None:
+    vertices, faces = np.array([TETRAHEDRON]), np.array(FACES, dtype=np.int32)
+    sequence = MeshSequence(vertices, faces, 10.0)
+    vertices[...], faces[...] = 9.0, 0
+    np.testing.assert_array_equal(sequence.vertices[0], TETRAHEDRON)
+    np.testing.assert_array_equal(sequence.faces, FACES)
+
+
+def test_a_fresh_array_that_is_handed_over_is_kept_without_a_copy() -> None:
+    vertices = handed_over(np.array([TETRAHEDRON]))
+    assert np.shares_memory(MeshSequence(vertices, FACES, 10.0).vertices, vertices)
 
 
 @pytest.mark.parametrize(

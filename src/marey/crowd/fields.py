@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey._arrays import (
+    BoolArray,
+    FloatArray,
+    as_slice,
+    assign,
+    checked,
+    checked_rate,
+    frame_slice,
+    handed_over,
+)
 from marey.errors import InputError
 from marey.geometry.resampling import linear, sample_positions
 
@@ -79,12 +88,12 @@ class FieldSeries:
         return self.frames
 
     def __getitem__(self, key: int | slice) -> FieldSeries:
-        """Frames as a shorter series."""
+        """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`."""
         frames = as_slice(key, self.frames)
-        step = abs(frames.step or 1)
+        step = frames.step or 1
         # Velocities are per frame: with every step-th frame kept, a frame lasts step times as long.
-        velocities = self.velocities[frames] * step if step > 1 else self.velocities[frames]
-        return replace(self, velocities=velocities, frame_rate=self.frame_rate / step)
+        velocities = self.velocities[frames] if step == 1 else handed_over(self.velocities[frames] * step)
+        return replace(self, velocities=velocities, frame_rate=self.frame_rate / abs(step))
 
     def between(self, start: float | None = None, stop: float | None = None) -> FieldSeries:
         """Frames whose time in seconds lies in `[start, stop]`."""
@@ -100,7 +109,7 @@ class FieldSeries:
         rate = checked_rate(frame_rate)
         fields = linear(self.velocities, sample_positions(self.frames, self.frame_rate, rate))
         fields *= fields.dtype.type(self.frame_rate / rate)
-        return replace(self, velocities=fields, frame_rate=rate)
+        return replace(self, velocities=handed_over(fields), frame_rate=rate)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -111,7 +120,7 @@ class FieldSeries:
         velocities = self.velocities[:, :, ::-1].copy()
         velocities[..., 0] *= -1
         mask = None if self.mask is None else self.mask[:, ::-1]
-        return replace(self, velocities=velocities, mask=mask, homography=homography)
+        return replace(self, velocities=handed_over(velocities), mask=mask, homography=homography)
 
     def crop(self, rows: slice, columns: slice) -> FieldSeries:
         """A window of the image, e.g. `crop(slice(10, 50), slice(0, 80))`.
@@ -135,7 +144,7 @@ class FieldSeries:
 
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
-    """Series of one size and rate, end to end; a pixel counts where it counts in all of them."""
+    """Series of one camera and rate, end to end; a pixel counts where it counts in all of them."""
     if not parts:
         raise InputError("there are no field series to join")
     first = parts[0]
@@ -150,9 +159,15 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
                 f"cannot join fields of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
                 "resample one of them first"
             )
+        if not _same_camera(other.homography, first.homography):
+            raise InputError("cannot join fields of different cameras: their homographies differ")
     masks = [part.mask for part in parts if part.mask is not None]
     return replace(
         first,
-        velocities=np.concatenate([part.velocities for part in parts]),
+        velocities=handed_over(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
     )
+
+
+def _same_camera(a: FloatArray | None, b: FloatArray | None) -> bool:
+    return a is b if a is None or b is None else np.allclose(a, b, rtol=1e-9, atol=0)

@@ -17,6 +17,7 @@ from marey._arrays import (
     checked,
     checked_rate,
     frame_slice,
+    handed_over,
 )
 from marey.crowd import presence
 from marey.crowd.rows import check_size, dense_from_rows, rows_from_dense
@@ -94,7 +95,7 @@ class Tracks:
         table = dense_from_rows(frame, id, x, y)
         table.positions[...] *= unit_size(unit)
         rate = checked_rate(frame_rate) / table.frame_step
-        return cls(table.positions, rate, table.ids, table.first_frame, table.frame_step, name)
+        return cls(handed_over(table.positions), rate, table.ids, table.first_frame, table.frame_step, name)
 
     def to_rows(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """`frame, id, x, y` of everyone present, each `(rows,)`, frame by frame, metres.
@@ -163,7 +164,7 @@ class Tracks:
         start = self.first_frame / (self.frame_rate * self.frame_step)
         return _of_those_present(
             self,
-            presence.resample(self.positions, at),
+            handed_over(presence.resample(self.positions, at)),
             frame_rate=rate,
             first_frame=round(start * rate),
             frame_step=1,
@@ -179,6 +180,8 @@ class Tracks:
 
     def scaled(self, factor: float) -> Tracks:
         """All positions times `factor`: 0.01 for tracks that turn out to be in centimetres."""
+        if not (np.isfinite(factor) and factor > 0):
+            raise InputError(f"factor: must be positive and finite, got {factor}; use mirror() to turn over")
         return replace(self, positions=self.positions * float(factor))
 
 
@@ -213,7 +216,7 @@ def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
     for part, numbers in zip(parts, named, strict=True):
         positions[start : start + part.frames, np.searchsorted(ids, numbers)] = part.positions
         start += part.frames
-    return replace(first, positions=positions, ids=ids)
+    return replace(first, positions=handed_over(positions), ids=ids)
 
 
 def _of_those_present(

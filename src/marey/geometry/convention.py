@@ -33,8 +33,8 @@ class Convention:
     up: UpAxis = "y"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.unit) and self.unit > 0):
-            raise InputError(f"unit: must be a positive number of metres, got {self.unit}")
+        if isinstance(self.unit, str) or not (np.isfinite(self.unit) and self.unit > 0):
+            raise InputError(f"unit: must be a positive number of metres, got {self.unit!r}; see unit_size()")
         if self.up not in ("y", "z"):
             raise InputError(f"up axis: 'y' or 'z', got {self.up!r}")
 
@@ -79,7 +79,7 @@ def unit_size(unit: str | float) -> float:
         return UNITS[unit]
     try:
         size = float(unit)
-    except ValueError:
+    except (TypeError, ValueError):
         raise InputError(f"unit {unit!r}: one of {', '.join(UNITS)}, or a number of metres") from None
     return Convention(unit=size).unit
 

@@ -101,7 +101,7 @@ def unique_edges(faces: ArrayLike) -> NDArray[np.int64]:
     >>> unique_edges([[0, 1, 2], [2, 1, 3]]).tolist()
     [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
     """
-    triangles = np.asarray(faces, dtype=np.int64).reshape(-1, 3)
+    triangles = _triangles(faces).astype(np.int64, copy=False)
     pairs = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     # One integer an edge sorts far quicker than rows do.
     base = int(pairs.max(initial=0)) + 1
@@ -124,12 +124,19 @@ def _corners(points: Floats, triangles: Ints) -> tuple[Floats, Floats, Floats]:
 
 
 def _checked(vertices: ArrayLike, faces: ArrayLike) -> tuple[Floats, Ints]:
-    points, triangles = _floats(vertices), np.asarray(faces)
-    if triangles.ndim != 2 or triangles.shape[-1] != 3 or triangles.dtype.kind not in "iu":
-        raise InputError(f"faces: expected whole numbers of shape (faces, 3), got {triangles.shape}")
+    points, triangles = _floats(vertices), _triangles(faces)
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < points.shape[-2]:
         raise InputError(f"faces: indices must lie in 0…{points.shape[-2] - 1}")
     return points, triangles
+
+
+def _triangles(faces: ArrayLike) -> Ints:
+    triangles = np.asarray(faces)
+    if triangles.size == 0:
+        return np.empty((0, 3), dtype=np.int64)
+    if triangles.ndim != 2 or triangles.shape[-1] != 3 or triangles.dtype.kind not in "iu":
+        raise InputError(f"faces: expected whole numbers of shape (faces, 3), got {triangles.shape}")
+    return triangles
 
 
 def _floats(vertices: ArrayLike) -> Floats:

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, IntArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey._arrays import (
+    FloatArray,
+    IntArray,
+    as_slice,
+    assign,
+    checked,
+    checked_rate,
+    frame_slice,
+    handed_over,
+)
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
 from marey.geometry.convention import Convention, UpAxis, unit_size
@@ -106,9 +115,8 @@ class MeshSequence:
         textures = self.textures
         if len(textures) > 1:
             textures = tuple(textures[i] for i in resampling.nearest(self.frames, positions))
-        return replace(
-            self, vertices=resampling.linear(self.vertices, positions), textures=textures, frame_rate=rate
-        )
+        vertices = handed_over(resampling.linear(self.vertices, positions))
+        return replace(self, vertices=vertices, textures=textures, frame_rate=rate)
 
     def mirror(self) -> MeshSequence:
         """Left and right exchanged (x -> -x); the faces turn with it and stay counter-clockwise."""
@@ -145,32 +153,47 @@ class MeshSequence:
 
 
 def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
-    """Sequences of one connectivity and one rate, end to end."""
+    """Sequences of one connectivity, appearance and rate, end to end; textures may differ.
+
+    >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 30)
+    >>> concatenate([triangle, triangle[0]]).frames
+    3
+    """
     if not sequences:
         raise InputError("concatenate: there is no sequence")
     first = sequences[0]
     for other in sequences[1:]:
-        if not np.array_equal(other.faces, first.faces):
-            raise InputError(f"cannot join {first.name!r} and {other.name!r}: their faces differ")
+        for what, mine, theirs in (
+            ("numbers of vertices", first.vertices.shape[1], other.vertices.shape[1]),
+            ("faces", first.faces, other.faces),
+            ("texture coordinates", first.uv, other.uv),
+            ("faces on the texture", first.uv_faces, other.uv_faces),
+            ("colours", first.colours, other.colours),
+        ):
+            if not np.array_equal(np.asarray(mine), np.asarray(theirs)):
+                raise InputError(f"cannot join {first.name!r} and {other.name!r}: their {what} differ")
+        if bool(other.textures) != bool(first.textures):
+            raise InputError(
+                f"cannot join {first.name!r} and {other.name!r}: only one of them has a texture; "
+                "give both one, or none"
+            )
         if not np.isclose(other.frame_rate, first.frame_rate):
             raise InputError(
                 f"cannot join sequences of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
                 "resample one of them first"
             )
-    textures: tuple[Texture, ...] = ()
-    if all(s.textures for s in sequences):
-        per_frame = [tuple(s.texture(i) for i in range(s.frames)) for s in sequences]
-        textures = tuple(t for part in per_frame for t in part if t is not None)
-        if len(set(textures)) == 1:
-            textures = textures[:1]
-    return replace(first, vertices=np.concatenate([s.vertices for s in sequences]), textures=textures)
+    textures = tuple(t for s in sequences for i in range(s.frames) if (t := s.texture(i)) is not None)
+    if len(set(textures)) == 1:
+        textures = textures[:1]
+    vertices = handed_over(np.concatenate([s.vertices for s in sequences]))
+    return replace(first, vertices=vertices, textures=textures)
 
 
 def mirrored(vertices: FloatArray) -> FloatArray:
     """Points `(..., 3)` on the other side of the plane x = 0."""
     other = np.array(vertices)
     np.negative(other[..., 0], out=other[..., 0])
-    return other
+    return handed_over(other)
 
 
 def turned_over(faces: IntArray) -> IntArray:
@@ -189,7 +212,9 @@ def transformed(
         raise InputError(f"rotation: the quaternion has norm {np.linalg.norm(turn):.6g}, not 1")
     move = checked("translation", translation, (3,))
     matrix = (scale * rotations.to_matrix(turn)).astype(vertices.dtype)
-    return vertices @ matrix.T + move.astype(vertices.dtype)
+    moved = vertices @ matrix.T
+    moved += move.astype(vertices.dtype)
+    return handed_over(moved)
 
 
 def checked_appearance(
@@ -216,7 +241,7 @@ def checked_appearance(
 def checked_faces(name: str, faces: IntArray, count: int) -> IntArray:
     """Indices `(faces, 3)` of one of `count` rows each, as int32."""
     given = checked(name, np.empty((0, 3), np.int32) if len(faces) == 0 else faces, (None, 3), dtype=None)
-    if given.dtype.kind not in "iuf" or (given.dtype.kind == "f" and (given != np.rint(given)).any()):
+    if given.dtype.kind not in "iuf":
         raise InputError(f"{name}: indices must be whole numbers")
     if len(given) and not (given.min() >= 0 and given.max() < count):
         raise InputError(f"{name}: indices must lie in 0…{count - 1}, found {given.min()}…{given.max()}")
