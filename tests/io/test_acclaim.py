@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 import marey
 from marey.body.kinematics import end_positions, forward_kinematics
-from marey.errors import FormatError, MareyError
+from marey.errors import FormatError, MareyError, MareyWarning
+from marey.geometry import rotations as so3
 
 ASF = """# a leg and an arm
 :version 1.10
@@ -109,13 +111,126 @@ def test_radians_and_another_rate_are_understood(clip: Path) -> None:
     assert radians.frame_rate == 60
 
 
+def about(axis: str, degrees: float) -> np.ndarray:
+    return so3.exp(np.radians(degrees) * np.eye(3)["xyz".index(axis)])
+
+
+def product(*quaternions: np.ndarray) -> np.ndarray:
+    result = so3.identity()
+    for q in quaternions:
+        result = so3.multiply(result, q)
+    return result
+
+
+def turned_thigh(clip: Path, *, axis: str, dof: str, values: str) -> np.ndarray:
+    asf = clip.with_name("test.asf")
+    asf.write_text(ASF.replace("axis 0 0 90 XYZ", axis).replace("dof rx ry rz", dof))
+    clip.write_text(AMC.replace("thigh 0 0 0", f"thigh {values}"))
+    return np.asarray(marey.load(clip).rotations[0, 1])
+
+
+def assert_same_rotation(q: np.ndarray, expected: np.ndarray) -> None:
+    assert so3.distance(q, expected) < 1e-12
+
+
+def test_turns_are_about_fixed_axes_in_the_order_of_the_freedoms(clip: Path) -> None:
+    q = turned_thigh(clip, axis="axis 0 0 0 XYZ", dof="dof rz rx ry", values="10 20 30")
+    assert_same_rotation(q, product(about("y", 30), about("x", 20), about("z", 10)))
+
+
+def test_axis_angles_are_those_about_x_y_and_z_whatever_their_order(clip: Path) -> None:
+    q = turned_thigh(clip, axis="axis 10 20 30 ZXY", dof="dof rx ry rz", values="40 0 0")
+    frame = product(about("y", 20), about("x", 10), about("z", 30))
+    assert_same_rotation(q, product(frame, about("x", 40), so3.inverse(frame)))
+
+
+def test_the_root_may_turn_before_it_moves_and_in_another_order(clip: Path) -> None:
+    asf = ASF.replace("order TX TY TZ RX RY RZ", "order RZ RY RX TZ TY TX")
+    asf = asf.replace("position 0 0 0", "position 10 0 0").replace("axis XYZ", "axis ZYX")
+    clip.with_name("test.asf").write_text(asf)
+    clip.write_text(AMC.replace("root 1 2 3 0 90 0", "root 10 20 30 1 2 3"))
+    motion = marey.load(clip)
+    np.testing.assert_allclose(motion.root[0], np.array([13, 2, 1]) * INCH / 0.5)
+    assert_same_rotation(motion.rotations[0, 0], product(about("x", 30), about("y", 20), about("z", 10)))
+
+
+def test_an_angle_unit_the_motion_does_not_state_is_that_of_the_skeleton(clip: Path) -> None:
+    expected = marey.load(clip).rotations
+    asf = ASF.replace("angle deg", "angle rad").replace("axis 0 0 90", f"axis 0 0 {np.pi / 2}")
+    clip.with_name("test.asf").write_text(asf)
+    np.testing.assert_allclose(marey.load(clip).rotations, expected, atol=1e-15)  # the motion says degrees
+    clip.write_text(AMC.replace(":DEGREES\n", "").replace("90", f"{np.pi / 2}"))
+    np.testing.assert_allclose(marey.load(clip).rotations, expected, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AMC.replace("\n", "\r\n"),
+        AMC.replace("\n", "\r"),
+        AMC.rstrip("\n"),
+        AMC.replace("shin 90\n", "\n  # a note 1 2 3\n\tshin\t90 # bent\n\n"),
+        AMC.replace("\n2\n", "\n 2 \n"),
+        AMC.replace("thigh 0 0 0\nshin 90\n", "shin 90\nthigh 0 0 0\n"),
+        AMC.replace("shin 90\n", "shin 90\narm\n").replace("shin 0\n", "arm\nshin 0\n"),
+    ],
+    ids=["CRLF", "CR", "no end of line", "notes", "blanks", "order of bones", "bones without freedom"],
+)
+def test_other_layouts_hold_the_same_motion(clip: Path, text: str) -> None:
+    expected = marey.load(clip)
+    clip.write_bytes(text.encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        motion = marey.load(clip)
+    np.testing.assert_array_equal(motion.rotations, expected.rotations)
+    np.testing.assert_array_equal(motion.root, expected.root)
+
+
+def test_bones_that_are_in_no_frame_stay_at_rest(clip: Path) -> None:
+    clip.write_text(AMC.replace("shin 90\n", "").replace("shin 0\n", ""))
+    np.testing.assert_allclose(marey.load(clip).rotations[:, 2], [[1, 0, 0, 0]] * 2)
+
+
+def test_a_stated_rate_is_believed(clip: Path) -> None:
+    clip.write_text(AMC.replace(":DEGREES\n", ":DEGREES\n:SAMPLES-PER-SECOND 60\n"))
+    assert marey.load(clip).frame_rate == 60
+
+
+def test_missing_frames_are_told(clip: Path) -> None:
+    clip.write_text(AMC.replace("\n2\n", "\n5\n"))
+    with pytest.warns(MareyWarning, match="frame 5 follows frame 1"):
+        assert marey.load(clip).frames == 2
+
+
+def test_the_skeleton_of_another_subject_is_not_taken_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "1.asf").write_text(ASF)
+    (tmp_path / "12_01.amc").write_text(AMC)
+    with pytest.warns(MareyWarning, match=r"the only skeleton beside it, 1\.asf"):
+        marey.load(tmp_path / "12_01.amc")
+    (tmp_path / "2.asf").write_text(ASF)
+    with pytest.raises(FormatError, match=r"looked for 12\.asf"):
+        marey.load(tmp_path / "12_01.amc")
+    assert marey.load(tmp_path / "12_01.amc", skeleton=tmp_path / "2.asf").frames == 2
+
+
+def test_joints_that_cost_the_file_nothing_cannot_fill_the_memory(clip: Path) -> None:
+    bones = "".join(f"begin\nname b{i}\nend\n" for i in range(9000))
+    names = " ".join(f"b{i}" for i in range(9000))
+    clip.with_name("test.asf").write_text(f":bonedata\n{bones}:hierarchy\nroot {names}\n")
+    clip.write_text("".join(f"{i}\n" for i in range(1, 100_000)))
+    with pytest.raises(FormatError, match="would take 29 GB"):
+        marey.load(clip)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("shin 90", "shin 90 1", r"test_01.amc:7: expected 'shin' and 1 numbers"),
+        ("shin 90", "shin 90 1", r"test_01.amc:7: bone 'shin' is followed by 1 numbers, found 2"),
         ("shin 90", "shin x", r"test_01.amc:7:"),
-        ("shin 90", "foot 90", r"'foot' is not in the skeleton"),
-        ("\nshin 0\n", "\n", r"the last frame stops after 3 of 4 lines"),
+        ("shin 90", "foot 90", r"test_01.amc:7: bone 'foot' is not in the skeleton"),
+        ("\nshin 0\n", "\n", r"test_01.amc:8: this frame has no line for bone 'shin'"),
+        ("\nshin 0\n", "\nshin 0\nshin 0\n", r"test_01.amc:12: bone 'shin' is there twice"),
+        ("\n2\n", "\n2 3\n", r"test_01.amc:8: the number of a frame is followed by 0 numbers, found 1"),
         ("root 1 2 4", "root 1 2 nan", r"test_01.amc:9:"),
         (AMC[40:], "", r"no frame found"),
     ],
