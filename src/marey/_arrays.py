@@ -43,7 +43,9 @@ def checked(
         raise InputError(f"{name}: expected shape {wanted}, got {array.shape}")
     if array.dtype.kind in "iu" and array.dtype != given.dtype and (array != given).any():
         where = np.argwhere(array != given)[0].tolist()
-        raise InputError(f"{name}: {given[tuple(where)]} at {where} is not a whole number within bounds")
+        raise InputError(
+            f"{name}: expected whole numbers within bounds, got {given[tuple(where)]} at {where}"
+        )
     if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
         where = np.argwhere(~np.isfinite(array))[0].tolist()
         raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
