@@ -101,7 +101,8 @@ def as_slice(key: int | slice, frames: int) -> slice:
     """An index or slice over frames as a slice that keeps at least one frame."""
     if isinstance(key, slice):
         if len(range(*key.indices(frames))) == 0:
-            raise InputError(f"frames {key.start}:{key.stop} of a clip of {frames} frames are none")
+            start, stop = ("" if end is None else end for end in (key.start, key.stop))
+            raise InputError(f"frames {start}:{stop} of a clip of {frames} frames are none")
         return key
     if not -frames <= key < frames:
         raise InputError(f"frame {key} of a clip of {frames} frames")
