@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError, InputError, MareyWarning
+from marey.io._text import all_different, decoded, shown
 
 CHANNELS = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation")
 
@@ -82,7 +83,7 @@ def read_header(data: bytes, path: Path, *, root: str | None = None) -> Header:
     joints = tree.joints[first:stop]
     ends = [end for end in tree.ends if first <= end.parent < stop]
     return Header(
-        names=_all_different([joint.name for joint in joints], path),
+        names=_renamed_apart([joint.name for joint in joints], path),
         parents=np.array([-1] + [joint.parent - first for joint in joints[1:]], dtype=np.int64),
         offsets=np.array([joint.offset for joint in joints], dtype=np.float64),
         channels=tuple(joint.channels for joint in joints),
@@ -243,7 +244,7 @@ def _open_joint(words: _Words, joints: list[_Node], parent: int) -> int:
     if len(joints) == MOST_JOINTS:
         raise words.error(f"more than {MOST_JOINTS} joints", position)
     words.expect(b"{")
-    joints.append(_Node(_decoded(name), parent, position))
+    joints.append(_Node(decoded(name), parent, position))
     return len(joints) - 1
 
 
@@ -268,38 +269,16 @@ def _read_channels(words: _Words, node: _Node) -> tuple[str, ...]:
     return tuple(channels)
 
 
-def _all_different(names: list[str], path: Path) -> tuple[str, ...]:
-    """The names, with `_2`, `_3`, … after those that were there before, and a warning."""
-    taken = set(names)
-    seen: dict[str, int] = {}
-    different: list[str] = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        unique = name
-        while seen[name] > 1 and unique in taken:
-            unique = f"{name}_{seen[name]}"
-            seen[name] += unique in taken
-        taken.add(unique)
-        different.append(unique)
+def _renamed_apart(names: list[str], path: Path) -> tuple[str, ...]:
+    """The names, all different, and a warning if some were not."""
+    different = all_different(names)
     renamed = [f"{old!r} to {new!r}" for old, new in zip(names, different, strict=True) if old != new]
     if renamed:
-        shown = ", ".join(renamed[:3]) + (", …" if len(renamed) > 3 else "")
-        warnings.warn(
-            MareyWarning(f"{path}: joints share a name; renamed {shown} ({len(renamed)} in all)"),
-            stacklevel=2,
-        )
+        listed = ", ".join(renamed[:3]) + (", …" if len(renamed) > 3 else "")
+        message = f"{path}: joints share a name; renamed {listed} ({len(renamed)} in all)"
+        warnings.warn(MareyWarning(message), stacklevel=2)
     return tuple(different)
 
 
-def _decoded(name: bytes) -> str:
-    try:
-        return name.decode("utf-8")
-    except UnicodeDecodeError:
-        return name.decode("latin-1")
-
-
 def _shown(word: bytes) -> str:
-    if not word:
-        return "the end of the file"
-    text = word.decode("latin-1")
-    return repr(text if len(text) <= 40 else text[:40] + "…")
+    return shown(word) if word else "the end of the file"

@@ -17,6 +17,7 @@ from marey.errors import InputError
 from marey.geometry.convention import Convention
 from marey.io._bvh_guesses import exact_rate
 from marey.io._bvh_header import LONGEST_NAME
+from marey.io._text import all_different
 
 Array = NDArray[np.float64]
 
@@ -116,15 +117,8 @@ def _offset_line(offset: Sequence[float]) -> str:
 
 def _printable(names: Sequence[str]) -> list[str]:
     """Names that survive a line of a BVH file, still all different."""
-    printable: list[str] = []
-    taken: set[str] = set()
+    printable = []
     for name in names:
         plain = "".join("_" if c in "{}" or ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 else c for c in name)
-        plain = plain.encode()[: LONGEST_NAME - 20].decode(errors="ignore").strip() or "joint"
-        unique, number = plain, 1
-        while unique in taken:
-            number += 1
-            unique = f"{plain}_{number}"
-        taken.add(unique)
-        printable.append(unique)
-    return printable
+        printable.append(plain.encode()[: LONGEST_NAME - 20].decode(errors="ignore").strip() or "joint")
+    return all_different(printable)

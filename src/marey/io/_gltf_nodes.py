@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marey.geometry import rotations as rot
 from marey.io._gltf_json import Document, Entry
+from marey.io._text import all_different
 
 Array = NDArray[np.float64]
 
@@ -110,7 +111,9 @@ def read_nodes(document: Document) -> Nodes:
     shown = order if scene is None else _depth_first(count, scene.indices("nodes", count), children)
     still = Local(rot.identity(1), np.zeros((1, 3)), None)
     return Nodes(
-        names=_unique_names(entries),
+        names=tuple(
+            all_different([*(entry.text("name") or f"node_{i}" for i, entry in enumerate(entries)), "root"])
+        ),
         parents=tuple(parents),
         order=tuple(order),
         shown=frozenset(shown),
@@ -203,18 +206,3 @@ def _is_even(stretch: Array) -> bool:
 
 def _is_unit(stretch: Array) -> bool:
     return bool(np.abs(stretch - np.eye(3)).max() <= _NO_STRETCH)
-
-
-def _unique_names(entries: list[Entry]) -> tuple[str, ...]:
-    """Names as the file has them, made up where it has none and numbered where it repeats one."""
-    names: list[str] = []
-    taken: dict[str, int] = {}
-    for index, entry in enumerate([*entries, None]):
-        stated = "root" if entry is None else entry.text("name")
-        wanted = name = stated or f"node_{index}"
-        while name in taken:
-            taken[wanted] += 1
-            name = f"{wanted}_{taken[wanted]}"
-        taken[name] = 1
-        names.append(name)
-    return tuple(names)

@@ -22,6 +22,7 @@ from marey.io._figure import bones
 from marey.io._gltf_build import INDICES, VERTICES, Builder
 from marey.io._gltf_meshes import ORIGIN, image_type, linear_from_display
 from marey.io._rig import pose_of_bind, with_single_bindings, world_at_rest
+from marey.io._text import all_different
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -54,7 +55,8 @@ def build_character(builder: Builder, character: Character) -> list[int]:
     skin, skeleton = character.skin, character.motion.skeleton
     rotations, root = pose_of_bind(skin, skeleton)
     nodes = _add_joints(builder, skeleton, rotations, root)
-    for motion, name in zip(character.motions, _clip_names(character.motions)):
+    names = all_different([motion.name or "clip" for motion in character.motions])
+    for motion, name in zip(character.motions, names):
         _add_animation(builder, motion, nodes, name)
     split = _Split(skin.faces, skin.uv, skin.uv_faces, len(skin.vertices))
     normals = _normals(skin.vertices, skin.faces)
@@ -204,14 +206,6 @@ def _add_tracks(
 
 def _times(frames: int, frame_rate: float) -> Array:
     return np.arange(frames) / frame_rate
-
-
-def _clip_names(motions: Sequence[Motion]) -> list[str]:
-    names: list[str] = []
-    for number, motion in enumerate(motions, start=1):
-        name = motion.name or f"clip {number}"
-        names.append(f"{name} {number}" if name in names else name)
-    return names
 
 
 class _Split:

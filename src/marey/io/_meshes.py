@@ -250,12 +250,6 @@ def _image_ending(texture: Texture) -> str:
     raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
 
 
-def shown(token: bytes) -> str:
-    """A piece of a file as one can print it."""
-    text = token[:41].decode("latin-1")
-    return repr(text if len(text) <= 40 else text[:40] + "…")
-
-
 def line_of(data: bytes, position: int) -> int:
     """The number of the line that holds a byte; lines end in LF, CRLF, CR or, where joined, in zero."""
     ends = sum(data.count(end, 0, position) for end in (b"\n", b"\r", b"\0"))

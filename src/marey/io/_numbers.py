@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError
+from marey.io._text import shown
 
 BLANKS = b" \t"
 
@@ -121,7 +122,7 @@ class NumberText:
             token = self._buffer[start:stop].tobytes()
             value = float(token)
             if not math.isfinite(value):
-                raise FormatError(f"{_shown(token)} is too large a number", path=self.path, line=line)
+                raise FormatError(f"{shown(token)} is too large a number", path=self.path, line=line)
             out[index] = value
 
     def _bad_token(self) -> FormatError:
@@ -129,7 +130,7 @@ class NumberText:
         rest = self._buffer[start : start + 64]
         ends = np.flatnonzero(self._kinds[rest] != self._kernels.OTHER)
         token = rest[: ends[0] if ends.size else rest.size].tobytes()
-        return self._error(f"expected a number, found {_shown(token)}")
+        return self._error(f"expected a number, found {shown(token)}")
 
     def _error(self, message: str) -> FormatError:
         return FormatError(message, path=self.path, line=int(self._state[self._kernels.LINE]))
@@ -150,9 +151,3 @@ def _kinds(separators: bytes, comment: bytes | None) -> NDArray[np.uint8]:
     kinds[list(comment or b"")] = _kernels.COMMENT
     kinds.flags.writeable = False
     return kinds
-
-
-def _shown(token: bytes) -> str:
-    """A piece of a file as one can print it."""
-    text = token.decode("latin-1")
-    return repr(text if len(text) <= 40 else text[:40] + "…")

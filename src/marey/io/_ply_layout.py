@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError
-from marey.io._meshes import line_of, shown
+from marey.io._meshes import line_of
+from marey.io._text import shown
 
 _OLD_NAMES = ("char", "uchar", "short", "ushort", "int", "uint", "float", "double")
 _NEW_NAMES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64")
@@ -92,7 +93,7 @@ def read_header(data: bytes, path: Path) -> Header:
                     raise FormatError(f"lists cannot be counted in {count}", path=path, line=number)
                 elements[-1].properties.append(Property(name, TYPES[kind], TYPES[count]))
             case _:
-                raise FormatError(f"no header line we know: {shown(line.encode())}", path=path, line=number)
+                raise FormatError(f"no header line we know: {shown(line)}", path=path, line=number)
         if elements and len(elements[-1].properties) > MOST_PROPERTIES:
             raise FormatError(f"has more than {MOST_PROPERTIES} properties", path=path, line=number)
     if not file_format:

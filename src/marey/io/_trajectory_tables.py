@@ -23,6 +23,7 @@ from marey.crowd.rows import LARGEST_ARRAY
 from marey.errors import FormatError, MareyError
 from marey.io._files import check_readable, read_bytes
 from marey.io._numbers import parse_table
+from marey.io._text import shown
 
 NAMES = {
     "frame": ("frame", "fr", "frames", "frame_id", "frameid", "frame_number", "framenumber", "frame_no"),
@@ -141,7 +142,7 @@ def _header(data: bytes, path: Path) -> _Header:
             names, unit = _column_names(words)
             is_line = True
             if not names:
-                message = f"{short(words)}: neither numbers nor column names (frame or time, id, x, y)"
+                message = f"{shown(words)}: neither numbers nor column names (frame or time, id, x, y)"
                 raise FormatError(message, path=path, line=line)
         elif words:
             delimiter = _delimiter(words)
@@ -239,7 +240,7 @@ def _cell(text: str, name: str, path: Path, line: int) -> float:
     try:
         return float(stripped)
     except ValueError:
-        message = f"{name} is {short(stripped)}, not a number"
+        message = f"{name} is {shown(stripped)}, not a number"
         raise FormatError(message, path=path, line=line) from None
 
 
@@ -251,7 +252,7 @@ def _read_parquet(path: Path) -> Table:
             found = file.schema_arrow
             names, unit = _column_names(",".join(found.names))
             if not names:
-                listed = short(", ".join(found.names))
+                listed = shown(", ".join(found.names))
                 raise FormatError(f"has columns {listed}; expected frame or time, id, x, y", path=path)
             wanted = {ours: theirs for ours, theirs in zip(names, found.names, strict=False) if ours}
             if file.metadata.num_rows * 8 * len(wanted) > LARGEST_ARRAY:
@@ -262,7 +263,7 @@ def _read_parquet(path: Path) -> Table:
     except MareyError:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as error:
-        raise FormatError(f"not a Parquet file, or a damaged one ({short(str(error))})", path=path) from error
+        raise FormatError(f"not a Parquet file, or a damaged one ({shown(str(error))})", path=path) from error
     rate = positive(note.get("frame_rate")) if isinstance(note, dict) else None
     return Table(columns, unit=unit, frame_rate=rate)
 
@@ -281,8 +282,3 @@ def positive(value: Any) -> float | None:
     except (TypeError, ValueError):
         return None
     return number if np.isfinite(number) and number > 0 else None
-
-
-def short(text: str) -> str:
-    """A piece of a file as one can print it."""
-    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -21,7 +21,8 @@ from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes
 from marey.io._files import read_bytes, write_beside, write_numbered_beside
-from marey.io._meshes import Mesh, line_of, shown
+from marey.io._meshes import Mesh, line_of
+from marey.io._text import shown
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 

@@ -23,6 +23,7 @@ from marey.io._figure import bones
 from marey.io._files import write_beside
 from marey.io._gltf_meshes import linear_from_display
 from marey.io._rig import local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
+from marey.io._text import all_different
 from marey.surface.sequence import MeshSequence
 from marey.surface.skin import SkinnedMesh
 
@@ -124,13 +125,12 @@ def _write_rig(
     rig.GetJointsAttr().Set(Vt.TokenArray(paths))
     rig.GetRestTransformsAttr().Set(_matrices(rest))
     rig.GetBindTransformsAttr().Set(_matrices(bind))
-    taken: set[str] = set()
-    for motion in motions:
-        clip = _unique(_identifier(motion.name, "motion"), taken)
+    names = all_different([_identifier(motion.name, "motion") for motion in motions])
+    for number, (motion, clip) in enumerate(zip(motions, names)):
         animation = UsdSkel.Animation.Define(stage, f"{top}/skeleton/{clip}")
         animation.GetJointsAttr().Set(Vt.TokenArray(paths))
         _set_motion(animation, motion, motions[0].frame_rate)
-        if motion is motions[0]:
+        if number == 0:
             binding = UsdSkel.BindingAPI.Apply(rig.GetPrim())
             binding.CreateAnimationSourceRel().SetTargets([animation.GetPrim().GetPath()])
     return top
@@ -201,9 +201,8 @@ def _matrices(transforms: Array) -> Any:
 def _joint_paths(skeleton: Skeleton) -> list[str]:
     """Paths such as `Hips/Spine/Neck`; names become identifiers and stay different."""
     paths: list[str] = []
-    taken: set[str] = set()
-    for name, parent in zip(skeleton.names, skeleton.parents):
-        own = _unique(_identifier(name, "joint"), taken)
+    names = all_different([_identifier(name, "joint") for name in skeleton.names])
+    for own, parent in zip(names, skeleton.parents):
         paths.append(own if parent < 0 else f"{paths[parent]}/{own}")
     return paths
 
@@ -212,12 +211,3 @@ def _identifier(name: str, default: str) -> str:
     from pxr import Tf
 
     return str(Tf.MakeValidIdentifier(name)) if name else default
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    number, found = 1, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    taken.add(found)
-    return found
