@@ -339,3 +339,14 @@ def test_a_human_of_quads_and_groups_reads_whole(data_dir: Path) -> None:
     assert human.uv.shape == (21334, 2)
     low, high = human.bounds
     assert 1.6 < high[1] - low[1] < 1.8
+
+
+def test_kernels_do_without_an_option_that_numba_does_not_know() -> None:
+    from numba import njit
+
+    from marey.io import _mesh_kernels
+
+    options = _mesh_kernels.compile_options(known=None)
+    assert "_nrt" not in options
+    read_index = njit(**{**options, "cache": False})(_mesh_kernels._read_index.py_func)
+    assert read_index(np.frombuffer(b"-42/7", dtype=np.uint8), 0, 5) == (-42, 3)

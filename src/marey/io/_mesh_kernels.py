@@ -6,6 +6,8 @@ module imports numba: do so inside functions.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -14,8 +16,22 @@ from marey.io._kernels import BAD, SLOW, Bytes, Floats, Ints, read_number
 
 Triangles = NDArray[np.int32]
 
-# Nothing is allocated here, so arrays need no reference counts, which would cost more than the work.
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+
+def compile_options(known: object) -> dict[str, Any]:
+    """Options for numba: without reference counts, where it is among the options `known` to this numba.
+
+    Nothing is allocated here, so arrays need no counts, which cost three times the work. The option is
+    private: without it these loops are slower, but the same.
+    """
+    options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+    return {**options, "_nrt": False} if hasattr(known, "_nrt") else options
+
+
+try:
+    from numba.core.options import DefaultOptions
+except ImportError:  # it has moved
+    DefaultOptions = None
+_OPTIONS = compile_options(DefaultOptions)
 
 # How `read_obj` ended.
 DONE, SLOW_FULL, BAD_NUMBER, FEW_NUMBERS, BAD_CORNER, FEW_CORNERS, NO_VERTEX, NO_UV, TOO_MANY = range(9)
