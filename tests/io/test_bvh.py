@@ -698,3 +698,12 @@ def test_real_files_load_stand_upright_and_come_back(data_dir, tmp_path, folder)
         assert again.channels == motion.channels
         assert again.convention == motion.convention
         assert np.abs(positions(again) - before).max() < 1e-6, path
+
+
+def test_joints_that_cost_the_file_nothing_cannot_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.bvh"
+    joints = "".join(f"JOINT j{i}\n{{ OFFSET 0 0 1 }}\n" for i in range(15_000))
+    head = f"HIERARCHY\nROOT r\n{{ OFFSET 0 0 0 CHANNELS 1 Xrotation\n{joints}}}\n"
+    path.write_text(head + "MOTION\nFrames: 100000\nFrame Time: 0.01\n" + "0\n" * 100_000)
+    with pytest.raises(FormatError, match="15001 joints would take 48 GB"):
+        bvh.read(path)

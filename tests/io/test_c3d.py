@@ -14,11 +14,21 @@ from marey.errors import FormatError, MareyError
 ezc3d = pytest.importorskip("ezc3d")
 
 
-def write(path: Path, points: np.ndarray, *, unit: str = "mm", y_screen: str | None = None) -> Path:
+def write(
+    path: Path,
+    points: np.ndarray,
+    *,
+    unit: str | float = "mm",
+    y_screen: str | None = None,
+    rate: float = 100,
+) -> Path:
     content = ezc3d.c3d()
     parameters = content["parameters"]["POINT"]
-    parameters["UNITS"]["value"] = [unit]
-    parameters["RATE"]["value"] = [100]
+    if isinstance(unit, str):
+        parameters["UNITS"]["value"] = [unit]
+    else:
+        content.add_parameter("POINT", "UNITS", [unit])
+    parameters["RATE"]["value"] = [rate]
     parameters["LABELS"]["value"] = ["head", "toe", "toe"][: points.shape[1]]
     content["data"]["points"] = np.concatenate([points.T, np.ones((1, *points.T.shape[1:]))])
     if y_screen is not None:
@@ -38,7 +48,7 @@ def standing(frames: int = 4) -> np.ndarray:
 
 def test_markers_come_in_metres_and_y_up(tmp_path: Path) -> None:
     markers = marey.load(write(tmp_path / "a.c3d", standing()))
-    assert markers.names == ("head", "toe", "toe 3")
+    assert markers.names == ("head", "toe", "toe_2")
     assert markers.frame_rate == 100
     np.testing.assert_allclose(markers.positions[0, 0], [0.1, 1.7, -0.2], atol=1e-6)
 
@@ -49,6 +59,20 @@ def test_the_file_or_the_user_says_which_axis_is_up(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         marey.load(path, up="z", unit="mm").positions[0, 0], [0.1, 1.7, -0.2], rtol=1e-6
     )
+
+
+def test_numbers_where_words_should_be_are_no_reason_to_fail(tmp_path: Path) -> None:
+    markers = marey.load(write(tmp_path / "a.c3d", standing(), unit=7.0))
+    np.testing.assert_allclose(markers.positions[0, 0], [0.1, 1.7, -0.2], atol=1e-6)
+
+
+def test_a_file_without_a_rate_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.c3d", standing(), rate=123)
+    rate = np.float32(123).tobytes()
+    assert rate in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(rate, bytes(4)))
+    with pytest.raises(FormatError, match=r"a\.c3d: (states 0 frames per second|the C3D file is damaged)"):
+        marey.load(path)
 
 
 def test_an_unseen_marker_is_nan(tmp_path: Path) -> None:

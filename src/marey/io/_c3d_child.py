@@ -5,18 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-LARGEST_MEMORY = 16 << 30
+# What the libraries reserve, and what a sound file may need for each of its bytes.
+RESERVED, BYTES_A_BYTE = 4 << 30, 100
 
 
 def main(source: str, target: str) -> None:
+    """Markers and what the file says of them, as `positions` and JSON `facts`."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY, LARGEST_MEMORY))
+        most = RESERVED + BYTES_A_BYTE * Path(source).stat().st_size
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     import ezc3d
 
     content = ezc3d.c3d(source)
@@ -27,10 +31,10 @@ def main(source: str, target: str) -> None:
     for name in ("LABELS", *(f"LABELS{i}" for i in range(2, 20))):
         labels += _value(point, name, [])
     facts = {
-        "labels": labels,
-        "unit": _value(point, "UNITS", ["mm"])[0],
+        "labels": list(map(str, labels)),
+        "unit": str(_value(point, "UNITS", ["mm"])[0]),
         "rate": float(_value(point, "RATE", [0.0])[0]),
-        "y_screen": _value(point, "Y_SCREEN", [""])[0],
+        "y_screen": str(_value(point, "Y_SCREEN", [""])[0]),
     }
     unseen = (residuals < 0) | ~np.isfinite(positions).all(axis=-1)
     np.savez(target, positions=np.where(unseen[..., None], np.nan, positions), facts=json.dumps(facts))

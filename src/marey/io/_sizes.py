@@ -16,7 +16,7 @@ def check_poses_fit(frames: int, joints: int, path: Path) -> None:
     needed = frames * joints * 32
     if needed > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
         raise FormatError(
-            f"{frames} frames of {joints} joints would take {needed / 1e9:.0f} GB, "
+            f"up to {frames} frames of {joints} joints would take {needed / 1e9:.0f} GB, "
             "most of it for joints that do not move",
             path=path,
         )

@@ -27,6 +27,7 @@ from marey.io._bvh_header import CHANNELS, Header, read_header
 from marey.io._bvh_text import depth_first, hierarchy_text, printed_frame_time, write_table
 from marey.io._files import read_bytes, write_beside
 from marey.io._numbers import NumberText, parse_numbers, trimmed
+from marey.io._sizes import check_poses_fit
 
 Array = NDArray[np.float64]
 
@@ -149,6 +150,7 @@ def _read_poses(path: Path, root: str | None) -> tuple[Header, _Poses]:
     data = read_bytes(path)
     header = read_header(data, path, root=root)
     text = memoryview(data)[header.start :]
+    check_poses_fit(len(text) // (2 * header.columns) + 1, len(header.names), path)
     try:
         poses = _poses(header, lambda: NumberText(text, path=path, first_line=header.first_line))
     except FormatError:

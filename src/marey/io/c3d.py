@@ -20,6 +20,7 @@ from marey.body.markers import Markers
 from marey.errors import FormatError
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.io._files import check_readable
+from marey.io._text import all_different
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
 START_SECONDS, BYTES_PER_SECOND = 10.0, 2e6
@@ -50,12 +51,14 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
             positions, facts = stored["positions"], json.loads(str(stored["facts"]))
     if positions.size == 0:
         raise FormatError("holds no markers (analog channels only?)", path=path)
+    if not 0 < facts["rate"] < float("inf"):
+        raise FormatError(f"states {facts['rate']:g} frames per second (POINT:RATE)", path=path)
     convention = Convention(
         UNITS.get(facts["unit"].lower(), 0.001) if unit is None else unit_size(unit),
         up or _up_axis(facts["y_screen"], positions),
     )
     return Markers(
-        _unique(facts["labels"], positions.shape[1]),
+        tuple(all_different(_names(facts["labels"], positions.shape[1]))),
         convention.to_marey(positions),
         facts["rate"],
         convention=convention,
@@ -73,10 +76,7 @@ def _up_axis(y_screen: str, positions: FloatArray) -> UpAxis:
     return "z" if tall[2] > tall[1] else "y"
 
 
-def _unique(labels: list[str], count: int) -> tuple[str, ...]:
-    names: list[str] = []
-    for i in range(count):
-        label = labels[i].strip() if i < len(labels) else ""
-        name = label or f"marker {i + 1}"
-        names.append(name if name not in names else f"{name} {i + 1}")
-    return tuple(names)
+def _names(labels: list[str], count: int) -> list[str]:
+    stripped = [label.strip() for label in labels[:count]]
+    stripped += [""] * (count - len(stripped))
+    return [name or f"marker {i}" for i, name in enumerate(stripped, start=1)]

@@ -21,7 +21,8 @@ from marey.geometry import resampling
 from marey.geometry import rotations as so3
 from marey.io._files import read_bytes
 
-LARGEST_FILE = 512 << 20
+# Half an hour at 60 frames per second; as Python's numbers it takes twenty times that.
+LARGEST_FILE = 64 << 20
 SHORTEST_QUATERNION = 0.1
 
 # name, parent, offset in metres, numbers per frame (4: quaternion, 1: angle about z)
