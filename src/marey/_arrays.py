@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def checked(
     """
     try:
         given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex")
         with np.errstate(invalid="ignore"):
             array = given if dtype is None else given.astype(dtype, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
@@ -87,14 +90,13 @@ def frame_slice(frames: int, frame_rate: float, start: float | None, stop: float
     >>> frame_slice(100, 10.0, 0.5, 1.0)
     slice(5, 11, None)
     """
-    first = 0 if start is None else int(np.ceil(start * frame_rate - 1e-9))
-    last = frames if stop is None else int(np.floor(stop * frame_rate + 1e-9)) + 1
-    first, last = max(first, 0), min(last, frames)
-    if first >= last:
+    first = 0 if start is None else max(np.ceil(start * frame_rate - 1e-9), 0)
+    last = frames if stop is None else min(np.floor(stop * frame_rate + 1e-9) + 1, frames)
+    if not first < last:
         raise InputError(
             f"no frame between {start} s and {stop} s: the last one is at {(frames - 1) / frame_rate:.3f} s"
         )
-    return slice(first, last)
+    return slice(int(first), int(last))
 
 
 def as_slice(key: int | slice, frames: int) -> slice:
@@ -104,7 +106,7 @@ def as_slice(key: int | slice, frames: int) -> slice:
             start, stop = ("" if end is None else end for end in (key.start, key.stop))
             raise InputError(f"frames {start}:{stop} of a clip of {frames} frames are none")
         return key
-    if not -frames <= key < frames:
-        raise InputError(f"frame {key} of a clip of {frames} frames")
-    index = key % frames
-    return slice(index, index + 1)
+    index = operator.index(key)
+    if not -frames <= index < frames:
+        raise InputError(f"frame {index} of a clip of {frames} frames")
+    return slice(index % frames, index % frames + 1)

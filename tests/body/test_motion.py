@@ -39,8 +39,14 @@ def test_slices_keep_time_right() -> None:
     assert motion[::4].frame_rate == motion.frame_rate / 4
     assert motion[-1].frames == 1
     assert motion.between(0.1, 0.2).frames == 4
+    assert motion.between(0.5, np.inf).frames == 5
     with pytest.raises(InputError, match="frame 20 of a clip of 20 frames"):
         motion[20]
+    for start, stop in ((np.nan, None), (0.2, 0.1), (np.inf, None), (None, -1.0)):
+        with pytest.raises(InputError, match="no frame between"):
+            motion.between(start, stop)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        motion[0.5]  # type: ignore[index]
 
 
 def test_every_nth_frame_has_no_sign_jumps() -> None:

@@ -76,14 +76,18 @@ class Motion:
             if not np.array_equal(translations[:, 0], root):
                 translations = np.concatenate([root[:, None], translations[:, 1:]], axis=1)
                 translations = handed_over(translations)
-        if self.channels is not None and len(self.channels) != joints:
-            raise InputError(f"channels: {len(self.channels)} entries for {joints} joints")
+        channels = self.channels
+        if channels is not None:
+            channels = tuple(tuple(names) for names in channels)
+            if len(channels) != joints:
+                raise InputError(f"channels: {len(channels)} entries for {joints} joints")
         assign(
             self,
             rotations=rotations,
             root=root,
             frame_rate=checked_rate(self.frame_rate),
             translations=translations,
+            channels=channels,
         )
 
     @property

@@ -36,16 +36,24 @@ class Texture:
         """`(rows, columns, 3)`, red green blue."""
         import cv2
 
-        image = cv2.imdecode(np.frombuffer(self.encoded(), dtype=np.uint8), cv2.IMREAD_COLOR)
+        try:
+            image = cv2.imdecode(np.frombuffer(self.encoded(), dtype=np.uint8), cv2.IMREAD_COLOR)
+        except cv2.error:  # no bytes at all, or more pixels than OpenCV allows
+            image = None
         if image is None:
             raise FormatError("the texture is not an image we can read (PNG, JPEG)", path=self.path)
         return np.ascontiguousarray(image[..., ::-1])
 
     @staticmethod
     def from_image(image: NDArray[np.uint8]) -> Texture:
-        """Encode `(rows, columns, 3)` red green blue as PNG."""
+        """Encode `(rows, columns, 3)` red green blue, uint8, as PNG."""
         import cv2
 
+        if image.ndim != 3 or image.shape[2] != 3 or image.size == 0 or image.dtype != np.uint8:
+            raise InputError(
+                f"texture: expected red green blue as uint8 of shape (rows, columns, 3), "
+                f"got {image.dtype} of shape {image.shape}"
+            )
         done, data = cv2.imencode(".png", np.ascontiguousarray(image[..., ::-1]))
         if not done:
             raise InputError(f"texture: cannot encode an image of shape {image.shape}")
