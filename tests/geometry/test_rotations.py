@@ -391,3 +391,12 @@ def test_importing_and_small_arrays_do_not_load_numba_or_scipy():
         "assert not {'numba', 'scipy'} & set(sys.modules), 'heavy import'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_kernels_compile_where_compiled_code_cannot_be_kept():
+    from marey._compiling import njit
+
+    scope: dict[str, object] = {}
+    # numba finds no folder beside a function that comes from no file.
+    exec(compile("def twice(x):\n    return 2.0 * x", "<nowhere>", "exec"), scope)
+    assert njit("float64(float64)", cache=True)(scope["twice"])(3.0) == 6.0

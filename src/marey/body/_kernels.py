@@ -6,8 +6,10 @@ Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from marey._compiling import njit
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from numba import njit, types
+from numba import types
 
+from marey._compiling import njit
 from marey.geometry._arrays import TINY, Array
 
 _GIVEN = types.Array(types.float64, 2, "C", readonly=True)

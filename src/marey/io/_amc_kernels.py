@@ -6,8 +6,9 @@ Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from marey._compiling import njit
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]

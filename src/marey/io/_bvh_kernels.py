@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from marey._compiling import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from marey._compiling import njit
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 

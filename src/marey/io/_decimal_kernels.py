@@ -10,9 +10,9 @@ Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from marey._compiling import njit
 from marey.io._byte_kernels import (
     OPTIONS,
     address_of,

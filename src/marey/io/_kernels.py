@@ -6,9 +6,9 @@ About 10 ns a number. Importing this module imports numba: do so inside function
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from marey._compiling import njit
 from marey.io._byte_kernels import (
     OPTIONS,
     address_of,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from marey._compiling import njit
 from marey.io._kernels import BAD, SLOW, Bytes, Floats, Ints, read_number
 
 Triangles = NDArray[np.int32]

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from marey._compiling import njit
 from marey.views import style
 
 Array = NDArray[Any]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from marey._compiling import njit
 
 Array = NDArray[Any]
 
