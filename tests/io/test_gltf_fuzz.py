@@ -215,3 +215,17 @@ def test_files_may_end_anywhere(valid: bytes, tmp_path: Path) -> None:
     ends = np.unique(np.linspace(0, len(valid) - 1, 200).astype(int))
     _, good = read_all((valid[:end] for end in ends), tmp_path)
     assert good == 0
+
+
+def test_a_small_file_cannot_ask_for_endless_work(tmp_path: Path) -> None:
+    primitive = {"attributes": {"POSITION": 0}, "targets": [{"POSITION": 0}] * 2000}
+    document = {
+        "asset": {"version": "2.0"},
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [primitive], "weights": [1] * 2000}],
+        "accessors": [{"componentType": 5126, "type": "VEC3", "count": 5_000_000}],
+    }
+    path = tmp_path / "work.gltf"
+    path.write_text(json.dumps(document))
+    with pytest.raises(MareyError, match="moves more than"):
+        gltf.read(path)

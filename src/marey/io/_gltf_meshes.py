@@ -26,7 +26,7 @@ T = TypeVar("T", bound=np.generic)
 ORIGIN = "_MAREY_VERTEX"
 
 _TRIANGLES, _STRIP, _FAN, _POINTS = 4, 5, 6, 0
-_MOST_VERTICES, _MOST_CORNERS = 1 << 24, 1 << 26
+_MOST_VERTICES, _MOST_CORNERS, _MOST_DISPLACEMENTS = 1 << 24, 1 << 26, 1 << 27
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,16 @@ class Appearance:
 def read_parts(document: Document, buffers: Buffers, nodes: list[int]) -> list[Part]:
     """The triangles of the meshes of some nodes (points where a mesh has nothing else)."""
     chosen = [(node, primitive) for node in nodes for primitive in _primitives(document, node)]
-    vertices = corners = 0
+    vertices = corners = displacements = 0
     for _, primitive in chosen:
-        vertices += _element_count(document, buffers, primitive.entry("attributes"), "POSITION")
+        own = _element_count(document, buffers, primitive.entry("attributes"), "POSITION")
+        vertices += own
         corners += _element_count(document, buffers, primitive, "indices")
+        displacements += own * len(primitive.entries("targets"))
         if vertices > _MOST_VERTICES or corners > _MOST_CORNERS:
             primitive.fail("", f"the file has more than {_MOST_VERTICES} vertices or {_MOST_CORNERS} corners")
+        if displacements > _MOST_DISPLACEMENTS:
+            primitive.fail("targets", f"the file moves more than {_MOST_DISPLACEMENTS} vertices")
     return [_read_part(document, buffers, node, primitive) for node, primitive in chosen]
 
 
