@@ -6,7 +6,8 @@ read it back, unless the caller knows better.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,7 +18,15 @@ from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
-from marey.io._files import NUMBER, is_numbered, numbered_files, numbered_name, read_bytes, write_beside
+from marey.io._files import (
+    NUMBER,
+    is_numbered,
+    numbered_files,
+    numbered_name,
+    read_bytes,
+    write_beside,
+    write_numbered_beside,
+)
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -86,6 +95,29 @@ def read_sequence(
         )
     except MareyError as error:
         raise FormatError(str(error), path=files[0]) from error
+
+
+def write_sequence(
+    sequence: MeshSequence,
+    path: Path,
+    encode: Callable[[int, str | None], bytes],
+    *,
+    companions: Callable[[str], dict[str, bytes]] = lambda image: {},
+    progress: Progress | None,
+) -> None:
+    """One frame to one file, several to numbered ones such as `walk_%04d.obj`, their textures beside them.
+
+    encode: the bytes of a frame, given its number and the name of its texture's file
+    companions: other files to go with a texture's, by name
+    """
+    images = _image_names(sequence, path)
+    with _drafts(path, sequence.frames) as drafts:
+        for i, draft in enumerate(tracked(drafts, progress)):
+            draft.write_bytes(encode(i, images[i % len(images)] if images else None))
+        for image, texture in zip(images, sequence.textures, strict=True):
+            for name, data in {image: texture.encoded(), **companions(image)}.items():
+                with write_beside(path.parent / name) as draft:
+                    draft.write_bytes(data)
 
 
 def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
@@ -163,30 +195,21 @@ def shared_stem(path: Path) -> str:
     return stem or "mesh"
 
 
-def file_names(path: Path, frames: int) -> list[str]:
-    """Names of the files that `frames` meshes go to; several need a numbered name."""
+@contextmanager
+def _drafts(path: Path, frames: int) -> Iterator[list[Path]]:
     if frames == 1 and not is_numbered(path):
-        return [path.name]
-    return [numbered_name(path, i) for i in range(frames)]
+        with write_beside(path) as draft:
+            yield [draft]
+    else:
+        with write_numbered_beside(path, frames) as drafts:
+            yield drafts
 
 
-def image_names(sequence: MeshSequence, path: Path, names: list[str]) -> list[str | None]:
-    """For each frame the name of the image file it speaks of, beside the meshes called `names`."""
-    if not sequence.textures:
-        return [None] * len(names)
-    if len(sequence.textures) == 1:
-        return [shared_stem(path) + IMAGE_MARK + _image_ending(sequence.textures[0])] * len(names)
-    stems = [Path(name).stem for name in names]
-    return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=True)]
-
-
-def write_images(sequence: MeshSequence, folder: Path, names: list[str | None]) -> None:
-    """The textures as files, each once."""
-    for name, texture in dict(zip(names, sequence.textures, strict=False)).items():
-        if name is not None:
-            data = texture.encoded()
-            with write_beside(folder / name) as draft:
-                draft.write_bytes(data)
+def _image_names(sequence: MeshSequence, path: Path) -> list[str]:
+    """The names of the textures' files: one for all meshes, or one each."""
+    count = len(sequence.textures)
+    stems = [Path(numbered_name(path, i)).stem for i in range(count)] if count > 1 else [shared_stem(path)]
+    return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
 
 
 def _files(path: Path, ending: str) -> list[Path]:

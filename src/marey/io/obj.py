@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress, tracked
+from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes
-from marey.io._files import read_bytes, write_beside, write_numbered_beside
+from marey.io._files import read_bytes
 from marey.io._meshes import Mesh, line_of
 from marey.io._text import shown
 from marey.surface.sequence import MeshSequence
@@ -77,20 +77,9 @@ def write(
     Coordinates are written so that reading them gives the same numbers, in the sequence's own convention
     unless `unit` or `up` say otherwise. A texture goes beside the meshes, with a `.mtl` file.
     """
-    path = Path(path)
     sequence = sequence.with_convention(unit=unit, up=up)
-    names = _meshes.file_names(path, sequence.frames)
-    images = _meshes.image_names(sequence, path, names)
-    faces = _face_lines(sequence)
-    if len(names) == 1 and names[0] == path.name:
-        with write_beside(path) as draft:
-            draft.write_bytes(_frame(sequence, 0, images[0], faces))
-            _write_materials(sequence, path.parent, images)
-        return
-    with write_numbered_beside(path, len(names)) as drafts:
-        for i, draft in enumerate(tracked(drafts, progress)):
-            draft.write_bytes(_frame(sequence, i, images[i], faces))
-        _write_materials(sequence, path.parent, images)
+    frame = partial(_frame, sequence, _face_lines(sequence))
+    _meshes.write_sequence(sequence, Path(path), frame, companions=_material, progress=progress)
 
 
 def parse(
@@ -270,7 +259,7 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "replace").strip()
 
 
-def _frame(sequence: MeshSequence, frame: int, image: str | None, faces: bytes) -> bytes:
+def _frame(sequence: MeshSequence, faces: bytes, frame: int, image: str | None) -> bytes:
     vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
     number = "%.9g" if vertices.dtype == np.float32 else "%r"
     parts = [f"# {_meshes.note(sequence)}\n".encode()]
@@ -302,12 +291,8 @@ def _lines(layout: str, rows: NDArray[Any]) -> bytes:
     return b"".join((layout * len(b) % tuple(b.ravel().tolist())).encode() for b in blocks)
 
 
-def _write_materials(sequence: MeshSequence, folder: Path, images: list[str | None]) -> None:
-    _meshes.write_images(sequence, folder, images)
-    for image in dict.fromkeys(images):
-        if image is not None:
-            with write_beside(folder / _material_name(image)) as draft:
-                draft.write_text(f"newmtl texture\nKd 1 1 1\nmap_Kd {image}\n")
+def _material(image: str) -> dict[str, bytes]:
+    return {_material_name(image): f"newmtl texture\nKd 1 1 1\nmap_Kd {image}\n".encode()}
 
 
 def _material_name(image: str) -> str:

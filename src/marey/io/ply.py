@@ -7,6 +7,7 @@ little-endian, in the sequence's own precision. Cost: one pass over the bytes.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import IntArray
-from marey._progress import Progress, tracked
+from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes
-from marey.io._files import write_beside, write_numbered_beside
 from marey.io._meshes import Mesh
 from marey.io._ply_layout import Body, Element, read_header
 from marey.surface.sequence import MeshSequence
@@ -70,20 +70,9 @@ def write(
     Coordinates are written in the sequence's own convention unless `unit` or `up` say otherwise. Colours
     are rounded to 8 bits. A texture goes beside the meshes.
     """
-    path = Path(path)
     sequence = sequence.with_convention(unit=unit, up=up)
-    names = _meshes.file_names(path, sequence.frames)
-    images = _meshes.image_names(sequence, path, names)
-    faces = _face_rows(sequence)
-    if len(names) == 1 and names[0] == path.name:
-        with write_beside(path) as draft:
-            draft.write_bytes(_frame(sequence, 0, images[0], faces))
-            _meshes.write_images(sequence, path.parent, images)
-        return
-    with write_numbered_beside(path, len(names)) as drafts:
-        for i, draft in enumerate(tracked(drafts, progress)):
-            draft.write_bytes(_frame(sequence, i, images[i], faces))
-        _meshes.write_images(sequence, path.parent, images)
+    frame = partial(_frame, sequence, _face_rows(sequence))
+    _meshes.write_sequence(sequence, Path(path), frame, progress=progress)
 
 
 def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
@@ -191,7 +180,7 @@ def _corner_coordinates(
     return uv, shared.reshape(-1).astype(np.int32)[fans(lengths)]
 
 
-def _frame(sequence: MeshSequence, frame: int, image: str | None, faces: NDArray[np.void]) -> bytes:
+def _frame(sequence: MeshSequence, faces: NDArray[np.void], frame: int, image: str | None) -> bytes:
     vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
     columns: list[tuple[str, np.dtype[Any], NDArray[Any]]] = [
         (name, vertices.dtype.newbyteorder("<"), vertices[:, i]) for i, name in enumerate(COORDINATES)
