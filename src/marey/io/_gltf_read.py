@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import checked
+from marey._arrays import checked, handed_over
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
@@ -122,7 +122,7 @@ def read_sequence(scene: Scene) -> MeshSequence:
         _carry(block, places[part.node], scene.convention.unit)
     look = appearance(document, scene.buffers, parts)
     return MeshSequence(
-        vertices,
+        handed_over(vertices),
         look.faces,
         USUAL_RATE if frames is None else frames.rate,
         uv=look.uv,
