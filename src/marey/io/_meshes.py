@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import FloatArray, IntArray
+from marey._arrays import FloatArray, IntArray, handed_over
 from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
@@ -83,7 +83,7 @@ def read_sequence(
         textures.append(mesh.texture)
     try:
         return MeshSequence(
-            vertices,
+            handed_over(vertices),
             first.faces,
             rate,
             uv=first.uv,
