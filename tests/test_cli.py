@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +132,16 @@ def test_help_begins_with_examples() -> None:
 def test_mistakes_are_one_line_and_exit_code_two(walk: Path, tmp_path: Path) -> None:
     assert "no such file" in refused("info", tmp_path / "absent.bvh")
     assert "unknown ending '.docx'" in refused("convert", walk, tmp_path / "a.docx")
-    assert "write it as A:B" in refused("convert", walk, tmp_path / "a.bvh", "--frames", "ten")
+    assert "no such file" in refused("info", tmp_path / "absent")
+    for frames in ("ten", "-:5", "5", "1:2:3"):
+        assert "write it as A:B" in refused("convert", walk, tmp_path / "a.bvh", "--frames", frames)
     assert "120 frames" in refused("convert", walk, tmp_path / "a.bvh", "--frames", "500:600")
     assert "no folder" in refused("convert", walk, tmp_path / "absent" / "a.bvh")
     assert "frame rate" in refused("convert", walk, tmp_path / "a.bvh", "--frame-rate", "-3")
     assert "unit 'yard'" in refused("convert", walk, tmp_path / "a.bvh", "--unit", "yard")
+    assert "metres and y up only" in refused("convert", walk, tmp_path / "a.glb", "--unit", "cm")
+    assert "read, not one we write" in refused("convert", walk, tmp_path / "a.c3d")
+    assert "has no named clips" in refused("convert", walk, tmp_path / "a.bvh", "--clip", "Run")
     assert "cannot hold a Motion" in refused("convert", walk, tmp_path / "a.csv")
     assert "1280x720" in refused("view", walk, "-o", tmp_path / "a.png", "--size", "big")
     assert "did you mean" in refused("data", "get", "cmu-02_0")
@@ -170,3 +179,83 @@ def test_empty_binary_and_cut_files_are_one_line(name: str, tmp_path: Path) -> N
         assert name in str(caught.value)
         assert "\n" not in str(caught.value)
     assert name in refused("info", path)
+
+
+def test_usd_is_written_and_says_that_it_is_not_read(walk: Path, tmp_path: Path) -> None:
+    result("convert", walk, tmp_path / "a.usda", "--unit", "m", "--up", "y")
+    assert "write, not one we read" in refused("info", tmp_path / "a.usda")
+
+
+def test_the_frame_rate_of_a_source_that_has_none_can_be_given(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).integers(256, size=(6, 16, 32, 3), dtype=np.uint8)
+    footage = marey.Footage(6, 16, 32, 25, lambda start, stop, step: iter(images[start:stop:step]))
+    marey.save(footage, tmp_path / "%02d.png")
+    assert result("info", tmp_path, "--from-frame-rate", 12)["frame_rate"] == 12
+    assert result("convert", tmp_path, tmp_path / "a.mkv", "--from-frame-rate", 12)["frames"] == 6
+    assert marey.load(tmp_path / "a.mkv").frame_rate == pytest.approx(12)
+    assert "frame_rate" in refused("info", tmp_path / "a.mkv", "--from-frame-rate", 12)
+
+
+def test_a_clip_of_a_character_is_chosen_by_name_and_the_rest_is_not_lost_silently(tmp_path: Path) -> None:
+    walk = marey.samples.walk(seconds=1, frame_rate=30)
+    human = marey.samples.human()
+    two = replace(human, motions=(replace(walk, name="Long"), replace(walk[:10], name="Short")))
+    for source in (tmp_path / "two.glb", tmp_path / "two.mry"):
+        marey.save(two, source)
+        assert result("convert", source, tmp_path / "a.bvh", "--clip", "Short", "--mirror")["frames"] == 10
+        assert "Long, Short" in refused("convert", source, tmp_path / "b.glb", "--clip", "Run")
+    done = run("convert", source, tmp_path / "a.bvh")
+    assert marey.load(tmp_path / "a.bvh").frames == 30
+    assert "one clip, Long; --clip chooses Short" in done.stderr
+    assert "'Short'" in refused("convert", source, tmp_path / "b.glb", "--frames", "15:")
+
+
+def test_names_with_brackets_spaces_and_foreign_letters_are_shown_whole(walk: Path, tmp_path: Path) -> None:
+    target = tmp_path / "ö 空 [bold].mry"
+    assert "[bold].mry" in run("convert", walk, target, COLUMNS="300").stdout
+    assert result("convert", walk, target)["path"] == str(target)
+    plain = run("info", target, PYTHONIOENCODING="ascii", COLUMNS="300")
+    assert plain.returncode == 0
+    assert "[bold].mry" in plain.stdout
+
+
+def test_an_output_that_is_the_input_or_a_link_is_written_in_place(walk: Path, tmp_path: Path) -> None:
+    shutil.copy(walk, tmp_path / "a.bvh")
+    link = tmp_path / "link.bvh"
+    link.symlink_to("a.bvh")
+    result("convert", link, link, "--frames", ":30")
+    assert link.is_symlink()
+    assert marey.load(tmp_path / "a.bvh").frames == 30
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.bvh", "link.bvh"]
+
+
+def test_a_pipe_is_not_replaced_by_a_file(walk: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.bvh")
+    assert "not a regular file" in refused("convert", walk, tmp_path / "a.bvh")
+    assert (tmp_path / "a.bvh").is_fifo()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_result_that_cannot_be_printed_is_one_line(walk: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*MAREY, "info", walk, "--json"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("marey: the result: cannot be read or written: ")
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_leaves_nothing_behind(told: signal.Signals, tmp_path: Path) -> None:
+    source, target = tmp_path / "long.bvh", tmp_path / "out" / "a.mp4"
+    marey.save(marey.samples.walk(seconds=60, frame_rate=30), source)
+    target.parent.mkdir()
+    working = subprocess.Popen([*MAREY, "view", source, "-o", target], stdout=-1, stderr=-1)
+    while working.poll() is None and not any(target.parent.iterdir()):
+        time.sleep(0.05)
+    working.send_signal(told)
+    output, errors = working.communicate(timeout=60)
+    assert working.returncode == 128 + told
+    assert not list(target.parent.iterdir())
+    assert output == b""
+    assert b"Traceback" not in errors

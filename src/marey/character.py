@@ -80,7 +80,13 @@ class Character:
 
     def __getitem__(self, key: int | slice) -> Character:
         """Frames of every clip; use `with_motion(clip(name))` first to cut one of several."""
-        return replace(self, motions=tuple(motion[key] for motion in self.motions))
+        cut = []
+        for motion in self.motions:
+            try:
+                cut.append(motion[key])
+            except InputError as error:
+                raise InputError(f"clip {motion.name!r}: {error}") from error
+        return replace(self, motions=tuple(cut))
 
     def between(self, start: float | None = None, stop: float | None = None) -> Character:
         """Frames of every clip whose time in seconds lies in `[start, stop]`."""

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,9 +16,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
+from rich.text import Text
 
 from marey._progress import Progress
+from marey.character import Character
 from marey.errors import InputError
+from marey.io import load
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False)
@@ -25,7 +29,7 @@ output = Console(highlight=False)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Frames = Annotated[
     str | None,
-    typer.Option("--frames", metavar="A:B", help="Only frames A to B-1, e.g. 100:200, 50: or :30."),
+    typer.Option("--frames", metavar="A:B", help="Only frames A to B-1, e.g. 100:200, 50:, :30 or -30:."),
 ]
 Unit = Annotated[
     str | None,
@@ -36,6 +40,13 @@ Unit = Annotated[
 Up = Annotated[
     str | None, typer.Option("--from-up", metavar="y|z", help="The input's up axis, not our guess.")
 ]
+
+Rate = Annotated[
+    float | None,
+    typer.Option("--from-frame-rate", metavar="F", help="The input's frames per second, if it does not say."),
+]
+
+Clip = Annotated[str | None, typer.Option("--clip", help="Which clip of a character with several.")]
 
 Root = Annotated[
     str | None, typer.Option("--root", metavar="NAME", help="Which root, for a BVH file with several.")
@@ -51,7 +62,8 @@ def emit(result: dict[str, Any], *, as_json: bool, title: str | None = None) -> 
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for name, value in result.items():
-        table.add_row(name.replace("_", " "), _readable(value))
+        # Text, since a name with brackets in it would be taken for markup.
+        table.add_row(name.replace("_", " "), Text(_readable(value)))
     output.print(table)
 
 
@@ -63,11 +75,23 @@ def parse_frames(text: str | None) -> slice | None:
     """
     if text is None:
         return None
-    found = re.fullmatch(r"(-?\d*):(-?\d*)", text.strip())
+    found = re.fullmatch(r"(-?\d+|):(-?\d+|)", text.strip())
     if found is None:
         raise InputError(f"--frames {text}: write it as A:B, e.g. 100:200, 50: or :30")
-    start, stop = (int(part) if part not in ("", "-") else None for part in found.groups())
+    start, stop = (int(part) if part else None for part in found.groups())
     return slice(start, stop)
+
+
+def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:
+    """What is in a file, read with a progress bar; of several clips only the one called `clip`, if given."""
+    in_reader = clip is not None and source.suffix.lower() in (".glb", ".gltf")
+    with progress_bar(f"reading {source.name}") as progress:
+        thing = load(source, clip=clip if in_reader else None, progress=progress, **options)
+    if clip is None or in_reader:
+        return thing
+    if not isinstance(thing, Character):
+        raise InputError(f"--clip {clip}: {source} has no named clips")
+    return thing.with_motion(thing.clip(clip))
 
 
 @contextmanager
@@ -88,9 +112,14 @@ def print_warnings_plainly() -> None:
     warnings.simplefilter("once", UserWarning)
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        errors.print(f"marey: note: {message}", markup=False)
+        note(str(message))
 
     warnings.showwarning = show
+
+
+def note(message: str) -> None:
+    """A line on standard error that something was done, guessed or left out."""
+    errors.print(f"marey: note: {message}", markup=False)
 
 
 def fail(message: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +10,23 @@ import typer
 from marey.body.cleanup import clean as clean_motion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import Frames, Json, Root, Unit, Up, emit, errors, parse_frames, progress_bar
+from marey.cli._console import (
+    Clip,
+    Frames,
+    Json,
+    Rate,
+    Root,
+    Unit,
+    Up,
+    emit,
+    load_with_bar,
+    note,
+    parse_frames,
+    progress_bar,
+)
 from marey.describe import describe
 from marey.errors import InputError
-from marey.io import fitting, load, save
+from marey.io import fitting, format_to_write, save
 
 NAME = "convert"
 
@@ -35,8 +47,9 @@ def run(
     ] = None,
     from_unit: Unit = None,
     from_up: Up = None,
+    from_frame_rate: Rate = None,
     root: Root = None,
-    clip: Annotated[str | None, typer.Option(help="Which animation of a glTF file.")] = None,
+    clip: Clip = None,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
     ] = False,
@@ -47,30 +60,34 @@ def run(
 
     [bold]Examples[/bold]
 
-    marey convert walk.bvh walk.glb                        open it in Blender or a game engine
+    marey convert walk.bvh walk.glb            open it in Blender or a game engine
 
-    marey convert walk.bvh small.bvh --frames 100:400 --frame-rate 30 --unit cm --up z
+    marey convert walk.bvh short.bvh --frames 100:400 --frame-rate 30
 
-    marey convert 11_01.amc kick.bvh --clean               11.asf is found beside it
+    marey convert walk.bvh walk_z.bvh --unit cm --up z
+
+    marey convert 11_01.amc kick.bvh --clean   11.asf is found beside it
 
     marey convert capture.npz frames/pose_%04d.obj
 
+    marey convert photos/ clip.mp4 --from-frame-rate 12
+
     marey convert obsmat.txt people.parquet
     """
-    with progress_bar(f"reading {source.name}") as progress:
-        thing = load(source, unit=from_unit, up=from_up, root=root, progress=progress)
-    if isinstance(thing, Character) and (clip is not None or len(thing.motions) == 1):
-        thing = replace(thing, motions=(thing.motion if clip is None else thing.clip(clip),))
-    elif clip is not None:
-        raise InputError(f"--clip {clip}: {source} has no named animations")
+    chosen = parse_frames(frames)
+    format_to_write(target)  # says so before a long read if there is none
+    thing = load_with_bar(
+        source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+    )
+    if isinstance(thing, Character) and "Character" not in format_to_write(target).writes:
+        thing = _only_clip(thing, target)
     report: dict[str, Any] = {}
     if clean:
         thing, report = _cleaned(thing)
-    chosen = parse_frames(frames)
     if chosen is not None:
-        thing = _each_clip(thing, lambda x: x[chosen])
+        thing = thing[chosen]
     if frame_rate is not None:
-        thing = _each_clip(thing, lambda x: x.resample(frame_rate))
+        thing = thing.resample(frame_rate)
     if mirror:
         thing = _mirrored(thing)
     thing = fitting(thing, target)
@@ -81,10 +98,14 @@ def run(
     emit({**written, **report} if json else written, as_json=json)
 
 
-def _each_clip(thing: Any, change: Any) -> Any:
-    if isinstance(thing, Character):
-        return replace(thing, motions=tuple(change(motion) for motion in thing.motions))
-    return change(thing)
+def _only_clip(character: Character, target: Path) -> Any:
+    """The first clip, for a file that holds one: as skeleton motion where the format takes that."""
+    if len(character.motions) > 1:
+        first, *others = (motion.name for motion in character.motions)
+        note(f"{target} holds one clip, {first}; --clip chooses {' or '.join(others)}")
+    if "Motion" in format_to_write(target).writes:
+        return character.motion
+    return character.with_motion(character.motion)
 
 
 def _mirrored(thing: Any) -> Any:
@@ -98,5 +119,5 @@ def _cleaned(thing: Any) -> tuple[Any, dict[str, Any]]:
         raise InputError("--clean: only skeleton motion can be cleaned")
     motion, report = clean_motion(thing)
     for line in report.lines():
-        errors.print(f"marey: {line}", markup=False)
+        note(line)
     return motion, {"clean": report.as_dict()}

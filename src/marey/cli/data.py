@@ -6,11 +6,21 @@ from typing import Annotated
 
 import typer
 from rich.filesize import decimal
-from rich.table import Table
+from rich.padding import Padding
 
 from marey.cli._console import Json, emit, output, progress_bar
 
-app = typer.Typer(help="Real sample data: list it, get it.", no_args_is_help=True)
+app = typer.Typer(
+    help="""Real sample data: list it, get it.
+
+    [bold]Examples[/bold]
+
+    marey data list
+
+    marey data get cmu-02_01
+    """,
+    no_args_is_help=True,
+)
 
 
 @app.command("list")
@@ -45,13 +55,10 @@ def list_all(json: Json = False) -> None:
             as_json=True,
         )
         return
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "kind", "size", "where", "licence", "what"):
-        table.add_column(column, overflow="fold", no_wrap=column in ("name", "size"))
     for d in known:
-        where = "here" if d.path is not None else "download" if d.downloadable else "MAREY_DATA"
-        table.add_row(d.name, d.kind, decimal(d.size), where, d.license, d.description)
-    output.print(table)
+        where = "here" if d.path is not None else "to download" if d.downloadable else "only in MAREY_DATA"
+        output.print(f"[bold]{d.name}[/bold]  {d.kind}, {decimal(d.size)}, {where}")
+        output.print(Padding(f"{d.description}\n[dim]{d.license}[/dim]", (0, 0, 0, 4)))
 
 
 @app.command("get")

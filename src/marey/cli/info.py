@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import Json, Root, Unit, Up, emit, fail
+from marey.cli._console import Json, Rate, Root, Unit, Up, emit, fail
 from marey.describe import describe
 from marey.errors import MareyError
 from marey.io import load
@@ -21,6 +21,7 @@ def run(
     ],
     from_unit: Unit = None,
     from_up: Up = None,
+    from_frame_rate: Rate = None,
     root: Root = None,
     json: Json = False,
 ) -> None:
@@ -38,7 +39,8 @@ def run(
     failed = 0
     for path in files:
         try:
-            facts = describe(load(path, unit=from_unit, up=from_up, root=root))
+            thing = load(path, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+            facts = describe(thing)
         except MareyError as error:
             if len(files) == 1:
                 raise

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,6 +59,8 @@ def _options(
 def main() -> None:
     """Entry point of the command line."""
     print_warnings_plainly()
+    _print_in_any_encoding()
+    signal.signal(signal.SIGTERM, _stop)
     try:
         app()
     except MareyError as error:
@@ -68,6 +72,9 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of our output (head, less) left; that is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        fail(f"{error.filename or 'the result'}: cannot be read or written: {error.strerror or error}")
+        sys.exit(2)
     except MemoryError:
         fail("not enough memory for this; try fewer frames (--frames A:B)")
         sys.exit(2)
@@ -76,6 +83,18 @@ def main() -> None:
             raise
         fail(f"internal error: {type(error).__name__}: {error} (MAREY_DEBUG=1 shows where; please report it)")
         sys.exit(1)
+
+
+def _print_in_any_encoding() -> None:
+    """Replace characters that a terminal or pipe cannot show, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _stop(number: int, _frame: Any) -> None:
+    """Leave in the ordinary way when told to end, so that drafts are removed."""
+    sys.exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,20 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Frames, Json, Root, Unit, Up, emit, parse_frames, progress_bar
+from marey.cli._console import (
+    Clip,
+    Frames,
+    Json,
+    Rate,
+    Root,
+    Unit,
+    Up,
+    emit,
+    load_with_bar,
+    parse_frames,
+    progress_bar,
+)
 from marey.errors import InputError
-from marey.io import load
 
 NAME = "view"
 
@@ -31,7 +42,9 @@ def run(
     size: Annotated[str, typer.Option(metavar="WxH", help="Pixels.")] = "1280x720",
     from_unit: Unit = None,
     from_up: Up = None,
+    from_frame_rate: Rate = None,
     root: Root = None,
+    clip: Clip = None,
     json: Json = False,
 ) -> None:
     """Look at anything we read, on a machine with or without a screen.
@@ -49,9 +62,10 @@ def run(
     from marey.views import view
 
     pixels = _parse_size(size)
-    with progress_bar(f"reading {source.name}") as progress:
-        thing = load(source, unit=from_unit, up=from_up, root=root, progress=progress)
     chosen = parse_frames(frames)
+    thing = load_with_bar(
+        source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+    )
     if chosen is not None:
         thing = thing[chosen]
     with progress_bar(f"drawing {out.name}") as progress:

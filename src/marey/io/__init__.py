@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from marey.errors import FormatError, InputError, MareyWarning
+from marey.geometry.convention import Convention, unit_size
+from marey.io._files import is_numbered
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,10 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
     'Hips'
     """
     path = Path(path)
-    read = format_of(path).implementation().read
+    chosen = format_of(path)
+    if not chosen.reads:
+        raise FormatError(f"{chosen.title} is a format we write, not one we read", path=path)
+    read = chosen.implementation().read
     thing = read(path, **_accepted(read, options, path))
     return _cleaned(thing, path) if clean else thing
 
@@ -93,16 +98,19 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
 def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind.
 
-    Of a character, a format for skeletons gets the first clip, one for meshes the posed surface.
+    Of a character, a format for skeletons gets the first clip, one for meshes the posed surface. `unit` and
+    `up` are for formats that leave the choice; the others are in metres and y up.
     """
     path = Path(path)
-    write = _format_to_write(path).implementation().write
+    chosen = format_to_write(path)
+    write = chosen.implementation().write
+    options = _without_the_only_choice(write, options, chosen, path)
     write(fitting(thing, path), path, **_accepted(write, options, path))
 
 
 def fitting(thing: Any, path: Path) -> Any:
     """The part of `thing` that the format of `path` holds; an error if there is none."""
-    chosen = _format_to_write(path)
+    chosen = format_to_write(path)
     kind = type(thing).__name__
     if kind in chosen.writes:
         return thing
@@ -111,6 +119,8 @@ def fitting(thing: Any, path: Path) -> Any:
     if kind == "Character" and "MeshSequence" in chosen.writes:
         return thing.pose()
     able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
+    if not chosen.writes:
+        raise InputError(f"{path}: {chosen.title} is a format we read, not one we write")
     raise InputError(
         f"{path}: a {chosen.title} file cannot hold a {kind}; "
         + (f"use one of {', '.join(able)}" if able else "nothing we write can")
@@ -122,12 +132,15 @@ def format_of(path: Path) -> Format:
     if path.is_dir() and path.suffix.lower() != ".zarr":
         return _folder_format(path)
     ending = path.suffix.lower()
+    if not path.exists() and not is_numbered(path):
+        raise FormatError("no such file", path=path)
     if ending in (".txt", ".json") and path.is_file():
         return _by_name("deepmimic" if _looks_like_json(path) else "trajectories")
     return _by_ending(path, ending)
 
 
-def _format_to_write(path: Path) -> Format:
+def format_to_write(path: Path) -> Format:
+    """The format that the ending of a file to be written asks for."""
     ending = path.suffix.lower()
     if ending:
         return _by_ending(path, ending)
@@ -173,17 +186,31 @@ def _cleaned(thing: Any, path: Path) -> Any:
     return motion
 
 
+def _without_the_only_choice(
+    write: Callable[..., Any], options: dict[str, Any], chosen: Format, path: Path
+) -> dict[str, Any]:
+    """`options` less a unit of metres and a y axis that a format without that choice has anyway."""
+    known = inspect.signature(write).parameters
+    given = {name for name in ("unit", "up") if name not in known and options.get(name) is not None}
+    unit = unit_size(options["unit"]) if "unit" in given else 1.0
+    up: Any = options["up"] if "up" in given else "y"
+    if Convention(unit, up) != Convention():
+        raise InputError(f"{path}: {chosen.title} is written in metres and y up only; leave out unit and up")
+    return {name: value for name, value in options.items() if name not in given}
+
+
 def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path) -> dict[str, Any]:
     """`options` that were given (not None), all of which the format must understand."""
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(function).parameters)[1:]
+    takes = [name for name in known if name not in ("path", "progress")]
     unknown = [name for name in given if name not in known and name != "progress"]
     if unknown:
         raise InputError(
             f"{path}: {path.suffix or 'folder'} has no option {unknown[0]!r}"
-            + (f"; it takes {', '.join(k for k in known if k != 'path')}" if known else "")
+            + (f"; it takes {', '.join(takes)}" if takes else "")
         )
     return {name: value for name, value in given.items() if name in known}
 
 
-__all__ = ["FORMATS", "Format", "fitting", "format_of", "load", "save"]
+__all__ = ["FORMATS", "Format", "fitting", "format_of", "format_to_write", "load", "save"]

@@ -49,6 +49,8 @@ def check_readable(path: Path, *, limit: int | None = None) -> None:
 def write_beside(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it at the end; nothing is left behind on failure.
 
+    A link stays a link: the file it points to is the one replaced.
+
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
     >>> with write_beside(target) as draft:
@@ -58,6 +60,9 @@ def write_beside(path: Path) -> Iterator[Path]:
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give a file name")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a regular file; give another name")
+    path = _followed(path)
     with _draft_folder(path) as folder:
         draft = folder / path.name
         yield draft
@@ -97,6 +102,7 @@ def write_folder_beside(path: Path) -> Iterator[Path]:
     """
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; give a folder name")
+    path = _followed(path)
     with _draft_folder(path) as folder:
         draft = folder / path.name
         draft.mkdir()
@@ -137,13 +143,12 @@ def numbered_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
         raise FormatError(f"cannot be read: {error.strerror}", path=folder) from error
     if not found:
         raise FormatError(f"no such files ({', '.join(endings)})", path=path)
-    return sorted(
-        found, key=lambda file: [int(t) if t.isdigit() else t for t in re.split(r"(\d+)", file.name)]
-    )
+    return sorted(found, key=_by_number)
 
 
 def _by_number(file: Path) -> list[int | str]:
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)]
+    # Every second part is a number: "²" counts as a digit for str.isdigit, not for int.
+    return [int(part) if i % 2 else part for i, part in enumerate(re.split(r"(\d+)", file.name))]
 
 
 @contextmanager
@@ -158,6 +163,13 @@ def _draft_folder(path: Path) -> Iterator[Path]:
         raise _unwritable(path, error) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _followed(path: Path) -> Path:
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError) as error:  # links that point at each other
+        raise InputError(f"{path}: cannot be written: {error}") from error
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -143,7 +143,7 @@ def _numbered_by_time(table: Table, rate: float | None, path: Path) -> tuple[Tab
         _, gaps = guesses.steps(times, table.columns["id"], times, times)
         gaps = gaps if len(gaps) else np.diff(different)
         if len(gaps) == 0:
-            raise FormatError("one time does not tell the frame rate: give frame_rate=", path=path)
+            raise FormatError("one time tells no frame rate: give frame_rate= (--from-frame-rate)", path=path)
         rate = guesses.rate_from_times(different, float(np.median(gaps)))
     start = times.min()
     numbers = (times - start) * rate
@@ -192,11 +192,11 @@ def _unit(table: Table, dense: Dense, rate: float | None, path: Path) -> float:
     if table.metres:
         brisk = guesses.brisk_speed(speeds)
         if brisk > guesses.TOO_FAST:
-            _warn(path, f"people move at {brisk:.3g} m/s; if lengths are not metres, give unit='cm'")
+            _warn(path, f"people move at {brisk:.3g} m/s; if not metres, give unit='cm' (--from-unit cm)")
         return 1.0
     guessed = guesses.unit_of_walkers(speeds, columns.get("z"))
     if guessed != "m":
-        _warn(path, f"states no unit; how people walk says {guessed}. unit='m' overrides that")
+        _warn(path, f"states no unit; how people walk says {guessed}; else give unit='m' (--from-unit m)")
     return UNITS[guessed]
 
 
@@ -206,7 +206,8 @@ def _usual_rate(dense: Dense) -> float:
 
 def _assumed_rate(dense: Dense, unit: float, path: Path) -> float:
     rate = CENTIMETRE_RATE if dense.frame_step == 1 and unit == 0.01 else _usual_rate(dense)
-    _warn(path, f"states no frame rate; {rate:g} per second is assumed. frame_rate= overrides that")
+    assumed = f"states no frame rate; {rate:g} per second is assumed"
+    _warn(path, f"{assumed}; else give frame_rate= (--from-frame-rate)")
     return rate
 
 
