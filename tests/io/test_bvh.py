@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import marey
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -707,3 +708,26 @@ def test_joints_that_cost_the_file_nothing_cannot_fill_the_memory(tmp_path: Path
     path.write_text(head + "MOTION\nFrames: 100000\nFrame Time: 0.01\n" + "0\n" * 100_000)
     with pytest.raises(FormatError, match="15001 joints would take 48 GB"):
         bvh.read(path)
+
+
+def test_a_file_that_would_be_misread_is_written_with_a_word_about_it(tmp_path):
+    walk = marey.samples.walk(seconds=0.5, frame_rate=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for unit in ("m", "cm", "in"):
+            bvh.write(walk, tmp_path / "clear.bvh", unit=unit, up="z")
+            assert np.abs(positions(bvh.read(tmp_path / "clear.bvh")) - positions(walk)).max() < 1e-6
+    with pytest.warns(MareyWarning, match="--from-unit 0.3048|--from-unit ft"):
+        bvh.write(walk, tmp_path / "feet.bvh", unit="ft")
+    bones = walk.skeleton
+    along_x = Skeleton(bones.names, bones.parents, bones.offsets[:, [1, 0, 2]])
+    with pytest.warns(MareyWarning, match="up='z' .--from-up z., not y"):
+        bvh.write(Motion(along_x, walk.rotations, walk.root, 30), tmp_path / "along_x.bvh", up="z")
+
+
+def test_a_cmu_skeleton_counts_in_cmu_units_also_by_its_names_in_asf(tmp_path):
+    names = ("root", "lhipjoint", "rhipjoint", "lowerback")
+    tall = Skeleton(names, [-1, 0, 0, 0], [[0, 0, 0], [0, -0.9, 0], [0, -0.9, 0], [0, 1.2, 0]])
+    motion = Motion(tall, [[[1, 0, 0, 0]] * 4] * 2, [[0, 0.9, 0]] * 2, 120)
+    bvh.write(motion, tmp_path / "asf.bvh", unit=CMU_UNIT)
+    assert bvh.read(tmp_path / "asf.bvh").convention.unit == pytest.approx(CMU_UNIT)

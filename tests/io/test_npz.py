@@ -175,3 +175,10 @@ def test_captured_sequences_are_read(
     sequence = marey.load(data_dir / "mesh4d" / name)
     assert sequence.vertices.shape == (frames, vertices, 3)
     assert sequence.faces.shape == (faces, 3)
+
+
+def test_textures_are_not_lost_silently(tmp_path: Path) -> None:
+    human = marey.samples.human().pose(frames=0)
+    assert human.textures
+    with pytest.warns(marey.errors.MareyWarning, match="hold no textures"):
+        npz.write(human, tmp_path / "a.npz")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.kinematics import global_frames
+from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.geometry.convention import CMU_UNIT, UNITS, UpAxis
+from marey.geometry.convention import CMU_UNIT, UNITS, Convention, UpAxis
 
 Array = NDArray[np.float64]
 
-# The joints that only the skeletons of the CMU database have.
-CMU_JOINTS = {"LHipJoint", "RHipJoint", "LowerBack"}
+# The joints that only the skeletons of the CMU database have, in its ASF and in its BVH files.
+CMU_JOINTS = {"lhipjoint", "rhipjoint", "lowerback"}
 
 # A grown or half-grown person, metres. No two of the units below put one figure into it.
-STATURES = (1.2, 2.2)
+STATURES = (1.0, 2.2)
 HUMAN_UNITS = ("m", "cm", "mm", "in")
 
 # Stature over the longest way through the bones, hand to foot: 0.66-0.75 on rigs with hands and feet.
@@ -31,6 +33,22 @@ FAST_RATES = (240, 250, 300, 360, 400, 480, 500, 600, 1000)
 BROADCAST_RATES = tuple(rate * 1000 / 1001 for rate in (24, 30, 48, 60, 120, 240))
 
 
+def convention_read_back(motion: Motion, convention: Convention) -> Convention:
+    """What our reader would take for the convention of a file with this motion, written in `convention`."""
+    some = motion[:: -(-motion.frames // 32)]
+    skeleton = replace(
+        some.skeleton,
+        offsets=convention.from_marey(some.skeleton.offsets),
+        end_offsets=convention.from_marey(some.skeleton.end_offsets),
+    )
+    slid = None if some.translations is None else convention.from_marey(some.translations)
+    rotations = convention.rotations_from_marey(some.rotations.astype(np.float64))
+    return Convention(
+        unit=guess_unit(skeleton, convention.from_marey(some.skeleton.offsets) if slid is None else slid[0]),
+        up=guess_up(skeleton, rotations, convention.from_marey(some.root), slid),
+    )
+
+
 def guess_unit(skeleton: Skeleton, positions: Array) -> float:
     """Metres per unit of a file, from the names of its joints or the size of its figure.
 
@@ -40,7 +58,7 @@ def guess_unit(skeleton: Skeleton, positions: Array) -> float:
     positions: `(joints, 3)`, of the joints in their parents' frames, in the file's unit
     """
     stature = STATURE_OF_SPAN * longest_way(skeleton, positions)
-    if set(skeleton.names) >= CMU_JOINTS and 0.8 <= stature * CMU_UNIT <= 2.5:
+    if {name.lower() for name in skeleton.names} >= CMU_JOINTS and 0.8 <= stature * CMU_UNIT <= 2.5:
         return CMU_UNIT
     fitting = [UNITS[u] for u in HUMAN_UNITS if STATURES[0] <= stature * UNITS[u] <= STATURES[1]]
     return fitting[0] if fitting else UNITS["cm"]

@@ -22,7 +22,7 @@ from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._bvh_channels import channel_table
-from marey.io._bvh_guesses import exact_rate, guess_unit, guess_up
+from marey.io._bvh_guesses import convention_read_back, exact_rate, guess_unit, guess_up
 from marey.io._bvh_header import CHANNELS, Header, read_header
 from marey.io._bvh_text import depth_first, hierarchy_text, printed_frame_time, write_table
 from marey.io._files import read_bytes, write_beside
@@ -111,7 +111,8 @@ def write(
 
     Joints keep the channels they were read with; where those cannot hold the motion (a hinge that has
     been turned otherwise, a joint that slides) they become three rotations, or positions and rotations.
-    Angles run without jumps. Numbers are printed to 1e-9 m and 1e-8 degrees.
+    Angles run without jumps. Numbers are printed to 1e-9 m and 1e-8 degrees. The format has no place for
+    the unit and the up axis: a warning says so where :func:`read` would guess others than those written.
 
     >>> from tempfile import mkdtemp
     >>> still = Motion(Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]], [[0, 0.9, 0]], 30)
@@ -136,6 +137,21 @@ def write(
         file.write(f"MOTION\nFrames: {motion.frames}\n".encode())
         file.write(f"Frame Time: {printed_frame_time(motion.frame_rate)}\n".encode())
         write_table(file, table, is_angle, convention.unit)
+    _warn_if_misread(motion, convention, path)
+
+
+def _warn_if_misread(motion: Motion, convention: Convention, path: Path) -> None:
+    with np.errstate(all="ignore"):
+        guessed = convention_read_back(motion, convention)
+    unit = f"{convention.unit:.9g}" if "/" in convention.unit_name else convention.unit_name.split()[0]
+    hints = []
+    if not np.isclose(guessed.unit, convention.unit, rtol=1e-6):
+        hints.append(f"unit={unit!r} (--from-unit {unit}), not {guessed.unit_name}")
+    if guessed.up != convention.up:
+        hints.append(f"up={convention.up!r} (--from-up {convention.up}), not {guessed.up}")
+    if hints:
+        message = f"{path}: BVH does not say how it measures; read this file with {' and '.join(hints)}"
+        warnings.warn(MareyWarning(message), stacklevel=3)
 
 
 class _Poses(NamedTuple):

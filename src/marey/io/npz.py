@@ -8,13 +8,14 @@ held; `.mry` holds them. Never unpickles. Cost: linear in the arrays.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.errors import FormatError, InputError, MareyError
+from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
 from marey.io._archive import array_names, opened, read_array
@@ -78,7 +79,13 @@ def read(
 def write(
     sequence: MeshSequence, path: Path, *, unit: str | float | None = None, up: UpAxis | None = None
 ) -> None:
-    """All frames to one file, in the sequence's own precision, and convention unless told otherwise."""
+    """All frames to one file, in the sequence's own precision, and convention unless told otherwise.
+
+    Textures are left out, which a warning says; a `.mry` or `.glb` file holds them.
+    """
+    if sequence.textures:
+        message = f"{path}: NumPy files hold no textures, they are left out; .mry and .glb keep them"
+        warnings.warn(MareyWarning(message), stacklevel=2)
     sequence = sequence.with_convention(unit=unit, up=up)
     convention = sequence.convention
     arrays: dict[str, Any] = {
