@@ -294,6 +294,38 @@ def test_it_works_without_a_display(tmp_path):
     assert coloured(read_png(out)).any()
 
 
+def test_absurd_places_are_refused_and_never_crash(tmp_path):
+    triangle = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    for size in (1e10, 1e150, 1e300):
+        far = Motion(
+            Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]] * 2, [[0, 0, 0], [size, 0, 0]], 30
+        )
+        for thing in (far, MeshSequence([size * triangle], [[0, 1, 2]], 25), Tracks([[[size, 0]]], 25)):
+            with pytest.raises(InputError, match="too far to be drawn"):
+                view(thing, tmp_path / "far.mp4", size=SMALL)
+    assert not list(tmp_path.iterdir())
+
+
+def test_light_that_is_not_a_number_is_black():
+    from marey.views._kernels import _tone
+
+    tones = np.arange(4096)
+    assert [_tone(light, tones) for light in (np.nan, -1.0, 0.0, 1.0, 7.0, np.inf)] == [
+        0,
+        0,
+        0,
+        4095,
+        4095,
+        4095,
+    ]
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.mp4"])
+def test_tracks_of_nobody_say_so(name, tmp_path):
+    with pytest.raises(InputError, match="nobody is present"):
+        view(Tracks(np.full((2, 1, 2), np.nan), 25), tmp_path / name, size=SMALL)
+
+
 REAL = [
     "skeleton/cmu_bvh/49_06.bvh",
     "skeleton/bandai_bvh_NC/dataset-1_walk_normal_001.bvh",

@@ -203,7 +203,6 @@ def shade(
     tones: sRGB bytes of linear light 0…1
     """
     columns, samples = owner.shape[1], owner.shape[2]
-    scale = tones.shape[0] - 1
     paper = np.empty((3, columns), dtype=np.float32)
     for row in range(top, bottom):
         _floor(row, image.shape[0], view, floor, shadow, paper)
@@ -216,7 +215,7 @@ def shade(
                         bare += 1
             if bare == samples:
                 for i in range(3):
-                    image[row, column, i] = tones[int(paper[i, column] * scale + 0.5)]
+                    image[row, column, i] = _tone(paper[i, column], tones)
                 continue
             ray = _ray(row, column, view)
             red, green, blue = bare * paper[0, column], bare * paper[1, column], bare * paper[2, column]
@@ -254,9 +253,17 @@ def shade(
                 red += share * min(r, 1.0)
                 green += share * min(g, 1.0)
                 blue += share * min(b, 1.0)
-            image[row, column, 0] = tones[int(red / samples * scale + 0.5)]
-            image[row, column, 1] = tones[int(green / samples * scale + 0.5)]
-            image[row, column, 2] = tones[int(blue / samples * scale + 0.5)]
+            image[row, column, 0] = _tone(red / samples, tones)
+            image[row, column, 1] = _tone(green / samples, tones)
+            image[row, column, 2] = _tone(blue / samples, tones)
+
+
+@njit(**_OPTIONS)
+def _tone(light: float, tones: Array) -> int:
+    """The byte for linear light; black for what is not a number, which must not be used as an index."""
+    if not light > 0.0:
+        return tones[0]
+    return tones[int(min(light, 1.0) * (tones.shape[0] - 1) + 0.5)]
 
 
 @njit(**_OPTIONS)

@@ -30,6 +30,8 @@ Array = NDArray[Any]
 
 # Frames posed at a time: bounds the memory of skinned characters.
 CHUNK = 32
+# Metres. What lies beyond has a wrong unit or is damaged, and cannot be told from where it stands.
+FARTHEST = 1e9
 # Of larger clouds of points every second is drawn, or third, …
 MOST_POINTS = 20_000
 
@@ -79,8 +81,16 @@ def actor(thing: Any) -> Actor:
     raise InputError(f"a {type(thing).__name__} cannot be put on the stage")
 
 
+def check_reach(places: Array) -> None:
+    """Raise if one of the places `(..., 2 or 3)` is so far away that nothing could be seen."""
+    farthest = float(np.fmax.reduce(np.abs(places), axis=None))
+    if farthest > FARTHEST:
+        raise InputError(f"this reaches {farthest:.3g} m, too far to be drawn; is its unit right?")
+
+
 def _of_motion(motion: Motion) -> Actor:
     poses = Poses(motion)
+    check_reach(poses.points)
     body = figure(motion, poses)
     return Actor(
         look=Look(body.faces, body.colours, closed=True),
@@ -101,8 +111,10 @@ def _of_character(character: Character) -> Actor:
         frames = slice(index * CHUNK, (index + 1) * CHUNK)
         return np.asarray(character.pose(frames=frames, dtype=np.float32).vertices)
 
-    first = chunk(0)[0]
     poses = Poses(motion)
+    check_reach(poses.points)
+    first = chunk(0)[0]
+    check_reach(first)
     texture = None if skin.uv is None or skin.texture is None else skin.texture.read()
     return Actor(
         look=_mesh_look(
@@ -121,6 +133,8 @@ def _of_character(character: Character) -> Actor:
 def _of_sequence(sequence: MeshSequence) -> Actor:
     if not len(sequence.faces):
         return _of_points(sequence.vertices, sequence.frame_rate)
+    low, high = sequence.vertices.min(axis=1), sequence.vertices.max(axis=1)
+    check_reach(np.stack([low, high]))
     first = sequence.vertices[0]
     textured = sequence.uv is not None and bool(sequence.textures)
 
@@ -132,7 +146,6 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
         texture = sequence.texture(frame) if textured else None
         return None if texture is None else image(texture)
 
-    low, high = sequence.vertices.min(axis=1), sequence.vertices.max(axis=1)
     return Actor(
         look=_mesh_look(
             first, sequence.faces, sequence.uv, sequence.uv_faces, sequence.colours, textured=textured
@@ -158,6 +171,7 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
     positions = positions[:, :: max(positions.shape[1] // MOST_POINTS, 1)]
     count = positions.shape[1]
     low, high = np.fmin.reduce(positions, axis=1), np.fmax.reduce(positions, axis=1)
+    check_reach(np.stack([low, high]))
     size = float(np.nanmedian((high - low).max(axis=1))) or 0.1
     radius = 0.011 * size if count < 300 else 0.004 * size
     shape = ball(radius, rings=5, sectors=10) if count < 300 else ball(radius, rings=1, sectors=4)

@@ -72,6 +72,8 @@ def view(
         )
     size = _checked_size(size, path)
     kind = _checked_kind(thing, kind, ending, path)
+    if isinstance(thing, Tracks) and not thing.present.any():
+        raise InputError(f"{path}: nobody is present in these tracks, so there is nothing to draw")
     if ending in PICTURES:
         with write_beside(path) as draft:
             _write_picture(thing, kind, size, draft)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marey.crowd.tracks import Tracks
 from marey.views import style
+from marey.views.actors import check_reach
 from marey.views.camera import direction, framing
 from marey.views.scene import Ground, Image, Look, Scene
 from marey.views.shapes import Shape, ball, limb, loft, merged
@@ -36,6 +37,7 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
     """The frames of a clip of people walking, one picture each, from a camera that sees the whole place."""
     from marey.views import _walker_kernels
 
+    check_reach(tracks.positions)
     caster = _caster()
     slots = _slots(tracks)
     count = int(slots.max()) + 1
