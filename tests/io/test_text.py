@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import marey
 from marey.io._text import all_different, decoded, shown
 
 
@@ -28,3 +32,12 @@ def test_any_bytes_can_be_shown_on_one_line() -> None:
 
 def test_names_are_utf_8_or_else_latin_1() -> None:
     assert decoded("Fuß".encode()) == decoded("Fuß".encode("latin-1")) == "Fuß"
+
+
+def test_a_series_is_called_after_its_folder_or_what_its_files_share(tmp_path: Path) -> None:
+    fields = marey.FieldSeries(np.zeros((2, 3, 4, 2), dtype=np.float32), 25)
+    folder = tmp_path / "street"
+    marey.save(fields, folder / "%03d.flo")
+    assert marey.load(folder).name == marey.load(folder / "%03d.flo").name == "street"
+    marey.save(fields, tmp_path / "crossing_%03d.flo")
+    assert marey.load(tmp_path / "crossing_%03d.flo").name == "crossing"

@@ -19,7 +19,6 @@ from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import (
-    NUMBER,
     is_numbered,
     numbered_files,
     numbered_name,
@@ -27,6 +26,7 @@ from marey.io._files import (
     write_beside,
     write_numbered_beside,
 )
+from marey.io._text import plain_stem, series_name
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -91,7 +91,7 @@ def read_sequence(
             colours=first.colours,
             textures=_textures(textures),
             convention=convention,
-            name=_name(path),
+            name=series_name(path),
         )
     except MareyError as error:
         raise FormatError(str(error), path=files[0]) from error
@@ -191,8 +191,7 @@ def inside(folder: Path, name: str) -> Path | None:
 
 def shared_stem(path: Path) -> str:
     """What numbered files have in common, e.g. `walk` of `walk_%04d.obj`."""
-    stem = NUMBER.sub("", path.stem).strip("_-. ")
-    return stem or "mesh"
+    return plain_stem(path) or "mesh"
 
 
 @contextmanager
@@ -216,10 +215,6 @@ def _files(path: Path, ending: str) -> list[Path]:
     if path.is_dir() or (is_numbered(path) and not path.is_file()):
         return numbered_files(path, (ending,))
     return [path]
-
-
-def _name(path: Path) -> str:
-    return path.name if path.is_dir() else shared_stem(path) if is_numbered(path) else path.stem
 
 
 def _noted(notes: dict[str, str]) -> tuple[float, Convention]:

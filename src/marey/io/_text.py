@@ -1,8 +1,11 @@
-"""Words of files: decoded, told apart, and shown in errors."""
+"""Words of files, decoded, told apart, and shown in errors; and what to call what is in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from marey.io._files import NUMBER, is_numbered
 
 LONGEST_SHOWN = 40
 
@@ -20,6 +23,22 @@ def shown(piece: bytes | str) -> str:
     text = piece[: LONGEST_SHOWN + 1]
     text = text.decode("latin-1") if isinstance(text, bytes) else text
     return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
+
+
+def series_name(path: Path) -> str:
+    """What to call what is in a file, a folder, or numbered files.
+
+    >>> [series_name(Path(name)) for name in ("a/walk.obj", "a/walk_%04d.obj", "a/%04d.obj")]
+    ['walk', 'walk', 'a']
+    """
+    if path.is_dir():
+        return path.name
+    return (plain_stem(path) or path.parent.name) if is_numbered(path) else path.stem
+
+
+def plain_stem(path: Path) -> str:
+    """What numbered files have in common, if anything: `walk` of `walk_%04d.obj`."""
+    return NUMBER.sub("", path.stem).strip("_-. ")
 
 
 def all_different(names: Sequence[str]) -> list[str]:

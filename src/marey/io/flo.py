@@ -24,6 +24,7 @@ from marey.io._files import (
     write_beside,
     write_numbered_beside,
 )
+from marey.io._text import series_name
 
 TAG = b"PIEH"
 HEADER_BYTES = 12
@@ -55,8 +56,7 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
         field[~known] = 0
         mask &= known
     velocities[:, ~mask] = 0
-    name = path.stem if len(files) == 1 else path.parent.name
-    return FieldSeries(velocities, frame_rate, None if mask.all() else mask, name=name)
+    return FieldSeries(velocities, frame_rate, None if mask.all() else mask, name=series_name(path))
 
 
 def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) -> None:

@@ -22,6 +22,7 @@ from marey.io._files import (
     write_beside,
     write_numbered_beside,
 )
+from marey.io._text import series_name
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 DEFAULT_RATE = 25.0
@@ -55,8 +56,7 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> Footage:
                 raise FormatError(f"is no longer {columns} × {rows} pixels", path=file)
             yield image
 
-    name = path.name if path.is_dir() else path.stem
-    return Footage(len(files), rows, columns, frame_rate, open_images, name)
+    return Footage(len(files), rows, columns, frame_rate, open_images, series_name(path))
 
 
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
