@@ -103,9 +103,10 @@ def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     """
     path = Path(path)
     chosen = format_to_write(path)
+    thing = fitting(thing, path)
     write = chosen.implementation().write
     options = _without_the_only_choice(write, options, chosen, path)
-    write(fitting(thing, path), path, **_accepted(write, options, path))
+    write(thing, path, **_accepted(write, options, path))
 
 
 def fitting(thing: Any, path: Path) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
-from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.io._bvh_channels import channel_table
 from marey.io._bvh_guesses import convention_read_back, exact_rate, guess_unit, guess_up
 from marey.io._bvh_header import CHANNELS, Header, read_header
@@ -143,7 +143,7 @@ def write(
 def _warn_if_misread(motion: Motion, convention: Convention, path: Path) -> None:
     with np.errstate(all="ignore"):
         guessed = convention_read_back(motion, convention)
-    unit = f"{convention.unit:.9g}" if "/" in convention.unit_name else convention.unit_name.split()[0]
+    unit = convention.unit_name if convention.unit_name in UNITS else f"{convention.unit:.9g}"
     hints = []
     if not np.isclose(guessed.unit, convention.unit, rtol=1e-6):
         hints.append(f"unit={unit!r} (--from-unit {unit}), not {guessed.unit_name}")
