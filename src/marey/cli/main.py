@@ -66,12 +66,6 @@ def main() -> None:
     except MareyError as error:
         fail(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
-        fail("interrupted")
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output (head, less) left; that is not an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         fail(f"{error.filename or 'the result'}: cannot be read or written: {error.strerror or error}")
         sys.exit(2)

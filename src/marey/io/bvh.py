@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import handed_over
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
@@ -94,10 +95,10 @@ def read(
             offsets=convention.to_marey(skeleton.offsets),
             end_offsets=convention.to_marey(skeleton.end_offsets),
         ),
-        rotations=convention.rotations_to_marey(rotations),
-        root=convention.to_marey(root_path),
+        rotations=handed_over(convention.rotations_to_marey(rotations)),
+        root=handed_over(convention.to_marey(root_path)),
         frame_rate=exact_rate(header.frame_time),
-        translations=None if translations is None else convention.to_marey(translations),
+        translations=None if translations is None else handed_over(convention.to_marey(translations)),
         convention=convention,
         channels=header.channels,
         name=path.stem,

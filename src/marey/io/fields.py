@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import BoolArray, FloatArray, checked, checked_rate
+from marey._arrays import BoolArray, FloatArray, checked, checked_rate, handed_over
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError, MareyError
@@ -264,7 +264,7 @@ class _Store:
             values = np.asarray(self.array[start:stop])
             values = values.astype(np.float32) if values.dtype == np.float16 else values
             return FieldSeries(
-                values,
+                handed_over(values),
                 self.attributes["frame_rate"],
                 mask=self.mask(),
                 homography=self.attributes["homography"],

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import handed_over
 from marey._progress import Progress, tracked
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError
@@ -56,7 +57,9 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
         field[~known] = 0
         mask &= known
     velocities[:, ~mask] = 0
-    return FieldSeries(velocities, frame_rate, None if mask.all() else mask, name=series_name(path))
+    return FieldSeries(
+        handed_over(velocities), frame_rate, None if mask.all() else mask, name=series_name(path)
+    )
 
 
 def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import handed_over
 from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
@@ -63,7 +64,7 @@ def read(
         noted = _number(arrays, "frame_rate", _meshes.DEFAULT_RATE), _convention(arrays)
         rate, convention = _meshes.settings(noted, frame_rate, unit, up)
         return MeshSequence(
-            _meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention),
+            handed_over(_meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention)),
             arrays["faces"],
             rate,
             uv=arrays.get("uv"),
