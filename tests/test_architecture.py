@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "marey"
 
-BASE = {"_arrays", "_compiling", "_extras", "_progress", "errors"}
+BASE = {"_arrays", "_compiling", "_extras", "_progress", "_timed", "errors"}
 MATHEMATICS = {"geometry", "statistics"}
 SCALES = {"body", "surface", "crowd"}
 # Each part and what it may call, besides itself and the base.
@@ -56,11 +56,6 @@ def test_imports_follow_the_arrows(path: Path) -> None:
     top_level_names = {"__version__", "load", "save"}
     strangers = parts_imported(path) - ARROWS[part] - BASE - {part} - top_level_names
     assert not strangers, f"{part} may not import {sorted(strangers)}"
-
-
-def test_scales_do_not_know_each_other() -> None:
-    for scale in SCALES:
-        assert not ARROWS[scale] & (SCALES - {scale})
 
 
 def test_importing_marey_imports_nothing_heavy() -> None:

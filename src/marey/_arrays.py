@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -82,31 +81,3 @@ def assign(instance: object, **values: Any) -> None:
     """Set fields of a frozen dataclass while it is being constructed."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
-
-
-def frame_slice(frames: int, frame_rate: float, start: float | None, stop: float | None) -> slice:
-    """Frames whose time in seconds lies in [start, stop]; None is the clip's own end.
-
-    >>> frame_slice(100, 10.0, 0.5, 1.0)
-    slice(5, 11, None)
-    """
-    first = 0 if start is None else max(np.ceil(start * frame_rate - 1e-9), 0)
-    last = frames if stop is None else min(np.floor(stop * frame_rate + 1e-9) + 1, frames)
-    if not first < last:
-        raise InputError(
-            f"no frame between {start} s and {stop} s: the last one is at {(frames - 1) / frame_rate:.3f} s"
-        )
-    return slice(int(first), int(last))
-
-
-def as_slice(key: int | slice, frames: int) -> slice:
-    """An index or slice over frames as a slice that keeps at least one frame."""
-    if isinstance(key, slice):
-        if len(range(*key.indices(frames))) == 0:
-            start, stop = ("" if end is None else end for end in (key.start, key.stop))
-            raise InputError(f"frames {start}:{stop} of a clip of {frames} frames are none")
-        return key
-    index = operator.index(key)
-    if not -frames <= index < frames:
-        raise InputError(f"frame {index} of a clip of {frames} frames")
-    return slice(index % frames, index % frames + 1)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from marey._arrays import as_slice, handed_over
+from marey._arrays import handed_over
+from marey._timed import as_slice
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError

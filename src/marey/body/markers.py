@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, as_slice, assign, checked, checked_rate, frame_slice
+from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate
+from marey._timed import Timed, as_slice
 from marey.body.resampling import resample_markers
 from marey.errors import InputError
 from marey.geometry.convention import Convention
 
 
 @dataclass(frozen=True, eq=False)
-class Markers:
+class Markers(Timed):
     """Marker positions in metres, y up.
 
     names: one per marker
@@ -44,17 +45,9 @@ class Markers:
         return len(self.positions)
 
     @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
-    @property
     def present(self) -> BoolArray:
         """Which marker was seen when, `(frames, markers)`."""
         return np.asarray(np.isfinite(self.positions).all(axis=-1))
-
-    def __len__(self) -> int:
-        return self.frames
 
     def __getitem__(self, key: int | slice) -> Markers:
         frames = as_slice(key, self.frames)
@@ -63,10 +56,6 @@ class Markers:
             positions=self.positions[frames],
             frame_rate=self.frame_rate / abs(frames.step or 1),
         )
-
-    def between(self, start: float | None = None, stop: float | None = None) -> Markers:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def resample(self, frame_rate: float) -> Markers:
         """At another frame rate; nothing is made up where a marker was not seen on both sides."""

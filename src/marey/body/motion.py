@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, as_slice, assign, checked, checked_rate, frame_slice, handed_over
+from marey._arrays import FloatArray, assign, checked, checked_rate, handed_over
+from marey._timed import Timed, as_slice
 from marey.body import kinematics, mirroring, placement, resampling, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
@@ -24,7 +25,7 @@ SAME_OFFSET = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(Timed):
     """What a skeleton does over time. Metres, radians, seconds; y up; quaternions `(w, x, y, z)`.
 
     skeleton: the joints
@@ -100,14 +101,6 @@ class Motion:
         """Number of joints, the root included."""
         return self.skeleton.joints
 
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
-    def __len__(self) -> int:
-        return self.frames
-
     def __getitem__(self, key: int | slice) -> Motion:
         """Frames as a shorter clip: `motion[10:50]`, `motion[7]`, `motion[::4]` (rate divided by 4)."""
         frames = as_slice(key, self.frames)
@@ -120,10 +113,6 @@ class Motion:
             translations=None if self.translations is None else self.translations[frames],
             frame_rate=self.frame_rate / step,
         )
-
-    def between(self, start: float | None = None, stop: float | None = None) -> Motion:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def forward_kinematics(self) -> GlobalPose:
         """World positions `(frames, joints, 3)` and rotations `(frames, joints, 4)` of all joints."""

@@ -7,22 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import (
-    BoolArray,
-    FloatArray,
-    as_slice,
-    assign,
-    checked,
-    checked_rate,
-    frame_slice,
-    handed_over,
-)
+from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, handed_over
+from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import linear, sample_positions
 
 
 @dataclass(frozen=True, eq=False)
-class FieldSeries:
+class FieldSeries(Timed):
     """Motion of every pixel over time.
 
     velocities: `(frames, rows, columns, 2)`, `(u, v)` in pixels per frame, u to the right, v down; kept
@@ -79,14 +71,6 @@ class FieldSeries:
         """Width in pixels."""
         return self.velocities.shape[2]
 
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
-    def __len__(self) -> int:
-        return self.frames
-
     def __getitem__(self, key: int | slice) -> FieldSeries:
         """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`."""
         frames = as_slice(key, self.frames)
@@ -94,10 +78,6 @@ class FieldSeries:
         # Velocities are per frame: with every step-th frame kept, a frame lasts step times as long.
         velocities = self.velocities[frames] if step == 1 else handed_over(self.velocities[frames] * step)
         return replace(self, velocities=velocities, frame_rate=self.frame_rate / abs(step))
-
-    def between(self, start: float | None = None, stop: float | None = None) -> FieldSeries:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def resample(self, frame_rate: float) -> FieldSeries:
         """At another rate, linear in time. Velocities are per frame: longer frames, larger values.

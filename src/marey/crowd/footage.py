@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import as_slice, assign, checked_rate, frame_slice
+from marey._arrays import assign, checked_rate
+from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import nearest, sample_positions
 
@@ -20,7 +21,7 @@ OpenFrames = Callable[[int, int, int], Iterator[Image]]
 
 
 @dataclass(frozen=True, eq=False)
-class Footage:
+class Footage(Timed):
     """A video or image folder.
 
     frames, rows, columns, frame_rate: its size
@@ -44,14 +45,6 @@ class Footage:
             raise InputError("footage: there is no frame or no pixel")
         assign(self, frame_rate=checked_rate(self.frame_rate))
 
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
-    def __len__(self) -> int:
-        return self.frames
-
     def __iter__(self) -> Iterator[Image]:
         return self.open(0, self.frames, 1)
 
@@ -72,10 +65,6 @@ class Footage:
             return inner(part.start, part.stop, part.step)
 
         return replace(self, frames=len(chosen), frame_rate=self.frame_rate / chosen.step, open=open_part)
-
-    def between(self, start: float | None = None, stop: float | None = None) -> Footage:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def resample(self, frame_rate: float) -> Footage:
         """At another rate: each new frame is the old one nearest in time. Nothing is decoded yet.

@@ -8,17 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    as_slice,
-    assign,
-    checked,
-    checked_rate,
-    frame_slice,
-    handed_over,
-)
+from marey._arrays import BoolArray, FloatArray, IntArray, assign, checked, checked_rate, handed_over
+from marey._timed import Timed, as_slice
 from marey.crowd import presence
 from marey.crowd.rows import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
@@ -27,7 +18,7 @@ from marey.geometry.resampling import sample_positions
 
 
 @dataclass(frozen=True, eq=False)
-class Tracks:
+class Tracks(Timed):
     """Positions of agents in metres on the ground plane `(x, y)`.
 
     positions: `(frames, agents, 2)`; NaN where an agent is absent
@@ -117,11 +108,6 @@ class Tracks:
         return self.positions.shape[1]
 
     @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
-    @property
     def present(self) -> BoolArray:
         """Who is there when, `(frames, agents)`."""
         return presence.is_present(self.positions)
@@ -130,9 +116,6 @@ class Tracks:
     def frame_numbers(self) -> IntArray:
         """The file's number of each frame, `(frames,)`."""
         return self.first_frame + self.frame_step * np.arange(self.frames)
-
-    def __len__(self) -> int:
-        return self.frames
 
     def __getitem__(self, key: int | slice) -> Tracks:
         """Frames as a shorter series; agents that are never there any more are dropped."""
@@ -145,10 +128,6 @@ class Tracks:
             frame_step=self.frame_step * step,
             frame_rate=self.frame_rate / step,
         )
-
-    def between(self, start: float | None = None, stop: float | None = None) -> Tracks:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def resample(self, frame_rate: float) -> Tracks:
         """At another rate, along straight lines; nobody is invented while absent.

@@ -11,16 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import (
-    FloatArray,
-    IntArray,
-    as_slice,
-    assign,
-    checked,
-    checked_rate,
-    frame_slice,
-    handed_over,
-)
+from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, handed_over
+from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
 from marey.geometry.convention import Convention, UpAxis, unit_size
@@ -28,7 +20,7 @@ from marey.surface.texture import Texture
 
 
 @dataclass(frozen=True, eq=False)
-class MeshSequence:
+class MeshSequence(Timed):
     """Triangle meshes of constant connectivity over time. Metres, y up.
 
     vertices: `(frames, vertices, 3)`, float32 or float64 (kept as given)
@@ -80,19 +72,11 @@ class MeshSequence:
         """Number of frames."""
         return len(self.vertices)
 
-    @property
-    def duration(self) -> float:
-        """Seconds: frames divided by frame rate."""
-        return self.frames / self.frame_rate
-
     def texture(self, frame: int) -> Texture | None:
         """The texture of a frame, if there is one."""
         if not self.textures:
             return None
         return self.textures[frame if len(self.textures) > 1 else 0]
-
-    def __len__(self) -> int:
-        return self.frames
 
     def __getitem__(self, key: int | slice) -> MeshSequence:
         """Frames as a shorter sequence: `sequence[10:50]`, `sequence[7]`."""
@@ -103,10 +87,6 @@ class MeshSequence:
             textures=self.textures[frames] if len(self.textures) > 1 else self.textures,
             frame_rate=self.frame_rate / abs(frames.step or 1),
         )
-
-    def between(self, start: float | None = None, stop: float | None = None) -> MeshSequence:
-        """Frames whose time in seconds lies in `[start, stop]`."""
-        return self[frame_slice(self.frames, self.frame_rate, start, stop)]
 
     def resample(self, frame_rate: float) -> MeshSequence:
         """The same motion at another rate: vertices along straight lines, the nearest texture."""
