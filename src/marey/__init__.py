@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from marey import body, crowd, datasets, geometry, samples, surface, views
     from marey.body.markers import Markers
     from marey.body.motion import Motion
+    from marey.body.pose_model import PoseModel
     from marey.body.skeleton import Skeleton
     from marey.character import Character
     from marey.crowd.fields import FieldSeries
@@ -33,6 +34,7 @@ _HOME = {
     "save": "marey.io",
     "Skeleton": "marey.body.skeleton",
     "Motion": "marey.body.motion",
+    "PoseModel": "marey.body.pose_model",
     "Markers": "marey.body.markers",
     "MeshSequence": "marey.surface.sequence",
     "SkinnedMesh": "marey.surface.skin",
@@ -56,6 +58,7 @@ __all__ = [
     "Markers",
     "MeshSequence",
     "Motion",
+    "PoseModel",
     "Skeleton",
     "SkinnedMesh",
     "Tracks",

@@ -5,6 +5,7 @@ from marey.body.cleanup import CleanReport, clean
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
+from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "GlobalPose",
     "Markers",
     "Motion",
+    "PoseModel",
     "Skeleton",
     "clean",
     "concatenate",

@@ -66,8 +66,8 @@ FORMATS: tuple[Format, ...] = (
         "container",
         "marey container",
         (".mry",),
-        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries"),
-        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries"),
+        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries", "PoseModel"),
+        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries", "PoseModel"),
     ),
 )
 

@@ -37,6 +37,8 @@ TYPES: dict[str, str] = {
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
     "FieldSeries": "marey.crowd.fields",
+    "PrincipalGeodesics": "marey.statistics.geodesics",
+    "PoseModel": "marey.body.pose_model",
 }
 
 
