@@ -1,0 +1,34 @@
+"""Motion compression: the source's codec, and what every codec is measured by."""
+
+from marey.body.codec.distortion import (
+    Distortion,
+    FootSkate,
+    JointError,
+    bone_length_drift,
+    foot_skate,
+    joint_error,
+    position_errors,
+    relative_distortion,
+    shell_error,
+)
+from marey.body.codec.end_joints import EndJoint, end_joints
+from marey.body.codec.sizes import channel_bytes, coarse_length, engine_bytes, level_count, source_ratio
+
+__all__ = [
+    "Distortion",
+    "EndJoint",
+    "FootSkate",
+    "JointError",
+    "bone_length_drift",
+    "channel_bytes",
+    "coarse_length",
+    "end_joints",
+    "engine_bytes",
+    "foot_skate",
+    "joint_error",
+    "level_count",
+    "position_errors",
+    "relative_distortion",
+    "shell_error",
+    "source_ratio",
+]
