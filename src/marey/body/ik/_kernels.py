@@ -30,7 +30,24 @@ _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 _TINY = 1e-12
 # Floor of Marquardt's damping, a share of the mean diagonal: some unknowns move no target (spec E-15).
 _FLOOR = 1e-4
-_START, _LEAST, _MOST = 1e-3, 1e-9, 1e7
+# Damping to begin with, far from the solution and near it, and its bounds. Cold starts that are damped
+# little settle more often in a wrong minimum.
+_COLD, _WARM, _LEAST, _MOST = 0.3, 1e-2, 1e-10, 1e8
+# Relative decrease of the cost at which it has settled.
+_SETTLED = 1e-6
+
+
+@njit(**_OPTIONS)
+def copy_row(source: Array, out: Array) -> None:
+    for i in range(out.shape[0]):
+        out[i] = source[i]
+
+
+@njit(**_OPTIONS)
+def copy_rows(source: Array, out: Array) -> None:
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = source[i, k]
 
 
 @njit(**_OPTIONS)
@@ -147,8 +164,8 @@ def place(
 ) -> None:
     """Forward kinematics of the joints that matter; in a pose model, the joints' rotations too."""
     modes = pose.shape[0]
-    positions[0, :] = root
-    turned[0, :] = rotations[0]
+    copy_row(root, positions[0])
+    copy_row(rotations[0], turned[0])
     for step in range(1, needed.shape[0]):
         j = needed[step]
         if not full:
@@ -242,8 +259,9 @@ def sums_down(
     unknowns = A.shape[2]
     modes = directions.shape[2]
     G, D, E = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    A[0, :, :] = 0.0
-    C[0, :, :] = 0.0
+    for i in range(3):
+        for m in range(unknowns):
+            A[0, i, m], C[0, i, m] = 0.0, 0.0
     if free:
         matrix_of(turned[0], G)
         for m in range(3):
@@ -255,13 +273,13 @@ def sums_down(
     for step in range(1, needed.shape[0]):
         j = needed[step]
         p = parents[j]
-        for i in range(3):
-            for m in range(unknowns):
-                A[j, i, m] = A[p, i, m]
-                C[j, i, m] = C[p, i, m]
         px, py, pz = positions[j, 0], positions[j, 1], positions[j, 2]
         matrix_of(turned[j], G)
         if full:
+            for i in range(3):
+                for m in range(unknowns):
+                    A[j, i, m] = A[p, i, m]
+                    C[j, i, m] = C[p, i, m]
             first = free + 3 * (j - 1)
             for m in range(3):
                 a, b, c = G[0, m], G[1, m], G[2, m]
@@ -274,17 +292,23 @@ def sums_down(
         for i in range(3):
             for k in range(3):
                 E[i, k] = G[i, 0] * D[0, k] + G[i, 1] * D[1, k] + G[i, 2] * D[2, k]
+            for m in range(free):
+                A[j, i, m] = A[p, i, m]
+                C[j, i, m] = C[p, i, m]
+        e00, e01, e02, e10, e11, e12 = E[0, 0], E[0, 1], E[0, 2], E[1, 0], E[1, 1], E[1, 2]
+        e20, e21, e22 = E[2, 0], E[2, 1], E[2, 2]
         for m in range(modes):
             u, v, w = directions[j, 0, m], directions[j, 1, m], directions[j, 2, m]
-            a = E[0, 0] * u + E[0, 1] * v + E[0, 2] * w
-            b = E[1, 0] * u + E[1, 1] * v + E[1, 2] * w
-            c = E[2, 0] * u + E[2, 1] * v + E[2, 2] * w
-            A[j, 0, free + m] += a
-            A[j, 1, free + m] += b
-            A[j, 2, free + m] += c
-            C[j, 0, free + m] += py * c - pz * b
-            C[j, 1, free + m] += pz * a - px * c
-            C[j, 2, free + m] += px * b - py * a
+            a = e00 * u + e01 * v + e02 * w
+            b = e10 * u + e11 * v + e12 * w
+            c = e20 * u + e21 * v + e22 * w
+            n = free + m
+            A[j, 0, n] = A[p, 0, n] + a
+            A[j, 1, n] = A[p, 1, n] + b
+            A[j, 2, n] = A[p, 2, n] + c
+            C[j, 0, n] = C[p, 0, n] + (py * c - pz * b)
+            C[j, 1, n] = C[p, 1, n] + (pz * a - px * c)
+            C[j, 2, n] = C[p, 2, n] + (px * b - py * a)
 
 
 @njit(**_OPTIONS)
@@ -489,7 +513,9 @@ def mass_matrix(
 ) -> None:
     """M = Σ m JᵀJ of point masses, lower half, with a floor so that every unknown weighs something."""
     unknowns = M.shape[0]
-    M[:, :] = 0.0
+    for m in range(unknowns):
+        for k in range(unknowns):
+            M[m, k] = 0.0
     rows = np.empty((3, unknowns))
     x = np.empty(3)
     for step in range(needed.shape[0]):
@@ -623,6 +649,7 @@ def descend(
     mass_points: Array,
     most: int,
     tolerance: float,
+    mu: float,
     root: Array,
     pose: Array,
     rotations: Array,
@@ -630,7 +657,10 @@ def descend(
 ) -> tuple[int, bool]:
     """Levenberg–Marquardt from (root, pose, rotations), which it moves; iterations and whether it settled.
 
+    Damping follows Nielsen's rule: it falls with how well the last step was foretold.
+
     tolerance: metres; stops as soon as every feature is as near as this (0: go on to the least cost)
+    mu: damping to begin with
     """
     (
         tangents, positions, turned, x, r, A, C, J, H, S, diagonal, pull, y, step, metric,
@@ -650,7 +680,7 @@ def descend(
     )
     for a in range(rows):
         cost += r[a] * r[a]
-    mu = _START
+    growth = 2.0
     moved = True
     for iteration in range(most):
         if moved:
@@ -671,14 +701,27 @@ def descend(
             if damping == KINETIC:
                 mass_matrix(needed, masses, mass_points, positions, turned, A, C, metric)
         if not step_of(rows, unknowns, J, r, H, diagonal, precision, pull, metric, damping, mu, S, y, step):
-            mu = max(mu, _LEAST) * 10.0
+            mu = 10.0 * mu
             moved = False
             if mu > _MOST:
                 return iteration + 1, False
             continue
-        largest = 0.0
+        # Decrease of the cost by the linear model: stepᵀ (g + mu D step) with g = Jᵀr + pull.
+        largest, foretold = 0.0, _TINY * cost
         for m in range(unknowns):
             largest = max(largest, abs(step[m]))
+            total = pull[m]
+            if damping == KINETIC:
+                for k in range(unknowns):
+                    total += mu * step[k] * (metric[m, k] if k <= m else metric[k, m])
+            else:
+                total += mu * diagonal[m] * step[m]
+            foretold += step[m] * total
+        for a in range(rows):
+            total = 0.0
+            for m in range(unknowns):
+                total += J[a, m] * step[m]
+            foretold += r[a] * total
         if largest < 1e-9:
             return iteration, True
         for i in range(3):
@@ -686,7 +729,7 @@ def descend(
         if free:
             turn_by(rotations[0], step[0:3], new_rotations[0])
         else:
-            new_rotations[0, :] = rotations[0]
+            copy_row(rotations[0], new_rotations[0])
         if full:
             for j in range(1, rotations.shape[0]):
                 first = free + 3 * (j - 1)
@@ -710,25 +753,27 @@ def descend(
             new_cost += new_r[a] * new_r[a]
         if new_cost < cost:
             gain = cost - new_cost
-            root[:] = new_root
-            pose[:] = new_pose
-            rotations[:, :] = new_rotations
-            tangents[:, :] = new_tangents
-            positions[:, :] = new_positions
-            turned[:, :] = new_turned
-            x[:, :] = new_x
-            r[:] = new_r
+            copy_row(new_root, root)
+            copy_row(new_pose, pose)
+            copy_rows(new_rotations, rotations)
+            copy_rows(new_tangents, tangents)
+            copy_rows(new_positions, positions)
+            copy_rows(new_turned, turned)
+            copy_rows(new_x, x)
+            copy_row(new_r, r)
             for m in range(unknowns):
                 pull[m] = y[m]
-            settled = gain < 1e-7 * cost
+            settled = gain < _SETTLED * cost
             cost = new_cost
-            mu = max(0.1 * mu, _LEAST)
+            mu = max(mu * max(0.1, 1.0 - (2.0 * gain / foretold - 1.0) ** 3), _LEAST)
+            growth = 2.0
             moved = True
             if settled:
                 return iteration + 1, True
         else:
             # Also here when the cost is not a number.
-            mu *= 5.0
+            mu *= growth
+            growth *= 2.0
             moved = False
             if mu > _MOST:
                 return iteration + 1, False
@@ -762,7 +807,7 @@ _LIMITS = (_TREE, _IN[2], _IN[3], types.float64)
 @njit(
     types.void(
         *_CHARACTER, _TREE, _TREE, _IN[2], _IN[2], _IN[3], _IN[2], *_LIMITS, _IN[1], _IN[2], _IN[2], _IN[3],
-        types.int64, _IN[1], _IN[2], types.int64, types.float64, types.boolean,
+        types.int64, _IN[1], _IN[2], types.int64, types.float64, types.boolean, types.boolean,
         _OUT[2], _OUT[2], _OUT[3], _OUT[2], _COUNTS, _FLAGS,
     ),
     **_OPTIONS,
@@ -794,6 +839,7 @@ def solve_frames(
     mass_points: Array,
     most: int,
     tolerance: float,
+    warm: bool,
     chained: bool,
     root: Array,
     pose: Array,
@@ -802,7 +848,7 @@ def solve_frames(
     iterations: Whole,
     settled: Any,
 ) -> None:
-    """Every frame by :func:`descend`, from its own start or (`chained`) from the frame before.
+    """Every frame by :func:`descend`, from its own start (`warm`: near the end) or, `chained`, the one before.
 
     centre_*, weights and goals have a row a frame. root, pose and rotations hold the start and become the
     result; rotations are complete, whether a target needs the joint or not. misses: unweighted lengths.
@@ -813,17 +859,18 @@ def solve_frames(
     r = work[4]
     for t in range(frames):
         if chained and t > 0:
-            pose[t, :] = pose[t - 1]
+            copy_row(pose[t - 1], pose[t])
             if free:
-                root[t, :] = root[t - 1]
-                rotations[t, 0, :] = rotations[t - 1, 0]
+                copy_row(root[t - 1], root[t])
+                copy_row(rotations[t - 1, 0], rotations[t, 0])
             if full:
-                rotations[t, 1:, :] = rotations[t - 1, 1:]
+                copy_rows(rotations[t - 1, 1:], rotations[t, 1:])
+        mu = _WARM if warm or (chained and t > 0) else _COLD
         iterations[t], settled[t] = descend(
             full, free, needed, parents, offsets, mean, directions, kinds, joints, local, axes, goals[t],
             weights[t], limited, limit_centres, limit_shapes, limit_weight, precision, centre_root[t],
-            centre_pose[t], centre_rotations[t], damping, masses, mass_points, most, tolerance, root[t],
-            pose[t], rotations[t], work,
+            centre_pose[t], centre_rotations[t], damping, masses, mass_points, most, tolerance,
+            mu, root[t], pose[t], rotations[t], work,
         )  # fmt: skip
         for f in range(features):
             w = weights[t, f]

@@ -47,7 +47,7 @@ def solve_in_model(
     weights: ArrayLike | None = None,
     start: ArrayLike | None = None,
     chained: bool = False,
-    iterations: int = 30,
+    iterations: int = 50,
 ) -> BatchResult:
     """Coordinates whose effectors are nearest to targets, each frame for itself.
 
@@ -59,7 +59,8 @@ def solve_in_model(
     precision: `(modes,)` or one number, metres² a unit² of coordinate: `(σ_e / σ_i)²` makes it the most
         likely pose for targets known to σ_e
     weights: `(effectors,)` or `(frames, effectors)`; 0 where a target is missing (it may then be NaN)
-    start: `(modes,)` or `(frames, modes)`; the prior's centre if None
+    start: `(modes,)` or `(frames, modes)`; the prior's centre if None, and then steps are
+        more cautious at first
     chained: start each frame from the one before
 
     >>> import marey
@@ -96,6 +97,7 @@ def solve_in_model(
         centre=Poses(still, prior, neutral),
         precision=stiffness,
         iterations=iterations,
+        warm=start is not None,
         chained=chained,
     )
     return BatchResult(solution.poses.coordinates, solution.misses, solution.iterations, solution.settled)
@@ -104,7 +106,7 @@ def solve_in_model(
 def points_in_root_frame(
     model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]], coordinates: ArrayLike
 ) -> Array:
-    """Where effectors are, `(frames, effectors, 3)`, seen from the root, for coordinates `(frames, modes)`."""
+    """Where effectors are `(frames, effectors, 3)`, seen from the root, at coordinates `(frames, modes)`."""
     from marey.body.kinematics import global_frames, points_on
 
     features = effector_features(model, effectors)

@@ -199,8 +199,9 @@ class Problem:
         *,
         centre: Poses,
         precision: Array,
-        iterations: int = 30,
+        iterations: int = 50,
         tolerance: float = 0.0,
+        warm: bool = False,
         chained: bool = False,
         threads: int = 2,
     ) -> Solution:
@@ -208,6 +209,7 @@ class Problem:
 
         goals: `(frames, features, 4)`; weights: `(frames, features)`, of the residuals (not squared), 0 if
             the feature is not asked for; precision: `(unknowns,)`
+        warm: the start is near the solution
         chained: each frame starts from the one before instead of its own start
         """
         from marey.body.ik import _kernels
@@ -222,7 +224,7 @@ class Problem:
             _kernels.solve_frames(
                 *self._fixed, goals[a:b], weights[a:b], *self._limits, precision, centre.root[a:b],
                 centre.coordinates[a:b], centre.rotations[a:b], self.damping, *self._weights, iterations,
-                tolerance, chained, poses.root[a:b], poses.coordinates[a:b], poses.rotations[a:b],
+                tolerance, warm, chained, poses.root[a:b], poses.coordinates[a:b], poses.rotations[a:b],
                 misses[a:b], counts[a:b], settled[a:b],
             )  # fmt: skip
 
