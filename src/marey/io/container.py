@@ -38,6 +38,7 @@ TYPES: dict[str, str] = {
     "Tracks": "marey.crowd.tracks",
     "FieldSeries": "marey.crowd.fields",
     "PrincipalGeodesics": "marey.statistics.geodesics",
+    "RootTravel": "marey.body.root_travel",
     "PoseModel": "marey.body.pose_model",
 }
 

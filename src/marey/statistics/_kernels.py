@@ -61,7 +61,7 @@ def logarithms(mean: Array, rotations: Array, logs: Array, sums: Array) -> None:
             y[j] = aw * by - ax * bz + ay * bw + az * bx
             z[j] = aw * bz + ax * by - ay * bx + az * bw
         for j in range(joints):
-            # With t the tangent of a quarter of the angle, angle / sin(angle / 2) = 4 atan(t) / t / (1 + |w|).
+            # With t the tangent of a quarter of the angle, angle / sin(angle/2) = 4 atan(t) / t / (1 + |w|).
             # Two halvings bring t below 0.2, where the series of atan(t) / t is exact to rounding.
             up = 1.0 + abs(w[j])
             t2 = (x[j] * x[j] + y[j] * y[j] + z[j] * z[j]) / (up * up)

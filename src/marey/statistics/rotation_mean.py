@@ -1,4 +1,4 @@
-"""The intrinsic mean of many rotations and the logarithms at it, fast (Tournier 2011, sections 7.3 and 8.1.1).
+"""The intrinsic mean of many rotations and the logarithms at it, fast (Tournier 2011, sections 7.3, 8.1.1).
 
 Newton's method on the mean squared distance, joint by joint, from the eigenvector of sum q q^T: the second
 derivative follows from the same pass as the gradient (the derivative of log(exp(-d) exp(x)) by d is
@@ -85,7 +85,7 @@ def centred(rotations: ArrayLike) -> Centred:
 def newton_mean(
     start: Array, slopes: Callable[[Array], Slopes], *, tolerance: float = TOLERANCE, most: int = MOST_PASSES
 ) -> tuple[Array, Slopes]:
-    """The mean `(joints, 4)` from a start, and the slopes there; each call of `slopes` is a pass over the data.
+    """The mean `(joints, 4)` from a start, and the slopes there; a call of `slopes` is a pass over the data.
 
     Joints whose distance grows take the plain step instead, and a shorter one each time it fails.
     """
@@ -122,7 +122,7 @@ def newton_mean(
 
 
 def chordal_mean(products: Array) -> Array:
-    """The mean in the sense of chords, `(joints, 4)`, of sums of q q^T `(10, joints)`: signs do not matter."""
+    """The mean in the sense of chords `(joints, 4)` of sums of q q^T `(10, joints)`: signs do not matter."""
     moments = np.zeros((products.shape[1], 4, 4))
     moments[:, _UPPER_4[0], _UPPER_4[1]] = products.T
     # eigh reads one triangle only.
@@ -135,7 +135,7 @@ def on_the_side_of(first: Array, mean: Array) -> Array:
 
 
 def product_sums(rotations: Array) -> Array:
-    """Sums over samples of the upper triangle of q q^T, `(10, joints)`, of rotations `(samples, joints, 4)`."""
+    """Sums of the upper triangle of q q^T, `(10, joints)`, over rotations `(samples, joints, 4)`."""
     if _compiled.pays(rotations.size // 4):
         from marey.statistics import _kernels
 
@@ -173,7 +173,7 @@ def add_sums(total: Array, more: Array) -> Array:
 
 
 def slopes_of(sums: Array, count: int) -> Slopes:
-    """Slopes from sums `(12, joints)` of logarithms (3 rows), bend n n^T (6), bend, angle², largest angle²."""
+    """Slopes from sums `(12, joints)`: logarithms (3 rows), bend n n^T (6), bend, angle², largest angle²."""
     means = sums[:11] / count
     gradient = np.ascontiguousarray(means[:3].T)
     outer = np.empty((len(gradient), 3, 3))

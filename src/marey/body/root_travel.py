@@ -1,0 +1,160 @@
+"""The root's way as numbers that do not depend on where it leads: velocities, and back without drift.
+
+In the *heading* frame (our default) a pose has the ground velocity seen by the figure, its height and its
+yaw rate, and the root's tilt stays a rotation; turning motions are then as stationary as straight ones. In
+the *world* frame it has the world velocity, and the whole orientation stays a rotation (Courty 2013,
+section 3.1 of the variation paper: R³ × SO(3)ⁿ⁺¹). Differences are forward ones, so that summing them up
+gives the path back to rounding. Cost: O(frames).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import assign, checked, checked_rate
+from marey.body.motion import Motion
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+
+Array = NDArray[np.float64]
+Frame = Literal["heading", "world"]
+
+FEATURES: dict[str, tuple[str, ...]] = {
+    "heading": ("velocity x (m/s)", "velocity z (m/s)", "height (m)", "yaw rate (rad/s)"),
+    "world": ("velocity x (m/s)", "velocity y (m/s)", "velocity z (m/s)"),
+}
+# Spreads below these are noise of a figure that stands: they are not blown up to count like a joint.
+LEAST_SPREAD: dict[str, tuple[float, ...]] = {
+    "heading": (0.05, 0.05, 0.01, 0.1),
+    "world": (0.05, 0.05, 0.05),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RootTravel:
+    """The root's part of a pose model: travel features by the model's coordinates.
+
+    frame: "heading" or "world", which features (names in `FEATURES`)
+    mean: `(features,)`
+    directions: `(modes, features)`, change of the features by a unit of each coordinate
+    duals: `(modes, features)`, change of each coordinate by a unit of the features
+    """
+
+    frame: str
+    mean: Array
+    directions: Array
+    duals: Array
+
+    def __post_init__(self) -> None:
+        features = len(FEATURES[checked_frame(self.frame)])
+        directions = checked("directions", self.directions, (None, features))
+        assign(
+            self,
+            mean=checked("mean", self.mean, (features,)),
+            directions=directions,
+            duals=checked("duals", self.duals, (len(directions), features)),
+        )
+
+    def encode(self, features: ArrayLike) -> Array:
+        """What travel features `(..., features)` add to the coordinates `(..., modes)`."""
+        return (np.asarray(features, dtype=np.float64) - self.mean) @ self.duals.T
+
+    def decode(self, coordinates: ArrayLike) -> Array:
+        """Travel features `(..., features)` of coordinates `(..., modes)`."""
+        return self.mean + np.asarray(coordinates, dtype=np.float64) @ self.directions
+
+
+class RootPath(NamedTuple):
+    """The root over time: positions `(frames, 3)`, metres, and rotations `(frames, 4)`."""
+
+    positions: Array
+    rotations: Array
+
+
+class Travel(NamedTuple):
+    """A root path taken apart: features `(frames, features)`, and what stays a rotation `(frames, 4)`."""
+
+    features: Array
+    rotations: Array
+
+
+def travel(motion: Motion, frame: Frame | str = "heading") -> Travel:
+    """How the root of a clip moves, frame by frame; the last frame goes on as the one before.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> found = travel(walk)
+    >>> back = path(found, walk.frame_rate, start=walk.root[0], heading=heading(walk)[0])
+    >>> bool(np.abs(back.positions - walk.root).max() < 1e-9)
+    True
+    """
+    checked_frame(frame)
+    root = np.asarray(motion.root, dtype=np.float64)
+    turns = np.asarray(motion.rotations[:, 0], dtype=np.float64)
+    velocity = _continued(np.diff(root, axis=0)) * motion.frame_rate
+    if frame == "world":
+        return Travel(velocity, turns)
+    yaw = heading(motion)
+    facing = _about_y(yaw)
+    seen = so3.rotate(so3.inverse(facing), velocity)
+    rate = _continued(np.diff(yaw)) * motion.frame_rate
+    features = np.stack([seen[:, 0], seen[:, 2], root[:, 1], rate], axis=1)
+    return Travel(features, so3.multiply(so3.inverse(facing), turns))
+
+
+def path(
+    travelled: Travel, frame_rate: float, *, start: ArrayLike = (0.0, 0.0, 0.0), heading: float = 0.0
+) -> RootPath:
+    """The root's path from its travel.
+
+    start: `(3,)`, metres, where it begins (the height comes from the features in the heading frame)
+    heading: radians about y, which way it faces at the start in the heading frame
+    """
+    features = np.asarray(travelled.features, dtype=np.float64)
+    turns = np.asarray(travelled.rotations, dtype=np.float64)
+    start = checked("start", start, (3,))
+    rate = checked_rate(frame_rate)
+    if features.shape[-1] == len(FEATURES["world"]):
+        return RootPath(_summed(start, features / rate), turns)
+    yaw = _summed(np.array([float(heading)]), features[:, 3:] / rate)[:, 0]
+    facing = _about_y(yaw)
+    flat = np.stack([features[:, 0], np.zeros(len(features)), features[:, 1]], axis=1)
+    positions = _summed(start, so3.rotate(facing, flat) / rate)
+    positions[:, 1] = features[:, 2]
+    return RootPath(positions, so3.multiply(facing, turns))
+
+
+def heading(motion: Motion) -> Array:
+    """Yaw of the root, radians about y `(frames,)`, without jumps: what is left is a tilt about a level axis.
+
+    Where the root is upside down every yaw would do, and it may spin; the path back is exact all the same.
+    """
+    turns = np.asarray(motion.rotations[:, 0])
+    return np.unwrap(2.0 * np.arctan2(turns[:, 2], turns[:, 0]))
+
+
+def checked_frame(frame: str) -> str:
+    """One of the frames that travel can be told in."""
+    if frame not in FEATURES:
+        raise InputError(f"root {frame!r}: it is one of none, {', '.join(FEATURES)}")
+    return frame
+
+
+def _continued(steps: Array) -> Array:
+    """Steps between frames with the last repeated, so that there is one a frame; zero of a single frame."""
+    return np.concatenate([steps, steps[-1:]]) if len(steps) else np.zeros((1, *steps.shape[1:]))
+
+
+def _summed(start: Array, steps: Array) -> Array:
+    """Start, start + first step, …; the last step leads beyond and is left out."""
+    return start + np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps[:-1], axis=0)])
+
+
+def _about_y(angle: Array) -> Array:
+    half = 0.5 * angle
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
