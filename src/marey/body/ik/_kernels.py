@@ -123,16 +123,28 @@ def polynomial(v: Array, first: float, second: float, out: Array) -> None:
 
 
 @njit(**_OPTIONS)
-def dexp_body(v: Array, out: Array) -> None:
-    squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+def turn_along(q: Array, tangent: Array, out: Array) -> None:
+    """out = q exp(v) of the first three numbers of `tangent`; the other two become those of dexp there.
+
+    The body differential of exp is I - first V + second V²; both come cheaply with the half angle's sine.
+    """
+    x, y, z = tangent[0], tangent[1], tangent[2]
+    squared = x * x + y * y + z * z
+    angle = math.sqrt(squared)
+    sine, bw = math.sin(0.5 * angle), math.cos(0.5 * angle)
     if squared < 1e-4:
-        first = 0.5 - squared / 24.0 + squared * squared / 720.0
-        second = 1.0 / 6.0 - squared / 120.0 + squared * squared / 5040.0
+        factor = 0.5 - squared / 48.0 + squared * squared / 3840.0
+        tangent[3] = 0.5 - squared / 24.0 + squared * squared / 720.0
+        tangent[4] = 1.0 / 6.0 - squared / 120.0 + squared * squared / 5040.0
     else:
-        angle = math.sqrt(squared)
-        first = 2.0 * (math.sin(0.5 * angle) / angle) ** 2
-        second = (angle - math.sin(angle)) / (angle * squared)
-    polynomial(v, -first, second, out)
+        factor = sine / angle
+        tangent[3] = 2.0 * factor * factor
+        tangent[4] = (1.0 - 2.0 * factor * bw) / squared
+    bx, by, bz = factor * x, factor * y, factor * z
+    out[0] = q[0] * bw - q[1] * bx - q[2] * by - q[3] * bz
+    out[1] = q[0] * bx + q[1] * bw + q[2] * bz - q[3] * by
+    out[2] = q[0] * by - q[1] * bz + q[2] * bw + q[3] * bx
+    out[3] = q[0] * bz + q[1] * by - q[2] * bx + q[3] * bw
 
 
 @njit(**_OPTIONS)
@@ -174,7 +186,7 @@ def place(
                 for m in range(modes):
                     total += directions[j, i, m] * pose[m]
                 tangents[j, i] = total
-            turn_by(mean[j], tangents[j], rotations[j])
+            turn_along(mean[j], tangents[j], rotations[j])
         p = parents[j]
         product(turned[p], rotations[j], turned[j])
         rotated(turned[p], offsets[j], positions[j])
@@ -288,7 +300,7 @@ def sums_down(
                 C[j, 1, first + m] = pz * a - px * c
                 C[j, 2, first + m] = px * b - py * a
             continue
-        dexp_body(tangents[j], D)
+        polynomial(tangents[j], -tangents[j, 3], tangents[j, 4], D)
         for i in range(3):
             for k in range(3):
                 E[i, k] = G[i, 0] * D[0, k] + G[i, 1] * D[1, k] + G[i, 2] * D[2, k]
@@ -419,7 +431,7 @@ def jacobian(
             for k in range(3):
                 J[row, free + 3 * (j - 1) + k] = n[k]
         else:
-            dexp_body(tangents[j], D)
+            polynomial(tangents[j], -tangents[j, 3], tangents[j, 4], D)
             for k in range(3):
                 u[k] = n[0] * D[0, k] + n[1] * D[1, k] + n[2] * D[2, k]
             for m in range(modes):
@@ -756,10 +768,10 @@ def descend(
             copy_row(new_root, root)
             copy_row(new_pose, pose)
             copy_rows(new_rotations, rotations)
-            copy_rows(new_tangents, tangents)
-            copy_rows(new_positions, positions)
-            copy_rows(new_turned, turned)
-            copy_rows(new_x, x)
+            tangents, new_tangents = new_tangents, tangents
+            positions, new_positions = new_positions, positions
+            turned, new_turned = new_turned, turned
+            x, new_x = new_x, x
             copy_row(new_r, r)
             for m in range(unknowns):
                 pull[m] = y[m]
@@ -785,12 +797,12 @@ def workspace(joints: int, features: int, rows: int, unknowns: int, modes: int) 
     """Scratch arrays of :func:`descend`."""
     size = max(rows, unknowns)
     return (
-        np.zeros((joints, 3)), np.zeros((joints, 3)), np.zeros((joints, 4)), np.zeros((features, 3)),
+        np.zeros((joints, 5)), np.zeros((joints, 3)), np.zeros((joints, 4)), np.zeros((features, 3)),
         np.zeros(rows), np.zeros((joints, 3, unknowns)), np.zeros((joints, 3, unknowns)),
         np.zeros((rows, unknowns)), np.zeros((unknowns, unknowns)), np.zeros((size, size)),
         np.zeros(unknowns), np.zeros(unknowns), np.zeros(size), np.zeros(unknowns),
         np.zeros((unknowns, unknowns)), np.zeros(3), np.zeros(modes), np.zeros((joints, 4)),
-        np.zeros((features, 3)), np.zeros(rows), np.zeros((joints, 3)), np.zeros((joints, 3)),
+        np.zeros((features, 3)), np.zeros(rows), np.zeros((joints, 5)), np.zeros((joints, 3)),
         np.zeros((joints, 4)),
     )  # fmt: skip
 
@@ -877,13 +889,13 @@ def solve_frames(
             length = math.sqrt(r[3 * f] ** 2 + r[3 * f + 1] ** 2 + r[3 * f + 2] ** 2)
             misses[t, f] = length / w if w > 0.0 else np.nan
         if not full:
-            tangent = np.empty(3)
+            tangent = np.empty(5)
             for j in range(1, parents.shape[0]):
                 for i in range(3):
                     tangent[i] = 0.0
                     for m in range(modes):
                         tangent[i] += directions[j, i, m] * pose[t, m]
-                turn_by(mean[j], tangent, rotations[t, j])
+                turn_along(mean[j], tangent, rotations[t, j])
 
 
 @njit(
