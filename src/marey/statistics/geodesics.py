@@ -23,6 +23,8 @@ from marey.statistics.rotation_mean import centred
 Array = NDArray[np.float64]
 
 DEFAULT_SHARE = 0.99
+# Squared radians that are rounding: a pose that does not change.
+NOTHING = 1e-24
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class PrincipalGeodesics:
     def explained(self) -> Array:
         """Share of the variance in the first 1, 2, … modes, `(modes,)` (eq. 8.11, over all directions)."""
         total = self.spectrum.sum()
-        return np.cumsum(self.variances) / total if total > 0 else np.ones(self.modes)
+        return np.cumsum(self.variances) / total if total > NOTHING else np.ones(self.modes)
 
     @property
     def deviations(self) -> Array:
@@ -204,7 +206,7 @@ def number_of_modes(spectrum: Array, *, modes: int | None = None, variance: floa
     if not 0 < share <= 1:
         raise InputError(f"variance: a share above 0 and up to 1, got {share}")
     total = spectrum.sum()
-    if total <= 0:
+    if total <= NOTHING:
         return 0
     enough = np.flatnonzero(np.cumsum(spectrum) >= share * total * (1 - 1e-12))
     return int(enough[0]) + 1 if enough.size else len(spectrum)
