@@ -559,19 +559,23 @@ def step_of(
     unknowns: int,
     J: Array,
     r: Array,
+    downhill: Array,
     H: Array,
     diagonal: Array,
     precision: Array,
     pull: Array,
     metric: Array,
+    curvature: Array,
+    curved: bool,
     damping: int,
+    dual: bool,
     mu: float,
     S: Array,
     y: Array,
     step: Array,
 ) -> bool:
-    """Solve (JᵀJ + P + mu D) step = Jᵀr + pull, in the smaller of the two sizes."""
-    if damping != KINETIC and rows < unknowns:
+    """Solve (JᵀJ + P + curvature + mu D) step = Jᵀr + pull; `dual`: in the size of the rows."""
+    if dual:
         # With diagonal E = P + mu D:  step = E⁻¹ (Jᵀ (I + J E⁻¹ Jᵀ)⁻¹ (r - J E⁻¹ pull) + pull)
         for m in range(unknowns):
             step[m] = 1.0 / (precision[m] + mu * diagonal[m])
@@ -595,14 +599,53 @@ def step_of(
             step[m] *= total
         return True
     for m in range(unknowns):
-        total = pull[m]
-        for a in range(rows):
-            total += J[a, m] * r[a]
-        step[m] = total
+        step[m] = downhill[m]
         for k in range(m + 1):
-            S[m, k] = H[m, k] + (mu * metric[m, k] if damping == KINETIC else 0.0)
-        S[m, m] += precision[m] + (0.0 if damping == KINETIC else mu * diagonal[m])
+            S[m, k] = H[m, k]
+            if damping == KINETIC:
+                S[m, k] += mu * metric[m, k]
+            if curved:
+                S[m, k] += curvature[m, k]
+        S[m, m] += precision[m]
+        if damping != KINETIC:
+            S[m, m] += mu * diagonal[m]
     return factor_and_solve(S, unknowns, step)
+
+
+@njit(**_OPTIONS)
+def learn_curvature(
+    unknowns: int, step: Array, slope_change: Array, total_change: Array, curvature: Array, y: Array
+) -> None:
+    """Update the estimate of what JᵀJ leaves out of the cost's curvature, by how the slope changed.
+
+    The structured secant rule of Dennis, Gay and Welsch (1981, NL2SOL): without it, targets that cannot be
+    met make the steps crawl. slope_change: of the targets' part, at equal residuals; total_change: of all.
+    Symmetric, all of it kept; y: scratch.
+    """
+    along, size, known, wanted = 0.0, 0.0, 0.0, 0.0
+    for m in range(unknowns):
+        total = 0.0
+        for k in range(unknowns):
+            total += curvature[m, k] * step[k]
+        y[m] = total
+        known += step[m] * total
+        wanted += step[m] * slope_change[m]
+        along += total_change[m] * step[m]
+        size += total_change[m] * total_change[m]
+    if not along > 1e-12 * math.sqrt(size):
+        return
+    share = min(1.0, abs(wanted) / abs(known)) if known != 0.0 else 1.0
+    rest = 0.0
+    for m in range(unknowns):
+        y[m] = slope_change[m] - share * y[m]
+        rest += step[m] * y[m]
+    for m in range(unknowns):
+        for k in range(unknowns):
+            curvature[m, k] = (
+                share * curvature[m, k]
+                + (y[m] * total_change[k] + total_change[m] * y[k]) / along
+                - rest * total_change[m] * total_change[k] / (along * along)
+            )
 
 
 @njit(**_OPTIONS)
@@ -669,7 +712,8 @@ def descend(
 ) -> tuple[int, bool]:
     """Levenberg–Marquardt from (root, pose, rotations), which it moves; iterations and whether it settled.
 
-    Damping follows Nielsen's rule: it falls with how well the last step was foretold.
+    Damping follows Nielsen's rule: it falls with how well the last step was foretold. The curvature that
+    JᵀJ leaves out is estimated as the steps go, and used whenever it would have foretold the last better.
 
     tolerance: metres; stops as soon as every feature is as near as this (0: go on to the least cost)
     mu: damping to begin with
@@ -677,9 +721,10 @@ def descend(
     (
         tangents, positions, turned, x, r, A, C, J, H, S, diagonal, pull, y, step, metric,
         new_root, new_pose, new_rotations, new_x, new_r, new_tangents, new_positions, new_turned,
+        downhill, slope_change, total_change, curvature,
     ) = work  # fmt: skip
     rows, unknowns = J.shape
-    dual = damping != KINETIC and rows < unknowns
+    dual = full and damping != KINETIC and rows < unknowns
     place(
         full, needed, parents, offsets, mean, directions, root, pose, rotations, tangents, positions, turned
     )
@@ -692,8 +737,11 @@ def descend(
     )
     for a in range(rows):
         cost += r[a] * r[a]
-    growth = 2.0
-    moved = True
+    for m in range(unknowns):
+        for k in range(unknowns):
+            curvature[m, k] = 0.0
+    growth, accepted = 2.0, 0
+    moved, curved = True, False
     for iteration in range(most):
         if moved:
             near = tolerance > 0.0
@@ -712,28 +760,40 @@ def descend(
             normal_matrix(rows, unknowns, J, precision, damping, dual, H, diagonal)
             if damping == KINETIC:
                 mass_matrix(needed, masses, mass_points, positions, turned, A, C, metric)
-        if not step_of(rows, unknowns, J, r, H, diagonal, precision, pull, metric, damping, mu, S, y, step):
+            for m in range(unknowns):
+                total = 0.0
+                for a in range(rows):
+                    total += J[a, m] * r[a]
+                if accepted > 0 and not dual:
+                    # They hold J_oldᵀ r and the old slope since the step was taken.
+                    slope_change[m] -= total
+                    total_change[m] -= total + pull[m]
+                downhill[m] = total + pull[m]
+            if accepted > 0 and not dual:
+                learn_curvature(unknowns, step, slope_change, total_change, curvature, y)
+                curved = curved or accepted == 1
+        if not step_of(
+            rows, unknowns, J, r, downhill, H, diagonal, precision, pull, metric, curvature, curved,
+            damping, dual, mu, S, y, step,
+        ):  # fmt: skip
             mu = 10.0 * mu
             moved = False
             if mu > _MOST:
                 return iteration + 1, False
             continue
-        # Decrease of the cost by the linear model: stepᵀ (g + mu D step) with g = Jᵀr + pull.
-        largest, foretold = 0.0, _TINY * cost
+        # Decrease of the cost foretold by the straight model, and what curvature takes from it.
+        largest, foretold, bent = 0.0, _TINY * cost, 0.0
         for m in range(unknowns):
             largest = max(largest, abs(step[m]))
-            total = pull[m]
-            if damping == KINETIC:
+            foretold += step[m] * (2.0 * downhill[m] - precision[m] * step[m])
+            if not dual:
                 for k in range(unknowns):
-                    total += mu * step[k] * (metric[m, k] if k <= m else metric[k, m])
-            else:
-                total += mu * diagonal[m] * step[m]
-            foretold += step[m] * total
+                    bent += step[m] * curvature[m, k] * step[k]
         for a in range(rows):
             total = 0.0
             for m in range(unknowns):
                 total += J[a, m] * step[m]
-            foretold += r[a] * total
+            foretold -= total * total
         if largest < 1e-9:
             return iteration, True
         for i in range(3):
@@ -777,11 +837,21 @@ def descend(
                 pull[m] = y[m]
             settled = gain < _SETTLED * cost
             cost = new_cost
-            mu = max(mu * max(0.1, 1.0 - (2.0 * gain / foretold - 1.0) ** 3), _LEAST)
+            used = foretold - bent if curved else foretold
+            mu = max(mu * max(0.1, 1.0 - (2.0 * gain / used - 1.0) ** 3), _LEAST)
             growth = 2.0
             moved = True
             if settled:
                 return iteration + 1, True
+            accepted += 1
+            if not dual:
+                curved = abs(foretold - bent - gain) < abs(foretold - gain)
+                for m in range(unknowns):
+                    total = 0.0
+                    for a in range(rows):
+                        total += J[a, m] * r[a]
+                    slope_change[m] = total
+                    total_change[m] = downhill[m]
         else:
             # Also here when the cost is not a number.
             mu *= growth
@@ -803,7 +873,8 @@ def workspace(joints: int, features: int, rows: int, unknowns: int, modes: int) 
         np.zeros(unknowns), np.zeros(unknowns), np.zeros(size), np.zeros(unknowns),
         np.zeros((unknowns, unknowns)), np.zeros(3), np.zeros(modes), np.zeros((joints, 4)),
         np.zeros((features, 3)), np.zeros(rows), np.zeros((joints, 5)), np.zeros((joints, 3)),
-        np.zeros((joints, 4)),
+        np.zeros((joints, 4)), np.zeros(unknowns), np.zeros(unknowns), np.zeros(unknowns),
+        np.zeros((unknowns, unknowns)),
     )  # fmt: skip
 
 
@@ -860,7 +931,7 @@ def solve_frames(
     iterations: Whole,
     settled: Any,
 ) -> None:
-    """Every frame by :func:`descend`, from its own start (`warm`: near the end) or, `chained`, the one before.
+    """Every frame by `descend`, from its own start (`warm`: near the end) or, `chained`, the one before.
 
     centre_*, weights and goals have a row a frame. root, pose and rotations hold the start and become the
     result; rotations are complete, whether a target needs the joint or not. misses: unweighted lengths.

@@ -135,7 +135,7 @@ class Solution:
 
     poses: Poses
     misses: Array
-    iterations: IntArray
+    iterations: NDArray[np.int64]
     settled: NDArray[np.bool_]
 
 

@@ -1,0 +1,306 @@
+"""What a pose should meet: points to reach, directions to take, things to look at, ground to stand on.
+
+Targets are plain data. Each has a weight (of its squared miss) and a priority (0 first); positions and
+weights may be given for one pose or a row a frame, and a position of NaN, or weight 0, means that nothing
+is known there. A radian counts like 17 cm, as in the source's walk from feet and head (spec K-18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey.body.ik import engine
+from marey.body.ik.engine import Features
+from marey.body.mirroring import mirror_partners
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+
+Array = NDArray[np.float64]
+
+# Metres a radian: how much a turn counts beside a shift.
+RADIAN = 0.17
+END = "_end"
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """A point of the figure should be at a place.
+
+    joint: its name, or `NAME_end` for the end site the joint carries (toe tip, top of the head)
+    position: `(3,)` or `(frames, 3)`, world, metres
+    point: `(3,)`, in the joint's frame, from the joint or end site, metres
+    """
+
+    joint: str
+    position: ArrayLike
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    weight: ArrayLike = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Orient:
+    """A joint should have a world rotation.
+
+    rotation: `(4,)` or `(frames, 4)`, unit quaternions
+    """
+
+    joint: str
+    rotation: ArrayLike
+    weight: ArrayLike = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class LookAt:
+    """A joint should face a point (Tournier 2011, section 15.1.2).
+
+    point: `(3,)` or `(frames, 3)`, world, metres
+    axis: `(3,)`, what faces forward, in the joint's frame; found from the skeleton at rest if None
+    upright: also keep the head from tilting sideways
+    """
+
+    joint: str
+    point: ArrayLike
+    axis: ArrayLike | None = None
+    upright: bool = False
+    weight: ArrayLike = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """A point of the figure stays where it is when the solver starts."""
+
+    joint: str
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    weight: ArrayLike = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A point of the figure touches a plane, or only does not go below it.
+
+    height: how far the plane is from the origin along its normal, metres; one number, or one a frame
+    above: the point may be above the plane (on the normal's side)
+    """
+
+    joint: str
+    height: ArrayLike = 0.0
+    normal: ArrayLike = (0.0, 1.0, 0.0)
+    above: bool = False
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    weight: ArrayLike = 1.0
+    priority: int = 0
+
+
+Target = Reach | Orient | LookAt | Pin | Contact
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Targets as features of the engine: what does not change when they move.
+
+    features: see :class:`Features`
+    owners: `(features,)`, which target each belongs to
+    priorities: `(features,)`
+    """
+
+    features: Features
+    owners: NDArray[np.int64]
+    priorities: NDArray[np.int64]
+
+    @property
+    def levels(self) -> list[int]:
+        """The priorities there are, most important first."""
+        return sorted(set(self.priorities.tolist()))
+
+
+def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
+    """Which features of the figure the targets are about."""
+    rows: list[tuple[int, int, Array, Array, int, int]] = []
+    for owner, target in enumerate(targets):
+        joint, place = locate(skeleton, target.joint)
+        point = place + _vector(target, "point") if not isinstance(target, Orient | LookAt) else place
+        zero = np.zeros(3)
+        if isinstance(target, Reach | Pin):
+            found = [(engine.POINT, point, zero)]
+        elif isinstance(target, Orient):
+            found = [(engine.TURN, zero, zero)]
+        elif isinstance(target, Contact):
+            kind = engine.ABOVE if target.above else engine.PLANE
+            found = [(kind, point, _unit(target, "normal"))]
+        else:
+            ahead = forward_axis(skeleton) if target.axis is None else _unit(target, "axis")
+            found = [(engine.AIM, place, ahead)]
+            if target.upright:
+                found.append((engine.ROLL, place, _side_axis(ahead)))
+        rows += [(kind, joint, at, axis, owner, int(target.priority)) for kind, at, axis in found]
+    features = Features(
+        np.array([row[0] for row in rows], dtype=np.int64),
+        np.array([row[1] for row in rows], dtype=np.int64),
+        np.array([row[2] for row in rows]).reshape(-1, 3),
+        np.array([row[3] for row in rows]).reshape(-1, 3),
+    )
+    owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
+    return Layout(features, owners, priorities)
+
+
+def layout_key(targets: Sequence[Target]) -> tuple[Any, ...]:
+    """Equal for targets of equal layout, so that a solver can keep what it prepared."""
+    key: list[Any] = []
+    for target in targets:
+        key += [type(target), target.joint, target.priority]
+        for name in _LAYOUT_FIELDS[type(target)]:
+            value = getattr(target, name)
+            key.append(
+                value if isinstance(value, bool | None) else np.asarray(value, dtype=np.float64).tobytes()
+            )
+    return tuple(key)
+
+
+def goals_and_weights(
+    targets: Sequence[Target], plan: Layout, *, frames: int, places: Array | None = None
+) -> tuple[Array, Array]:
+    """What the features should be: goals `(frames, features, 4)`, weights of residuals `(frames, features)`.
+
+    places: `(frames, features, 3)`, where the features' points are to begin with: pins stay there
+    """
+    goals = np.zeros((frames, plan.features.count, 4))
+    weights = np.zeros((frames, plan.features.count))
+    for f, (kind, owner) in enumerate(zip(plan.features.kinds.tolist(), plan.owners.tolist())):
+        target = targets[owner]
+        if isinstance(target, Pin):
+            assert places is not None
+            goal = places[:, f]
+        elif isinstance(target, Contact):
+            goal = _rows(target, "height", frames, 1)
+        elif kind == engine.ROLL:
+            goal = np.broadcast_to(np.array([0.0, 1.0, 0.0]), (frames, 3))
+        elif isinstance(target, Orient):
+            goal = _quaternions(target, frames)
+        else:
+            goal = _rows(target, "position" if isinstance(target, Reach) else "point", frames, 3)
+        weight = _rows(target, "weight", frames, 1)[:, 0]
+        if not np.isfinite(weight).all() or (weight < 0).any():
+            raise InputError(f"{describe(target)}: its weight must be finite and not negative")
+        known = np.asarray(np.isfinite(goal).all(axis=1))
+        goals[:, f, : goal.shape[1]] = np.where(known[:, None], goal, 0.0)
+        scale = RADIAN if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
+        weights[:, f] = scale * np.sqrt(np.where(known, weight, 0.0))
+    return goals, weights
+
+
+def locate(skeleton: Skeleton, name: str) -> tuple[int, Array]:
+    """A joint's index and the point meant in its frame: `NAME`, or `NAME_end` for its (first) end site.
+
+    >>> import marey
+    >>> locate(marey.samples.walk().skeleton, "Head_end")[0]
+    13
+    """
+    if name not in skeleton.names and name.endswith(END) and name[: -len(END)] in skeleton.names:
+        joint = skeleton.index(name[: -len(END)])
+        ends = np.flatnonzero(skeleton.end_parents == joint)
+        if not ends.size:
+            carriers = ", ".join(skeleton.names[j] + END for j in skeleton.end_parents[:8])
+            raise InputError(f"{name[: -len(END)]!r} carries no end site; there are: {carriers or 'none'}")
+        return joint, np.array(skeleton.end_offsets[ends[0]])
+    return skeleton.index(name), np.zeros(3)
+
+
+def forward_axis(skeleton: Skeleton) -> Array:
+    """Which way the figure faces at rest: up × to its right, from where its left and right joints are.
+
+    At rest all joint frames are the world's, so this is also what faces forward in every joint's frame.
+    The z axis if left and right cannot be told by name.
+
+    >>> import marey
+    >>> forward_axis(marey.samples.walk().skeleton).round(6) + 0.0
+    array([0., 0., 1.])
+    """
+    positions = np.zeros((skeleton.joints, 3))
+    for joint in range(1, skeleton.joints):
+        positions[joint] = positions[skeleton.parents[joint]] + skeleton.offsets[joint]
+    to_left = np.zeros(3)
+    for joint, partner in enumerate(mirror_partners(skeleton.names)):
+        if joint != partner and "l" in skeleton.names[joint].lower():
+            name, other = skeleton.names[joint].lower(), skeleton.names[partner].lower()
+            left = "left" in name or ("right" not in name and name.replace("l", "r", 1) == other)
+            to_left += positions[joint] - positions[partner] if left else 0.0
+    ahead = np.cross(to_left, [0.0, 1.0, 0.0])
+    length = float(np.linalg.norm(ahead))
+    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+
+
+def describe(target: Target) -> str:
+    """A few words for messages: `reach LeftHand`."""
+    words = {Reach: "reach", Orient: "orient", LookAt: "look-at", Pin: "pin", Contact: "contact"}
+    return f"{words[type(target)]} {target.joint}"
+
+
+_LAYOUT_FIELDS = {
+    Reach: ("point",),
+    Orient: (),
+    LookAt: ("axis", "upright"),
+    Pin: ("point",),
+    Contact: ("normal", "above", "point"),
+}
+assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _LAYOUT_FIELDS.items())
+
+
+def _rows(target: Target, name: str, frames: int, columns: int) -> Array:
+    try:
+        value = np.asarray(getattr(target, name), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{describe(target)}: its {name} must be numbers") from None
+    if columns == 1 and value.ndim <= 1:
+        value = value[..., None]
+    if value.shape not in ((columns,), (frames, columns), (1, columns)):
+        one = "one number" if columns == 1 else f"({columns},)"
+        raise InputError(
+            f"{describe(target)}: its {name} must be {one} or ({frames}, {columns}), got {value.shape}"
+        )
+    return np.broadcast_to(value, (frames, columns))
+
+
+def _quaternions(target: Orient, frames: int) -> Array:
+    rows = _rows(target, "rotation", frames, 4)
+    norms = np.linalg.norm(rows, axis=1)
+    if (norms < 1e-6).any():
+        raise InputError(f"{describe(target)}: a rotation of four zeros is none; write 1,0,0,0 for no turn")
+    return rows / norms[:, None]
+
+
+def _vector(target: Target, name: str) -> Array:
+    value = np.asarray(getattr(target, name), dtype=np.float64)
+    if value.shape != (3,) or not np.isfinite(value).all():
+        raise InputError(f"{describe(target)}: its {name} must be three finite numbers")
+    return value
+
+
+def _unit(target: Target, name: str) -> Array:
+    value = _vector(target, name)
+    length = float(np.linalg.norm(value))
+    if length < 1e-9:
+        raise InputError(f"{describe(target)}: its {name} has no length")
+    return value / length
+
+
+def _side_axis(ahead: Array) -> Array:
+    """Horizontal at rest and across the view: up × ahead."""
+    side = np.cross([0.0, 1.0, 0.0], ahead)
+    length = float(np.linalg.norm(side))
+    return side / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+
+
+def places_of(features: Features, positions: Array, rotations: Array) -> Array:
+    """World positions `(frames, features, 3)` of the features' points, from world frames of all joints."""
+    carriers = features.joints
+    return positions[..., carriers, :] + so3.rotate(rotations[..., carriers, :], features.local)
