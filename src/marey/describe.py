@@ -9,6 +9,7 @@ import numpy as np
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
@@ -32,11 +33,16 @@ def describe(thing: Any) -> dict[str, Any]:
             return {
                 "kind": kind,
                 "frames": thing.frames,
-                "frame_rate": round(thing.frame_rate, 6),
-                "duration": round(thing.duration, 6),
+                **_times(thing),
                 **facts(thing),
             }
     raise InputError(f"a {type(thing).__name__} is not something we can describe")
+
+
+def _times(thing: Any) -> dict[str, Any]:
+    if isinstance(thing, PoseModel):
+        return {"frame_rate": None, "duration": None}
+    return {"frame_rate": round(thing.frame_rate, 6), "duration": round(thing.duration, 6)}
 
 
 def _motion(motion: Motion) -> dict[str, Any]:
@@ -119,6 +125,19 @@ def _footage(footage: Footage) -> dict[str, Any]:
     return {"rows": footage.rows, "columns": footage.columns}
 
 
+def _pose_model(model: PoseModel) -> dict[str, Any]:
+    return {
+        "joints": model.skeleton.joints,
+        "modes": model.modes,
+        "variance": _rounded(model.variance),
+        "metric": model.metric,
+        "root": model.root,
+        "shares": [_rounded(share) for share in np.diff(model.geodesics.explained, prepend=0.0)],
+        "wrap_hazards": list(model.wrap_hazards),
+        "joint_names": list(model.skeleton.names),
+    }
+
+
 def _rounded(value: Any) -> float:
     return round(float(value), 4)
 
@@ -131,4 +150,5 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "tracks": (Tracks, _tracks),
     "field": (FieldSeries, _field),
     "video": (Footage, _footage),
+    "pose model": (PoseModel, _pose_model),
 }

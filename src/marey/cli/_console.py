@@ -21,6 +21,7 @@ from rich.text import Text
 from marey._progress import Progress
 from marey.character import Character
 from marey.errors import InputError
+from marey.geometry.convention import UNITS
 from marey.io import load
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -80,6 +81,20 @@ def parse_frames(text: str | None) -> slice | None:
         raise InputError(f"--frames {text}: write it as A:B, e.g. 100:200, 50: or :30")
     start, stop = (int(part) if part else None for part in found.groups())
     return slice(start, stop)
+
+
+def parse_length(text: str | None, option: str) -> float | None:
+    """Metres of a length with its unit; None if nothing was asked for.
+
+    >>> parse_length("1cm", "--error"), parse_length("2.5 mm", "--error"), parse_length("0.1", "--error")
+    (0.01, 0.0025, 0.1)
+    """
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)
+    if found is None or (found.group(2) or "m") not in UNITS:
+        raise InputError(f"{option} {text}: write a length with its unit, e.g. 1cm, 5mm or 0.01m")
+    return float(found.group(1)) * UNITS[found.group(2) or "m"]
 
 
 def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:

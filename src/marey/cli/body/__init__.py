@@ -6,8 +6,10 @@ from types import ModuleType
 
 import typer
 
+from marey.cli.body import fit
+
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
 
-COMMANDS: tuple[ModuleType, ...] = ()
+COMMANDS: tuple[ModuleType, ...] = (fit,)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)
