@@ -14,6 +14,7 @@ from marey.body.codec.distortion import (
 from marey.body.codec.end_joints import EndJoint, end_joints
 from marey.body.codec.sizes import channel_bytes, coarse_length, engine_bytes, level_count, source_ratio
 from marey.body.codec.source import SourceClip, decompress_source
+from marey.body.codec.source_choice import choose_source
 from marey.body.codec.source_editing import Pin, displace
 from marey.body.codec.source_encoder import compress_source
 
@@ -26,6 +27,7 @@ __all__ = [
     "SourceClip",
     "bone_length_drift",
     "channel_bytes",
+    "choose_source",
     "coarse_length",
     "compress_source",
     "decompress_source",

@@ -1,8 +1,8 @@
 """The source's motion codec: a pose model, and coarse curves of the root and five end joints.
 
 Decoding rebuilds the curves and finds each pose by inverse kinematics within the model (Tournier 2011,
-section 9.2). `improved` keeps the format and gets more out of it: a model that weighs joints by what hangs
-on them, coarse samples by least squares, and a prior that knows how much each mode varies. With
+section 9.2). `improved` keeps the format and gets more out of it: modes of the kinetic metric instead of the
+canonical one, coarse samples by least squares, and a prior that knows how much each mode varies. With
 `store="coordinates"` the model's coordinates take the place of the end joints and decoding solves nothing.
 Cost: one analysis of the clip to encode; tens of microseconds a frame to decode.
 """
@@ -52,7 +52,7 @@ class SourceClip:
     curves: coarse world paths `(samples, 3)` of the ends; or one curve `(samples, modes)` of coordinates
     dropped: finest pyramid levels left out of root, root_turns and each curve
     noise: square metres; with `improved` the variance of the curves' errors, otherwise the weight of |λ|²
-    improved: whether modes are weighted, samples of least squares and the prior relative to the variances
+    improved: whether modes are kinetic, samples of least squares and the prior relative to the variances
     convention, channels, name: how to write the clip back
     """
 

@@ -27,7 +27,7 @@ VERSION = 1
 _HEAD = struct.Struct("<6sHIIQ")
 # Deflate cannot do better: a block that claims more is damaged.
 _LARGEST_GAIN = 1040
-_DAMAGE = (MareyError, ValueError, TypeError, KeyError, RecursionError, OverflowError, struct.error)
+_DAMAGE = (MareyError, ValueError, TypeError, LookupError, RecursionError, OverflowError, struct.error)
 
 
 def to_bytes(clip: SourceClip) -> bytes:
@@ -75,15 +75,7 @@ def from_bytes(data: bytes) -> SourceClip:
         return _clip(raw)
     except FormatError:
         raise
-    except (
-        MareyError,
-        ValueError,
-        TypeError,
-        KeyError,
-        RecursionError,
-        OverflowError,
-        struct.error,
-    ) as error:
+    except _DAMAGE as error:
         raise FormatError(f"the stored clip is damaged ({error})") from error
 
 

@@ -51,9 +51,9 @@ def displace(clip: SourceClip, joint: str, offset: ArrayLike, *, time: float, wi
     >>> import marey
     >>> from marey.body.codec import compress_source, decompress_source
     >>> clip = compress_source(marey.samples.walk(), modes=10)
-    >>> raised = displace(clip, "LeftHand", [0.0, 0.2, 0.0], time=1.0, width=0.5)
-    >>> before, after = (decompress_source(c, frames=slice(60, 61)).positions()[0] for c in (clip, raised))
-    >>> bool((after - before)[clip.skeleton.index("LeftHand"), 1] > 0.1)
+    >>> further = displace(clip, "LeftHand", [0.0, 0.0, 0.2], time=1.0, width=0.5)
+    >>> before, after = (decompress_source(c, frames=slice(60, 61)).positions()[0] for c in (clip, further))
+    >>> bool((after - before)[clip.skeleton.index("LeftHand"), 2] > 0.15)
     True
     """
     shift = checked("offset", offset, (3,))

@@ -20,11 +20,10 @@ from marey.body.codec.pyramid import decimate
 from marey.body.codec.source import MOST_DROPPED, SourceClip, root_frames, stored_paths
 from marey.body.kinematics import global_frames, points_on
 from marey.body.motion import Motion
-from marey.body.pose_model import pose_rotations
+from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.geodesics import principal_geodesics
 
 Array = NDArray[np.float64]
 Store = Literal["end joints", "coordinates"]
@@ -54,7 +53,8 @@ def compress_source(
     dropped_root: finest levels left out of the root's position and orientation (one number, or both)
     dropped_effectors: of the end joints (one number, or one each), or of the coordinates
     effectors: joints that lead the figure; head, hands and feet if None
-    improved: same format, less error: weighted modes, least-squares samples, prior of the modes' variances
+    improved: same format, less error: modes of the kinetic metric, least-squares samples, prior of the
+        modes' variances with a noise measured on the clip
     store: world paths of the end joints, or the model's coordinates
 
     >>> import marey
@@ -88,10 +88,10 @@ class Encoder:
             raise InputError(f"store: 'end joints' or 'coordinates', got {store!r}")
         self.motion, self.improved = motion, improved
         self.skeleton = _rounded_skeleton(motion.skeleton)
-        poses = pose_rotations(motion)
-        metric = lever_arms(motion) ** 2 if improved else None
-        self.geodesics = principal_geodesics(poses, variance=1.0, metric=metric)
-        self.coordinates = self.geodesics.encode(poses)
+        metric = "kinetic" if improved else "canonical"
+        model = PoseModel.fit([motion], variance=1.0, metric=metric)
+        self.geodesics = model.geodesics
+        self.coordinates = model.encode(motion)
         self.ends = (
             tuple(end._replace(point=_single_point(end)) for end in end_joints(motion.skeleton, effectors))
             if store == "end joints"
@@ -171,21 +171,6 @@ class Encoder:
         pose = global_frames(clip.skeleton.parents, clip.skeleton.offsets, rotations, root[some])
         best = points_on(pose, [end.joint for end in clip.ends], _points(clip.ends))
         return max(NOISE_SHARE * float(((stored_paths(clip)[some] - best) ** 2).mean()), LEAST_NOISE)
-
-
-def lever_arms(motion: Motion) -> Array:
-    """A weight `(joints,)` for each joint: root mean squared distance, summed, of the joints below it.
-
-    Turning a joint by a small angle moves the joints below by that angle times this (relative to the
-    largest, at least 1e-3, so that no direction is lost).
-    """
-    positions = motion.positions()
-    arms = np.zeros(motion.joints)
-    for joint in range(motion.joints):
-        below = list(motion.skeleton.descendants(joint)[1:])
-        arms[joint] = np.sqrt(((positions[:, below] - positions[:, [joint]]) ** 2).sum(axis=(1, 2)).mean())
-    largest = arms.max()
-    return np.maximum(arms / largest, 1e-3) if largest > 0 else np.ones(motion.joints)
 
 
 def _single(values: FloatArray) -> Array:
