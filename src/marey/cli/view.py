@@ -33,7 +33,10 @@ def run(
     ],
     kind: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="For a .png of a motion: strip (default), curves or path."),
+        typer.Option(
+            metavar="KIND",
+            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance.",
+        ),
     ] = None,
     frames: Frames = None,
     frame_rate: Annotated[

@@ -14,6 +14,7 @@ from marey._arrays import checked_rate
 from marey._progress import Progress
 from marey.body.markers import Markers
 from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
@@ -36,6 +37,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     Tracks: ("path",),
     FieldSeries: ("flow",),
     Footage: ("sheet",),
+    PoseModel: ("modes", "variance"),
 }
 """What a picture of each type can show; the first is the usual one."""
 
@@ -52,11 +54,13 @@ def view(
     """Draw anything we load, off-screen; the ending of `path` chooses picture (.png) or clip (.mp4, .gif).
 
     A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks and
-    fields, a plot; of footage, a contact sheet. Clips run at the speed of the capture.
+    fields, a plot; of footage, a contact sheet; of a pose model, its modes. Clips run at the speed of the
+    capture.
 
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
-    kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path"
+    kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
+        of a pose model "modes" or "variance"
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -100,11 +104,15 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
 
         _write_png(strip(actor(thing), size), draft)
         return
-    from marey.views import flow, footage, plots
+    from marey.views import flow, footage, plots, pose_modes
 
     motion = thing.motion if isinstance(thing, Character) else thing
     if kind == "curves":
         figure = plots.curves(motion, size=size)
+    elif kind == "modes":
+        figure = pose_modes.sheet(thing, size)
+    elif kind == "variance":
+        figure = pose_modes.variance(thing, size)
     elif kind == "flow":
         figure = flow.picture(thing, size)
     elif kind == "sheet":
@@ -121,11 +129,21 @@ def _write_clip(
 ) -> None:
     from marey.io.video import write_frames
 
+    if isinstance(thing, PoseModel):
+        from marey.views import pose_modes
+
+        wanted = USUAL_RATE if frame_rate is None else _checked_clip_rate(frame_rate, path)
+        total = pose_modes.sweep_frames(wanted)
+        write_frames(
+            pose_modes.sweep(thing, size, wanted), path, frame_rate=wanted, progress=progress, total=total
+        )
+        return
     blends = not isinstance(thing, FieldSeries | Footage)
     rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
-    wanted = (clip_rate(rate) if blends else rate) if frame_rate is None else checked_rate(frame_rate)
-    if wanted > FASTEST and frame_rate is not None:
-        raise InputError(f"{path}: {wanted:g} frames per second; clips have at most {FASTEST:g}")
+    if frame_rate is not None:
+        wanted = _checked_clip_rate(frame_rate, path)
+    else:
+        wanted = clip_rate(rate) if blends else rate
     if not np.isclose(wanted, rate):
         thing = thing.resample(wanted)
     frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
@@ -158,6 +176,13 @@ def _write_png(image: Image, path: Path) -> None:
     if not done:
         raise InputError(f"{path}: cannot encode a picture of {image.shape[1]} × {image.shape[0]} pixels")
     path.write_bytes(data.tobytes())
+
+
+def _checked_clip_rate(frame_rate: float, path: Path) -> float:
+    rate = checked_rate(frame_rate)
+    if rate > FASTEST:
+        raise InputError(f"{path}: {rate:g} frames per second; clips have at most {FASTEST:g}")
+    return rate
 
 
 def _checked_size(size: tuple[int, int], path: Path) -> tuple[int, int]:
