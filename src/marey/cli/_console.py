@@ -83,6 +83,15 @@ def parse_frames(text: str | None) -> slice | None:
     return slice(start, stop)
 
 
+def cut(thing: Any, frames: slice | None) -> Any:
+    """Only those frames of a thing that has some."""
+    if frames is None:
+        return thing
+    if not hasattr(thing, "__getitem__"):
+        raise InputError(f"--frames: a {type(thing).__name__} has no frames to choose from")
+    return thing[frames]
+
+
 def parse_length(text: str | None, option: str) -> float | None:
     """Metres of a length with its unit; None if nothing was asked for.
 

@@ -18,6 +18,7 @@ from marey.cli._console import (
     Root,
     Unit,
     Up,
+    cut,
     emit,
     load_with_bar,
     note,
@@ -84,9 +85,10 @@ def run(
     report: dict[str, Any] = {}
     if clean:
         thing, report = _cleaned(thing)
-    if chosen is not None:
-        thing = thing[chosen]
+    thing = cut(thing, chosen)
     if frame_rate is not None:
+        if not hasattr(thing, "resample"):
+            raise InputError(f"--frame-rate: a {type(thing).__name__} cannot be resampled")
         thing = thing.resample(frame_rate)
     if mirror:
         thing = _mirrored(thing)

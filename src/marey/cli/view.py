@@ -16,6 +16,7 @@ from marey.cli._console import (
     Root,
     Unit,
     Up,
+    cut,
     emit,
     load_with_bar,
     parse_frames,
@@ -69,8 +70,7 @@ def run(
     thing = load_with_bar(
         source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
     )
-    if chosen is not None:
-        thing = thing[chosen]
+    thing = cut(thing, chosen)
     with progress_bar(f"drawing {out.name}") as progress:
         view(thing, out, size=pixels, kind=kind, frame_rate=frame_rate, progress=progress)
     emit({"path": str(out)}, as_json=json)
