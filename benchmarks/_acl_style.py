@@ -73,7 +73,7 @@ def encode(motion: Motion, precision: float) -> bytes:
 
 
 def decode(data: bytes, skeleton: Skeleton) -> Motion:
-    """The clip back from its bytes; `skeleton` gives names, parents and end sites, which ACL does not store."""
+    """The clip back from its bytes; `skeleton` gives names, parents and ends, which ACL does not store."""
     frames, joints, count, rate, root_constant, thinned = struct.unpack_from("<IIIfII", data)
     lengths = segment_lengths(frames)
     at = HEADERS + (0 if count == 1 else 4 * (count + 1)) + SEGMENT_HEADER * count
@@ -143,7 +143,7 @@ class Tracks:
     """Sub-tracks of a clip: rotations that move, then the root's position unless it is constant.
 
     rotations: `(frames, joints, 4)`, w >= 0; constant: `(joints,)`; moving: joints that are not
-    values, scaled: `(tracks, frames, 3)`, as they are and within the clip's `lows` and `extents` `(tracks, 3)`
+    values, scaled: `(tracks, frames, 3)`, as they are and within the clip's range `lows`, `extents`
     """
 
     rotations: Array
@@ -276,6 +276,7 @@ def _search(segment: Segment, tracks: Tracks, motion: Motion, frames: slice, pre
     truth = np.ascontiguousarray(tracks.rotations[frames]), np.ascontiguousarray(motion.root[frames])
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
     offsets = np.asarray(motion.skeleton.offsets, dtype=np.float64)
+    shells = limb_lengths(motion.skeleton, SHELL)
     found = least_rates(
         *truth,
         turns,
@@ -283,17 +284,14 @@ def _search(segment: Segment, tracks: Tracks, motion: Motion, frames: slice, pre
         np.array(BITS),
         parents,
         offsets,
-        limb_lengths(motion.skeleton, SHELL),
+        shells,
         precision,
-        ~tracks.constant,
-        not tracks.root_constant,
+        np.append(~tracks.constant, not tracks.root_constant),
         0 if motion.frames > LONGEST_SEGMENT else 1,
     )
     segment.rates = np.concatenate([found[moving], found[motion.joints :][: not tracks.root_constant]])
     chosen = np.ascontiguousarray(turns[np.arange(motion.joints), found[:-1]].swapaxes(0, 1))
-    segment.kept = needed_frames(
-        *truth, chosen, places[found[-1]], parents, offsets, limb_lengths(motion.skeleton, SHELL), precision
-    )
+    segment.kept = needed_frames(*truth, chosen, places[found[-1]], parents, offsets, shells, precision)
 
 
 def _neighbours(kept: NDArray[np.int64], length: int) -> tuple[NDArray[np.int64], Array]:
