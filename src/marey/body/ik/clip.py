@@ -1,0 +1,235 @@
+"""Inverse kinematics of whole clips that stays smooth in time (spec section 10, "whole-clip IK").
+
+First every frame by itself, then a few Gauss–Newton steps for all frames at once, with the squared second
+differences of the unknowns added to the cost: one banded system of `frames × unknowns` with two blocks
+beside the diagonal, O(frames × unknowns³). Motion faster than `smoothness` counts as noise.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.ik.classical import misses
+from marey.body.ik.engine import Figure, Poses, Problem
+from marey.body.ik.limits import EllipsoidLimits
+from marey.body.ik.report import IKReport, report_on
+from marey.body.ik.solver import JOINT_RADIANS, ROOT_METRES, ROOT_RADIANS, inverse_variances, starting_poses
+from marey.body.ik.steps import decoded, moved, pull_back, world
+from marey.body.ik.targets import Target, goals_and_weights, layout, places_of
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import continuous
+
+Array = NDArray[np.float64]
+
+STEPS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class PosedClip:
+    """A clip that was found, its coordinates `(frames, modes)` in the pose model, and what it missed."""
+
+    motion: Motion
+    coordinates: Array
+    report: IKReport
+
+
+def solve_clip(
+    body: PoseModel | Skeleton,
+    targets: Sequence[Target],
+    start: Motion,
+    *,
+    root: str = "free",
+    noise: float = 0.005,
+    smoothness: float = 6.0,
+    limits: EllipsoidLimits | None = None,
+) -> PosedClip:
+    """A clip edited so that it meets targets over time, in the poses of a model or of the whole skeleton.
+
+    The change from `start` is what is small and smooth, so details of the clip survive.
+
+    targets: with a row a frame, or one for all frames; weight 0 (or NaN) where one is not asked for, with
+        ramps of a few frames (:func:`marey.body.ik.plants.ramps`) so that nothing pops
+    root: "free" or "fixed"
+    noise: metres, how exactly targets are meant
+    smoothness: hertz; faster changes count as noise
+
+    >>> import marey
+    >>> from marey.body.ik import Reach
+    >>> walk = marey.samples.walk(seconds=1)
+    >>> hand = walk.positions()[:, walk.skeleton.index("LeftHand")] + [0, 0.1, 0]
+    >>> edited = solve_clip(walk.skeleton, [Reach("LeftHand", hand)], walk)
+    >>> edited.report.residual_cm < 1
+    True
+    """
+    if root not in ("free", "fixed"):
+        raise InputError(f"root {root!r}: one of free, fixed")
+    began = time.perf_counter()
+    skeleton = body.skeleton if isinstance(body, PoseModel) else body
+    model = body if isinstance(body, PoseModel) else None
+    figure = Figure.of_skeleton(body) if isinstance(body, Skeleton) else Figure.of_model(body)
+    free = root == "free"
+    centre = starting_poses(figure, skeleton, model, start)
+    plan = layout(targets, skeleton)
+    problem = Problem(figure, plan.features, free, limits=limits)
+    places = places_of(plan.features, *world(figure, centre))
+    goals, weights = goals_and_weights(targets, plan, frames=start.frames, places=places)
+    spread = spreads(figure, model, free)
+    precision = noise**2 / spread**2
+    first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
+    poses, count = smoothed(
+        problem, goals, weights, first.poses, centre=centre, precision=precision, follow=centre,
+        stiffness=bending(noise, spread, smoothness, start.frame_rate),
+    )  # fmt: skip
+    values, _ = problem.evaluate(goals, weights, poses)
+    report = report_on(
+        targets, plan, misses(problem, values, weights), iterations=float(first.iterations.mean()) + count,
+        seconds=time.perf_counter() - began, modes=figure.unknowns(False),
+    )  # fmt: skip
+    return PosedClip(as_motion(poses, like=start), poses.coordinates, report)
+
+
+def spreads(figure: Figure, model: PoseModel | None, free_root: bool) -> Array:
+    """How far each unknown usually goes, `(unknowns,)`."""
+    pose = np.full(figure.unknowns(False), JOINT_RADIANS)
+    if model is not None:
+        pose = 1.0 / np.sqrt(inverse_variances(model))
+    if not free_root:
+        return pose
+    return np.concatenate([np.full(3, ROOT_RADIANS), np.full(3, ROOT_METRES), pose])
+
+
+def bending(noise: float, spread: Array, smoothness: float, frame_rate: float) -> Array:
+    """Weights `(unknowns,)` of squared second differences: a swing of usual size at `smoothness` costs as
+    much as a miss by `noise`."""
+    if not (np.isfinite(smoothness) and smoothness > 0):
+        raise InputError(f"smoothness: hertz above 0, got {smoothness}")
+    angle = min(2 * np.pi * smoothness / frame_rate, np.pi)
+    return np.asarray((noise / (spread * angle**2)) ** 2)
+
+
+def smoothed(
+    problem: Problem,
+    goals: Array,
+    weights: Array,
+    poses: Poses,
+    *,
+    centre: Poses,
+    precision: Array,
+    stiffness: Array,
+    follow: Poses | None = None,
+    steps: int = STEPS,
+) -> tuple[Poses, int]:
+    """Poses of all frames that meet their targets and bend little over time, and how many steps it took.
+
+    follow: bend with respect to these poses rather than to standing still
+    """
+    figure, free = problem.figure, problem.free_root
+    frames = len(goals)
+    if frames < 3:
+        return poses, 0
+
+    def cost_of(poses: Poses) -> tuple[float, Array, Array, Array, Array]:
+        r, J = problem.evaluate(goals, weights, poses)
+        pull, prior = pull_back(figure, free, poses, centre, precision)
+        bend = second_differences(figure, free, poses, follow)
+        total = float((r**2).sum() + prior.sum() + (stiffness * bend**2).sum())
+        return total, r, J, pull, bend
+
+    poses = decoded(figure, poses)
+    cost, r, J, pull, bend = cost_of(poses)
+    mu, count = 1e-4, 0
+    for count in range(1, steps + 1):
+        normal = np.einsum("tru,trv->tuv", J, J, optimize=True)
+        downhill = np.einsum("tru,tr->tu", J, r, optimize=True) + pull
+        downhill -= stiffness * _spread_back(bend, frames)
+        diagonal = np.einsum("tuu->tu", normal) + precision
+        diagonal += 1e-4 * diagonal.mean(axis=1, keepdims=True) + 1e-12
+        while True:
+            step = _banded_step(normal, precision + mu * diagonal, stiffness, downhill)
+            trial = moved(figure, free, poses, step)
+            new = cost_of(trial)
+            if new[0] < cost:
+                break
+            mu *= 10.0
+            if mu > 1e4:
+                return poses, count
+        gain = (cost - new[0]) / cost
+        poses, mu = trial, max(0.1 * mu, 1e-9)
+        cost, r, J, pull, bend = new
+        if gain < 1e-5:
+            break
+    return poses, count
+
+
+def second_differences(figure: Figure, free_root: bool, poses: Poses, follow: Poses | None) -> Array:
+    """How the unknowns' rates change from frame to frame, `(frames - 2, unknowns)`."""
+    rotations, root, coordinates = poses.rotations, poses.root, poses.coordinates
+    if follow is not None:
+        rotations = so3.multiply(so3.inverse(follow.rotations), rotations)
+        root = root - follow.root
+        coordinates = coordinates - follow.coordinates
+    parts = []
+    if free_root:
+        parts += [np.diff(_turns(rotations[:, 0]), axis=0), np.diff(root, n=2, axis=0)]
+    if figure.full:
+        parts.append(np.diff(_turns(rotations[:, 1:]).reshape(len(root) - 1, -1), axis=0))
+    else:
+        parts.append(np.diff(coordinates, n=2, axis=0))
+    return np.concatenate(parts, axis=1)
+
+
+def as_motion(poses: Poses, *, like: Motion) -> Motion:
+    """Poses as a clip with the rate, name and convention of another."""
+    rotations = continuous(so3.normalise(poses.rotations))
+    return replace(like, rotations=rotations, root=poses.root, translations=None)
+
+
+def _turns(rotations: Array) -> Array:
+    return so3.log(so3.multiply(so3.inverse(rotations[:-1]), rotations[1:]))
+
+
+def _spread_back(bend: Array, frames: int) -> Array:
+    """The transpose of taking second differences, `(frames, unknowns)`."""
+    out = np.zeros((frames, bend.shape[1]))
+    out[:-2] += bend
+    out[1:-1] -= 2 * bend
+    out[2:] += bend
+    return out
+
+
+def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Array) -> Array:
+    """Solve (blocks + diagonal + bending) step = downhill; lower bands, the farthest two blocks away."""
+    from scipy.linalg import solveh_banded
+
+    frames, unknowns = downhill.shape
+    bands = np.zeros((2 * unknowns + 1, frames * unknowns))
+    for a in range(unknowns):
+        for b in range(a + 1):
+            bands[a - b, b::unknowns] = normal[:, a, b]
+    centre, beside, beyond = _pentadiagonal(frames)
+    bands[0] += (diagonal + centre[:, None] * stiffness).ravel()
+    bands[unknowns, : (frames - 1) * unknowns] += (beside[:, None] * stiffness).ravel()
+    bands[2 * unknowns, : (frames - 2) * unknowns] += (beyond[:, None] * stiffness).ravel()
+    return np.asarray(solveh_banded(bands, downhill.ravel(), lower=True, overwrite_ab=True)).reshape(
+        frames, unknowns
+    )
+
+
+def _pentadiagonal(frames: int) -> tuple[Array, Array, Array]:
+    """Diagonals of DᵀD, D the second difference."""
+    ones = np.ones(frames - 2)
+    centre, beside = np.zeros(frames), np.zeros(frames - 1)
+    for shift, factor in enumerate((1.0, 4.0, 1.0)):
+        centre[shift : shift + frames - 2] += factor * ones
+    beside[:-1] -= 2.0 * ones
+    beside[1:] -= 2.0 * ones
+    return centre, beside, ones
