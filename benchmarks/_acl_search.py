@@ -37,6 +37,7 @@ def least_rates(
     precision: float,
     moves: Flags,
     lowest: int,
+    effort: int,
 ) -> Whole:
     """Index of the bit rate of every joint's rotation and, last, of the root's position.
 
@@ -44,6 +45,7 @@ def least_rates(
     turns: `(joints, rates, frames, 4)`, places: `(rates, frames, 3)`, decoded at each rate
     shells: `(joints,)`, metres, how far from the joint its error is looked at
     moves: `(joints + 1,)`, False for constant sub-tracks; lowest: first rate that may be used
+    effort: how many rates are raised at a time, 1 to 3
     """
     joints = len(parents)
     top = len(bits) - 1
@@ -64,22 +66,10 @@ def least_rates(
         links = _chain_of(j, parents, chain)
         error = _chain_error(scene, rates, chain, links, shells[j], precision)
         while error >= precision:
-            best_error, best_track = error, -1
-            for link in range(links - 1, -1, -1):
-                track = chain[link]
-                if rates[track] >= top or not moves[track]:
-                    continue
-                rates[track] += 1
-                raised = _chain_error(scene, rates, chain, links, shells[j], precision)
-                rates[track] -= 1
-                if raised < best_error:
-                    best_error, best_track = raised, track
-                    if raised < precision:
-                        break
-            if best_track < 0:
+            found = _raise_best(scene, rates, chain, links, shells[j], precision, moves, top, effort, error)
+            if found >= error:
                 break
-            rates[best_track] += 1
-            error = best_error
+            error = found
         if error >= precision:
             _raise_all(scene, rates, chain, links, shells[j], precision, moves, top)
     return rates
@@ -136,6 +126,54 @@ def needed_frames(
             break
         kept[which] = False
     return kept
+
+
+@njit(cache=True)
+def _raise_best(
+    scene: Any,
+    rates: Whole,
+    chain: Whole,
+    links: int,
+    shell: float,
+    precision: float,
+    moves: Flags,
+    top: int,
+    effort: int,
+    error: float,
+) -> float:
+    """Raise one rate of the chain by a step, or up to `effort` of them; returns the error then.
+
+    The first choice within the precision is taken, fewer steps before more and the joint before the root;
+    if there is none, that of least error.
+    """
+    best, first, second, third = error, -1, -1, -1
+    for steps in range(1, effort + 1):
+        for a in range(links - 1, -1, -1):
+            for b in range(a, -1, -1) if steps > 1 else range(-1, -2, -1):
+                for c in range(b, -1, -1) if steps > 2 else range(-1, -2, -1):
+                    if _step(rates, chain, moves, top, a, b, c, 1):
+                        found = _chain_error(scene, rates, chain, links, shell, precision)
+                        if found < best:
+                            if found < precision:
+                                return found
+                            best, first, second, third = found, a, b, c
+                    _step(rates, chain, moves, top, a, b, c, -1)
+    if first >= 0:
+        _step(rates, chain, moves, top, first, second, third, 1)
+    return best
+
+
+@njit(cache=True)
+def _step(rates: Whole, chain: Whole, moves: Flags, top: int, a: int, b: int, c: int, sign: int) -> bool:
+    """Add `sign` to the rates of up to three links (-1 for none); False if one of them cannot have it."""
+    for link in (a, b, c):
+        if link >= 0:
+            rates[chain[link]] += sign
+    allowed = True
+    for link in (a, b, c):
+        if link >= 0 and (not moves[chain[link]] or rates[chain[link]] > top):
+            allowed = False
+    return allowed
 
 
 @njit(cache=True)

@@ -28,6 +28,8 @@ RAW = len(BITS) - 1
 SEGMENT, LONGEST_SEGMENT = 16, 31
 # Bytes of ACL's headers of buffer, tracks and transforms, of one segment and of its mask of frames; padding.
 HEADERS, SEGMENT_HEADER, FRAME_MASK, PADDING = 8 + 24 + 52, 16, 4, 15
+# Clips of up to this many frames get the slow search for bit rates.
+TRY_HARDER = 500
 # Metres: the virtual surface about each joint where errors are looked at.
 SHELL = 0.03
 
@@ -288,6 +290,7 @@ def _search(segment: Segment, tracks: Tracks, motion: Motion, frames: slice, pre
         precision,
         np.append(~tracks.constant, not tracks.root_constant),
         0 if motion.frames > LONGEST_SEGMENT else 1,
+        3 if motion.frames <= TRY_HARDER else 1,
     )
     segment.rates = np.concatenate([found[moving], found[motion.joints :][: not tracks.root_constant]])
     chosen = np.ascontiguousarray(turns[np.arange(motion.joints), found[:-1]].swapaxes(0, 1))
