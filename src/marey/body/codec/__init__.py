@@ -1,5 +1,6 @@
-"""Motion compression: the source's codec, and what every codec is measured by."""
+"""Motion compression: the default codec, the source's, and what both are measured by."""
 
+from marey.body.codec.clip import CompressedMotion
 from marey.body.codec.distortion import (
     Distortion,
     FootSkate,
@@ -11,6 +12,7 @@ from marey.body.codec.distortion import (
     relative_distortion,
     shell_error,
 )
+from marey.body.codec.encoding import compress, decompress
 from marey.body.codec.end_joints import EndJoint, end_joints
 from marey.body.codec.sizes import channel_bytes, coarse_length, engine_bytes, level_count, source_ratio
 from marey.body.codec.source import SourceClip, decompress_source
@@ -19,6 +21,7 @@ from marey.body.codec.source_editing import Pin, displace
 from marey.body.codec.source_encoder import compress_source
 
 __all__ = [
+    "CompressedMotion",
     "Distortion",
     "EndJoint",
     "FootSkate",
@@ -29,7 +32,9 @@ __all__ = [
     "channel_bytes",
     "choose_source",
     "coarse_length",
+    "compress",
     "compress_source",
+    "decompress",
     "decompress_source",
     "displace",
     "end_joints",
