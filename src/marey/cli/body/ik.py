@@ -1,0 +1,287 @@
+"""`marey body ik`: pose a character by handles."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marey.body.cleanup import clean
+from marey.body.ik.clip import solve_clip
+from marey.body.ik.editing import blended
+from marey.body.ik.plants import ramps
+from marey.body.ik.report import IKReport
+from marey.body.ik.solver import DAMPINGS, LEVENBERG_MARQUARDT, PoseSolver
+from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, locate
+from marey.body.kinematics import forward_kinematics, points_on
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.skeleton import Skeleton
+from marey.character import Character
+from marey.cli._console import Clip, Json, Rate, Root, Unit, Up, emit, load_with_bar, note, progress_bar
+from marey.errors import InputError
+from marey.io import format_to_write, load, save
+
+NAME = "ik"
+
+PICTURES = (".png",)
+# A clip this long has a pose model of its own.
+ENOUGH_FRAMES = 30
+MOST_MODES = 20
+# Seconds over which targets of a range come and go.
+FADE = 0.2
+
+
+def run(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Clip of the character.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="OUT", help="Clip or picture (.png) to write.")],
+    reach: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=X,Y,Z", help="Bring a joint to a place, metres.")
+    ] = None,
+    move: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=X,Y,Z", help="Move a joint by so much, metres.")
+    ] = None,
+    orient: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=W,X,Y,Z", help="Turn a joint so, in the world.")
+    ] = None,
+    look_at: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=X,Y,Z", help="Let a joint, e.g. Head, face a point.")
+    ] = None,
+    pin: Annotated[list[str] | None, typer.Option(metavar="JOINT", help="Keep a joint where it is.")] = None,
+    above: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=H", help="Keep a joint above a height, metres.")
+    ] = None,
+    at: Annotated[float | None, typer.Option(metavar="T", help="Which moment to pose, seconds.")] = None,
+    blend: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Write the clip with the pose in it, faded over S seconds."),
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            "--range", metavar="A:B", help="Meet the targets from A to B seconds, in the whole clip."
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Pose model (marey body fit) to stay in.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Any pose of the skeleton, no model.")] = False,
+    polish: Annotated[
+        bool, typer.Option("--polish", help="Leave the model in the end, to meet targets exactly.")
+    ] = False,
+    fixed_root: Annotated[bool, typer.Option("--fixed-root", help="Keep the root where it is.")] = False,
+    noise: Annotated[float, typer.Option(metavar="CM", help="How exactly targets are meant, cm.")] = 0.5,
+    method: Annotated[
+        str,
+        typer.Option(metavar="METHOD", help="levenberg-marquardt, damped, pseudo-inverse or transpose."),
+    ] = LEVENBERG_MARQUARDT,
+    damping: Annotated[
+        str, typer.Option(metavar="DAMPING", help="Of steps: marquardt, identity or kinetic.")
+    ] = "marquardt",
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Take the clip as it is, artificial T-pose and glitches included.")
+    ] = False,
+    from_unit: Unit = None,
+    from_up: Up = None,
+    from_frame_rate: Rate = None,
+    root: Root = None,
+    clip: Clip = None,
+    json: Json = False,
+) -> None:
+    """Pose a character by handles: joints that reach, look, stand; the rest of the body follows.
+
+    [bold]Examples[/bold]
+
+    marey body ik walk.bvh -o pose.bvh --reach LeftHand=0.3,1.4,0.5 --at 1.5
+
+    marey body ik walk.bvh -o pose.png --move RightHand=0,0.3,0.1 --pin LeftFoot --pin RightFoot
+
+    marey body ik walk.bvh -o edited.bvh --move Head=0,-0.2,0 --at 2 --blend 0.5
+
+    marey body ik walk.bvh -o wave.bvh --reach RightHand=0.4,1.7,0.3 --range 1:3
+
+    marey body ik walk.bvh -o pose.glb --model all.mry --look-at Head=2,1.5,0 --reach LeftHand_end=0,1,1
+
+    Places are in metres, y up. Without --model, poses stay like those of the clip itself.
+    """
+    _check_options(out, at, blend, over, noise, method, damping)
+    motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+    body, about = _body(motion, model, full)
+    frame = _frame(motion, at)
+    parsed = _targets(motion, frame if over is None else None, reach, move, orient, look_at, pin, above)
+    options: dict[str, Any] = {"root": "fixed" if fixed_root else "free", "noise": noise / 100}
+    if over is not None:
+        result, report = _over_range(motion, body, parsed, over, options)
+    else:
+        solver = PoseSolver(
+            body, start=motion[frame], method=method, damping=damping, polish=polish, **options
+        )
+        posed = solver.solve(parsed)
+        report = posed.report
+        result = posed.motion(like=motion) if blend is None else blended(motion, frame, posed, blend)
+    _write(result, out)
+    for line in report.lines():
+        note(line)
+    facts = report.as_dict()
+    if not json:
+        facts["targets"] = [_told(miss) for miss in facts["targets"]]
+    emit({**facts, "poses": about, "frames": result.frames, "path": str(out)}, as_json=json)
+
+
+def _check_options(
+    out: Path,
+    at: float | None,
+    blend: float | None,
+    over: str | None,
+    noise: float,
+    method: str,
+    damping: str,
+) -> None:
+    if out.suffix.lower() not in PICTURES and "Motion" not in format_to_write(out).writes:
+        raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
+    if over is not None and (at is not None or blend is not None):
+        raise InputError("--range edits the clip over a time; --at and --blend are for one moment")
+    if over is not None and (method != LEVENBERG_MARQUARDT or damping != "marquardt"):
+        raise InputError("--range always solves by levenberg-marquardt with marquardt damping")
+    if blend is not None and not (math.isfinite(blend) and blend >= 0):
+        raise InputError(f"--blend {blend}: seconds, not below 0")
+    if not (math.isfinite(noise) and noise > 0):
+        raise InputError(f"--noise {noise}: centimetres above 0")
+    if damping not in DAMPINGS:
+        raise InputError(f"--damping {damping}: one of {', '.join(DAMPINGS)}")
+
+
+def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion:
+    thing = load_with_bar(source, clip=clip, **options)
+    motion = thing.motion if isinstance(thing, Character) else thing
+    if not isinstance(motion, Motion):
+        raise InputError(f"{source}: only skeleton motion can be posed, this is a {type(thing).__name__}")
+    if motion.translations is not None:
+        note("joints that slide are posed with the bones of the skeleton at rest")
+    if raw:
+        return motion
+    motion, report = clean(motion)
+    for line in report.lines():
+        note(line)
+    return motion
+
+
+def _body(motion: Motion, model: Path | None, full: bool) -> tuple[PoseModel | Skeleton, str]:
+    """What is posed, and in a few words what that means."""
+    if full and model is not None:
+        raise InputError("--full takes any pose, --model the poses of a model: give one of them")
+    if model is not None:
+        learned = load(model)
+        if not isinstance(learned, PoseModel):
+            raise InputError(f"{model}: not a pose model but a {type(learned).__name__}; see marey body fit")
+        if learned.skeleton.names != motion.skeleton.names:
+            raise InputError(f"{model}: its joints differ from those of the clip")
+        return learned, f"of {model}"
+    if full:
+        return motion.skeleton, "of the whole skeleton"
+    if motion.frames < ENOUGH_FRAMES:
+        note(f"a clip of {motion.frames} frames is too short to learn poses from: any pose is allowed")
+        return motion.skeleton, "of the whole skeleton"
+    learned = PoseModel.fit([motion])
+    return learned.first(min(learned.modes, MOST_MODES)), "like those of the clip"
+
+
+def _frame(motion: Motion, at: float | None) -> int:
+    if at is None:
+        return 0
+    frame = round(at * motion.frame_rate) if math.isfinite(at) else -1
+    if not 0 <= frame < motion.frames:
+        raise InputError(
+            f"--at {at:g}: the clip goes from 0 to {(motion.frames - 1) / motion.frame_rate:g} seconds"
+        )
+    return frame
+
+
+def _targets(
+    motion: Motion,
+    frame: int | None,
+    reach: list[str] | None,
+    move: list[str] | None,
+    orient: list[str] | None,
+    look_at: list[str] | None,
+    pin: list[str] | None,
+    above: list[str] | None,
+) -> list[Target]:
+    """Targets of the options; `frame` None: over all frames."""
+    pose = forward_kinematics(motion if frame is None else motion[frame])
+    targets: list[Target] = []
+    for text in reach or []:
+        joint, place = _numbers("--reach", text, 3)
+        targets.append(Reach(joint, place))
+    for text in move or []:
+        joint, shift = _numbers("--move", text, 3)
+        index, point = locate(motion.skeleton, joint)
+        places = points_on(pose, [index], point[None])[:, 0] + shift
+        targets.append(Reach(joint, places if frame is None else places[0]))
+    for text in orient or []:
+        joint, rotation = _numbers("--orient", text, 4)
+        targets.append(Orient(joint, rotation))
+    for text in look_at or []:
+        joint, point = _numbers("--look-at", text, 3)
+        targets.append(LookAt(joint, point))
+    targets += [Pin(joint) for joint in pin or []]
+    for text in above or []:
+        joint, height = _numbers("--above", text, 1)
+        targets.append(Contact(joint, height[0], above=True))
+    if not any(not isinstance(target, Pin | Contact) for target in targets):
+        raise InputError("nothing to do: give a target, e.g. --reach LeftHand=0.3,1.4,0.5")
+    for target in targets:
+        locate(motion.skeleton, target.joint)
+    return targets
+
+
+def _numbers(option: str, text: str, count: int) -> tuple[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    joint, equals, rest = text.partition("=")
+    example = "JOINT=" + ",".join({1: "H", 3: "XYZ", 4: "WXYZ"}[count])
+    try:
+        values = np.array([float(part) for part in rest.split(",")])
+    except ValueError:
+        values = np.empty(0)
+    if not (joint.strip() and equals and values.shape == (count,) and np.isfinite(values).all()):
+        raise InputError(f"{option} {text}: write it as {example}, numbers in metres")
+    if option == "--orient" and np.linalg.norm(values) < 1e-6:
+        raise InputError(f"{option} {text}: four zeros are no rotation; 1,0,0,0 is no turn")
+    return joint.strip(), values
+
+
+def _over_range(
+    motion: Motion, body: PoseModel | Skeleton, targets: list[Target], text: str, options: dict[str, Any]
+) -> tuple[Motion, IKReport]:
+    start, colon, end = text.partition(":")
+    last = (motion.frames - 1) / motion.frame_rate
+    try:
+        a, b = (float(start) if start.strip() else 0.0), (float(end) if end.strip() else last)
+    except ValueError:
+        a, b = 1.0, 0.0
+    if not colon or not 0 <= a <= b <= last + 1 / motion.frame_rate:
+        raise InputError(f"--range {text}: write it as A:B in seconds, between 0 and {last:g}")
+    inside = np.zeros(motion.frames, dtype=bool)
+    inside[round(a * motion.frame_rate) : round(b * motion.frame_rate) + 1] = True
+    weights = ramps(inside, round(FADE * motion.frame_rate))
+    faded = [type(t)(**{**vars(t), "weight": weights}) for t in targets]
+    with progress_bar("solving"):
+        found = solve_clip(body, faded, motion, **options)
+    return found.motion, found.report
+
+
+def _write(motion: Motion, out: Path) -> None:
+    if out.suffix.lower() in PICTURES:
+        from marey.views import view
+
+        view(motion, out)
+        return
+    with progress_bar(f"writing {out.name}") as progress:
+        save(motion, out, progress=progress)
+
+
+def _told(miss: dict[str, Any]) -> str:
+    far = f"{miss['degrees']:.1f}°" if "degrees" in miss else f"{miss.get('worst_cm', 0.0):.2f} cm"
+    return f"{miss['target']}: {far}"
