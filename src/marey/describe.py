@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from marey.body.codec.clip import CompressedMotion
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -138,6 +139,20 @@ def _pose_model(model: PoseModel) -> dict[str, Any]:
     }
 
 
+def _compressed(clip: CompressedMotion) -> dict[str, Any]:
+    return {
+        "joints": clip.joints,
+        "end_sites": len(clip.skeleton.end_parents),
+        "mode": clip.mode,
+        "bytes": clip.bytes,
+        "ratio": round(clip.ratio, 2),
+        "name": clip.name,
+        "unit": clip.header.convention.unit_name,
+        "up": clip.header.convention.up,
+        "joint_names": list(clip.skeleton.names),
+    }
+
+
 def _rounded(value: Any) -> float:
     return round(float(value), 4)
 
@@ -151,4 +166,5 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "field": (FieldSeries, _field),
     "video": (Footage, _footage),
     "pose model": (PoseModel, _pose_model),
+    "compressed motion": (CompressedMotion, _compressed),
 }

@@ -10,7 +10,7 @@ import typer
 from marey.cli._console import Json, Rate, Root, Unit, Up, emit, fail
 from marey.describe import describe
 from marey.errors import MareyError
-from marey.io import load
+from marey.io import container, load
 
 NAME = "info"
 
@@ -39,7 +39,10 @@ def run(
     failed = 0
     for path in files:
         try:
-            thing = load(path, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+            as_it_is = True if _is_compressed(path) else None
+            thing = load(
+                path, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root, compressed=as_it_is
+            )
             facts = describe(thing)
         except MareyError as error:
             if len(files) == 1:
@@ -58,3 +61,7 @@ def run(
                 print()
     if failed:
         raise typer.Exit(2)
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.suffix.lower() == ".mry" and path.is_file() and container.is_compressed(path)

@@ -67,7 +67,16 @@ FORMATS: tuple[Format, ...] = (
         "marey container",
         (".mry",),
         ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries", "PoseModel"),
-        ("Motion", "Markers", "MeshSequence", "Character", "Tracks", "FieldSeries", "PoseModel"),
+        (
+            "Motion",
+            "Markers",
+            "MeshSequence",
+            "Character",
+            "Tracks",
+            "FieldSeries",
+            "PoseModel",
+            "CompressedMotion",
+        ),
     ),
 )
 
@@ -76,9 +85,10 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
     """Read a file or folder into the data type it holds.
 
     The format is chosen by the ending, and by a look inside where the ending says little (`.txt`,
-    `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH; see
-    `marey.io.<format>.read`. With `clean`, a skeleton motion loses an artificial T-pose and glitches; what
-    was done is said in warnings (:func:`marey.body.cleanup.clean` returns it as a report).
+    `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH, or
+    `compressed=True` for a compressed clip that is not to be decoded; see `marey.io.<format>.read`. With
+    `clean`, a skeleton motion loses an artificial T-pose and glitches; what was done is said in warnings
+    (:func:`marey.body.cleanup.clean` returns it as a report).
 
     >>> import marey, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "walk.bvh"

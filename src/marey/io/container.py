@@ -1,5 +1,7 @@
 """marey's own file, `.mry`: a zip of `.npy` arrays and one JSON header. Versioned, self-contained, no pickle.
 
+A `.mry` file that begins with `MRYC` is a compressed clip instead (`marey.body.codec.clip`).
+
 `header.json` is a tree of plain values; a dataclass in it is `{"type": name, "fields": {…}}`, an array
 `{"array": "2.npy"}`, bytes `{"bytes": "3.bin"}`. Only the types listed in `TYPES` are ever built, through
 their constructors, which validate. Cost: linear in the bytes stored.
@@ -17,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from marey.body.codec.clip import CompressedMotion, is_compressed_clip
+from marey.body.motion import Motion
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._archive import opened, read_array
-from marey.io._files import write_beside
+from marey.io._files import check_readable, read_bytes, write_beside
 from marey.surface.texture import Texture
 
 VERSION = 1
@@ -44,7 +48,11 @@ TYPES: dict[str, str] = {
 
 
 def write(thing: Any, path: Path) -> None:
-    """Store any of the data types of `TYPES`; the same thing gives the same bytes."""
+    """Store any of the data types of `TYPES`, or a compressed clip; the same thing gives the same bytes."""
+    if isinstance(thing, CompressedMotion):
+        with write_beside(path) as draft:
+            draft.write_bytes(thing.data)
+        return
     blobs: dict[str, bytes] = {}
     header = {"format": "marey", "version": VERSION, "content": _encode(thing, blobs)}
     with (
@@ -56,8 +64,13 @@ def write(thing: Any, path: Path) -> None:
             file.writestr(zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
 
 
-def read(path: Path) -> Any:
-    """The data type a `.mry` file holds."""
+def read(path: Path, *, compressed: bool = False) -> Any:
+    """The data type a `.mry` file holds. With `compressed`, a compressed clip as it is, not decoded."""
+    if is_compressed(path):
+        clip = read_compressed(path)
+        return clip if compressed else _decoded(clip, path)
+    if compressed:
+        raise FormatError("not a compressed clip", path=path)
     with opened(path) as file:
         content = _header(file, path)["content"]
         try:
@@ -66,6 +79,28 @@ def read(path: Path) -> Any:
             raise
         except (MareyError, AttributeError, TypeError) as error:
             raise FormatError(f"the container's header is damaged ({error})", path=path) from error
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file is a compressed clip, by its first bytes."""
+    check_readable(path)
+    with path.open("rb") as file:
+        return is_compressed_clip(file.read(16))
+
+
+def read_compressed(path: Path) -> CompressedMotion:
+    """A compressed clip as it is in the file; `decode` and `stream` of it give frames."""
+    try:
+        return CompressedMotion(read_bytes(path))
+    except FormatError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def _decoded(clip: CompressedMotion, path: Path) -> Motion:
+    try:
+        return clip.decode()
+    except MareyError as error:
+        raise FormatError(str(error), path=path) from error
 
 
 def _encode(value: Any, blobs: dict[str, bytes]) -> Any:

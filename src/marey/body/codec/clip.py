@@ -47,7 +47,7 @@ class CompressedMotion:
     >>> import marey
     >>> small = marey.body.compress(marey.samples.walk(), mode="source")
     >>> small.mode, small.frames, small.decode(slice(10, 20)).frames
-    ('source', 120, 10)
+    ('source', 240, 10)
     """
 
     data: Data
