@@ -3,8 +3,8 @@
 A radian in the spine moves the whole upper body, one in a finger next to nothing. Lever weights are one
 number a joint, so that distances stay sums over joints; the kinetic metric couples joints, makes modes
 mechanically orthogonal, and is what errors of joint positions are to first order. Both are averages over
-poses, the root held still. Cost: one forward kinematics of the poses; for the kinetic metric a product of
-(6 points × 3 joints) matrices a pose.
+poses, the root held still. Cost: one forward kinematics of the poses, and for the kinetic metric a 3 × 3
+block a pose and pair of joints one above the other.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ LEAST_ENERGY = 1e-6
 MOST_POSES = 256
 # Radius of gyration of the mass at a joint, as a share of the figure's reach from the root.
 SPREAD = 0.05
-_CHUNK = 32
 
 
 def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
@@ -74,35 +73,45 @@ def kinetic_matrix(
     weights = np.ones(count) if masses is None else checked("masses", masses, (count,))
     if (weights < 0).any() or not (weights > 0).any():
         raise InputError("masses: none may be negative, and one must be above 0")
-    total = np.zeros((3 * skeleton.joints,) * 2)
-    for start in range(0, len(poses), _CHUNK):
-        some = poses[start : start + _CHUNK]
-        for jacobian in _tangent_jacobians(skeleton, mean, some):
-            heavy = jacobian * np.sqrt(weights[: jacobian.shape[1]])[:, None, None]
-            rows = heavy.reshape(-1, 3 * skeleton.joints)
-            total += rows.T @ rows
+    total = _summed_energy(skeleton, mean, poses, weights)
     largest = np.diag(total).max()
     if largest <= 0.0:
         return np.eye(len(total))
     return total / largest + LEAST_ENERGY * np.eye(len(total))
 
 
-def _tangent_jacobians(skeleton: Skeleton, mean: Array, rotations: Array) -> tuple[Array, Array]:
-    """By changes of the tangent vector at the mean: velocities of points `(poses, points, 3, 3 joints)`, and
-    of what is spread around the joints `(poses, joints, 3, 3 joints)`."""
+def _summed_energy(skeleton: Skeleton, mean: Array, rotations: Array, masses: Array) -> Array:
+    """Sum over poses of `JᵀMJ`, `(3 joints, 3 joints)`, by the moments of what joints carry instead of by J.
+
+    Two joints, i above j, move together what j carries: `Σ m (a·b I - b aᵀ)` with arms a from i and b from j.
+    """
     pose = _frames(skeleton, rotations)
     points, carriers = _points(skeleton, pose)
     turns = so3.to_matrix(pose.rotations) @ dexp_body(so3.log(so3.multiply(so3.inverse(mean), rotations)))
-    spread = SPREAD * np.linalg.norm(points - points[:, :1], axis=-1).max()
-    moved = np.zeros((*points.shape, 3 * skeleton.joints))
-    turned = np.zeros((*pose.positions.shape, 3 * skeleton.joints))
-    for joint in range(skeleton.joints):
-        columns = slice(3 * joint, 3 * joint + 3)
-        below = _carried(skeleton, carriers, joint)
-        arms = so3.hat(points[:, below] - points[:, joint, None])
-        moved[:, below, :, columns] = -arms @ turns[:, joint, None]
-        turned[:, skeleton.descendants(joint), :, columns] = spread * turns[:, joint, None]
-    return moved, turned
+    joints = skeleton.joints
+    reach = np.linalg.norm(points - points[:, :1], axis=-1).max()
+    mass, inertia = np.array(masses), (SPREAD * reach) ** 2 * masses * (np.arange(len(masses)) < joints)
+    first = masses[:, None] * points
+    second = first[..., None] * points[..., None, :]
+    for point in range(len(masses) - 1, 0, -1):
+        above = carriers[point]
+        mass[above] += mass[point]
+        inertia[above] += inertia[point]
+        first[:, above] += first[:, point]
+        second[:, above] += second[:, point]
+    total = np.zeros((3 * joints,) * 2)
+    for j in range(joints):
+        for i in skeleton.ancestors(j):
+            here, there = points[:, i], points[:, j]
+            arms = second[:, j] - first[:, j, :, None] * here[:, None] - there[..., None] * first[:, j, None]
+            arms += mass[j] * there[..., None] * here[:, None]
+            block = -arms
+            spun = np.trace(arms, axis1=1, axis2=2) + inertia[j]
+            block[:, np.arange(3), np.arange(3)] += spun[:, None]
+            energy = np.einsum("mpa,mpq,mqb->ab", turns[:, i], block, turns[:, j], optimize=True)
+            total[3 * i : 3 * i + 3, 3 * j : 3 * j + 3] = energy
+            total[3 * j : 3 * j + 3, 3 * i : 3 * i + 3] = energy.T
+    return total
 
 
 def _frames(skeleton: Skeleton, rotations: ArrayLike) -> GlobalPose:

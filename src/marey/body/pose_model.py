@@ -24,7 +24,7 @@ from marey.body.root_travel import LEAST_SPREAD, RootTravel, Travel, checked_fra
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
-from marey.statistics.geodesics import PrincipalGeodesics, number_of_modes, principal_axes
+from marey.statistics.geodesics import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
 from marey.statistics.streaming import Chunk, Moments, moments
 
 Array = NDArray[np.float64]
@@ -135,7 +135,9 @@ class PoseModel:
     @property
     def variance(self) -> float:
         """Share of the variance, in the model's metric, that its modes hold."""
-        return float(self.geodesics.explained[-1]) if self.modes else float(not self.geodesics.spectrum.any())
+        if self.modes:
+            return float(self.geodesics.explained[-1])
+        return float(self.geodesics.spectrum.sum() <= NOTHING)
 
     @property
     def wrap_hazards(self) -> tuple[str, ...]:

@@ -95,13 +95,13 @@ def travel(motion: Motion, frame: Frame | str = "heading") -> Travel:
     checked_frame(frame)
     root = np.asarray(motion.root, dtype=np.float64)
     turns = np.asarray(motion.rotations[:, 0], dtype=np.float64)
-    velocity = _continued(np.diff(root, axis=0)) * motion.frame_rate
+    velocity = np.diff(root, axis=0) * motion.frame_rate
     if frame == "world":
-        return Travel(velocity, turns)
+        return Travel(_continued(velocity), turns)
     yaw = heading(motion)
     facing = _about_y(yaw)
-    seen = so3.rotate(so3.inverse(facing), velocity)
-    rate = _continued(np.diff(yaw)) * motion.frame_rate
+    seen = _continued(so3.rotate(so3.inverse(facing[:-1]), velocity))
+    rate = _continued(np.diff(yaw) * motion.frame_rate)
     features = np.stack([seen[:, 0], seen[:, 2], root[:, 1], rate], axis=1)
     return Travel(features, so3.multiply(so3.inverse(facing), turns))
 
