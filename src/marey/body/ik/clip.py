@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.ik.classical import misses
-from marey.body.ik.engine import Figure, Poses, Problem
+from marey.body.ik.engine import Figure, Poses, Problem, kernels
 from marey.body.ik.limits import EllipsoidLimits
 from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.solver import JOINT_RADIANS, ROOT_METRES, ROOT_RADIANS, inverse_variances, starting_poses
@@ -72,6 +72,7 @@ def solve_clip(
     """
     if root not in ("free", "fixed"):
         raise InputError(f"root {root!r}: one of free, fixed")
+    kernels()
     began = time.perf_counter()
     skeleton = body.skeleton if isinstance(body, PoseModel) else body
     model = body if isinstance(body, PoseModel) else None
@@ -91,9 +92,14 @@ def solve_clip(
     )  # fmt: skip
     values, _ = problem.evaluate(goals, weights, poses)
     report = report_on(
-        targets, plan, misses(problem, values, weights), iterations=float(first.iterations.mean()) + count,
-        seconds=time.perf_counter() - began, modes=figure.unknowns(False),
-    )  # fmt: skip
+        targets,
+        plan,
+        misses(problem, values, weights),
+        weights,
+        iterations=float(first.iterations.mean()) + count,
+        seconds=time.perf_counter() - began,
+        modes=figure.unknowns(False),
+    )
     return PosedClip(as_motion(poses, like=start), poses.coordinates, report)
 
 

@@ -212,8 +212,7 @@ class Problem:
         warm: the start is near the solution
         chained: each frame starts from the one before instead of its own start
         """
-        from marey.body.ik import _kernels
-
+        compiled = kernels()
         frames = len(goals)
         poses = start.copy()
         misses = np.empty((frames, self.features.count))
@@ -221,7 +220,7 @@ class Problem:
         settled = np.empty(frames, dtype=np.bool_)
 
         def run(a: int, b: int) -> None:
-            _kernels.solve_frames(
+            compiled.solve_frames(
                 *self._fixed, goals[a:b], weights[a:b], *self._limits, precision, centre.root[a:b],
                 centre.coordinates[a:b], centre.rotations[a:b], self.damping, *self._weights, iterations,
                 tolerance, warm, chained, poses.root[a:b], poses.coordinates[a:b], poses.rotations[a:b],
@@ -238,14 +237,19 @@ class Problem:
 
     def evaluate(self, goals: Array, weights: Array, poses: Poses) -> tuple[Array, Array]:
         """Weighted residuals `(frames, rows)` and Jacobians of the values `(frames, rows, unknowns)`."""
-        from marey.body.ik import _kernels
-
         frames = len(goals)
         values = np.zeros((frames, self.rows))
         jacobians = np.zeros((frames, self.rows, self.unknowns))
         poses = poses.copy()
-        _kernels.evaluate_frames(
+        kernels().evaluate_frames(
             *self._fixed, goals, weights, *self._limits, self.unknowns, poses.root, poses.coordinates,
             poses.rotations, values, jacobians,
         )  # fmt: skip
         return values, jacobians
+
+
+def kernels() -> Any:
+    """The compiled functions; the first call loads numba, which takes a moment."""
+    from marey.body.ik import _kernels
+
+    return _kernels

@@ -90,6 +90,7 @@ def report_on(
     targets: Sequence[Target],
     plan: Layout,
     misses: Array,
+    weights: Array,
     *,
     iterations: float,
     seconds: float,
@@ -97,7 +98,12 @@ def report_on(
     near: float = NEAR,
     close: float = CLOSE,
 ) -> IKReport:
-    """The report of `misses (frames, features)` as the engine gives them."""
+    """The report of `misses (frames, features)` as the engine gives them, and the features' weights.
+
+    Frames in which a target fades in or out do not count.
+    """
+    whole = weights >= 0.999 * weights.max(axis=0, keepdims=True, initial=0.0)
+    misses = np.where(whole, misses, np.nan)
     found = []
     for owner, target in enumerate(targets):
         rows = np.flatnonzero(plan.owners == owner)

@@ -60,14 +60,16 @@ class PosedFigure:
     root: Array
     rotations: Array
     coordinates: Array
-    _found: tuple[Sequence[Target], Layout, Solution, float, int]
+    _found: tuple[Sequence[Target], Layout, Solution, Array, float, int]
 
     @cached_property
     def report(self) -> IKReport:
         """Misses of all targets, iterations, milliseconds."""
-        targets, plan, solution, seconds, modes = self._found
+        targets, plan, solution, weights, seconds, modes = self._found
         iterations = float(solution.iterations.mean())
-        return report_on(targets, plan, solution.misses, iterations=iterations, seconds=seconds, modes=modes)
+        return report_on(
+            targets, plan, solution.misses, weights, iterations=iterations, seconds=seconds, modes=modes
+        )
 
     def motion(self, frame_rate: float = 30.0, *, like: Motion | None = None) -> Motion:
         """As a clip of one frame; `like` lends its name, unit and channels."""
@@ -165,6 +167,7 @@ class PoseSolver:
 
     def solve(self, targets: Sequence[Target]) -> PosedFigure:
         """The pose nearest to meeting all targets, from the last pose on."""
+        engine.kernels()
         began = time.perf_counter()
         plan, problem = self._prepare(targets)
         places = None
@@ -178,7 +181,7 @@ class PoseSolver:
             solution = self._polished(targets, goals, weights, poses)
             poses = solution.poses
         seconds = time.perf_counter() - began
-        found = (tuple(targets), plan, solution, seconds, self.modes)
+        found = (tuple(targets), plan, solution, weights, seconds, self.modes)
         coordinates = self._poses.coordinates[0]
         return PosedFigure(self.skeleton, poses.root[0], poses.rotations[0], coordinates, found)
 

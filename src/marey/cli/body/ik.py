@@ -30,7 +30,7 @@ NAME = "ik"
 PICTURES = (".png",)
 # A clip this long has a pose model of its own.
 ENOUGH_FRAMES = 30
-MOST_MODES = 20
+MODES = 15
 # Seconds over which targets of a range come and go.
 FADE = 0.2
 
@@ -185,8 +185,7 @@ def _body(motion: Motion, model: Path | None, full: bool) -> tuple[PoseModel | S
     if motion.frames < ENOUGH_FRAMES:
         note(f"a clip of {motion.frames} frames is too short to learn poses from: any pose is allowed")
         return motion.skeleton, "of the whole skeleton"
-    learned = PoseModel.fit([motion])
-    return learned.first(min(learned.modes, MOST_MODES)), "like those of the clip"
+    return PoseModel.fit([motion], modes=min(MODES, 3 * motion.joints)), "like those of the clip"
 
 
 def _frame(motion: Motion, at: float | None) -> int:
