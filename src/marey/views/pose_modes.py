@@ -17,6 +17,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from marey.statistics.geodesics import NOTHING
 from marey.views import plots, style
 from marey.views.actors import Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
@@ -50,7 +51,9 @@ def sheet(model: PoseModel, size: tuple[int, int]) -> Figure:
     poses = np.zeros((rows, len(STEPS), model.modes))
     for mode in range(min(rows, model.modes)):
         poses[mode, :, mode] = np.array(STEPS) * model.geodesics.deviations[mode]
-    stage = _Stage(model, poses.reshape(-1, model.modes), (size[0] // 8, int(0.86 * size[1]) // rows))
+    stage = _Stage(
+        model, poses.reshape(rows * len(STEPS), model.modes), (size[0] // 8, int(0.86 * size[1]) // rows)
+    )
     figure = plots.blank(size)
     with plots._style():
         grid = figure.subplots(rows, len(STEPS), squeeze=False)
@@ -89,7 +92,7 @@ def sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> Iterato
     poses = np.zeros((count, frames, model.modes))
     for mode in range(min(count, model.modes)):
         poses[mode, :, mode] = swing * model.geodesics.deviations[mode]
-    stage = _Stage(model, poses.reshape(-1, model.modes), tile)
+    stage = _Stage(model, poses.reshape(count * frames, model.modes), tile)
     shares = np.diff(model.geodesics.explained, prepend=0.0)
     ink = tuple(int(style.SOFT_INK[i : i + 2], 16) for i in (1, 3, 5))
     scale = max(tile[1] / 620, 0.3)
@@ -120,7 +123,7 @@ def variance(model: PoseModel, size: tuple[int, int]) -> Figure:
     """
     spectrum = model.geodesics.spectrum
     total = spectrum.sum()
-    if total <= 0:
+    if total <= NOTHING:
         raise InputError(
             "this pose model has no variance to plot: it was learned from a pose that does not change"
         )
