@@ -109,9 +109,14 @@ class CompressedMotion:
         return self.header.skeleton.joints + (len(self._carriers.names) if self._carriers else 0)
 
     @property
+    def raw_bytes(self) -> int:
+        """Size of the clip as plain float32 channels: three a joint, and three for the root."""
+        return 4 * (3 * self.joints + 3) * self.frames
+
+    @property
     def ratio(self) -> float:
-        """Bytes of plain float32 channels, three a joint and three for the root, over those of the file."""
-        return 4 * (3 * self.joints + 3) * self.frames / self.bytes
+        """How many times smaller than plain float32 channels."""
+        return self.raw_bytes / self.bytes
 
     @property
     def modes(self) -> int:
