@@ -156,10 +156,9 @@ def models() -> None:
     print(f"  fit, 20 such clips, several passes {1e3 * seconds:9.1f} ms")
     model = PoseModel.fit([walk])
     values = model.encode(walk)
-    encoding, decoding = fastest(lambda: model.encode(walk), lambda: model.decode(values))
-    print(
-        f"  encode {1e6 * encoding / walk.frames:6.2f} us a frame, decode {1e6 * decoding / walk.frames:6.2f} us"
-    )
+    seconds = fastest(lambda: model.encode(walk), lambda: model.decode(values))
+    each = [f"{1e6 * value / walk.frames:.2f} us a frame" for value in seconds]
+    print(f"  encode {each[0]}, decode {each[1]}")
 
 
 def fastest(*functions: Callable[[], object], repeats: int = 9) -> list[float]:

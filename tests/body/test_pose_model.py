@@ -302,7 +302,7 @@ def test_a_model_of_other_joints_than_its_skeleton_is_refused(model):
         replace(model, skeleton=small)
 
 
-# Modes for 90, 95 and 99 % of the canonical variance of CMU clips, as measured for the specification.
+# Modes for 90, 95 and 99 % of the canonical variance of CMU clips, by an independent computation.
 SURVEY = {
     "02_01": (3, 5, 11),
     "09_06": (3, 4, 9),
@@ -320,7 +320,7 @@ def test_modes_of_real_clips(data_dir: Path, clip: str):
 
 
 def test_position_errors_of_real_clips_by_metric(data_dir: Path):
-    # Distortion in percent at a fixed number of modes: canonical, lever (both as specified), kinetic.
+    # Distortion in percent at a fixed number of modes: canonical and lever by an independent computation.
     for clip, modes, canonical, lever in (("02_01", 6, 1.39, 1.14), ("09_06", 6, 1.28, 0.71)):
         motion = marey.load(data_dir / "skeleton" / "cmu_bvh" / f"{clip}.bvh", clean=True)
         truth = motion.positions()
