@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, assign, checked, checked_rate
 from marey._timed import Timed, as_slice
-from marey.body.ik.clip import bending, second_differences, smoothed, spreads
+from marey.body.ik.clip import bending, second_differences, smoothed
 from marey.body.ik.engine import Figure, Poses, Problem, Solution
-from marey.body.ik.solver import inverse_variances
+from marey.body.ik.solver import inverse_variances, spreads
 from marey.body.ik.steps import decoded, pull_back, world
 from marey.body.ik.targets import Orient, Reach, Target, goals_and_weights, layout, locate, places_of
 from marey.body.kinematics import forward_kinematics, points_on
@@ -278,8 +278,8 @@ class _Task:
         self.skeleton: Skeleton = model.skeleton
         self.figure = Figure.of_model(model)
         self.plan = layout(like.targets(), self.skeleton)
-        self.problem = Problem(self.figure, self.plan.features, True)
         self.noise, self.spreads = noise, spreads(self.figure, model, True)
+        self.problem = Problem(self.figure, self.plan.features, True, spreads=self.spreads)
         self.precision = np.concatenate([np.zeros(6), noise**2 * inverse_variances(model)])
 
     def aims(self, trackers: Trackers) -> tuple[Array, Array]:

@@ -23,8 +23,8 @@ Whole = NDArray[np.int64]
 
 # What a feature measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
-# What damps a step: the diagonal of the normal matrix (Marquardt), nothing but the identity, the masses.
-MARQUARDT, IDENTITY, KINETIC = 0, 1, 2
+# What damps a step: the diagonal of the normal matrix (Marquardt), how far unknowns usually go, the masses.
+MARQUARDT, USUAL, KINETIC = 0, 1, 2
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 _TINY = 1e-12
@@ -32,7 +32,7 @@ _TINY = 1e-12
 _FLOOR = 1e-4
 # Damping to begin with, far from the solution and near it, and its bounds. Cold starts that are damped
 # little settle more often in a wrong minimum.
-_COLD, _WARM, _LEAST, _MOST = 0.3, 1e-2, 1e-10, 1e8
+_COLD, _WARM, _LEAST, _MOST = 0.3, 1e-3, 1e-10, 1e8
 # Relative decrease of the cost at which it has settled.
 _SETTLED = 1e-6
 
@@ -650,7 +650,15 @@ def learn_curvature(
 
 @njit(**_OPTIONS)
 def normal_matrix(
-    rows: int, unknowns: int, J: Array, precision: Array, damping: int, dual: bool, H: Array, diagonal: Array
+    rows: int,
+    unknowns: int,
+    J: Array,
+    precision: Array,
+    spreads: Array,
+    damping: int,
+    dual: bool,
+    H: Array,
+    diagonal: Array,
 ) -> None:
     """H = JᵀJ (lower half; its diagonal alone if only that is asked for) and what damps a step."""
     for m in range(unknowns):
@@ -668,12 +676,16 @@ def normal_matrix(
                 if factor != 0.0:
                     for k in range(m):
                         H[m, k] += factor * J[a, k]
-    trace = 0.0
+    trace, usual = 0.0, 0.0
     for m in range(unknowns):
         trace += H[m, m] + precision[m]
+        usual += (H[m, m] + precision[m]) * spreads[m] * spreads[m]
     floor = _FLOOR * trace / unknowns + _TINY
     for m in range(unknowns):
-        diagonal[m] = trace / unknowns + _TINY if damping == IDENTITY else H[m, m] + precision[m] + floor
+        if damping == USUAL:
+            diagonal[m] = (usual / unknowns + _TINY) / (spreads[m] * spreads[m])
+        else:
+            diagonal[m] = H[m, m] + precision[m] + floor
 
 
 @njit(**_OPTIONS)
@@ -700,6 +712,7 @@ def descend(
     centre_pose: Array,
     centre_rotations: Array,
     damping: int,
+    spreads: Array,
     masses: Array,
     mass_points: Array,
     most: int,
@@ -757,7 +770,7 @@ def descend(
                 full, free, directions, kinds, joints, local, axes, goals, weights, limited, limit_centres,
                 limit_shapes, limit_weight, rotations, tangents, turned, x, r, A, C, J,
             )  # fmt: skip
-            normal_matrix(rows, unknowns, J, precision, damping, dual, H, diagonal)
+            normal_matrix(rows, unknowns, J, precision, spreads, damping, dual, H, diagonal)
             if damping == KINETIC:
                 mass_matrix(needed, masses, mass_points, positions, turned, A, C, metric)
             for m in range(unknowns):
@@ -890,7 +903,7 @@ _LIMITS = (_TREE, _IN[2], _IN[3], types.float64)
 @njit(
     types.void(
         *_CHARACTER, _TREE, _TREE, _IN[2], _IN[2], _IN[3], _IN[2], *_LIMITS, _IN[1], _IN[2], _IN[2], _IN[3],
-        types.int64, _IN[1], _IN[2], types.int64, types.float64, types.boolean, types.boolean,
+        types.int64, _IN[1], _IN[1], _IN[2], types.int64, types.float64, types.boolean, types.boolean,
         _OUT[2], _OUT[2], _OUT[3], _OUT[2], _COUNTS, _FLAGS,
     ),
     **_OPTIONS,
@@ -918,6 +931,7 @@ def solve_frames(
     centre_pose: Array,
     centre_rotations: Array,
     damping: int,
+    spreads: Array,
     masses: Array,
     mass_points: Array,
     most: int,
@@ -952,7 +966,7 @@ def solve_frames(
         iterations[t], settled[t] = descend(
             full, free, needed, parents, offsets, mean, directions, kinds, joints, local, axes, goals[t],
             weights[t], limited, limit_centres, limit_shapes, limit_weight, precision, centre_root[t],
-            centre_pose[t], centre_rotations[t], damping, masses, mass_points, most, tolerance,
+            centre_pose[t], centre_rotations[t], damping, spreads, masses, mass_points, most, tolerance,
             mu, root[t], pose[t], rotations[t], work,
         )  # fmt: skip
         for f in range(features):

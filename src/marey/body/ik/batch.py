@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey.body.ik.engine import Features, Figure, Poses, Problem
+from marey.body.ik.solver import spreads
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -86,7 +87,9 @@ def solve_in_model(
     stiffness = np.ascontiguousarray(np.broadcast_to(np.asarray(precision, dtype=np.float64), (modes,)))
     if not np.isfinite(stiffness).all() or (stiffness < 0).any():
         raise InputError("precision: must be finite and not negative")
-    problem = Problem(Figure.of_model(model), effector_features(model, effectors), free_root=False)
+    figure = Figure.of_model(model)
+    usual = spreads(figure, model, False)
+    problem = Problem(figure, effector_features(model, effectors), free_root=False, spreads=usual)
     still = np.zeros((frames, 3))
     neutral = so3.identity((frames, model.skeleton.joints))
     begin = prior if start is None else _rows("start", start, frames, modes)

@@ -18,7 +18,7 @@ from marey.body.ik.classical import misses
 from marey.body.ik.engine import Figure, Poses, Problem, kernels
 from marey.body.ik.limits import EllipsoidLimits
 from marey.body.ik.report import IKReport, report_on
-from marey.body.ik.solver import JOINT_RADIANS, ROOT_METRES, ROOT_RADIANS, inverse_variances, starting_poses
+from marey.body.ik.solver import spreads, starting_poses
 from marey.body.ik.steps import decoded, moved, pull_back, world
 from marey.body.ik.targets import Target, goals_and_weights, layout, places_of
 from marey.body.motion import Motion
@@ -80,10 +80,10 @@ def solve_clip(
     free = root == "free"
     centre = starting_poses(figure, skeleton, model, start)
     plan = layout(targets, skeleton)
-    problem = Problem(figure, plan.features, free, limits=limits)
+    spread = spreads(figure, model, free)
+    problem = Problem(figure, plan.features, free, limits=limits, spreads=spread)
     places = places_of(plan.features, *world(figure, centre))
     goals, weights = goals_and_weights(targets, plan, frames=start.frames, places=places)
-    spread = spreads(figure, model, free)
     precision = noise**2 / spread**2
     first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
     poses, count = smoothed(
@@ -101,16 +101,6 @@ def solve_clip(
         modes=figure.unknowns(False),
     )
     return PosedClip(as_motion(poses, like=start), poses.coordinates, report)
-
-
-def spreads(figure: Figure, model: PoseModel | None, free_root: bool) -> Array:
-    """How far each unknown usually goes, `(unknowns,)`."""
-    pose = np.full(figure.unknowns(False), JOINT_RADIANS)
-    if model is not None:
-        pose = 1.0 / np.sqrt(inverse_variances(model))
-    if not free_root:
-        return pose
-    return np.concatenate([np.full(3, ROOT_RADIANS), np.full(3, ROOT_METRES), pose])
 
 
 def bending(noise: float, spread: Array, smoothness: float, frame_rate: float) -> Array:

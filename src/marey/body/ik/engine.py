@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 # Kinds of features and of damping, as in `_kernels` (which is not imported here, since it loads numba).
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
-MARQUARDT, IDENTITY, KINETIC = 0, 1, 2
+MARQUARDT, USUAL, KINETIC = 0, 1, 2
 # Frames from which a second thread pays.
 _MANY = 256
 
@@ -141,7 +141,10 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A figure, what is measured of it, and how steps are damped."""
+    """A figure, what is measured of it, and how steps are damped.
+
+    spreads: `(unknowns,)`, how far each unknown usually goes: what USUAL damping is measured by
+    """
 
     figure: Figure
     features: Features
@@ -149,7 +152,8 @@ class Problem:
     limits: EllipsoidLimits | None = None
     limit_weight: float = 0.1
     masses: PointMasses | None = None
-    damping: int = MARQUARDT
+    damping: int = USUAL
+    spreads: Array | None = None
     _fixed: tuple[Any, ...] = field(init=False, repr=False)
     _limits: tuple[Any, ...] = field(init=False, repr=False)
     _weights: tuple[Any, ...] = field(init=False, repr=False)
@@ -179,7 +183,8 @@ class Problem:
         object.__setattr__(
             self, "_limits", (limits.joints, limits.centres, limits.shapes, float(self.limit_weight))
         )
-        object.__setattr__(self, "_weights", (masses.masses, masses.points))
+        spreads = np.ones(self.unknowns) if self.spreads is None else self.spreads
+        object.__setattr__(self, "_weights", (np.ascontiguousarray(spreads), masses.masses, masses.points))
 
     @property
     def unknowns(self) -> int:

@@ -28,9 +28,9 @@ from marey.body.ik.targets import (
     Layout,
     Pin,
     Target,
-    goals_and_weights,
     layout,
     layout_key,
+    one_frame,
     places_of,
 )
 from marey.body.motion import Motion
@@ -42,7 +42,7 @@ from marey.geometry import rotations as so3
 Array = NDArray[np.float64]
 
 LEVENBERG_MARQUARDT = "levenberg-marquardt"
-DAMPINGS = {"marquardt": engine.MARQUARDT, "identity": engine.IDENTITY, "kinetic": engine.KINETIC}
+DAMPINGS = {"usual": engine.USUAL, "marquardt": engine.MARQUARDT, "kinetic": engine.KINETIC}
 PRIORS = ("likely", "plain", "none")
 # How far a free root, or a joint without a model, goes as readily as a pose coordinate by one deviation.
 ROOT_RADIANS, ROOT_METRES, JOINT_RADIANS = 0.3, 0.15, 1.0
@@ -90,7 +90,8 @@ class PoseSolver:
         the start, or "none"
     rest: `(modes,)`, centre of the prior; the mean if None
     hold_root: how reluctant a free root is to leave its last place; 0: not at all
-    damping: of steps: "marquardt", "identity" or "kinetic" (light limbs move first, spec K-16)
+    damping: of steps: "usual" (unknowns go as far as they usually do), "marquardt" (those that move targets
+        much are held back) or "kinetic" (light limbs move first, spec K-16)
     limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
     method: "levenberg-marquardt", or one of "transpose", "pseudo-inverse", "damped"
     polish: leave the model's poses in the end, as little as is needed to meet the targets
@@ -116,7 +117,7 @@ class PoseSolver:
         prior: str = "likely",
         rest: ArrayLike | None = None,
         hold_root: float = 1.0,
-        damping: str = "marquardt",
+        damping: str = "usual",
         limits: JointLimits | None = None,
         iterations: int | None = None,
         tolerance: float = 0.0,
@@ -173,7 +174,7 @@ class PoseSolver:
         places = None
         if any(isinstance(target, Pin) for target in targets):
             places = places_of(plan.features, *world(self.figure, self._poses))
-        goals, weights = goals_and_weights(targets, plan, frames=1, places=places)
+        goals, weights = one_frame(targets, plan, places)
         solution = self._run(plan, problem, goals, weights, self._poses, self.precision)
         poses = self._poses = solution.poses
         self._warm = True
@@ -221,7 +222,13 @@ class PoseSolver:
     def _problem(self, figure: Figure, plan: Layout) -> Problem:
         ellipsoids = self.limits if isinstance(self.limits, EllipsoidLimits) else None
         return Problem(
-            figure, plan.features, self.free_root, limits=ellipsoids, masses=self.masses, damping=self.damping
+            figure,
+            plan.features,
+            self.free_root,
+            limits=ellipsoids,
+            masses=self.masses,
+            damping=self.damping,
+            spreads=spreads(figure, None if figure.full else self.model, self.free_root),
         )
 
     def _polished(self, targets: Sequence[Target], goals: Array, weights: Array, poses: Poses) -> Solution:
@@ -269,6 +276,16 @@ def inverse_variances(model: PoseModel, *, plain: bool = False) -> Array:
     if plain:
         return np.full(len(variances), 1.0 / variances.mean())
     return np.asarray(1.0 / np.maximum(variances, 1e-8 * largest))
+
+
+def spreads(figure: Figure, model: PoseModel | None, free_root: bool) -> Array:
+    """How far each unknown usually goes, `(unknowns,)`."""
+    pose = np.full(figure.unknowns(False), JOINT_RADIANS)
+    if model is not None:
+        pose = 1.0 / np.sqrt(inverse_variances(model))
+    if not free_root:
+        return pose
+    return np.concatenate([np.full(3, ROOT_RADIANS), np.full(3, ROOT_METRES), pose])
 
 
 def starting_poses(figure: Figure, skeleton: Skeleton, model: PoseModel | None, motion: Motion) -> Poses:

@@ -7,6 +7,7 @@ is known there. A radian counts like 17 cm, as in the source's walk from feet an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -26,6 +27,7 @@ Array = NDArray[np.float64]
 # Metres a radian: how much a turn counts beside a shift.
 RADIAN = 0.17
 END = "_end"
+_HERE = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Reach:
 
     joint: str
     position: ArrayLike
-    point: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = _HERE
     weight: ArrayLike = 1.0
     priority: int = 0
 
@@ -79,7 +81,7 @@ class Pin:
     """A point of the figure stays where it is when the solver starts."""
 
     joint: str
-    point: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = _HERE
     weight: ArrayLike = 1.0
     priority: int = 0
 
@@ -96,7 +98,7 @@ class Contact:
     height: ArrayLike = 0.0
     normal: ArrayLike = (0.0, 1.0, 0.0)
     above: bool = False
-    point: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = _HERE
     weight: ArrayLike = 1.0
     priority: int = 0
 
@@ -111,11 +113,13 @@ class Layout:
     features: see :class:`Features`
     owners: `(features,)`, which target each belongs to
     priorities: `(features,)`
+    recipes: for each feature its target, the scale of its weight, which field is its goal, how many numbers
     """
 
     features: Features
     owners: NDArray[np.int64]
     priorities: NDArray[np.int64]
+    recipes: tuple[tuple[int, float, str, int], ...]
 
     @property
     def levels(self) -> list[int]:
@@ -150,20 +154,50 @@ def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
         np.array([row[3] for row in rows]).reshape(-1, 3),
     )
     owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
-    return Layout(features, owners, priorities)
+    recipes = tuple((row[4], _scale(row[0]), *_goal_field(targets[row[4]], row[0])) for row in rows)
+    return Layout(features, owners, priorities, recipes)
 
 
 def layout_key(targets: Sequence[Target]) -> tuple[Any, ...]:
     """Equal for targets of equal layout, so that a solver can keep what it prepared."""
     key: list[Any] = []
     for target in targets:
-        key += [type(target), target.joint, target.priority]
+        key += (type(target), target.joint, target.priority)
         for name in _LAYOUT_FIELDS[type(target)]:
             value = getattr(target, name)
             key.append(
-                value if isinstance(value, bool | None) else np.asarray(value, dtype=np.float64).tobytes()
+                value
+                if value is None or value is _HERE or isinstance(value, bool)
+                else np.asarray(value).tobytes()
             )
     return tuple(key)
+
+
+def one_frame(targets: Sequence[Target], plan: Layout, places: Array | None) -> tuple[Array, Array]:
+    """:func:`goals_and_weights` of a single frame, a few microseconds a target."""
+    goals, weights = np.zeros((1, plan.features.count, 4)), np.zeros((1, plan.features.count))
+    for f, (owner, scale, field, size) in enumerate(plan.recipes):
+        target = targets[owner]
+        try:
+            if field:
+                goals[0, f, :size] = getattr(target, field)
+            weights[0, f] = scale * math.sqrt(target.weight)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            # A row a frame, or something wrong: the slower way tells.
+            return goals_and_weights(targets, plan, frames=1, places=places)
+        if field == "rotation":
+            goals[0, f] = _quaternions(target, 1)[0]  # type: ignore[arg-type]
+        elif isinstance(target, Pin):
+            assert places is not None
+            goals[0, f, :3] = places[0, f]
+        elif isinstance(target, LookAt) and not field:
+            goals[0, f, 1] = 1.0
+    if not np.isfinite(goals).all():
+        weights *= np.isfinite(goals).all(axis=2)
+        goals[~np.isfinite(goals)] = 0.0
+    if not np.isfinite(weights).all():
+        return goals_and_weights(targets, plan, frames=1, places=places)
+    return goals, weights
 
 
 def goals_and_weights(
@@ -193,8 +227,7 @@ def goals_and_weights(
             raise InputError(f"{describe(target)}: its weight must be finite and not negative")
         known = np.asarray(np.isfinite(goal).all(axis=1))
         goals[:, f, : goal.shape[1]] = np.where(known[:, None], goal, 0.0)
-        scale = RADIAN if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
-        weights[:, f] = scale * np.sqrt(np.where(known, weight, 0.0))
+        weights[:, f] = _scale(kind) * np.sqrt(np.where(known, weight, 0.0))
     return goals, weights
 
 
@@ -253,6 +286,21 @@ _LAYOUT_FIELDS = {
     Contact: ("normal", "above", "point"),
 }
 assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _LAYOUT_FIELDS.items())
+
+
+def _scale(kind: int) -> float:
+    return RADIAN if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
+
+
+def _goal_field(target: Target, kind: int) -> tuple[str, int]:
+    """Which field of a target a feature's goal is, if any, and how many numbers it has."""
+    if kind == engine.ROLL or isinstance(target, Pin):
+        return "", 0
+    if isinstance(target, Reach):
+        return "position", 3
+    if isinstance(target, Orient):
+        return "rotation", 4
+    return ("point", 3) if isinstance(target, LookAt) else ("height", 1)
 
 
 def _rows(target: Target, name: str, frames: int, columns: int) -> Array:

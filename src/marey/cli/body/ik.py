@@ -79,8 +79,8 @@ def run(
         typer.Option(metavar="METHOD", help="levenberg-marquardt, damped, pseudo-inverse or transpose."),
     ] = LEVENBERG_MARQUARDT,
     damping: Annotated[
-        str, typer.Option(metavar="DAMPING", help="Of steps: marquardt, identity or kinetic.")
-    ] = "marquardt",
+        str, typer.Option(metavar="DAMPING", help="Of steps: usual, marquardt or kinetic.")
+    ] = "usual",
     raw: Annotated[
         bool, typer.Option("--raw", help="Take the clip as it is, artificial T-pose and glitches included.")
     ] = False,
@@ -144,8 +144,8 @@ def _check_options(
         raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
     if over is not None and (at is not None or blend is not None):
         raise InputError("--range edits the clip over a time; --at and --blend are for one moment")
-    if over is not None and (method != LEVENBERG_MARQUARDT or damping != "marquardt"):
-        raise InputError("--range always solves by levenberg-marquardt with marquardt damping")
+    if over is not None and (method != LEVENBERG_MARQUARDT or damping != "usual"):
+        raise InputError("--range always solves by levenberg-marquardt with usual damping")
     if blend is not None and not (math.isfinite(blend) and blend >= 0):
         raise InputError(f"--blend {blend}: seconds, not below 0")
     if not (math.isfinite(noise) and noise > 0):
