@@ -123,9 +123,8 @@ def refitted(clips: dict[str, Path], quick: bool) -> None:
 
 def deflation(clips: dict[str, Path], quick: bool) -> None:
     print("\nWhole pose, radians (K-09, K-10), ours (reference)\n")
-    print(
-        f"  {'clip':6} {'modes':>5} {'first - second kind':>22} {'tangent, first':>20} {'deflation, second':>20}"
-    )
+    head = f"{'first - second':>22} {'tangent, first':>20} {'deflation, second':>20}"
+    print(f"  {'clip':6} {'modes':>5} {head}")
     for name, (modes, apart, tangent, deflated) in DEFLATION.items():
         if name not in clips or (quick and modes > 6):
             continue

@@ -143,8 +143,9 @@ def histogram(sets: dict[str, np.ndarray], path: Path) -> None:
         panels = zip(figure.subplots(1, 2), (("all", 2, "99 %"), ("walks", 1, "95 %")), strict=True)
         for axes, (name, column, level) in panels:
             bins = np.arange(0.5, max(found[:, 2].max(initial=1) for found in sets.values()) + 1)
-            for label, colour in ((name, style.PALETTE[0]), (f"{name}, no fingers", style.PALETTE[1])):
-                axes.hist(sets[label][:, column], bins, alpha=0.6, color=colour, label=label)
+            labels = [name, f"{name}, no fingers"]
+            values = [sets[label][:, column] for label in labels]
+            axes.hist(values, bins, color=list(style.PALETTE[:2]), label=labels)
             axes.axvline(20 if level == "99 %" else 10, color=style.SOFT_INK, lw=0.8, ls="--")
             axes.set(xlabel=f"modes for {level} of the variance", ylabel="clips")
             axes.set_title(f"{len(sets[name])} clips: {name}")
