@@ -1,7 +1,7 @@
 """A joint tree as text: names, and control characters between them that say what hangs on what.
 
-    \\x01…\\x0f  before a name: their numbers less one, summed, say how far up the parent is - steps from
-               the joint before where joints come limb by limb, else how many joints back
+    \\x01…\\x0e  before a name: how far up the parent is, less one - steps from the joint before where joints
+               come limb by limb, else how many joints back; each \\x0f in front of it adds 14
     \\x1c \\x1d  after a name: one end site less, or more, than usual (usual: one on joints without children)
     \\x1e c     before a name: from here on, each joint mirrors the one `ord(c) - 32` before it (0: none)
     \\x1b c     the control character `chr(ord(c) - 64)` in a name
@@ -20,12 +20,11 @@ from marey.body.codec._joint_names import trees
 from marey.body.mirroring import mirror_partners
 from marey.errors import FormatError
 
-_MOST = 15
+_MOST = 14
 _LESS, _MORE, _MIRROR, _ESCAPE = "\x1c", "\x1d", "\x1e", "\x1b"
 _CONTROL = re.compile("[\x00-\x1f]")
-_JOINT = re.compile(
-    r"(?P<up>[\x01-\x0f]*)(\x1e(?P<mirror>.))?(?P<name>([^\x00-\x1f]|\x1b.)*)(?P<ends>[\x1c\x1d]*)", re.DOTALL
-)
+_UP = re.compile(r"\x0f*[\x01-\x0e]")
+_JOINT = re.compile(r"(\x1e(?P<mirror>.))?(?P<name>([^\x00-\x1f]|\x1b.)*)(?P<ends>[\x1c\x1d]*)", re.DOTALL)
 
 
 class Tree(NamedTuple):
@@ -50,8 +49,8 @@ def tree_text(tree: Tree, *, limb_by_limb: bool, usual_ends: int) -> str:
     for joint, name in enumerate(tree.names):
         if joint:
             steps = _steps_up(tree.parents, joint) if limb_by_limb else joint - 1 - tree.parents[joint]
-            rounds, rest = divmod(steps, _MOST - 1)
-            parts.append(chr(_MOST) * rounds + (chr(1 + rest) if rest or not rounds else ""))
+            rounds, rest = divmod(steps, _MOST)
+            parts.append(chr(_MOST + 1) * rounds + chr(1 + rest))
         if tree.mirrored[joint] != mirrored:
             mirrored = tree.mirrored[joint]
             parts.append(_MIRROR + chr(32 + mirrored))
@@ -69,18 +68,18 @@ def tree_of_text(text: str, *, limb_by_limb: bool, usual_ends: int) -> Tree:
     extra: list[int] = []
     place, distance = 0, 0
     while place < len(text) or not names:
-        found = _JOINT.match(text, place)
         joint = len(names)
-        if found is None or (found["up"] == "") != (joint == 0) or (found.end() == place and joint):
-            raise FormatError("the compressed clip is damaged: its joints make no tree")
-        place = found.end()
         if joint == 0:
             parents.append(-1)
-        else:
-            steps = sum(map(ord, found["up"])) - len(found["up"])
+        elif up := _UP.match(text, place):
+            steps = _MOST * (len(up.group()) - 1) + ord(up.group()[-1]) - 1
             parents.append(_parent_above(parents, joint - 1, steps) if limb_by_limb else joint - 1 - steps)
-            if parents[-1] < 0:
-                raise FormatError("the compressed clip is damaged: its joints make no tree")
+            place = up.end()
+        if len(parents) == joint or (joint and parents[-1] < 0):
+            raise FormatError("the compressed clip is damaged: its joints make no tree")
+        found = _JOINT.match(text, place)
+        assert found is not None, "an empty name is one"
+        place = found.end()
         if found["mirror"] is not None:
             distance = ord(found["mirror"]) - 32
         if not 0 <= distance <= joint:
