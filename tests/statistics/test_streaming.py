@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -66,6 +67,30 @@ def test_sample_is_even_and_bounded():
     sample = moments(chunks).sample
     assert LARGEST_SAMPLE // 2 <= len(sample.rotations) <= LARGEST_SAMPLE
     assert set(np.diff(sample.numbers[:, 0])) == {8.0}
+
+
+class Endless:
+    """Chunks made when they are asked for, the same every time."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __iter__(self):
+        for seed in range(self.count):
+            yield Chunk(cloud(2_000, 4, spread=0.3, seed=seed % 3), np.empty((2_000, 0)))
+
+
+@pytest.mark.parametrize("through", [lambda chunks: chunks, iter])
+def test_memory_does_not_grow_with_the_number_of_chunks(through):
+    moments(through(Endless(2)))
+    peaks = []
+    tracemalloc.start()
+    for count in (12, 48):
+        tracemalloc.reset_peak()
+        assert moments(through(Endless(count))).samples == 2_000 * count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def test_nothing_cannot_be_averaged():

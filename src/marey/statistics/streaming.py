@@ -1,11 +1,12 @@
 """Mean and covariance of rotations that do not fit in memory, chunk by chunk (Tournier 2011, section 8.1).
 
 Samples may carry plain numbers beside their rotations (the root's velocity, say); the covariance is that of
-both, stacked. Source that can be gone through again: the exact mean by Newton's method, one pass a step, in
-all two to four passes, equal to the fit in memory to rounding. Source that cannot: one pass with
-logarithms at the mean of its head, moved to the final mean to first order and corrected by what an even
-sample of the poses shows; the spectrum is then off by about a tenth of a percent. Memory: one chunk, the
-sample (at most 8,192 poses), and a square matrix.
+both, stacked. A source that can be gone through again gives the exact mean by Newton's method, one pass a
+step, two to four in all: equal to the fit in memory to rounding. One that cannot is met with logarithms at
+the mean of its head, moved to the final mean to first order and corrected by what an even sample of the
+poses shows. Variances are then off by less than half a percent (on 25,000 frames of many subjects and
+motions: the mean by 0.001 rad, the first twenty variances by 0.4 % at most). Memory: one chunk, the sample
+(at most 8,192 poses), and a square matrix.
 """
 
 from __future__ import annotations
