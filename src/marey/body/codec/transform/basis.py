@@ -1,0 +1,138 @@
+"""What moves together: principal directions of the curves, limb by limb, rounded to whole numbers.
+
+A direction is worth storing to a precision that its own coefficients set: with `s` the spread of a mode, `T`
+frames and the step `d` of its coefficients, rounding an entry by `d / (s √T)` costs as much error as rounding
+a coefficient by `d`. Short clips gain nothing from directions and keep their curves as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.codec.transform.range_coder import RangeCoder, decide
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+# How the columns are put together before directions are sought.
+CURVES, LIMBS, BODY = range(3)
+# Where the scale of the strongest mode is expected, in half octaves.
+_TYPICAL_OCTAVES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Directions of the curves in whole numbers.
+
+    parts: `(columns,)`, which columns share directions; -1 where nothing moves
+    entries: `(columns, modes)`, zero outside the mode's part
+    octaves: `(modes,)`, twice the binary logarithm of what entries are divided by
+    """
+
+    parts: Whole
+    entries: Whole
+    octaves: Whole
+
+    @property
+    def modes(self) -> int:
+        return self.entries.shape[1]
+
+    def directions(self, arms: Array) -> Array:
+        """Directions `(columns, modes)` as real numbers, given the lever arm of each column."""
+        return np.asarray(self.entries / 2.0 ** (self.octaves / 2) / arms[:, None])
+
+    def first_columns(self) -> Whole:
+        """A column that each mode moves, `(modes,)`."""
+        return np.asarray((self.entries != 0).argmax(axis=0), dtype=np.int64)
+
+    def keep(self, kept: NDArray[np.bool_]) -> Basis:
+        """The basis of these modes alone, and of the columns they move."""
+        entries = self.entries[:, kept]
+        return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
+
+
+def single_columns(curves: Array, arms: Array, step: float) -> Basis:
+    """Every column that moves by more than a little of `step` on its own."""
+    moving = np.flatnonzero(np.abs(curves).max(axis=0) * arms > 0.05 * step)
+    parts = np.full(curves.shape[1], -1, dtype=np.int64)
+    parts[moving] = np.arange(len(moving))
+    entries = np.zeros((curves.shape[1], len(moving)), dtype=np.int64)
+    entries[moving, np.arange(len(moving))] = 1
+    return Basis(parts, entries, np.zeros(len(moving), dtype=np.int64))
+
+
+def principal_directions(curves: Array, metric: Array, arms: Array, parts: Whole, step: float) -> Basis:
+    """Directions of largest spread in `metric` within each part, strongest first, rounded.
+
+    curves: `(frames, columns)`, about their centre
+    step: what coefficients of the modes will be rounded to
+    """
+    columns = curves.shape[1]
+    moving = np.abs(curves).max(axis=0) * arms > 0.05 * step
+    parts = np.where(moving, parts, -1)
+    entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    for part in np.unique(parts[moving]):
+        rows = np.flatnonzero(parts == part)
+        found, scales = _of_part(curves[:, rows], metric[np.ix_(rows, rows)], arms[rows], step)
+        block = np.zeros((columns, found.shape[1]), dtype=np.int64)
+        block[rows] = found
+        entries.append(block)
+        octaves.append(scales)
+    every = Basis(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
+    every = every.keep(np.asarray(every.entries.any(axis=0)))
+    order = np.argsort(-every.octaves, kind="stable")
+    return Basis(every.parts, every.entries[:, order], every.octaves[order])
+
+
+def _of_part(curves: Array, metric: Array, arms: Array, step: float) -> tuple[Whole, Whole]:
+    frames, columns = curves.shape
+    root = np.linalg.cholesky(metric)
+    spread, vectors = np.linalg.eigh(root.T @ (curves.T @ curves / frames) @ root)
+    sizes = np.sqrt(np.maximum(spread[::-1], 0.0)) * np.sqrt(frames) / step
+    modes = int((sizes > 0.8).sum())
+    octaves = np.round(2 * np.log2(np.maximum(sizes[:modes], 1.0))).astype(np.int64)
+    directions = np.linalg.solve(root.T, vectors[:, ::-1][:, :modes])
+    scaled = directions * arms[:, None] * 2.0 ** (octaves / 2)
+    return decide(scaled, [columns]), octaves
+
+
+def write_basis(coder: RangeCoder, basis: Basis, layout: int, labels: Whole) -> None:
+    """Put a basis into the stream; `labels` `(columns,)` are the parts the layout would have."""
+    coder.plain((basis.parts >= 0).astype(np.int64), family=1, expected=0.5)
+    if layout == CURVES:
+        return
+    of_mode = basis.parts[basis.first_columns()]
+    strongest = _TYPICAL_OCTAVES
+    for part in np.unique(labels[basis.parts >= 0]):
+        rows, modes = basis.parts == part, of_mode == part
+        coder.plain(np.array([modes.sum()]), family=2, expected=4.0)
+        coder.plain(-np.diff(basis.octaves[modes], prepend=strongest), family=3, expected=2.0)
+        coder.bands(basis.entries[np.ix_(rows, modes)], [int(rows.sum())])
+        strongest = int(basis.octaves[modes].max(initial=strongest))
+
+
+def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
+    """The basis that :func:`write_basis` wrote."""
+    columns = len(labels)
+    moving = coder.plain(np.zeros(columns, dtype=np.int64), family=1, expected=0.5) != 0
+    if layout == CURVES:
+        return single_columns(moving[None].astype(float), np.ones(columns), 1.0)
+    parts = np.where(moving, labels, -1)
+    entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    strongest = _TYPICAL_OCTAVES
+    for part in np.unique(labels[moving]):
+        rows = np.flatnonzero(parts == part)
+        count = coder.plain(np.zeros(1, dtype=np.int64), family=2, expected=4.0)[0]
+        modes = int(np.clip(count, 0, len(rows)))
+        falls = coder.plain(np.zeros(modes, dtype=np.int64), family=3, expected=2.0)
+        octaves.append(np.clip(strongest - np.cumsum(falls), -128, 128))
+        strongest = int(octaves[-1].max(initial=strongest))
+        block = np.zeros((columns, modes), dtype=np.int64)
+        block[rows] = coder.bands(block[rows], [len(rows)])
+        entries.append(block)
+    found = Basis(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
+    order = np.argsort(-found.octaves, kind="stable")
+    return Basis(parts, found.entries[:, order], found.octaves[order])
