@@ -34,12 +34,14 @@ def pack_offsets(offsets: Array, counterparts: Sequence[int], *, quantum: float 
     """Offsets `(points, 3)` in metres as bytes.
 
     counterparts: for each, the index of an earlier one it is likely to mirror, or -1
-    quantum: metres, rounded down to a multiple of 0.01 mm; None to keep every digit
+    quantum: metres, rounded down to a multiple of 0.01 mm; None, or less than that, to keep every digit
     unit: metres, of the file the offsets came from
     """
-    if quantum is not None:
-        if not FINEST <= quantum < np.inf:
-            raise InputError(f"quantum: at least {FINEST:g} m, or None to keep every digit, got {quantum:g}")
+    if quantum is not None and not 0 < quantum < np.inf:
+        raise InputError(
+            f"quantum: a positive number of metres, or None to keep every digit, got {quantum:g}"
+        )
+    if quantum is not None and quantum >= FINEST:
         multiple = min(int(quantum / FINEST * (1 + 1e-9)), _COARSEST)
         step = multiple * FINEST
         if (np.abs(offsets) < _LARGEST * step).all():

@@ -151,10 +151,14 @@ class CompressedMotion:
         chosen = slice(None) if frames is None else as_slice(frames, self.frames)
         wanted = range(self.frames)[chosen]
         span = range(min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1]) + 1)
-        memory = 32 * self.joints * len(span)
+        # A segment is decoded as a whole, whatever is asked of it.
+        most = max(
+            [len(span), *(len(s) for s in self.segments if s.start < span.stop and span.start < s.stop)]
+        )
+        memory = 32 * self.joints * most
         if memory > max(_MOST_AT_ONCE, _LARGEST_GAIN * self.bytes):
             raise InputError(
-                f"{self.name or 'the clip'}: {len(span)} frames would take {memory / 1e9:.3g} GB at once; "
+                f"{self.name or 'the clip'}: {most} frames would take {memory / 1e9:.3g} GB at once; "
                 "decode some of them, or segment by segment with stream()"
             )
         motion = self._whole(self._decoded(span))

@@ -68,7 +68,7 @@ def pack_header(motion: Motion, *, quantum: float | None) -> bytes:
     """Everything about a clip that is not motion.
 
     quantum: metres; offsets are rounded to multiples of it (itself rounded down to a whole 0.01 mm).
-        None keeps every digit
+        None, or less than 0.01 mm, keeps every digit
 
     >>> import marey
     >>> walk = marey.samples.walk()
