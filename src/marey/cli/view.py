@@ -62,6 +62,8 @@ def run(
     marey view walk.bvh -o angles.png --kind curves  joint angles over time
 
     marey view people.csv -o people.png              trajectories
+
+    marey view model.mry -o modes.mp4                modes of a pose model, to and fro
     """
     from marey.views import view
 
