@@ -29,6 +29,7 @@ import numpy as np
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 from _compression_codecs import ACL, OURS, Point, clip_paths, curves, load
@@ -51,7 +52,7 @@ COLOURS = {
     "xz -9e of BVH text": "#000000",
 }
 # Errors below this are drawn at it, so that exact codecs have a place on a logarithmic axis.
-FLOOR_CM, FLOOR_PER_CENT = 1e-4, 1e-7
+FLOOR_CM, FLOOR_PER_CENT = 1e-4, 1e-6
 
 
 def main() -> int:
@@ -147,6 +148,9 @@ def pictured(name: str, motion: Motion, points: list[Point]) -> Any:
     errors.legend(fontsize=8)
     for axes in (errors, frobenius, squared):
         axes.grid(which="major", alpha=0.35)
+    for axes in (frobenius, squared):
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
     figure.suptitle(f"{name}: {motion.frames} frames, {motion.frame_rate:g} Hz, {motion.joints} joints")
     return figure
 
