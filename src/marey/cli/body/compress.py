@@ -93,6 +93,8 @@ def run(
     """
     if "CompressedMotion" not in format_to_write(target).writes:
         raise InputError(f"{target}: a compressed clip is stored as .mry")
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
     if mode not in MODES:
         raise InputError(f"--mode {mode}: one of {', '.join(MODES)}")
     worst, mean = parse_length(max_error, "--max-error"), parse_length(mean_error, "--mean-error")
