@@ -270,7 +270,7 @@ def sums_down(
     """Sums over each joint's chain of its world turn rates and their moments, a column an unknown."""
     unknowns = A.shape[2]
     modes = directions.shape[2]
-    G, D, E = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    G, D, E, F = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((6, 3))
     for i in range(3):
         for m in range(unknowns):
             A[0, i, m], C[0, i, m] = 0.0, 0.0
@@ -307,20 +307,23 @@ def sums_down(
             for m in range(free):
                 A[j, i, m] = A[p, i, m]
                 C[j, i, m] = C[p, i, m]
-        e00, e01, e02, e10, e11, e12 = E[0, 0], E[0, 1], E[0, 2], E[1, 0], E[1, 1], E[1, 2]
-        e20, e21, e22 = E[2, 0], E[2, 1], E[2, 2]
-        for m in range(modes):
-            u, v, w = directions[j, 0, m], directions[j, 1, m], directions[j, 2, m]
-            a = e00 * u + e01 * v + e02 * w
-            b = e10 * u + e11 * v + e12 * w
-            c = e20 * u + e21 * v + e22 * w
-            n = free + m
-            A[j, 0, n] = A[p, 0, n] + a
-            A[j, 1, n] = A[p, 1, n] + b
-            A[j, 2, n] = A[p, 2, n] + c
-            C[j, 0, n] = C[p, 0, n] + (py * c - pz * b)
-            C[j, 1, n] = C[p, 1, n] + (pz * a - px * c)
-            C[j, 2, n] = C[p, 2, n] + (px * b - py * a)
+        # Row by row, so that the inner loops are vectorised.
+        for k in range(3):
+            F[0, k], F[1, k], F[2, k] = E[0, k], E[1, k], E[2, k]
+            F[3, k] = py * E[2, k] - pz * E[1, k]
+            F[4, k] = pz * E[0, k] - px * E[2, k]
+            F[5, k] = px * E[1, k] - py * E[0, k]
+        for i in range(3):
+            a, b, c = F[i, 0], F[i, 1], F[i, 2]
+            for m in range(modes):
+                A[j, i, free + m] = A[p, i, free + m] + (
+                    a * directions[j, 0, m] + b * directions[j, 1, m] + c * directions[j, 2, m]
+                )
+            a, b, c = F[3 + i, 0], F[3 + i, 1], F[3 + i, 2]
+            for m in range(modes):
+                C[j, i, free + m] = C[p, i, free + m] + (
+                    a * directions[j, 0, m] + b * directions[j, 1, m] + c * directions[j, 2, m]
+                )
 
 
 @njit(**_OPTIONS)
@@ -753,8 +756,8 @@ def descend(
     for m in range(unknowns):
         for k in range(unknowns):
             curvature[m, k] = 0.0
-    growth, accepted = 2.0, 0
-    moved, curved = True, False
+    growth = 2.0
+    moved, curved, learned, surprised = True, False, False, False
     for iteration in range(most):
         if moved:
             near = tolerance > 0.0
@@ -777,14 +780,15 @@ def descend(
                 total = 0.0
                 for a in range(rows):
                     total += J[a, m] * r[a]
-                if accepted > 0 and not dual:
+                if surprised and not dual:
                     # They hold J_oldᵀ r and the old slope since the step was taken.
                     slope_change[m] -= total
                     total_change[m] -= total + pull[m]
                 downhill[m] = total + pull[m]
-            if accepted > 0 and not dual:
+            if surprised and not dual:
                 learn_curvature(unknowns, step, slope_change, total_change, curvature, y)
-                curved = curved or accepted == 1
+                curved = curved or not learned
+                learned = True
         if not step_of(
             rows, unknowns, J, r, downhill, H, diagonal, precision, pull, metric, curvature, curved,
             damping, dual, mu, S, y, step,
@@ -799,7 +803,7 @@ def descend(
         for m in range(unknowns):
             largest = max(largest, abs(step[m]))
             foretold += step[m] * (2.0 * downhill[m] - precision[m] * step[m])
-            if not dual:
+            if learned:
                 for k in range(unknowns):
                     bent += step[m] * curvature[m, k] * step[k]
         for a in range(rows):
@@ -856,9 +860,11 @@ def descend(
             moved = True
             if settled:
                 return iteration + 1, True
-            accepted += 1
-            if not dual:
+            # While steps do what they should, there is no need to know the curvature.
+            surprised = learned or not 0.7 < gain / foretold < 1.3
+            if learned:
                 curved = abs(foretold - bent - gain) < abs(foretold - gain)
+            if surprised and not dual:
                 for m in range(unknowns):
                     total = 0.0
                     for a in range(rows):

@@ -26,7 +26,6 @@ from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.steps import decoded, world
 from marey.body.ik.targets import (
     Layout,
-    Pin,
     Target,
     layout,
     layout_key,
@@ -144,6 +143,7 @@ class PoseSolver:
         self.rest = np.zeros(self.figure.modes) if rest is None else np.asarray(rest, dtype=np.float64)
         if self.rest.shape != (self.figure.modes,):
             raise InputError(f"rest: expected {self.figure.modes} coordinates, got shape {self.rest.shape}")
+        self._rest = self.rest[None]
         self._prepared: dict[tuple[object, ...], tuple[Layout, Problem]] = {}
         self._warm = False
         self.reset(start)
@@ -172,7 +172,7 @@ class PoseSolver:
         began = time.perf_counter()
         plan, problem = self._prepare(targets)
         places = None
-        if any(isinstance(target, Pin) for target in targets):
+        if plan.pinned:
             places = places_of(plan.features, *world(self.figure, self._poses))
         goals, weights = one_frame(targets, plan, places)
         solution = self._run(plan, problem, goals, weights, self._poses, self.precision)
@@ -189,18 +189,18 @@ class PoseSolver:
     def _run(
         self, plan: Layout, problem: Problem, goals: Array, weights: Array, start: Poses, precision: Array
     ) -> Solution:
-        centre = Poses(start.root, self.rest[None], self._centre_rotations)
-        if self.free_root:
-            turned = self._centre_rotations.copy()
-            turned[:, 0] = start.rotations[:, 0]
-            centre = replace(centre, rotations=turned)
+        rotations = start.rotations
+        if self.figure.full:
+            rotations = self._centre_rotations.copy()
+            rotations[:, 0] = start.rotations[:, 0]
+        centre = Poses(start.root, self._rest, rotations)
         foreign = self.limits if not isinstance(self.limits, EllipsoidLimits) else None
         if self.method != LEVENBERG_MARQUARDT:
             return solve_classically(
                 self.method, problem, goals, weights, start, centre=centre, precision=precision,
                 iterations=self.iterations or 200, tolerance=self.tolerance,
             )  # fmt: skip
-        if len(plan.levels) > 1 or foreign is not None:
+        if plan.ranked or foreign is not None:
             return solve_by_priority(
                 problem, plan.priorities, goals, weights, start, centre=centre, precision=precision,
                 limits=foreign, iterations=self.iterations or 100,

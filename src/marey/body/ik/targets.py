@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,17 +115,19 @@ class Layout:
     owners: `(features,)`, which target each belongs to
     priorities: `(features,)`
     recipes: for each feature its target, the scale of its weight, which field is its goal, how many numbers
+    pinned: whether there are pins
     """
 
     features: Features
     owners: NDArray[np.int64]
     priorities: NDArray[np.int64]
     recipes: tuple[tuple[int, float, str, int], ...]
+    pinned: bool
 
-    @property
-    def levels(self) -> list[int]:
-        """The priorities there are, most important first."""
-        return sorted(set(self.priorities.tolist()))
+    @cached_property
+    def ranked(self) -> bool:
+        """Whether some targets are more important than others."""
+        return len(set(self.priorities.tolist())) > 1
 
 
 def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
@@ -155,7 +158,8 @@ def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
     )
     owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
     recipes = tuple((row[4], _scale(row[0]), *_goal_field(targets[row[4]], row[0])) for row in rows)
-    return Layout(features, owners, priorities, recipes)
+    pinned = any(isinstance(target, Pin) for target in targets)
+    return Layout(features, owners, priorities, recipes, pinned)
 
 
 def layout_key(targets: Sequence[Target]) -> tuple[Any, ...]:
@@ -185,12 +189,12 @@ def one_frame(targets: Sequence[Target], plan: Layout, places: Array | None) -> 
         except (TypeError, ValueError):
             # A row a frame, or something wrong: the slower way tells.
             return goals_and_weights(targets, plan, frames=1, places=places)
-        if field == "rotation":
+        if size == 4:
             goals[0, f] = _quaternions(target, 1)[0]  # type: ignore[arg-type]
-        elif isinstance(target, Pin):
+        elif size == 0 and isinstance(target, Pin):
             assert places is not None
             goals[0, f, :3] = places[0, f]
-        elif isinstance(target, LookAt) and not field:
+        elif size == 0:
             goals[0, f, 1] = 1.0
     if not np.isfinite(goals).all():
         weights *= np.isfinite(goals).all(axis=2)

@@ -1,0 +1,50 @@
+"""Figures, models and features for the tests of this folder."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body import Motion, PoseModel
+from marey.body.ik.engine import Features, Figure, Poses
+from marey.body.ik.steps import decoded
+from marey.geometry import rotations as so3
+from tests.body.trees import random_skeleton
+
+Array = NDArray[np.float64]
+
+
+def random_model(seed: int, *, joints: int = 8, modes: int = 5, spread: float = 0.5) -> PoseModel:
+    """A model of random poses around a random mean."""
+    rng = np.random.default_rng(seed)
+    skeleton = random_skeleton(rng, joints)
+    rotations = so3.multiply(
+        so3.random((joints,), rng=rng), so3.exp(spread * rng.normal(size=(40, joints, 3)))
+    )
+    motion = Motion(skeleton, rotations, rng.normal(size=(40, 3)), 30.0)
+    return PoseModel.fit([motion], modes=modes, metric="canonical")
+
+
+def figure_and_pose(seed: int, *, full: bool) -> tuple[Figure, Poses]:
+    rng = np.random.default_rng(seed)
+    model = random_model(seed)
+    figure = Figure.of_skeleton(model.skeleton) if full else Figure.of_model(model)
+    coordinates = rng.normal(size=(1, figure.modes))
+    rotations = so3.random((1, figure.joints), rng=rng)
+    return figure, decoded(figure, Poses(rng.normal(size=(1, 3)), coordinates, rotations))
+
+
+def random_features(seed: int, kinds: list[int], joints: int) -> tuple[Features, Array, Array]:
+    """Features of these kinds with goals `(1, features, 4)` and weights `(1, features)`."""
+    rng = np.random.default_rng(seed)
+    count = len(kinds)
+    axes = rng.normal(size=(count, 3))
+    features = Features(
+        np.array(kinds, dtype=np.int64),
+        rng.integers(0, joints, size=count),
+        rng.normal(size=(count, 3)),
+        axes / np.linalg.norm(axes, axis=1, keepdims=True),
+    )
+    goals = rng.normal(size=(1, count, 4))
+    goals /= np.linalg.norm(goals, axis=2, keepdims=True)
+    return features, goals, rng.uniform(0.5, 2.0, size=(1, count))
