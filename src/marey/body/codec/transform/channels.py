@@ -71,13 +71,13 @@ class Channels:
             rotations[:, joint] = so3.normalise(turns)
         return rotations, curves[:, :3] + self.centre[:3]
 
-    def mean_rotations(self) -> Array:
-        """The mean pose `(joints, 4)`, the root's orientation included."""
-        rotations = np.empty((len(self.wide), 4))
-        rotations[~self.wide] = so3.exp(self.centre[self._narrow].reshape(-1, 3))
+    def mean_quaternions(self) -> Array:
+        """The mean pose `(joints, 4)`; not unit for joints whose curve is a quaternion."""
+        means = np.empty((len(self.wide), 4))
+        means[~self.wide] = so3.exp(self.centre[self._narrow].reshape(-1, 3))
         for joint in np.flatnonzero(self.wide):
-            rotations[joint] = so3.normalise(self.centre[self.columns == joint])
-        return rotations
+            means[joint] = self.centre[self.columns == joint]
+        return means
 
     @property
     def _narrow(self) -> NDArray[np.bool_]:
@@ -115,7 +115,7 @@ def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
     [1.0, 1.0, 1.0, 0.233, 0.233, 0.233, 0.021, 0.021, 0.021]
     """
     parents = skeleton.parents
-    pose = global_frames(parents, skeleton.offsets, channels.mean_rotations(), np.zeros(3))
+    pose = global_frames(parents, skeleton.offsets, so3.normalise(channels.mean_quaternions()), np.zeros(3))
     return _per_column(_subtree_spread(parents, pose.positions), channels.wide)
 
 

@@ -31,6 +31,8 @@ _COARSEST_SKELETON = 5e-4
 _SMALLEST_ERROR = 1e-5
 # A blend of two poses may be a little farther off than either.
 _BLEND_ALLOWANCE = 0.97
+# For the progress bar.
+_USUAL_TRIALS = 12
 
 
 def encode(
@@ -48,25 +50,25 @@ def encode(
     bound = max_error if max_error is None or len(parts) == 1 else max_error * _BLEND_ALLOWANCE
     payload = [pack_varint(len(parts))]
     for number, part in enumerate(parts):
-        found = _encode_part(motion, skeleton, part, bound, mean_error)
+
+        def tried(trials: int, number: int = number) -> None:
+            if progress is not None:
+                progress(number * _USUAL_TRIALS + min(trials, _USUAL_TRIALS), len(parts) * _USUAL_TRIALS)
+
+        found = smallest(_stretch(motion, skeleton, part), bound, mean_error, tried)
         payload += [pack_varint(len(part)), pack_varint(len(found.data)), found.data]
-        if progress is not None:
-            progress(number + 1, len(parts))
     return b"".join(payload), header
 
 
-def _encode_part(
-    motion: Motion, skeleton: Skeleton, part: range, max_error: float | None, mean_error: float | None
-) -> Trial:
+def _stretch(motion: Motion, skeleton: Skeleton, part: range) -> Stretch:
     frames = slice(part.start, part.stop)
-    stretch = look_at(
+    return look_at(
         skeleton,
         motion.skeleton,
         np.asarray(motion.rotations[frames], dtype=np.float64),
         np.asarray(motion.root[frames], dtype=np.float64),
         motion.frame_rate,
     )
-    return smallest(stretch, max_error=max_error, mean_error=mean_error)
 
 
 def _segment_lengths(frames: int, frame_rate: float) -> list[int]:
@@ -80,14 +82,20 @@ def _segment_lengths(frames: int, frame_rate: float) -> list[int]:
     return [int(length) + shared for length in np.diff(edges)]
 
 
-def smallest(stretch: Stretch, *, max_error: float | None, mean_error: float | None) -> Trial:
-    """The smallest encoding found within both errors, metres; at least one must be given."""
-    tried: dict[tuple[int, int], Trial] = {}
+def smallest(
+    stretch: Stretch,
+    max_error: float | None,
+    mean_error: float | None,
+    tried: Callable[[int], None] = lambda trials: None,
+) -> Trial:
+    """The smallest encoding found within both errors, metres; `tried` is told how many trials there were."""
+    trials: dict[tuple[int, int], Trial] = {}
 
     def trial(layout: int, step: int) -> Trial:
-        if (layout, step) not in tried:
-            tried[layout, step] = attempt(stretch, layout, step, max_error)
-        return tried[layout, step]
+        if (layout, step) not in trials:
+            trials[layout, step] = attempt(stretch, layout, step, max_error)
+            tried(len(trials))
+        return trials[layout, step]
 
     def good(found: Trial) -> bool:
         return (max_error is None or found.worst <= max_error) and (

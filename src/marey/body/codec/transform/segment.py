@@ -60,14 +60,16 @@ class Segment:
 
     def motion(self, skeleton: Skeleton, frame_rate: float) -> tuple[Array, Array]:
         """Rotations `(frames, joints, 4)` and root `(frames, 3)`, metres."""
-        channels = self.channels(skeleton)
+        channels, curves = self.curves(skeleton, frame_rate)
+        return channels.motion(curves)
+
+    def curves(self, skeleton: Skeleton, frame_rate: float) -> tuple[Channels, Array]:
+        """The mean pose, and curves `(frames, columns)` about it."""
+        steps = centre_steps(skeleton, self.wide, self.step, self.frames)
+        channels = Channels(self.wide, self.centre * steps)
         directions = self.basis.directions(lever_arms(skeleton, channels))
         modes = synthesise(self.coefficients * self.steps(skeleton, frame_rate), self.levels)
-        return channels.motion(modes @ directions.T)
-
-    def channels(self, skeleton: Skeleton) -> Channels:
-        """The mean pose as real numbers."""
-        return Channels(self.wide, self.centre * centre_steps(skeleton, self.wide, self.step, self.frames))
+        return channels, modes @ directions.T
 
     def steps(self, skeleton: Skeleton, frame_rate: float) -> Array:
         """What each coefficient is rounded to, metres, `(frames, modes)`; `(1, 1)` if all alike."""
@@ -75,8 +77,8 @@ class Segment:
             return np.full((1, 1), step_size(self.step))
         groups = refined_groups(self.layout, columns_of(self.wide), skeleton)
         blocks = band_frames(self.frames, self.levels) // block_length(frame_rate)
-        finer = self.finer[np.ix_(blocks, groups[self.basis.first_columns()])]
-        return step_size(self.step) * 2.0 ** (-finer / FINER_AN_OCTAVE)
+        steps = step_size(self.step) * 2.0 ** (-self.finer / FINER_AN_OCTAVE)
+        return np.asarray(steps[:, groups[self.basis.first_columns()]][blocks])
 
 
 def step_size(step: int) -> float:

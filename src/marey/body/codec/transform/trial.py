@@ -32,15 +32,14 @@ from marey.body.codec.transform.segment import (
 from marey.body.codec.transform.wavelet import analyse, band_sizes
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
-from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
 # Seconds of the coarsest wavelets: slower than this, motion is not smoother.
 _SLOWEST = 1.5
-_MOST_ROUNDS = 24
-# After this many rounds the blocks beside are refined too, whose wavelets reach in.
-_PATIENCE = 6
+_MOST_ROUNDS = 40
+# Tries after which refinement becomes bolder.
+_PATIENCE = 10
 _MOST_REFINED = 40
 
 
@@ -132,7 +131,7 @@ def attempt(stretch: Stretch, layout: int, step: int, max_error: float | None) -
         worst = float(bounded.max())
         if max_error is None or worst <= max_error:
             break
-        finer = _refined(segment, bounded / max_error, stretch, spread=tries // _PATIENCE)
+        finer = _refined(segment, bounded / max_error, stretch, tries)
         if finer.max() > _MOST_REFINED:
             break
         segment = replace(segment, finer=finer)
@@ -154,24 +153,35 @@ def _errors(stretch: Stretch, segment: Segment) -> tuple[Array, float]:
 
     Bounded are the joint with all points within a shell about it, and its end sites.
     """
+    from marey.body.codec.transform._measure_kernels import displacements
+
     skeleton = stretch.skeleton
-    rotations, root = segment.motion(skeleton, stretch.frame_rate)
-    pose = global_frames(skeleton.parents, skeleton.offsets, rotations, root)
-    off = np.linalg.norm(pose.positions - stretch.truth.positions, axis=-1)
-    turned = so3.distance(pose.rotations, stretch.truth.rotations)
-    bounded = off + 2 * SHELL * np.sin(turned / 2)
-    ends = points_on(pose, skeleton.end_parents, skeleton.end_offsets)
-    ends_off = np.linalg.norm(ends - stretch.ends, axis=-1)
-    for end, joint in enumerate(skeleton.end_parents):
-        bounded[:, joint] = np.maximum(bounded[:, joint], ends_off[:, end])
-    return bounded, float((off.sum() + ends_off.sum()) / (off.size + ends_off.size))
+    channels, curves = segment.curves(skeleton, stretch.frame_rate)
+    bounded = np.empty((segment.frames, skeleton.joints))
+    total = displacements(
+        curves,
+        np.searchsorted(channels.columns, np.arange(skeleton.joints + 1)),
+        channels.mean_quaternions(),
+        channels.centre[:3],
+        skeleton.parents,
+        skeleton.offsets,
+        skeleton.end_parents,
+        skeleton.end_offsets,
+        stretch.truth.positions,
+        stretch.truth.rotations,
+        stretch.ends,
+        SHELL,
+        bounded,
+    )
+    points = skeleton.joints + len(skeleton.end_parents)
+    return bounded, float(total / (segment.frames * points))
 
 
-def _refined(segment: Segment, excess: Array, stretch: Stretch, *, spread: int) -> NDArray[np.int64]:
+def _refined(segment: Segment, excess: Array, stretch: Stretch, tries: int) -> NDArray[np.int64]:
     """Finer steps for limbs and blocks where `excess` `(frames, joints)`, error over bound, is above one.
 
-    The limb above is refined too where most of the error is inherited from it; after some rounds so are the
-    blocks around, whose wavelets reach in.
+    The limb above is refined too where most of the error is inherited from it; after some tries so are the
+    blocks around, whose wavelets reach in, and all by more.
     """
     finer = segment.finer.copy()
     parents = stretch.skeleton.parents
@@ -190,7 +200,8 @@ def _refined(segment: Segment, excess: Array, stretch: Stretch, *, spread: int) 
             if base >= 0 and excess[frame, base] > 0.5 * worst[frame]:
                 above = labels[base]
                 more[block, above] = max(more[block, above], 1)
-    for _ in range(spread):
+    more[more > 0] += tries // _PATIENCE
+    for _ in range(tries // _PATIENCE):
         more[1:] = np.maximum(more[1:], more[:-1] > 0)
         more[:-1] = np.maximum(more[:-1], more[1:] > 0)
     return finer + more.astype(np.int64)
