@@ -92,11 +92,12 @@ def draw(name: str, motion: Motion, path: Path | None, folder: Path) -> None:
     if name in PRINTED:
         ratio, distortion = PRINTED[name]
         ratios, distortions = our_curve(motion, points)
+        more = "more than " if distortion > distortions[-1] else ""
         there = between(distortion, distortions, ratios)
         loss = between(ratio, ratios, distortions)
         print(
             f"  the table: 1:{ratio} at d_sq {distortion} % (d_F {10 * distortion**0.5:.1f} %); ours has "
-            f"that at 1:{there:.0f}, and at 1:{ratio} d_sq {loss:.3g} % (d_F {10 * loss**0.5:.2g} %)"
+            f"that at {more}1:{there:.0f}, and at 1:{ratio} d_sq {loss:.3g} % (d_F {10 * loss**0.5:.2g} %)"
         )
 
 
@@ -108,8 +109,8 @@ def our_curve(motion: Motion, points: list[Point]) -> tuple[Any, Any]:
 
 
 def between(x: float, xs: Any, ys: Any) -> float:
-    """Where a curve passes `x`, on logarithmic axes; NaN beyond its ends."""
-    return float(np.exp(np.interp(np.log(x), np.log(xs), np.log(ys), left=np.nan, right=np.nan)))
+    """Where a curve passes `x`, on logarithmic axes; that of its nearest end if it does not reach so far."""
+    return float(np.exp(np.interp(np.log(x), np.log(xs), np.log(ys))))
 
 
 def pictured(name: str, motion: Motion, points: list[Point]) -> Any:
