@@ -34,7 +34,7 @@ def analyse(curves: Array, levels: int) -> Array:
 
     >>> line = np.linspace(0, 1, 32)[:, None]
     >>> coefficients = analyse(line, 2)
-    >>> np.abs(coefficients[10:30]).max() < 1e-12, np.allclose(synthesise(coefficients, 2), line)
+    >>> bool(np.abs(coefficients[20:28]).max() < 1e-12), np.allclose(synthesise(coefficients, 2), line)
     (True, True)
     """
     bands = []
