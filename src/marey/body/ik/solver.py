@@ -41,7 +41,12 @@ from marey.geometry import rotations as so3
 Array = NDArray[np.float64]
 
 LEVENBERG_MARQUARDT = "levenberg-marquardt"
-DAMPINGS = {"usual": engine.USUAL, "marquardt": engine.MARQUARDT, "kinetic": engine.KINETIC}
+DAMPINGS = {
+    "usual": engine.USUAL,
+    "canonical": engine.USUAL,
+    "marquardt": engine.MARQUARDT,
+    "kinetic": engine.KINETIC,
+}
 PRIORS = ("likely", "plain", "none")
 # How far a free root, or a joint without a model, goes as readily as a pose coordinate by one deviation.
 ROOT_RADIANS, ROOT_METRES, JOINT_RADIANS = 0.3, 0.15, 1.0
@@ -89,8 +94,8 @@ class PoseSolver:
         the start, or "none"
     rest: `(modes,)`, centre of the prior; the mean if None
     hold_root: how reluctant a free root is to leave its last place; 0: not at all
-    damping: of steps: "usual" (unknowns go as far as they usually do), "marquardt" (those that move targets
-        much are held back) or "kinetic" (light limbs move first, spec K-16)
+    damping: of steps: "usual" (unknowns go as far as they usually do), "canonical" (all alike), "marquardt"
+        (those that move targets much are held back) or "kinetic" (light limbs move first, spec K-16)
     limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
     method: "levenberg-marquardt", or one of "transpose", "pseudo-inverse", "damped"
     polish: leave the model's poses in the end, as little as is needed to meet the targets
@@ -134,7 +139,7 @@ class PoseSolver:
         self.figure = Figure.of_skeleton(body) if isinstance(body, Skeleton) else Figure.of_model(body)
         self.free_root = root == "free"
         self.limits = limits
-        self.damping = DAMPINGS[damping]
+        self.damping, self._alike = DAMPINGS[damping], damping == "canonical"
         self.masses = PointMasses.of(self.skeleton) if damping == "kinetic" else None
         self.method, self.tolerance, self.polish = method, tolerance, polish
         self.iterations = iterations
@@ -228,7 +233,9 @@ class PoseSolver:
             limits=ellipsoids,
             masses=self.masses,
             damping=self.damping,
-            spreads=spreads(figure, None if figure.full else self.model, self.free_root),
+            spreads=None
+            if self._alike
+            else spreads(figure, None if figure.full else self.model, self.free_root),
         )
 
     def _polished(self, targets: Sequence[Target], goals: Array, weights: Array, poses: Poses) -> Solution:

@@ -79,7 +79,7 @@ def run(
         typer.Option(metavar="METHOD", help="levenberg-marquardt, damped, pseudo-inverse or transpose."),
     ] = LEVENBERG_MARQUARDT,
     damping: Annotated[
-        str, typer.Option(metavar="DAMPING", help="Of steps: usual, marquardt or kinetic.")
+        str, typer.Option(metavar="DAMPING", help="Of steps: usual, canonical, marquardt or kinetic.")
     ] = "usual",
     raw: Annotated[
         bool, typer.Option("--raw", help="Take the clip as it is, artificial T-pose and glitches included.")
