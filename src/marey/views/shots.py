@@ -28,14 +28,19 @@ ELEVATION = np.radians(11.0)
 TURN, PASSING_TURN = np.radians(28.0), np.radians(17.0)
 
 
-def strip(actor: Actor, size: tuple[int, int]) -> Image:
-    """One picture of the whole clip."""
+def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Image:
+    """One picture of the whole clip.
+
+    also: another actor of the same frames, seen through the first
+    """
     chosen, beside = _poses_to_show(actor)
     towards = _viewpoint(actor, frontal=len(chosen) == 1)
     poses = [np.asarray(actor.vertices(frame), dtype=np.float64) for frame in chosen]
+    shifts = np.zeros((len(poses), 3))
     if beside:
         across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
-        poses = _side_by_side(poses, actor.anchors[chosen], across)
+        shifts = _side_by_side(poses, actor.anchors[chosen], across)
+        poses = [pose + shift for pose, shift in zip(poses, shifts, strict=True)]
     vertices = np.concatenate(poses)
     extent = float(np.ptp(_finite(vertices)[:, [0, 2]], axis=0).max())
     seen = poses if beside else [_finite(actor.vertices(frame)) for frame in _looked_at(actor)]
@@ -49,11 +54,19 @@ def strip(actor: Actor, size: tuple[int, int]) -> Image:
     if not beside and actor.trail and len(chosen) > 1:
         overlay = _trail(actor, ground)
     textures = _Wardrobe(actor, camera, size).layers_of([actor.textures(int(frame)) for frame in chosen])
-    return scene.render(vertices, camera, textures=textures, overlay=overlay)
+    picture = scene.render(vertices, camera, textures=textures, overlay=overlay)
+    if also is None:
+        return picture
+    other = Scene(_repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
+    moved = [also.vertices(frame) + shift for frame, shift in zip(chosen, shifts, strict=True)]
+    return _through(picture, other.render(np.concatenate(moved), camera, overlay=overlay))
 
 
-def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
-    """The frames of a clip, one picture each."""
+def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Iterator[Image]:
+    """The frames of a clip, one picture each.
+
+    also: another actor of the same frames, seen through the first
+    """
     looked_at = _looked_at(actor)
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
     ground = _ground(actor, seen)
@@ -70,15 +83,20 @@ def clip(actor: Actor, size: tuple[int, int]) -> Iterator[Image]:
     scene = Scene(actor.look, ground, size=size, subject_size=actor.size)
     wardrobe = _Wardrobe(actor, camera.moved(path[0]), size)
     overlay = _trail(actor, ground) if actor.trail else None
+    other = None if also is None else Scene(also.look, ground, size=size, subject_size=actor.size)
     for frame in range(actor.frames):
-        here = camera.moved(path[frame])
-        yield scene.render(
-            actor.vertices(frame),
-            here,
-            centre=middle + path[frame],
-            textures=wardrobe.layers_of([actor.textures(frame)]),
-            overlay=overlay,
-        )
+        here, centre = camera.moved(path[frame]), middle + path[frame]
+        textures = wardrobe.layers_of([actor.textures(frame)])
+        picture = scene.render(actor.vertices(frame), here, centre=centre, textures=textures, overlay=overlay)
+        if also is None or other is None:
+            yield picture
+            continue
+        yield _through(picture, other.render(also.vertices(frame), here, centre=centre, overlay=overlay))
+
+
+def _through(first: Image, second: Image) -> Image:
+    """Both pictures, each half transparent."""
+    return ((first.astype(np.uint16) + second + 1) // 2).astype(np.uint8)
 
 
 def _with_shadow(points: Array, towards: Array, ground: Ground, size: float) -> Array:
@@ -115,18 +133,18 @@ def _centred(frames: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return frames[np.rint((np.arange(count) + 0.5) / count * len(frames) - 0.5).astype(np.int64)]
 
 
-def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> list[Array]:
-    """Poses taken off their path and set in a row along `across`, close but not touching."""
-    placed: list[Array] = []
+def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> Array:
+    """Shifts `(poses, 3)` off their path that set poses in a row along `across`, close but not touching."""
+    shifts: list[Array] = []
     edge = 0.0
     for pose, anchor in zip(poses, anchors, strict=True):
         moved = pose - anchor * [1.0, 0.0, 1.0]
         reach = _finite(moved) @ across
         gap = 0.16 * float(np.ptp(reach))
-        shift = 0.0 if not placed else edge + gap - float(reach.min())
-        placed.append(moved + shift * across)
+        shift = 0.0 if not shifts else edge + gap - float(reach.min())
+        shifts.append(shift * across - anchor * [1.0, 0.0, 1.0])
         edge = shift + float(reach.max())
-    return placed
+    return np.array(shifts)
 
 
 def _repeated(look: Look, count: int) -> Look:

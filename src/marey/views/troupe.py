@@ -1,0 +1,89 @@
+"""Several figures on one stage, with balls where targets are: the truth beside what was made of it.
+
+Figures are drawn as their own actors draw them, in their own colours or each in one; all share the camera,
+the ground and the light. Cost: that of the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import checked
+from marey.body.motion import Motion
+from marey.errors import InputError
+from marey.views import style
+from marey.views.actors import Actor, actor
+from marey.views.scene import Look
+from marey.views.shapes import ball
+
+Array = NDArray[np.float64]
+
+# Of the figure's size: large enough to show around a wrist.
+MARK_RADIUS = 0.028
+MARK_COLOUR = "#d8483c"
+
+
+def troupe(
+    motions: Sequence[Motion],
+    *,
+    colours: Sequence[str | None] | None = None,
+    shifts: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
+) -> Actor:
+    """Clips of equal length as one actor.
+
+    colours: one a figure, `#rrggbb`; None for a figure's own
+    shifts: `(figures, 3)`, metres that each is moved aside
+    marks: `(frames, marks, 3)`, metres, where to draw balls; NaN where there is none
+
+    >>> import marey
+    >>> walk = marey.samples.walk(seconds=1)
+    >>> both = troupe([walk, walk], shifts=[[0, 0, 0], [1, 0, 0]], marks=walk.positions()[:, :2])
+    >>> both.frames, bool(np.ptp(both.vertices(0)[:, 0]) > 1)
+    (60, True)
+    """
+    frames = {motion.frames for motion in motions}
+    if len(frames) != 1:
+        raise InputError("figures on one stage need clips of equal length, and at least one")
+    count = frames.pop()
+    moved = np.zeros((len(motions), 3)) if shifts is None else checked("shifts", shifts, (len(motions), 3))
+    places = np.zeros((count, 0, 3)) if marks is None else np.asarray(marks, dtype=np.float64)
+    if places.ndim != 3 or places.shape[::2] != (count, 3):
+        raise InputError(f"marks: expected ({count}, marks, 3), got {places.shape}")
+    cast = [actor(motion) for motion in motions]
+    tints = [None] * len(cast) if colours is None else list(colours)
+    paints = [
+        one.look.colours if tint is None else np.tile(style.linear(tint), (len(one.look.colours), 1))
+        for one, tint in zip(cast, tints, strict=True)
+    ]
+    size = max(one.size for one in cast)
+    dot = ball(MARK_RADIUS * size, rings=7, sectors=14)
+    faces, colour = _joined(
+        [(one.look.faces, paint) for one, paint in zip(cast, paints, strict=True)]
+        + [(dot.faces, np.tile(style.linear(MARK_COLOUR), (len(dot.vertices), 1)))] * places.shape[1]
+    )
+
+    def vertices(frame: int) -> Array:
+        figures = [one.vertices(frame) + shift for one, shift in zip(cast, moved, strict=True)]
+        return np.concatenate([*figures, (places[frame][:, None] + dot.vertices).reshape(-1, 3)])
+
+    return Actor(
+        look=Look(faces, colour, closed=True),
+        vertices=vertices,
+        frames=count,
+        frame_rate=motions[0].frame_rate,
+        size=size,
+        anchors=np.mean([one.anchors + shift for one, shift in zip(cast, moved, strict=True)], axis=0),
+        facing=cast[0].facing,
+        trail=len(cast) == 1,
+    )
+
+
+def _joined(parts: Sequence[tuple[NDArray[np.int32], Array]]) -> tuple[NDArray[np.int32], Array]:
+    """Faces and colours of meshes as one."""
+    starts = np.cumsum([0, *(len(paint) for _, paint in parts)])
+    faces = np.concatenate([part + start for (part, _), start in zip(parts, starts[:-1], strict=True)])
+    return faces.astype(np.int32), np.concatenate([paint for _, paint in parts])
