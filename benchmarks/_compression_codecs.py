@@ -84,7 +84,7 @@ def ours(
 
 
 def ours_no_worse(
-    motion: Motion, than: Point, *, threshold: float, enough: float, trials: int = 4
+    motion: Motion, than: Point, *, threshold: float, enough: float, trials: int = 8
 ) -> Point | None:
     """Ours with mean and largest joint error not above those of `than`; None if no trial is so exact.
 
@@ -92,15 +92,16 @@ def ours_no_worse(
     errors of joints leave room, are tried only until the clip is `enough` times smaller: encoding is slow.
     """
     best: Point | None = None
-    room = 1.0
+    max_error, mean_error = than.maximum, than.mean
     for _ in range(trials):
-        point = ours(motion, room * than.maximum, mean_error=room * than.mean, threshold=threshold)
-        excess = max(point.mean / than.mean, point.maximum / than.maximum)
-        if excess <= 1 and (best is None or point.size < best.size):
+        point = ours(motion, max_error, mean_error=mean_error, threshold=threshold)
+        no_worse = point.mean <= than.mean and point.maximum <= than.maximum
+        if no_worse and (best is None or point.size < best.size):
             best = point
         if best is not None and than.size >= enough * best.size:
             break
-        room /= excess
+        max_error *= than.maximum / point.maximum
+        mean_error *= than.mean / point.mean
     return best
 
 
