@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.ik.classical import misses
-from marey.body.ik.engine import Figure, Poses, Problem, kernels
+from marey.body.ik.engine import POINT, TURN, Features, Figure, Poses, Problem, kernels
 from marey.body.ik.limits import EllipsoidLimits
 from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.solver import spreads, starting_poses
@@ -49,18 +49,20 @@ def solve_clip(
     *,
     root: str = "free",
     noise: float = 0.005,
-    smoothness: float = 6.0,
+    smoothness: float = 4.0,
     limits: EllipsoidLimits | None = None,
 ) -> PosedClip:
     """A clip edited so that it meets targets over time, in the poses of a model or of the whole skeleton.
 
     The change from `start` is what is small and smooth, so details of the clip survive.
 
-    targets: with a row a frame, or one for all frames; weight 0 (or NaN) where one is not asked for, with
-        ramps of a few frames (:func:`marey.body.ik.plants.ramps`) so that nothing pops
+    targets: with a row a frame, or one for all frames; weight 0 (or NaN) where one is not asked for. Where
+        a weight rises or falls (:func:`marey.body.ik.plants.ramps`), the goal goes from where the point is
+        in `start` to where it should be, so that nothing pops.
     root: "free" or "fixed"
     noise: metres, how exactly targets are meant
-    smoothness: hertz; faster changes count as noise
+    smoothness: hertz: a change of usual size at this rate costs as much as a miss by `noise`; one twice as
+        fast, sixteen times that
 
     >>> import marey
     >>> from marey.body.ik import Reach
@@ -82,8 +84,10 @@ def solve_clip(
     plan = layout(targets, skeleton)
     spread = spreads(figure, model, free)
     problem = Problem(figure, plan.features, free, limits=limits, spreads=spread)
-    places = places_of(plan.features, *world(figure, centre))
-    goals, weights = goals_and_weights(targets, plan, frames=start.frames, places=places)
+    standing = world(figure, centre)
+    places = places_of(plan.features, *standing)
+    asked, given = goals_and_weights(targets, plan, frames=start.frames, places=places)
+    goals, weights = _faded(plan.features, asked, given, places, standing.rotations)
     precision = noise**2 / spread**2
     first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
     poses, count = smoothed(
@@ -95,7 +99,7 @@ def solve_clip(
         targets,
         plan,
         misses(problem, values, weights),
-        weights,
+        given,
         iterations=float(first.iterations.mean()) + count,
         seconds=time.perf_counter() - began,
         modes=figure.unknowns(False),
@@ -187,6 +191,32 @@ def as_motion(poses: Poses, *, like: Motion) -> Motion:
     """Poses as a clip with the rate, name and convention of another."""
     rotations = continuous(so3.normalise(poses.rotations))
     return replace(like, rotations=rotations, root=poses.root, translations=None)
+
+
+def _faded(
+    features: Features, goals: Array, weights: Array, places: Array, rotations: Array
+) -> tuple[Array, Array]:
+    """Goals of points and turns that come and go with the weight, which is then whole or nothing."""
+    most = weights.max(axis=0, keepdims=True, initial=0.0)
+    share = (weights / np.where(most > 0, most, 1.0)) ** 2
+    goals, weights = goals.copy(), weights.copy()
+    for f, kind in enumerate(features.kinds.tolist()):
+        part = share[:, f, None]
+        if kind == POINT:
+            goals[:, f, :3] = places[:, f] + part * (goals[:, f, :3] - places[:, f])
+        elif kind == TURN:
+            here = rotations[:, features.joints[f]]
+            way = so3.log(so3.multiply(so3.inverse(here), _rotations_of(goals[:, f], part)))
+            goals[:, f] = so3.multiply(here, so3.exp(part * way))
+        else:
+            continue
+        weights[:, f] = np.where(share[:, f] > 0, most[0, f], 0.0)
+    return goals, weights
+
+
+def _rotations_of(goals: Array, part: Array) -> Array:
+    """Rotations to take part of the way to; none where there is no goal."""
+    return np.where(part > 0, goals, [1.0, 0.0, 0.0, 0.0])
 
 
 def _turns(rotations: Array) -> Array:
