@@ -20,7 +20,7 @@ from marey.body.ik.clip import bending, second_differences, smoothed
 from marey.body.ik.engine import Figure, Poses, Problem, Solution
 from marey.body.ik.solver import inverse_variances, spreads
 from marey.body.ik.steps import decoded, pull_back, world
-from marey.body.ik.targets import Orient, Reach, Target, goals_and_weights, layout, locate, places_of
+from marey.body.ik.targets import END, Orient, Reach, Target, goals_and_weights, layout, locate, places_of
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -156,19 +156,25 @@ class Trackers(Timed):
             points=self.points[chosen],
         )
 
-    def targets(self) -> list[Target]:
-        """As targets of inverse kinematics, a row a frame."""
+    @property
+    def directed(self) -> tuple[int, ...]:
+        """Which trackers ever tell a direction."""
+        if self.rotations is None:
+            return ()
+        return tuple(np.flatnonzero(np.isfinite(self.rotations).all(axis=2).any(axis=0)).tolist())
+
+    def targets(self, directed: Sequence[int] | None = None) -> list[Target]:
+        """As targets of inverse kinematics, a row a frame.
+
+        directed: trackers whose direction is a target too; those that ever tell one if None
+        """
         assert self.points is not None
         found: list[Target] = [
             Reach(name, self.positions[:, i], point=self.points[i]) for i, name in enumerate(self.names)
         ]
-        if self.rotations is not None:
-            seen = np.asarray(np.isfinite(self.rotations).all(axis=2).any(axis=0))
-            found += [
-                Orient(name.removesuffix("_end") if name.endswith("_end") else name, self.rotations[:, i])
-                for i, name in enumerate(self.names)
-                if seen[i]
-            ]
+        for i in self.directed if directed is None else directed:
+            assert self.rotations is not None
+            found.append(Orient(self.names[i].removesuffix(END), self.rotations[:, i]))
         return found
 
 
@@ -277,13 +283,15 @@ class _Task:
             raise InputError(f"noise: metres above 0, got {noise}")
         self.skeleton: Skeleton = model.skeleton
         self.figure = Figure.of_model(model)
+        self.directed = like.directed
         self.plan = layout(like.targets(), self.skeleton)
         self.noise, self.spreads = noise, spreads(self.figure, model, True)
         self.problem = Problem(self.figure, self.plan.features, True, spreads=self.spreads)
         self.precision = np.concatenate([np.zeros(6), noise**2 * inverse_variances(model)])
 
     def aims(self, trackers: Trackers) -> tuple[Array, Array]:
-        return goals_and_weights(trackers.targets(), self.plan, frames=trackers.frames)
+        targets = trackers.targets(self.directed)
+        return goals_and_weights(targets, self.plan, frames=trackers.frames)
 
     def centre(self, poses: Poses) -> Poses:
         return replace(poses, coordinates=np.zeros_like(poses.coordinates))

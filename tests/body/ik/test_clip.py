@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import solveh_banded
 
 import marey
 from marey.body import Motion, PoseModel
 from marey.body.ik import Reach
 from marey.body.ik.clip import _banded_step, bending, second_differences, solve_clip
 from marey.body.ik.editing import blended
-from marey.body.ik.engine import Figure, Poses
+from marey.body.ik.engine import Figure, Poses, kernels
 from marey.body.ik.plants import plants, ramps, runs
 from marey.body.ik.solver import solve_pose
 from marey.errors import InputError
@@ -37,6 +38,23 @@ def test_the_banded_system_is_the_dense_one(frames: int) -> None:
         dense[t * unknowns : (t + 1) * unknowns, t * unknowns : (t + 1) * unknowns] += normal[t]
     step = _banded_step(normal, diagonal, stiffness, downhill)
     np.testing.assert_allclose(dense @ step.ravel(), downhill.ravel(), atol=1e-9)
+
+
+def test_banded_systems_are_solved_as_by_scipy() -> None:
+    rng = np.random.default_rng(3)
+    size, width = 40, 7
+    root = np.triu(np.tril(rng.normal(size=(size, size))), -3) + 3 * np.eye(size)
+    A, b = root @ root.T, rng.normal(size=size)
+    A = np.where(np.abs(np.subtract.outer(range(size), range(size))) <= width, A, 0.0) + 5 * np.eye(size)
+    rows = np.zeros((size, width + 1))
+    lower = np.zeros((width + 1, size))
+    for i in range(size):
+        for k in range(max(0, i - width), i + 1):
+            rows[i, k - i + width] = lower[i - k, k] = A[i, k]
+    found = b.copy()
+    assert kernels().solve_banded(rows, found)
+    np.testing.assert_allclose(found, solveh_banded(lower, b, lower=True), rtol=1e-10)
+    assert not kernels().solve_banded(-rows, b.copy())
 
 
 def test_a_clip_without_targets_is_not_changed(walk: Motion) -> None:

@@ -897,6 +897,44 @@ def workspace(joints: int, features: int, rows: int, unknowns: int, modes: int) 
     )  # fmt: skip
 
 
+@njit(types.boolean(types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")), **_OPTIONS)
+def solve_banded(rows: Array, b: Array) -> bool:
+    """b ← A⁻¹ b for a banded, positive definite A by Cholesky, in one thread; false if A is not.
+
+    rows: `(unknowns, width + 1)`, entries of columns i - width … i in row i; becomes the factor. Libraries
+    do this with many threads, which takes them far longer when the machine is busy.
+    """
+    size, width = rows.shape[0], rows.shape[1] - 1
+    column = np.empty(width + 1)
+    for j in range(size):
+        pivot = rows[j, width]
+        if not pivot > 0.0:
+            return False
+        pivot = math.sqrt(pivot)
+        rows[j, width] = pivot
+        last = min(j + width, size - 1)
+        for i in range(j + 1, last + 1):
+            value = rows[i, j - i + width] / pivot
+            rows[i, j - i + width] = value
+            column[i - j] = value
+        for i in range(j + 1, last + 1):
+            value = column[i - j]
+            if value != 0.0:
+                first = j + 1 - i + width
+                for k in range(i - j):
+                    rows[i, first + k] -= value * column[1 + k]
+    for i in range(size):
+        total = b[i]
+        for k in range(max(0, i - width), i):
+            total -= rows[i, k - i + width] * b[k]
+        b[i] = total / rows[i, width]
+    for i in range(size - 1, -1, -1):
+        b[i] /= rows[i, width]
+        for k in range(max(0, i - width), i):
+            b[k] -= rows[i, k - i + width] * b[i]
+    return True
+
+
 _TREE = types.Array(types.int64, 1, "C", readonly=True)
 _IN = {n: types.Array(types.float64, n, "C", readonly=True) for n in (1, 2, 3)}
 _OUT = {n: types.Array(types.float64, n, "C") for n in (1, 2, 3)}

@@ -233,21 +233,21 @@ def _spread_back(bend: Array, frames: int) -> Array:
 
 
 def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Array) -> Array:
-    """Solve (blocks + diagonal + bending) step = downhill; lower bands, the farthest two blocks away."""
-    from scipy.linalg import solveh_banded
-
+    """Solve (blocks + diagonal + bending) step = downhill; the farthest entries are two blocks away."""
     frames, unknowns = downhill.shape
-    bands = np.zeros((2 * unknowns + 1, frames * unknowns))
-    for a in range(unknowns):
-        for b in range(a + 1):
-            bands[a - b, b::unknowns] = normal[:, a, b]
+    width = 2 * unknowns
+    # Row i holds the entries of columns i - width … i.
+    rows = np.zeros((frames, unknowns, width + 1))
+    for u in range(unknowns):
+        rows[:, u, width - u :] = normal[:, u, : u + 1]
     centre, beside, beyond = _pentadiagonal(frames)
-    bands[0] += (diagonal + centre[:, None] * stiffness).ravel()
-    bands[unknowns, : (frames - 1) * unknowns] += (beside[:, None] * stiffness).ravel()
-    bands[2 * unknowns, : (frames - 2) * unknowns] += (beyond[:, None] * stiffness).ravel()
-    return np.asarray(solveh_banded(bands, downhill.ravel(), lower=True, overwrite_ab=True)).reshape(
-        frames, unknowns
-    )
+    rows[:, :, width] += diagonal + centre[:, None] * stiffness
+    rows[1:, :, width - unknowns] += beside[:, None] * stiffness
+    rows[2:, :, 0] += beyond[:, None] * stiffness
+    step = np.array(downhill).ravel()
+    if not kernels().solve_banded(rows.reshape(-1, width + 1), step):
+        return np.zeros_like(downhill)
+    return step.reshape(frames, unknowns)
 
 
 def _pentadiagonal(frames: int) -> tuple[Array, Array, Array]:

@@ -164,7 +164,7 @@ def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion
     if raw:
         return motion
     motion, report = clean(motion)
-    for line in report.lines():
+    for line in report.lines() if report.changed else ():
         note(line)
     return motion
 

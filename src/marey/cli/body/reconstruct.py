@@ -235,7 +235,7 @@ def _clip(thing: Any, path: Path) -> Motion:
     if not isinstance(motion, Motion):
         raise InputError(f"{path}: not skeleton motion, markers or a table of trackers")
     motion, report = clean(motion)
-    for line in report.lines():
+    for line in report.lines() if report.changed else ():
         note(f"{path}: {line}")
     return motion
 
