@@ -34,7 +34,7 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     also: another actor of the same frames, seen through the first
     """
     chosen, beside = _poses_to_show(actor)
-    towards = _viewpoint(actor, frontal=len(chosen) == 1)
+    towards = viewpoint(actor, frontal=len(chosen) == 1)
     poses = [np.asarray(actor.vertices(frame), dtype=np.float64) for frame in chosen]
     shifts = np.zeros((len(poses), 3))
     if beside:
@@ -70,7 +70,7 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
     looked_at = _looked_at(actor)
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
     ground = _ground(actor, seen)
-    towards = _viewpoint(actor, frontal=False)
+    towards = viewpoint(actor, frontal=False)
     seen = [_with_shadow(points, towards, ground, actor.size) for points in seen]
     path = smooth_path(actor.anchors * [1.0, 0.0, 1.0], actor.frame_rate)
     everywhere = np.concatenate(seen)
@@ -192,7 +192,7 @@ class _Wardrobe:
         return [np.asarray(cv2.resize(image, fitted, interpolation=cv2.INTER_AREA)) for image in images]
 
 
-def _viewpoint(actor: Actor, *, frontal: bool) -> Array:
+def viewpoint(actor: Actor, *, frontal: bool) -> Array:
     """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
     places = actor.anchors[_start(actor) :, [0, 2]]
     way = places[-1] - places[0]

@@ -18,6 +18,7 @@ from marey.views import style
 from marey.views.actors import Actor, actor
 from marey.views.scene import Look
 from marey.views.shapes import ball
+from marey.views.shots import viewpoint
 
 Array = NDArray[np.float64]
 
@@ -80,6 +81,18 @@ def troupe(
         facing=cast[0].facing,
         trail=len(cast) == 1,
     )
+
+
+def across_view(motion: Motion) -> Array:
+    """Unit vector `(3,)` to the right of a picture of a single pose, to set others beside it.
+
+    >>> import marey
+    >>> right = across_view(marey.samples.walk()[0])
+    >>> bool(abs(right[1]) < 1e-12), bool(abs(np.linalg.norm(right) - 1) < 1e-12)
+    (True, True)
+    """
+    towards = viewpoint(actor(motion), frontal=True)
+    return np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
 
 
 def _joined(parts: Sequence[tuple[NDArray[np.int32], Array]]) -> tuple[NDArray[np.int32], Array]:
