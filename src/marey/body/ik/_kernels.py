@@ -886,14 +886,14 @@ def workspace(joints: int, features: int, rows: int, unknowns: int, modes: int) 
     """Scratch arrays of :func:`descend`."""
     size = max(rows, unknowns)
     return (
-        np.zeros((joints, 5)), np.zeros((joints, 3)), np.zeros((joints, 4)), np.zeros((features, 3)),
-        np.zeros(rows), np.zeros((joints, 3, unknowns)), np.zeros((joints, 3, unknowns)),
-        np.zeros((rows, unknowns)), np.zeros((unknowns, unknowns)), np.zeros((size, size)),
-        np.zeros(unknowns), np.zeros(unknowns), np.zeros(size), np.zeros(unknowns),
-        np.zeros((unknowns, unknowns)), np.zeros(3), np.zeros(modes), np.zeros((joints, 4)),
-        np.zeros((features, 3)), np.zeros(rows), np.zeros((joints, 5)), np.zeros((joints, 3)),
-        np.zeros((joints, 4)), np.zeros(unknowns), np.zeros(unknowns), np.zeros(unknowns),
-        np.zeros((unknowns, unknowns)),
+        np.empty((joints, 5)), np.empty((joints, 3)), np.empty((joints, 4)), np.empty((features, 3)),
+        np.empty(rows), np.empty((joints, 3, unknowns)), np.empty((joints, 3, unknowns)),
+        np.empty((rows, unknowns)), np.empty((unknowns, unknowns)), np.empty((size, size)),
+        np.empty(unknowns), np.empty(unknowns), np.empty(size), np.empty(unknowns),
+        np.empty((unknowns, unknowns)), np.empty(3), np.empty(modes), np.empty((joints, 4)),
+        np.empty((features, 3)), np.empty(rows), np.empty((joints, 5)), np.empty((joints, 3)),
+        np.empty((joints, 4)), np.empty(unknowns), np.empty(unknowns), np.empty(unknowns),
+        np.empty((unknowns, unknowns)),
     )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -224,20 +226,25 @@ class Problem:
         counts = np.empty(frames, dtype=np.int64)
         settled = np.empty(frames, dtype=np.bool_)
 
-        def run(a: int, b: int) -> None:
-            compiled.solve_frames(
-                *self._fixed, goals[a:b], weights[a:b], *self._limits, precision, centre.root[a:b],
-                centre.coordinates[a:b], centre.rotations[a:b], self.damping, *self._weights, iterations,
-                tolerance, warm, chained, poses.root[a:b], poses.coordinates[a:b], poses.rotations[a:b],
-                misses[a:b], counts[a:b], settled[a:b],
+        def arguments(part: slice) -> tuple[Any, ...]:
+            whole = part == slice(None)
+            by_frame = (
+                goals, weights, centre.root, centre.coordinates, centre.rotations, poses.root,
+                poses.coordinates, poses.rotations, misses, counts, settled,
+            )  # fmt: skip
+            g, w, *middle = by_frame if whole else [array[part] for array in by_frame]
+            return (
+                *self._fixed, g, w, *self._limits, precision, *middle[:3], self.damping, *self._weights,
+                iterations, tolerance, warm, chained, *middle[3:],
             )  # fmt: skip
 
         if chained or frames < _MANY or threads < 2:
-            run(0, frames)
+            compiled.solve_frames(*arguments(slice(None)))
         else:
             bounds = np.linspace(0, frames, 4 * threads + 1).astype(int)
+            parts = [arguments(slice(a, b)) for a, b in pairwise(bounds)]
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(run, bounds[:-1], bounds[1:]))
+                list(pool.map(lambda part: compiled.solve_frames(*part), parts))
         return Solution(poses, misses, counts, settled)
 
     def evaluate(self, goals: Array, weights: Array, poses: Poses) -> tuple[Array, Array]:
@@ -253,6 +260,7 @@ class Problem:
         return values, jacobians
 
 
+@cache
 def kernels() -> Any:
     """The compiled functions; the first call loads numba, which takes a moment."""
     from marey.body.ik import _kernels

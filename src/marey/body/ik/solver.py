@@ -31,6 +31,7 @@ from marey.body.ik.targets import (
     layout_key,
     one_frame,
     places_of,
+    same_layout,
 )
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_rotations
@@ -50,6 +51,8 @@ DAMPINGS = {
 PRIORS = ("likely", "plain", "none")
 # How far a free root, or a joint without a model, goes as readily as a pose coordinate by one deviation.
 ROOT_RADIANS, ROOT_METRES, JOINT_RADIANS = 0.3, 0.15, 1.0
+# Metres: how exactly targets are meant; the same when the pose is polished afterwards; and by the polish.
+NOISE, ROUGHLY, EXACT = 0.005, 0.02, 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +92,8 @@ class PoseSolver:
     body: a pose model, whose poses it keeps to, or a skeleton, which may take any pose
     start: first frame of a clip to start from; by default the mean pose, or the pose at rest
     root: "free" or "fixed"
-    noise: metres, how exactly targets are meant: what a pose that is one deviation less likely may gain
+    noise: metres, how exactly targets are meant: what a pose that is one deviation less likely may gain;
+        5 mm if None, or 2 cm if it is polished
     prior: "likely" (Mahalanobis), "plain" (all coordinates alike) or "none"; of a skeleton: stays near
         the start, or "none"
     rest: `(modes,)`, centre of the prior; the mean if None
@@ -98,7 +102,7 @@ class PoseSolver:
         (those that move targets much are held back) or "kinetic" (light limbs move first, spec K-16)
     limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
     method: "levenberg-marquardt", or one of "transpose", "pseudo-inverse", "damped"
-    polish: leave the model's poses in the end, as little as is needed to meet the targets
+    polish: leave the model's poses in the end, as little as is needed to meet the targets exactly
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -117,7 +121,7 @@ class PoseSolver:
         *,
         start: Motion | None = None,
         root: str = "free",
-        noise: float = 0.005,
+        noise: float | None = None,
         prior: str = "likely",
         rest: ArrayLike | None = None,
         hold_root: float = 1.0,
@@ -132,6 +136,8 @@ class PoseSolver:
         _check_choice("prior", prior, PRIORS)
         _check_choice("damping", damping, tuple(DAMPINGS))
         _check_choice("method", method, (LEVENBERG_MARQUARDT, *METHODS))
+        if noise is None:
+            noise = ROUGHLY if polish else NOISE
         if not (np.isfinite(noise) and noise > 0):
             raise InputError(f"noise: metres above 0, got {noise}")
         self.skeleton = body.skeleton if isinstance(body, PoseModel) else body
@@ -144,12 +150,13 @@ class PoseSolver:
         self.method, self.tolerance, self.polish = method, tolerance, polish
         self.iterations = iterations
         self.precision = self._precision(noise, prior, hold_root)
-        self.noise = noise
         self.rest = np.zeros(self.figure.modes) if rest is None else np.asarray(rest, dtype=np.float64)
         if self.rest.shape != (self.figure.modes,):
             raise InputError(f"rest: expected {self.figure.modes} coordinates, got shape {self.rest.shape}")
         self._rest = self.rest[None]
-        self._prepared: dict[tuple[object, ...], tuple[Layout, Problem]] = {}
+        self._prepared: dict[tuple[object, ...], tuple[Layout, Problem, Problem | None]] = {}
+        self._targets: Sequence[Target] = ()
+        self._ready: tuple[Layout, Problem, Problem | None] | None = None
         self._warm = False
         self.reset(start)
 
@@ -175,7 +182,7 @@ class PoseSolver:
         """The pose nearest to meeting all targets, from the last pose on."""
         engine.kernels()
         began = time.perf_counter()
-        plan, problem = self._prepare(targets)
+        plan, problem, exact = self._prepare(targets)
         places = None
         if plan.pinned:
             places = places_of(plan.features, *world(self.figure, self._poses))
@@ -183,8 +190,8 @@ class PoseSolver:
         solution = self._run(plan, problem, goals, weights, self._poses, self.precision)
         poses = self._poses = solution.poses
         self._warm = True
-        if self.polish and self.model is not None:
-            solution = self._polished(targets, goals, weights, poses)
+        if exact is not None and self.model is not None:
+            solution = self._polished(exact, goals, weights, poses)
             poses = solution.poses
         seconds = time.perf_counter() - began
         found = (tuple(targets), plan, solution, weights, seconds, self.modes)
@@ -215,14 +222,18 @@ class PoseSolver:
             iterations=self.iterations or 50, tolerance=self.tolerance,
         )  # fmt: skip
 
-    def _prepare(self, targets: Sequence[Target]) -> tuple[Layout, Problem]:
+    def _prepare(self, targets: Sequence[Target]) -> tuple[Layout, Problem, Problem | None]:
+        if self._ready is not None and same_layout(targets, self._targets):
+            return self._ready
         key = layout_key(targets)
         if key not in self._prepared:
             if len(self._prepared) > 64:
                 self._prepared.clear()
             plan = layout(targets, self.skeleton)
-            self._prepared[key] = plan, self._problem(self.figure, plan)
-        return self._prepared[key]
+            exact = self._problem(Figure.of_skeleton(self.skeleton), plan) if self.polish else None
+            self._prepared[key] = plan, self._problem(self.figure, plan), exact
+        self._targets, self._ready = tuple(targets), self._prepared[key]
+        return self._ready
 
     def _problem(self, figure: Figure, plan: Layout) -> Problem:
         ellipsoids = self.limits if isinstance(self.limits, EllipsoidLimits) else None
@@ -238,14 +249,19 @@ class PoseSolver:
             else spreads(figure, None if figure.full else self.model, self.free_root),
         )
 
-    def _polished(self, targets: Sequence[Target], goals: Array, weights: Array, poses: Poses) -> Solution:
+    def _polished(self, problem: Problem, goals: Array, weights: Array, poses: Poses) -> Solution:
         """The whole skeleton from the model's pose on, staying near it."""
-        plan, _ = self._prepare(targets)
-        figure = Figure.of_skeleton(self.skeleton)
-        problem = self._problem(figure, plan)
         start = Poses(poses.root, np.zeros((1, 0)), poses.rotations)
-        precision = np.full(problem.unknowns, (1e-2 * self.noise) ** 2)
-        return problem.solve(goals, weights, start, centre=start, precision=precision, warm=True)
+        precision = np.full(problem.unknowns, EXACT**2)
+        return problem.solve(
+            goals,
+            weights,
+            start,
+            centre=start,
+            precision=precision,
+            warm=True,
+            tolerance=self.tolerance or EXACT,
+        )
 
     def _precision(self, noise: float, prior: str, hold_root: float) -> Array:
         square = noise**2
@@ -287,9 +303,9 @@ def inverse_variances(model: PoseModel, *, plain: bool = False) -> Array:
 
 def spreads(figure: Figure, model: PoseModel | None, free_root: bool) -> Array:
     """How far each unknown usually goes, `(unknowns,)`."""
-    pose = np.full(figure.unknowns(False), JOINT_RADIANS)
-    if model is not None:
-        pose = 1.0 / np.sqrt(inverse_variances(model))
+    if model is None:
+        return np.full(figure.unknowns(free_root), JOINT_RADIANS)
+    pose = 1.0 / np.sqrt(inverse_variances(model))
     if not free_root:
         return pose
     return np.concatenate([np.full(3, ROOT_RADIANS), np.full(3, ROOT_METRES), pose])

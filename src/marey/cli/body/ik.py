@@ -73,7 +73,9 @@ def run(
         bool, typer.Option("--polish", help="Leave the model in the end, to meet targets exactly.")
     ] = False,
     fixed_root: Annotated[bool, typer.Option("--fixed-root", help="Keep the root where it is.")] = False,
-    noise: Annotated[float, typer.Option(metavar="CM", help="How exactly targets are meant, cm.")] = 0.5,
+    noise: Annotated[
+        float | None, typer.Option(metavar="CM", help="How exactly targets are meant, cm; 0.5, polished 2.")
+    ] = None,
     method: Annotated[
         str,
         typer.Option(metavar="METHOD", help="levenberg-marquardt, damped, pseudo-inverse or transpose."),
@@ -112,14 +114,17 @@ def run(
     body, about = _body(motion, model, full)
     frame = _frame(motion, at)
     parsed = _targets(motion, frame if over is None else None, reach, move, orient, look_at, pin, above)
-    options: dict[str, Any] = {"root": "fixed" if fixed_root else "free", "noise": noise / 100}
+    options: dict[str, Any] = {"root": "fixed" if fixed_root else "free"}
+    if noise is not None:
+        options["noise"] = noise / 100
     if over is not None:
         result, report = _over_range(motion, body, parsed, over, options)
     else:
         solver = PoseSolver(
             body, start=motion[frame], method=method, damping=damping, polish=polish, **options
         )
-        posed = solver.solve(parsed)
+        with progress_bar("solving"):
+            posed = solver.solve(parsed)
         report = posed.report
         result = posed.motion(like=motion) if blend is None else blended(motion, frame, posed, blend)
     _write(result, out)
@@ -136,7 +141,7 @@ def _check_options(
     at: float | None,
     blend: float | None,
     over: str | None,
-    noise: float,
+    noise: float | None,
     method: str,
     damping: str,
 ) -> None:
@@ -148,7 +153,7 @@ def _check_options(
         raise InputError("--range always solves by levenberg-marquardt with usual damping")
     if blend is not None and not (math.isfinite(blend) and blend >= 0):
         raise InputError(f"--blend {blend}: seconds, not below 0")
-    if not (math.isfinite(noise) and noise > 0):
+    if noise is not None and not (math.isfinite(noise) and noise > 0):
         raise InputError(f"--noise {noise}: centimetres above 0")
     if damping not in DAMPINGS:
         raise InputError(f"--damping {damping}: one of {', '.join(DAMPINGS)}")
