@@ -1,6 +1,6 @@
 """Articulated characters."""
 
-from marey.body import differential, joint_frames
+from marey.body import differential, ik, joint_frames
 from marey.body.cleanup import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
@@ -8,8 +8,10 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
+from marey.body.trackers import BodyFromTrackers, Trackers, reconstruct
 
 __all__ = [
+    "BodyFromTrackers",
     "CleanReport",
     "CompressedMotion",
     "GlobalPose",
@@ -17,6 +19,7 @@ __all__ = [
     "Motion",
     "PoseModel",
     "Skeleton",
+    "Trackers",
     "clean",
     "compress",
     "concatenate",
@@ -24,5 +27,7 @@ __all__ = [
     "differential",
     "end_positions",
     "forward_kinematics",
+    "ik",
     "joint_frames",
+    "reconstruct",
 ]

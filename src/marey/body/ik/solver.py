@@ -53,6 +53,8 @@ PRIORS = ("likely", "plain", "none")
 ROOT_RADIANS, ROOT_METRES, JOINT_RADIANS = 0.3, 0.15, 1.0
 # Metres: how exactly targets are meant; the same when the pose is polished afterwards; and by the polish.
 NOISE, ROUGHLY, EXACT = 0.005, 0.02, 1e-4
+# Metres that count like a radian in the canonical metric: the unit of the source's files.
+CANONICAL_METRES = 0.0254 / 0.45
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,10 +246,16 @@ class PoseSolver:
             limits=ellipsoids,
             masses=self.masses,
             damping=self.damping,
-            spreads=None
-            if self._alike
-            else spreads(figure, None if figure.full else self.model, self.free_root),
+            spreads=self._spreads(figure),
         )
+
+    def _spreads(self, figure: Figure) -> Array:
+        if not self._alike:
+            return spreads(figure, None if figure.full else self.model, self.free_root)
+        alike = np.ones(figure.unknowns(self.free_root))
+        if self.free_root:
+            alike[3:6] = CANONICAL_METRES
+        return alike
 
     def _polished(self, problem: Problem, goals: Array, weights: Array, poses: Poses) -> Solution:
         """The whole skeleton from the model's pose on, staying near it."""
