@@ -9,9 +9,10 @@ from scipy.linalg import solveh_banded
 import marey
 from marey.body import Motion, PoseModel
 from marey.body.ik import Reach
+from marey.body.ik._step_kernels import solve_banded
 from marey.body.ik.clip import _banded_step, bending, second_differences, solve_clip
 from marey.body.ik.editing import blended
-from marey.body.ik.engine import Figure, Poses, kernels
+from marey.body.ik.engine import Figure, Poses
 from marey.body.ik.plants import plants, ramps, runs
 from marey.body.ik.solver import solve_pose
 from marey.errors import InputError
@@ -52,9 +53,9 @@ def test_banded_systems_are_solved_as_by_scipy() -> None:
         for k in range(max(0, i - width), i + 1):
             rows[i, k - i + width] = lower[i - k, k] = A[i, k]
     found = b.copy()
-    assert kernels().solve_banded(rows, found)
+    assert solve_banded(rows, found)
     np.testing.assert_allclose(found, solveh_banded(lower, b, lower=True), rtol=1e-10)
-    assert not kernels().solve_banded(-rows, b.copy())
+    assert not solve_banded(-rows, b.copy())
 
 
 def test_a_clip_without_targets_is_not_changed(walk: Motion) -> None:

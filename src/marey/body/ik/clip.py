@@ -234,6 +234,8 @@ def _spread_back(bend: Array, frames: int) -> Array:
 
 def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Array) -> Array:
     """Solve (blocks + diagonal + bending) step = downhill; the farthest entries are two blocks away."""
+    from marey.body.ik._step_kernels import solve_banded
+
     frames, unknowns = downhill.shape
     width = 2 * unknowns
     # Row i holds the entries of columns i - width … i.
@@ -245,7 +247,7 @@ def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Arr
     rows[1:, :, width - unknowns] += beside[:, None] * stiffness
     rows[2:, :, 0] += beyond[:, None] * stiffness
     step = np.array(downhill).ravel()
-    if not kernels().solve_banded(rows.reshape(-1, width + 1), step):
+    if not solve_banded(rows.reshape(-1, width + 1), step):
         return np.zeros_like(downhill)
     return step.reshape(frames, unknowns)
 

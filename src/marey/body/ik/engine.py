@@ -171,22 +171,15 @@ class Problem:
         fixed = (
             figure.full,
             6 if self.free_root else 0,
-            np.array(needed, dtype=np.int64),
-            figure.parents,
-            figure.offsets,
-            figure.mean,
-            figure.directions,
-            features.kinds,
-            features.joints,
-            features.local,
-            features.axes,
+            (np.array(needed), figure.parents, figure.offsets, figure.mean, figure.directions),
+            (features.kinds, features.joints, features.local, features.axes),
         )
         object.__setattr__(self, "_fixed", fixed)
         object.__setattr__(
             self, "_limits", (limits.joints, limits.centres, limits.shapes, float(self.limit_weight))
         )
         spreads = np.ones(self.unknowns) if self.spreads is None else self.spreads
-        object.__setattr__(self, "_weights", (np.ascontiguousarray(spreads), masses.masses, masses.points))
+        object.__setattr__(self, "_weights", (np.ascontiguousarray(spreads), (masses.masses, masses.points)))
 
     @property
     def unknowns(self) -> int:
@@ -234,7 +227,7 @@ class Problem:
             )  # fmt: skip
             g, w, *middle = by_frame if whole else [array[part] for array in by_frame]
             return (
-                *self._fixed, g, w, *self._limits, precision, *middle[:3], self.damping, *self._weights,
+                *self._fixed, g, w, self._limits, precision, tuple(middle[:3]), self.damping, *self._weights,
                 iterations, tolerance, warm, chained, *middle[3:],
             )  # fmt: skip
 
@@ -254,7 +247,7 @@ class Problem:
         jacobians = np.zeros((frames, self.rows, self.unknowns))
         poses = poses.copy()
         kernels().evaluate_frames(
-            *self._fixed, goals, weights, *self._limits, self.unknowns, poses.root, poses.coordinates,
+            *self._fixed, goals, weights, self._limits, self.unknowns, poses.root, poses.coordinates,
             poses.rotations, values, jacobians,
         )  # fmt: skip
         return values, jacobians

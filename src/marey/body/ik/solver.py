@@ -108,8 +108,8 @@ class PoseSolver:
 
     >>> import marey
     >>> walk = marey.samples.walk()
-    >>> from marey.body.ik import Reach
     >>> from marey.body import PoseModel
+    >>> from marey.body.ik import Pin, Reach
     >>> solver = PoseSolver(PoseModel.fit([walk], modes=10), start=walk)
     >>> hand = walk.positions()[0, walk.skeleton.index("LeftHand")]
     >>> posed = solver.solve([Reach("LeftHand", hand + [0, 0, 0.05]), Pin("RightFoot")])
