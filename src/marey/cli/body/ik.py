@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from marey.body.cleanup import clean
 from marey.body.ik.clip import solve_clip
@@ -22,12 +23,12 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.cli._console import Clip, Json, Rate, Root, Unit, Up, emit, load_with_bar, note, progress_bar
+from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import format_to_write, load, save
+from marey.io import load
 
 NAME = "ik"
 
-PICTURES = (".png",)
 # A clip this long has a pose model of its own.
 ENOUGH_FRAMES = 30
 MODES = 15
@@ -127,7 +128,7 @@ def run(
             posed = solver.solve(parsed)
         report = posed.report
         result = posed.motion(like=motion) if blend is None else blended(motion, frame, posed, blend)
-    _write(result, out)
+    write(result, out, _marks(parsed, result.frames))
     for line in report.lines():
         note(line)
     facts = report.as_dict()
@@ -145,8 +146,7 @@ def _check_options(
     method: str,
     damping: str,
 ) -> None:
-    if out.suffix.lower() not in PICTURES and "Motion" not in format_to_write(out).writes:
-        raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
+    check_writable(out)
     if over is not None and (at is not None or blend is not None):
         raise InputError("--range edits the clip over a time; --at and --blend are for one moment")
     if over is not None and (method != LEVENBERG_MARQUARDT or damping != "usual"):
@@ -242,7 +242,7 @@ def _targets(
     return targets
 
 
-def _numbers(option: str, text: str, count: int) -> tuple[str, np.ndarray[Any, np.dtype[np.float64]]]:
+def _numbers(option: str, text: str, count: int) -> tuple[str, NDArray[np.float64]]:
     joint, equals, rest = text.partition("=")
     example = "JOINT=" + ",".join({1: "H", 3: "XYZ", 4: "WXYZ"}[count])
     try:
@@ -276,14 +276,13 @@ def _over_range(
     return found.motion, found.report
 
 
-def _write(motion: Motion, out: Path) -> None:
-    if out.suffix.lower() in PICTURES:
-        from marey.views import view
-
-        view(motion, out)
-        return
-    with progress_bar(f"writing {out.name}") as progress:
-        save(motion, out, progress=progress)
+def _marks(targets: list[Target], frames: int) -> NDArray[np.float64]:
+    """Places that targets are at, `(frames, marks, 3)`."""
+    places = [
+        t.position if isinstance(t, Reach) else t.point for t in targets if isinstance(t, Reach | LookAt)
+    ]
+    rows = [np.broadcast_to(np.asarray(place, dtype=np.float64), (frames, 3)) for place in places]
+    return np.stack(rows, axis=1) if rows else np.empty((frames, 0, 3))
 
 
 def _told(miss: dict[str, Any]) -> str:

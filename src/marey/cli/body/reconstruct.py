@@ -32,12 +32,11 @@ from marey.cli._console import (
     parse_frames,
     progress_bar,
 )
+from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import format_to_write, load, save, tracker_table
+from marey.io import load, tracker_table
 
 NAME = "reconstruct"
-
-PICTURES = (".png",)
 
 
 def run(
@@ -89,8 +88,7 @@ def run(
     A table has a column time (seconds) and NAME_x, NAME_y, NAME_z in metres for each tracker, and
     NAME_qw, NAME_qx, NAME_qy, NAME_qz where it tells a direction. Empty cells are missing samples.
     """
-    if out.suffix.lower() not in PICTURES and "Motion" not in format_to_write(out).writes:
-        raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
+    check_writable(out)
     if not (np.isfinite(noise) and noise > 0):
         raise InputError(f"--noise {noise}: centimetres above 0")
     learned = load(model)
@@ -119,7 +117,7 @@ def run(
     }
     if real is not None:
         result.update(compared(found, real))
-    _write(found, out)
+    write(found, out, np.asarray(trackers.positions))
     result["path"] = str(out)
     if not json:
         result.pop("joints", None)
@@ -238,13 +236,3 @@ def _clip(thing: Any, path: Path) -> Motion:
     for line in report.lines() if report.changed else ():
         note(f"{path}: {line}")
     return motion
-
-
-def _write(motion: Motion, out: Path) -> None:
-    if out.suffix.lower() in PICTURES:
-        from marey.views import view
-
-        view(motion, out)
-        return
-    with progress_bar(f"writing {out.name}") as progress:
-        save(motion, out, progress=progress)

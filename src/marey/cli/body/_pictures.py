@@ -1,0 +1,43 @@
+"""Results as clips or, where the ending says so, as pictures with balls where the targets are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.motion import Motion
+from marey.cli._console import progress_bar
+from marey.errors import InputError
+from marey.io import format_to_write, save
+from marey.io._files import write_beside
+
+Array = NDArray[np.float64]
+
+PICTURES = (".png",)
+SIZE = (1280, 720)
+# Metres from the root beyond which a target is left out of the picture.
+IN_VIEW = 3.0
+
+
+def check_writable(out: Path) -> None:
+    """Refuse early what can hold neither a clip nor a picture of one."""
+    if out.suffix.lower() not in PICTURES and "Motion" not in format_to_write(out).writes:
+        raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
+
+
+def write(motion: Motion, out: Path, marks: Array) -> None:
+    """The clip, or a picture of it with marks `(frames, marks, 3)`, NaN where there is none."""
+    if out.suffix.lower() not in PICTURES:
+        with progress_bar(f"writing {out.name}") as progress:
+            save(motion, out, progress=progress)
+        return
+    from marey.io.images import encode_image
+    from marey.views.shots import strip
+    from marey.views.troupe import troupe
+
+    seen = np.linalg.norm(marks - motion.root[:, None], axis=2) < IN_VIEW
+    near = np.where(seen[..., None], marks, np.nan)[:, seen.all(axis=0)]
+    with write_beside(out) as draft:
+        draft.write_bytes(encode_image(strip(troupe([motion], marks=near), SIZE), out.suffix))
