@@ -2,8 +2,8 @@
 
 Ten geodesics, root free, one hand dragged by about 38 cm in random directions from poses of a clip. Steps are
 damped by the identity (canonical, with a radian like a unit of the files, 5.6 cm) or by the mass matrix
-(kinetic, spec K-16): the targets are met equally well, but the light arm moves before the heavy trunk does. The source shows one picture; the figures
-beside ours are a replication of it for one pose (spec K-16).
+(kinetic): the targets are met equally well, but the light arm moves before the heavy trunk does. The source
+shows one picture; the figures beside ours are a replication of it for one pose.
 
     python reproduce/canonical_and_kinetic_ik.py [--data FOLDER]
 

@@ -122,7 +122,7 @@ def refitted(clips: dict[str, Path], quick: bool) -> None:
 
 
 def deflation(clips: dict[str, Path], quick: bool) -> None:
-    print("\nWhole pose, radians (K-09, K-10), ours (reference)\n")
+    print("\nWhole pose, radians, ours (reference)\n")
     head = f"{'first - second':>22} {'tangent, first':>20} {'deflation, second':>20}"
     print(f"  {'clip':6} {'modes':>5} {head}")
     for name, (modes, apart, tangent, deflated) in DEFLATION.items():

@@ -1,8 +1,8 @@
 """A walk from its feet and head, fig. 8.11 of Tournier 2011: do the arms swing by themselves?
 
 Six geodesics; both toes and the top of the head are followed, with and without the head's direction. The
-source shows pictures only: the figures beside ours are a careful replication of it (spec K-18), frame by
-frame from the pose before, in the canonical metric. Ours runs the same way (online) and all frames at once,
+source shows pictures only: the figures beside ours are a careful replication of it, frame by frame
+from the pose before, in the canonical metric. Ours runs the same way (online) and all frames at once,
 in the canonical and in our usual kinetic metric. Then the model is learned from other motion than it follows:
 the first half of the clip, or another take of the same person; there ten geodesics.
 

@@ -94,7 +94,7 @@ def counts(motion: marey.Motion) -> tuple[int, ...]:
 
 
 def single_clips(clips: dict[str, Path]) -> None:
-    print("Modes for 90 / 95 / 99 % of the variance (K-11)\n")
+    print("Modes for 90 / 95 / 99 % of the variance\n")
     print(f"  {'clip':6} {'':14} {'frames':>6}  {'as captured':>13}  {'cleaned':>13}  {'reference':>13}")
     for name, (what, expected) in SINGLE.items():
         if name not in clips:
@@ -173,7 +173,7 @@ def variance_curves(clips: dict[str, Path], out: Path) -> None:
 
 
 def linearisation(clips: dict[str, Path]) -> None:
-    print("\nTangent over true distance between 20,000 random pairs of frames: median, largest (K-08)\n")
+    print("\nTangent over true distance between 20,000 random pairs of frames: median, largest\n")
     rng = np.random.default_rng(0)
     for name, (median, largest) in LINEARISATION.items():
         if name not in clips:

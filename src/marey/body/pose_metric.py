@@ -56,7 +56,7 @@ def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
 def kinetic_matrix(
     skeleton: Skeleton, mean: ArrayLike, rotations: ArrayLike, *, masses: ArrayLike | None = None
 ) -> Array:
-    """The kinetic metric on tangent vectors at the mean, `(3 joints, 3 joints)`: averaged `JᵀMJ` (K-34).
+    """The kinetic metric on tangent vectors at the mean, `(3 joints, 3 joints)`: averaged `JᵀMJ`.
 
     `J` takes a change of the tangent vector to the velocities of masses at joints and end sites, in the
     root's frame, at each pose. The mass at a joint also resists turning, as if spread to a twentieth of

@@ -332,7 +332,7 @@ def _with_travel(weights: Array, found: Moments, root: str, root_weight: float) 
 def _accurate_enough(
     full: PoseModel, clips: _Clips, sample: Chunk, error: float | None, max_error: float | None
 ) -> PoseModel:
-    """The fewest modes that keep the errors within bounds: by the sample, then by all frames (K-25)."""
+    """The fewest modes that keep the errors within bounds: by the sample, then by all frames."""
 
     def enough(modes: int, batches: Iterable[Chunk]) -> bool:
         model = full.first(modes)

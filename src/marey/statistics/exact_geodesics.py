@@ -103,7 +103,7 @@ def refine(
     weights: ArrayLike | None = None,
     most: int = 10,
 ) -> PrincipalGeodesics:
-    """Exact directions from linearised ones, one after the other, with the ones before held (K-09).
+    """Exact directions from linearised ones, one after the other, with the ones before held.
 
     scheme: "variance" makes the projections vary most, "error" brings them nearest to the samples; both
         keep directions orthonormal in the metric. "deflation" projects on single geodesics and goes on with

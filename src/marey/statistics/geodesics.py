@@ -116,7 +116,7 @@ class PrincipalGeodesics:
         return vectors.reshape(*coordinates.shape[:-1], len(self.mean), 3)
 
     def jacobian(self, coordinates: ArrayLike) -> Array:
-        """Body velocities `R_jᵀ ∂R_j/∂λ_i` `(..., modes, joints, 3)` of :meth:`decode` (K-13, first kind)."""
+        """Body velocities `R_jᵀ ∂R_j/∂λ_i` `(..., modes, joints, 3)` of :meth:`decode` (section 8.2.2)."""
         turn = dexp_body(self.tangent(coordinates))
         return np.einsum("...jab,kjb->...kja", turn, self.directions, optimize=True)
 
@@ -164,7 +164,7 @@ class Axes(NamedTuple):
 
 
 def principal_axes(covariance: Array, metric: ArrayLike | None = None) -> Axes:
-    """Eigenvectors `v` of `C M v = σ² v`, orthonormal in the metric (K-34).
+    """Eigenvectors `v` of `C M v = σ² v`, orthonormal in the metric.
 
     covariance: `(n, n)`
     metric: `(n,)`, its diagonal, or `(n, n)`; the identity if None

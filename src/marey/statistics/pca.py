@@ -75,7 +75,7 @@ def principal_components(
 
 @dataclass(frozen=True, eq=False)
 class LogComponents:
-    """Principal components of rotation vectors, for rotations `(..., joints, 4)` (CM-05)."""
+    """Principal components of rotation vectors, for rotations `(..., joints, 4)`."""
 
     components: PrincipalComponents
 
