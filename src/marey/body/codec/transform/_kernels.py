@@ -9,7 +9,6 @@ A `coder` is a tuple of arrays: registers, buffer, probabilities, counts, weight
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,6 @@ INPUTS = 5
 MIXERS = 20 * SLOTS
 ALONE = MIXERS  # the mixer that passes a single context through
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-ENCODE, DECODE, DECIDE = range(3)
 
 
 @njit(**OPTIONS)
@@ -160,13 +157,11 @@ def code_plain(coder: Any, numbers: Whole, family: int, expected: int) -> None:
 
 
 @njit(**OPTIONS)
-def code_bands(coder: Any, numbers: Whole, sizes: Whole, mode: int, wanted: Array, thrift: float) -> None:
-    """Write, read or decide the coefficients `(frames, curves)`, bands coarse to fine.
+def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
+    """Write or read the coefficients `(frames, curves)`, bands coarse to fine.
 
     Each magnitude is expected from: the curve's own average in the band, how active the curves before it
-    are at the same time, its neighbours in time, and its parents one band up. Deciding rounds `wanted` to
-    `numbers` so that bits are spared where they are dear: between two whole numbers the smaller is taken if
-    the error it costs is worth less than the bits, `thrift` times the exchange rate of fine quantisation.
+    are at the same time, its neighbours in time, and its parents one band up.
     """
     curves = numbers.shape[1]
     contexts, groups = np.zeros(INPUTS, np.int64), np.zeros(INPUTS, np.int64)
@@ -181,7 +176,7 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole, mode: int, wanted: Arra
         seen[:] = 0
         for k in range(curves):
             if band > 0:
-                used[1, k] = _code_used(coder, numbers, wanted, start, size, k, used, mode, contexts)
+                used[1, k] = _code_used(coder, numbers, start, size, k, used, contexts)
             averages[1, k] = _first_guess(averages, k, band)
         for t in range(size):
             numbers_before = averages_before = 0
@@ -218,22 +213,17 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole, mode: int, wanted: Arra
                     + average * 12
                 ) >> 8
                 expected = max(expected, 1)
-                if mode == DECIDE:
-                    number = _thrifty(wanted[start + t, k], expected / 256.0, thrift)
-                else:
-                    octaves = quarter_octave(expected)
-                    groups[0] = EXPECTED + octaves
-                    groups[1] = SERIES + quarter_octave(average) * 8
-                    groups[1] += min(quarter_octave((2 * last + second) >> 4) // 5, 7)
-                    groups[2] = PLACES + min(band, 11) * 64 + min(k, 63)
-                    groups[3] = AROUND + quarter_octave((2 * above + aside) >> 3) // 2 * 24
-                    groups[3] += quarter_octave((2 * beside + further) >> 3) // 2
-                    groups[4] = ACTIVITY + quarter_octave(active) * 16
-                    groups[4] += min(last >> 8, 3) * 4 + min(second >> 8, 3)
-                    mixer = min(band, 2) * 5 + min(octaves // 6, 4)
-                    number = code_number(
-                        coder, numbers[start + t, k], expected, groups, INPUTS, mixer, contexts
-                    )
+                octaves = quarter_octave(expected)
+                groups[0] = EXPECTED + octaves
+                groups[1] = SERIES + quarter_octave(average) * 8
+                groups[1] += min(quarter_octave((2 * last + second) >> 4) // 5, 7)
+                groups[2] = PLACES + min(band, 11) * 64 + min(k, 63)
+                groups[3] = AROUND + quarter_octave((2 * above + aside) >> 3) // 2 * 24
+                groups[3] += quarter_octave((2 * beside + further) >> 3) // 2
+                groups[4] = ACTIVITY + quarter_octave(active) * 16
+                groups[4] += min(last >> 8, 3) * 4 + min(second >> 8, 3)
+                mixer = min(band, 2) * 5 + min(octaves // 6, 4)
+                number = code_number(coder, numbers[start + t, k], expected, groups, INPUTS, mixer, contexts)
                 numbers[start + t, k] = number
                 averages[1, k] += ((abs(number) << 8) - average) // (min(seen[k], 20) + 3)
                 seen[k] += 1
@@ -245,24 +235,11 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole, mode: int, wanted: Arra
 
 @njit(**OPTIONS)
 def _code_used(
-    coder: Any,
-    numbers: Whole,
-    wanted: Array,
-    start: int,
-    size: int,
-    k: int,
-    used: Whole,
-    mode: int,
-    contexts: Whole,
+    coder: Any, numbers: Whole, start: int, size: int, k: int, used: Whole, contexts: Whole
 ) -> int:
     """Whether a curve has anything in a band: found out, then written; or read."""
     some = 0
-    if mode == DECIDE:
-        for t in range(size):
-            if abs(wanted[start + t, k]) > 0.75:
-                some = 1
-        return some
-    if mode == ENCODE:
+    if not coder[0][DECODING]:
         for t in range(size):
             if numbers[start + t, k] != 0:
                 some = 1
@@ -280,20 +257,6 @@ def _first_guess(averages: Whole, k: int, band: int) -> int:
     if band == 1:
         return max(averages[0, k] >> 2, 40)
     return max((averages[0, k] * 96) >> 8, 24)
-
-
-@njit(**OPTIONS)
-def _thrifty(value: float, expected: float, thrift: float) -> int:
-    """`value` rounded to the whole number with the least error and bits together.
-
-    Fine quantisation exchanges a bit for 2 ln 2 / 12 of the squared step, of which a threshold takes half.
-    """
-    size = abs(value)
-    whole = math.floor(size)
-    dear = thrift * 0.058 * math.log2((1.0 + expected) / expected)
-    threshold = 0.5 + dear + (thrift * 0.058 if whole == 0 else 0.0)
-    rounded = whole + (1 if size - whole > min(threshold, 0.98) else 0)
-    return rounded if value >= 0 else -rounded
 
 
 @njit(**OPTIONS)

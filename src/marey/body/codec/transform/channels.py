@@ -1,8 +1,9 @@
 """A clip as curves that can be rounded: the root's path and, a joint, three or four numbers over time.
 
 Most joints stay near their mean: their curve is the logarithm at the mean, as in principal geodesic analysis.
-One that goes farther than 2.2 rad from it (the root of a cartwheel) would meet the edge of the logarithm: its
-curve is the quaternion itself, made unit again when read back. Cost: a logarithm a joint and frame.
+One that turns farther (the root of a cartwheel) has its logarithm taken at a pose amid its turn and followed
+beyond pi. One that turns farther still, where the logarithm has its edge, has the quaternion itself as its
+curve, made unit again when read back. Cost: a logarithm a joint and frame.
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ from numpy.typing import NDArray
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
+from marey.geometry.continuity import continuous, unwrap
 from marey.geometry.mean import karcher_mean
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+# Logarithms this long, radians, are followed frame by frame, as they may pass pi.
 _FAR = 2.2
+# And none is longer than this; at 2 pi all directions are the same rotation.
+_FARTHEST = 4.2
+# Frames that are tried as the pose amid a turn.
+_AMID = 24
 # Points this far from every joint count as well, so that a turn about a bone's own axis is seen.
 SHELL = 0.03
 
@@ -47,10 +53,8 @@ class Channels:
         where = self.columns
         curves = np.empty((len(root), len(where)))
         curves[:, :3] = root - self.centre[:3]
-        narrow = np.flatnonzero(~self.wide)
         mean = so3.exp(self.centre[self._narrow].reshape(-1, 3))
-        logs = so3.log(so3.multiply(so3.inverse(mean), rotations[:, narrow]))
-        curves[:, self._narrow] = logs.reshape(len(root), -1)
+        curves[:, self._narrow] = _logs(mean, rotations[:, ~self.wide]).reshape(len(root), -1)
         for joint in np.flatnonzero(self.wide):
             centre = self.centre[where == joint]
             turns = continuous(rotations[:, joint])
@@ -71,8 +75,14 @@ class Channels:
             rotations[:, joint] = so3.normalise(turns)
         return rotations, curves[:, :3] + self.centre[:3]
 
+    def logarithms(self, curves: Array) -> Array:
+        """The curves as rotation vectors `(frames, joints, 3)`; zero where they are quaternions."""
+        logs = np.zeros((len(curves), len(self.wide), 3))
+        logs[:, ~self.wide] = curves[:, self._narrow].reshape(len(curves), -1, 3)
+        return logs
+
     def mean_quaternions(self) -> Array:
-        """The mean pose `(joints, 4)`; not unit for joints whose curve is a quaternion."""
+        """The mean pose `(joints, 4)`; not unit, perhaps zero, for joints whose curve is a quaternion."""
         means = np.empty((len(self.wide), 4))
         means[~self.wide] = so3.exp(self.centre[self._narrow].reshape(-1, 3))
         for joint in np.flatnonzero(self.wide):
@@ -96,13 +106,49 @@ def columns_of(wide: NDArray[np.bool_]) -> Whole:
 
 
 def find_channels(rotations: Array, root: Array) -> Channels:
-    """Means, and joints that stray too far from theirs, of a clip's rotations and root path."""
+    """Means, and joints that stray too far from theirs, of a clip's rotations and root path.
+
+    rotations: `(frames, joints, 4)` without jumps of sign; decoded ones have the same signs
+    """
     found = karcher_mean(rotations, tolerance=1e-9)
-    wide = found.radius > _FAR
+    wide = np.zeros(rotations.shape[1], dtype=bool)
     centre = [root.mean(axis=0)]
     for joint, mean in enumerate(found.mean):
-        centre.append(continuous(rotations[:, joint]).mean(axis=0) if wide[joint] else so3.log(mean))
+        turns = rotations[:, joint]
+        if found.radius[joint] > _FAR:
+            mean, farthest = _amid(turns)
+            wide[joint] = farthest > _FARTHEST
+        nearest = turns[np.abs(turns @ mean).argmax()]
+        centre.append(turns.mean(axis=0) if wide[joint] else _vector(mean if nearest @ mean > 0 else -mean))
     return Channels(wide, np.concatenate(centre))
+
+
+def _logs(mean: Array, rotations: Array) -> Array:
+    """Logarithms `(frames, joints, 3)` at `mean`; long ones without jumps, from where they are shortest."""
+    logs = so3.log(so3.multiply(so3.inverse(mean), rotations))
+    lengths = np.linalg.norm(logs, axis=-1)
+    for joint in np.flatnonzero(lengths.max(axis=0) > _FAR):
+        first = int(lengths[:, joint].argmin())
+        logs[first:, joint] = unwrap(logs[first:, joint])
+        logs[: first + 1, joint] = unwrap(logs[first::-1, joint])[::-1]
+    return logs
+
+
+def _amid(turns: Array) -> tuple[Array, float]:
+    """The one of some poses of a joint, `(frames, 4)`, from which it turns the least, and how far that is."""
+    frames = np.unique(np.linspace(0, len(turns) - 1, _AMID).astype(int))
+    farthest = [np.linalg.norm(_logs(turns[[f]], turns[:, None]), axis=-1).max() for f in frames]
+    best = int(np.argmin(farthest))
+    return turns[frames[best]], float(farthest[best])
+
+
+def _vector(mean: Array) -> Array:
+    """The rotation vector of a quaternion up to its sign: those with a negative real part are beyond pi."""
+    vector = so3.log(mean)
+    if mean[0] >= 0:
+        return vector
+    length = np.linalg.norm(vector)
+    return vector * (1 - 2 * np.pi / length) if length > 1e-6 else np.array([2 * np.pi, 0.0, 0.0])
 
 
 def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
@@ -114,34 +160,32 @@ def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
     >>> lever_arms(stick, mean).round(3).tolist()
     [1.0, 1.0, 1.0, 0.233, 0.233, 0.233, 0.021, 0.021, 0.021]
     """
-    parents = skeleton.parents
-    pose = global_frames(parents, skeleton.offsets, so3.normalise(channels.mean_quaternions()), np.zeros(3))
-    return _per_column(_subtree_spread(parents, pose.positions), channels.wide)
+    means = channels.mean_quaternions()
+    sizes = np.linalg.norm(means, axis=1, keepdims=True)
+    # A joint that spins has no mean worth the name.
+    means = np.where(sizes > 0.1, means / np.maximum(sizes, 0.1), [1.0, 0.0, 0.0, 0.0])
+    pose = global_frames(skeleton.parents, skeleton.offsets, means, np.zeros(3))
+    return _per_column(_spread_below(skeleton.parents, pose.positions), channels.wide)
 
 
 def reaches(skeleton: Skeleton, wide: NDArray[np.bool_]) -> Array:
     """The same for any pose, by the length of bones alone: what the mean pose itself is rounded by."""
     parents = skeleton.parents
-    lengths = np.linalg.norm(skeleton.offsets, axis=1)
-    spread = np.zeros(len(parents))
-    for joint in range(len(parents)):
-        length, above = 0.0, joint
-        while above >= 0:
-            spread[above] += length**2 * (2 / 3) + SHELL**2
-            length += lengths[above]
-            above = int(parents[above])
-    return _per_column(spread, wide)
+    along = np.linalg.norm(skeleton.offsets, axis=1)
+    along[0] = 0.0
+    for joint in range(1, len(parents)):
+        along[joint] += along[parents[joint]]
+    return _per_column(_spread_below(parents, along[:, None]), wide)
 
 
-def _subtree_spread(parents: NDArray, positions: Array) -> Array:
+def _spread_below(parents: NDArray, places: Array) -> Array:
     """Sum over the joints below of the squared displacement by a unit turn, all axes alike, `(joints,)`."""
-    spread = np.zeros(len(parents))
-    for joint in range(len(parents)):
-        above = joint
-        while above >= 0:
-            spread[above] += ((positions[joint] - positions[above]) ** 2).sum() * (2 / 3) + SHELL**2
-            above = int(parents[above])
-    return spread
+    sums = np.column_stack([np.ones(len(parents)), places, (places**2).sum(axis=1)])
+    for joint in range(len(parents) - 1, 0, -1):
+        sums[parents[joint]] += sums[joint]
+    counts, firsts, seconds = sums[:, 0], sums[:, 1:-1], sums[:, -1]
+    spread = seconds - 2 * (places * firsts).sum(axis=1) + counts * (places**2).sum(axis=1)
+    return np.asarray(np.maximum(spread, 0.0) * (2 / 3) + counts * SHELL**2)
 
 
 def _per_column(spread: Array, wide: NDArray[np.bool_]) -> Array:

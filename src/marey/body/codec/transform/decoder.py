@@ -16,7 +16,6 @@ from marey.body.codec.header import Header
 from marey.body.codec.transform.segment import Segment, read_segment
 from marey.errors import FormatError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 
 Array = NDArray[np.float64]
 
@@ -54,7 +53,7 @@ def decode(payload: bytes, header: Header, frames: range) -> tuple[Array, Array]
         there = slice(first - frames.start, last - frames.start)
         rotations[there], root[there] = turned, path
         done = last
-    return continuous(rotations), root
+    return rotations, root
 
 
 def segments(payload: bytes, header: Header) -> list[range]:

@@ -14,6 +14,7 @@ from marey.body.codec.transform.channels import Channels
 from marey.body.kinematics import global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
+from marey.geometry.tangent import dexp_body
 
 Array = NDArray[np.float64]
 
@@ -21,15 +22,16 @@ _MOST_FRAMES = 48
 _END_SITES = 1.0
 _TWIST = 0.012  # metres
 # The limbs' geometry changes over the clip: errors of two joints cancel less reliably than on average.
-_TRUST_IN_CANCELLING = 0.85
+_TRUST_IN_CANCELLING = 0.95
 
 
-def displacement_metric(skeleton: Skeleton, rotations: Array, channels: Channels) -> Array:
+def displacement_metric(skeleton: Skeleton, rotations: Array, channels: Channels, curves: Array) -> Array:
     """Symmetric positive matrix `(columns, columns)`, square metres a squared unit of the curves."""
     joints = skeleton.joints
     frames = np.unique(np.linspace(0, len(rotations) - 1, _MOST_FRAMES).astype(int))
     pose = global_frames(skeleton.parents, skeleton.offsets, rotations[frames], np.zeros(3))
-    turns = so3.to_matrix(pose.rotations)
+    # World axes about which a unit of each curve turns; those of quaternions are averaged out below.
+    turns = so3.to_matrix(pose.rotations) @ dexp_body(channels.logarithms(curves[frames]))
     ends = points_on(pose, skeleton.end_parents, skeleton.end_offsets)
     carriers = [*range(joints), *skeleton.end_parents.tolist()]
     points = np.concatenate([pose.positions, ends], axis=1)

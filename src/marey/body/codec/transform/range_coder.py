@@ -67,8 +67,7 @@ class RangeCoder:
     def bands(self, numbers: Whole, sizes: list[int]) -> Whole:
         """Wavelet coefficients `(frames, curves)` in bands of `sizes`, coarse to fine."""
         numbers = np.array(numbers, dtype=np.int64)
-        mode = self._kernels.DECODE if self.reading else self._kernels.ENCODE
-        self._kernels.code_bands(self._coder, numbers, np.array(sizes, np.int64), mode, np.zeros((1, 1)), 0.0)
+        self._kernels.code_bands(self._coder, numbers, np.array(sizes, np.int64))
         return numbers
 
     def finish(self) -> bytes:
@@ -81,20 +80,22 @@ class RangeCoder:
         return bytes(self._coder[1][:size].tobytes()) + bytes([last])
 
 
-def decide(values: Array, sizes: list[int], *, thrift: float = 1.0) -> Whole:
-    """Round coefficients `(frames, curves)`, in units of their step, so that error and bits balance."""
-    from marey.body.codec.transform import _kernels
+def decide(
+    values: Array,
+    sizes: list[int],
+    *,
+    steps: Array | None = None,
+    feedback: Array | None = None,
+    thrift: float = 1.5,
+) -> Whole:
+    """Round coefficients `(frames, curves)` in multiples of `steps` so that error and bits balance."""
+    from marey.body.codec.transform._decision_kernels import decide_bands
 
-    coder = _unused_coder()
     numbers = np.zeros(values.shape, np.int64)
-    wanted = np.ascontiguousarray(values, dtype=np.float64)
-    _kernels.code_bands(coder, numbers, np.array(sizes, np.int64), _kernels.DECIDE, wanted, thrift)
+    every = np.ascontiguousarray(np.broadcast_to(1.0 if steps is None else steps, values.shape))
+    passed = np.zeros((values.shape[1],) * 2) if feedback is None else feedback
+    decide_bands(np.ascontiguousarray(values), every, passed, np.array(sizes, np.int64), thrift, numbers)
     return numbers
-
-
-@cache
-def _unused_coder() -> Any:
-    return RangeCoder(b"")._coder
 
 
 @cache

@@ -29,9 +29,10 @@ from marey.body.codec.transform.segment import (
     step_size,
     write_segment,
 )
-from marey.body.codec.transform.wavelet import analyse, band_sizes
+from marey.body.codec.transform.wavelet import analyse, band_sizes, synthesise
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
+from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,10 @@ _MOST_ROUNDS = 40
 # Tries after which refinement becomes bolder.
 _PATIENCE = 10
 _MOST_REFINED = 40
+# Rounds of pushing before each refinement, how much of the error, and seconds about it.
+_PUSHES = 6
+_PUSH = 0.25
+_AROUND = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +65,7 @@ class Stretch:
     ends: Array
     channels: Channels
     metric: Array
+    limbs: NDArray[np.int64]
     levels: int
 
 
@@ -89,15 +95,21 @@ def look_at(
         truth,
         points_on(truth, original.end_parents, original.end_offsets),
         channels,
-        displacement_metric(original, rotations, channels),
+        displacement_metric(original, rotations, channels, channels.curves(rotations, root)),
+        limbs(original.parents),
         int(max(0, min(round(slowest), np.floor(np.log2(frames)), MOST_LEVELS))),
     )
 
 
-def attempt(stretch: Stretch, layout: int, step: int, max_error: float | None) -> Trial:
-    """Encode with this layout and step; `worst` tells whether `max_error`, metres, could be kept."""
+def attempt(
+    stretch: Stretch, layout: int, step: int, max_error: float | None, *, patient: bool = False
+) -> Trial:
+    """Encode with this layout and step; `worst` tells whether `max_error`, metres, could be kept.
+
+    patient: before steps are refined, targets are pushed away from errors that are too large, which often
+        suffices and costs no bits, but many rounds
+    """
     skeleton, frames, frame_rate = stretch.skeleton, len(stretch.root), stretch.frame_rate
-    size = step_size(step)
     centre_step = centre_steps(skeleton, stretch.channels.wide, step, frames)
     centre = np.round(stretch.channels.centre / centre_step).astype(np.int64)
     channels = Channels(stretch.channels.wide, centre * centre_step)
@@ -105,14 +117,16 @@ def attempt(stretch: Stretch, layout: int, step: int, max_error: float | None) -
     columns = columns_of(channels.wide)
     arms = lever_arms(skeleton, channels)
     if layout == CURVES:
-        basis = single_columns(curves, arms, size)
-        modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
+        basis = single_columns(curves, arms, step_size(step))
     else:
         labels = part_labels(layout, columns, skeleton)
-        basis = principal_directions(curves, stretch.metric, arms, labels, size)
-        modes = _coordinates(curves, basis.directions(arms), stretch.metric, basis.parts)
+        basis = principal_directions(curves, stretch.metric, arms, labels, step_size(step))
+    directions = basis.directions(arms)
+    modes = _coordinates(curves, directions, stretch.metric, basis.parts)
     wanted = analyse(modes, stretch.levels)
-    groups = int(refined_groups(layout, columns, skeleton).max()) + 1
+    feedback = _feedback(directions, stretch.metric)
+    groups = refined_groups(layout, columns, skeleton)
+    blocks = blocks_in(frames, frame_rate)
     segment = Segment(
         layout,
         step,
@@ -120,24 +134,43 @@ def attempt(stretch: Stretch, layout: int, step: int, max_error: float | None) -
         channels.wide,
         centre,
         basis,
-        np.zeros((blocks_in(frames, frame_rate), groups), dtype=np.int64),
+        np.zeros((blocks, int(groups.max()) + 1), dtype=np.int64),
         np.zeros(modes.shape, dtype=np.int64),
     )
     sizes = band_sizes(frames, stretch.levels)
-    for tries in range(_MOST_ROUNDS):
-        numbers = decide(wanted / segment.steps(skeleton, frame_rate), sizes)
-        segment = replace(segment, coefficients=numbers)
-        bounded, mean = _errors(stretch, segment)
+    pushes = _PUSHES if patient else 0
+    for tries in range(_MOST_ROUNDS * (1 + pushes)):
+        steps = segment.steps(skeleton, frame_rate)
+        numbers = decide(wanted, sizes, steps=steps, feedback=feedback)
+        decoded = synthesise(numbers * steps, stretch.levels)
+        bounded, mean = _errors(stretch, channels, decoded @ directions.T)
         worst = float(bounded.max())
         if max_error is None or worst <= max_error:
             break
-        finer = _refined(segment, bounded / max_error, stretch, tries)
+        excess = bounded / max_error
+        refinements, pushed = divmod(tries, pushes + 1)
+        if pushed < pushes:
+            off = _offending(excess, stretch, segment.finer.shape[1])[:, groups[basis.first_columns()]]
+            wanted = wanted + analyse(_PUSH * off * (modes - decoded), stretch.levels)
+            continue
+        finer = _refined(segment, excess, stretch, refinements)
         if finer.max() > _MOST_REFINED:
             break
         segment = replace(segment, finer=finer)
-    kept = np.asarray(segment.coefficients.any(axis=0))
-    segment = replace(segment, basis=basis.keep(kept), coefficients=segment.coefficients[:, kept])
+    kept = np.asarray(numbers.any(axis=0))
+    segment = replace(segment, basis=basis.keep(kept), coefficients=numbers[:, kept])
     return Trial(segment, write_segment(segment, skeleton, frame_rate), mean, worst)
+
+
+def farthest(stretch: Stretch, rotations: Array, root: Array) -> float:
+    """The largest bounded error, metres, of decoded frames that begin with the stretch's first."""
+    truth, frames = stretch.truth, len(root)
+    pose = global_frames(stretch.skeleton.parents, stretch.skeleton.offsets, rotations, root)
+    off = np.linalg.norm(pose.positions - truth.positions[:frames], axis=-1)
+    turned = so3.distance(pose.rotations, truth.rotations[:frames])
+    ends = points_on(pose, stretch.skeleton.end_parents, stretch.skeleton.end_offsets)
+    ends_off = np.linalg.norm(ends - stretch.ends[:frames], axis=-1)
+    return float(max((off + 2 * SHELL * np.sin(turned / 2)).max(), ends_off.max(initial=0.0)))
 
 
 def _coordinates(curves: Array, directions: Array, metric: Array, parts: NDArray[np.int64]) -> Array:
@@ -148,7 +181,14 @@ def _coordinates(curves: Array, directions: Array, metric: Array, parts: NDArray
     return np.asarray(curves @ duals @ np.linalg.pinv(gram, rcond=1e-4, hermitian=True))
 
 
-def _errors(stretch: Stretch, segment: Segment) -> tuple[Array, float]:
+def _feedback(directions: Array, metric: Array) -> Array:
+    """How much of the error of a mode those after it should take back, `(modes, modes)`, lower triangle."""
+    gram = directions.T @ metric @ directions
+    factor = np.linalg.cholesky(gram[::-1, ::-1] + 1e-9 * np.eye(len(gram)))[::-1, ::-1].T
+    return np.asarray(np.tril(factor / np.diag(factor)[:, None], -1))
+
+
+def _errors(stretch: Stretch, channels: Channels, curves: Array) -> tuple[Array, float]:
     """What is bounded at each joint `(frames, joints)`, and the mean over joints and end sites, metres.
 
     Bounded are the joint with all points within a shell about it, and its end sites.
@@ -156,8 +196,7 @@ def _errors(stretch: Stretch, segment: Segment) -> tuple[Array, float]:
     from marey.body.codec.transform._measure_kernels import displacements
 
     skeleton = stretch.skeleton
-    channels, curves = segment.curves(skeleton, stretch.frame_rate)
-    bounded = np.empty((segment.frames, skeleton.joints))
+    bounded = np.empty((len(curves), skeleton.joints))
     total = displacements(
         curves,
         np.searchsorted(channels.columns, np.arange(skeleton.joints + 1)),
@@ -174,7 +213,27 @@ def _errors(stretch: Stretch, segment: Segment) -> tuple[Array, float]:
         bounded,
     )
     points = skeleton.joints + len(skeleton.end_parents)
-    return bounded, float(total / (segment.frames * points))
+    return bounded, float(total / (len(curves) * points))
+
+
+def _offending(excess: Array, stretch: Stretch, count: int) -> Array:
+    """Where limbs `(frames, count)` are too far off, or carry one that is: 1 there and around, else 0."""
+    parents = stretch.skeleton.parents
+    labels = stretch.limbs if count > 1 else np.zeros(len(parents), dtype=np.int64)
+    found = np.zeros((len(excess), count))
+    for limb in range(count):
+        joints = np.flatnonzero(labels == limb)
+        worst = excess[:, joints].max(axis=1)
+        base = int(parents[joints[0]])
+        found[worst > 1, limb] = 1
+        if base >= 0:
+            found[(worst > 1) & (excess[:, base] > 0.5 * worst), labels[base]] = 1
+    reach = max(1, round(_AROUND * stretch.frame_rate))
+    spread = found.copy()
+    for shift in range(1, reach + 1):
+        spread[shift:] = np.maximum(spread[shift:], found[:-shift])
+        spread[:-shift] = np.maximum(spread[:-shift], found[shift:])
+    return spread
 
 
 def _refined(segment: Segment, excess: Array, stretch: Stretch, tries: int) -> NDArray[np.int64]:
@@ -185,7 +244,7 @@ def _refined(segment: Segment, excess: Array, stretch: Stretch, tries: int) -> N
     """
     finer = segment.finer.copy()
     parents = stretch.skeleton.parents
-    labels = limbs(parents) if finer.shape[1] > 1 else np.zeros(len(parents), dtype=np.int64)
+    labels = stretch.limbs if finer.shape[1] > 1 else np.zeros(len(parents), dtype=np.int64)
     length = block_length(stretch.frame_rate)
     blocks = np.arange(len(excess)) // length
     more = np.zeros(finer.shape)
