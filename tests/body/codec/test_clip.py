@@ -209,6 +209,60 @@ def test_a_carried_clip_is_compressed_like_any(mode: Mode) -> None:
     assert clip.bytes < compress(WALK, mode=mode).bytes + 250
 
 
+def driven(motion: Motion) -> Motion:
+    """The clip with root motion, as engines have it: the joint above the hips follows them and turns."""
+    below = carried(motion)
+    assert below.translations is not None
+    frames = np.arange(motion.frames)
+    rotations, places = np.array(below.rotations), np.array(below.translations)
+    before = below.forward_kinematics()
+    turn = so3.exp(np.stack([0 * frames, 0.02 * frames, 0.3 * np.sin(frames / 9)], axis=1))
+    rotations[:, 0] = so3.multiply(turn, rotations[:, 0])
+    places[:, 0] += np.stack([0.01 * frames, 0.1 * np.cos(frames / 7), -0.02 * frames], axis=1)
+    over = replace(below, rotations=rotations, root=places[:, 0], translations=places).forward_kinematics()
+    back = so3.inverse(over.rotations[:, 1])
+    rotations[:, 2] = so3.multiply(back, before.rotations[:, 2])
+    places[:, 2] = so3.rotate(back, before.positions[:, 2] - over.positions[:, 1])
+    return replace(below, rotations=rotations, root=places[:, 0], translations=places)
+
+
+@pytest.mark.parametrize("max_error", [0.01, 0.0005])
+def test_root_motion_above_hips_that_move_too_is_kept(max_error: float) -> None:
+    motion = driven(WALK)
+    np.testing.assert_allclose(motion.positions()[:, 2:], WALK.positions(), atol=1e-9)
+    clip = CompressedMotion(compress(motion, max_error=max_error).data)
+    again = clip.decode()
+    assert joint_error(motion, again).maximum <= max_error
+    turned = so3.distance(
+        again.forward_kinematics().rotations[:, :2], motion.forward_kinematics().rotations[:, :2]
+    )
+    assert turned.max() < 0.5 * max_error
+    part = clip.decode(slice(40, 60))
+    np.testing.assert_array_equal(part.positions(), again.positions()[40:60])
+    np.testing.assert_array_equal(clip.decode(slice(None, None, -2)).positions(), again.positions()[::-2])
+    assert clip.skeleton.names == motion.skeleton.names
+
+
+def test_root_motion_is_kept_by_the_source_codec_too() -> None:
+    motion = driven(WALK)
+    again = compress(motion, mode="source").decode()
+    assert joint_error(motion, again).mean < 0.02
+    assert np.abs(again.positions()[:, 0] - motion.positions()[:, 0]).max() < 0.01
+
+
+def test_damage_to_stored_root_motion_is_told() -> None:
+    data = bytearray(compress(driven(WALK)).data)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        broken = bytearray(data)
+        broken[int(rng.integers(5, 600))] ^= 1 << int(rng.integers(8))
+        broken[-4:] = zlib.crc32(broken[:-4]).to_bytes(4, "little")
+        try:
+            CompressedMotion(bytes(broken)).decode(0)
+        except MareyError:
+            continue
+
+
 def test_joints_that_slide_are_refused_by_name() -> None:
     motion = carried(WALK)
     assert motion.translations is not None
@@ -218,13 +272,13 @@ def test_joints_that_slide_are_refused_by_name() -> None:
         compress(replace(motion, translations=translations))
 
 
-def test_real_clips_below_a_still_root_are_compressed(data_dir: Path) -> None:
-    path = data_dir / "skeleton" / "bandai_bvh_NC" / "dataset-1_walk_normal_001.bvh"
+@pytest.mark.parametrize("clip", ["walk", "run"])
+def test_real_clips_below_another_root_are_compressed(data_dir: Path, clip: str) -> None:
+    path = data_dir / "skeleton" / "bandai_bvh_NC" / f"dataset-1_{clip}_normal_001.bvh"
     if not path.exists():
         pytest.skip("this clip is not here")
     motion = marey.load(path)
-    clip = compress(motion, max_error=0.01)
-    again = clip.decode()
+    again = compress(motion, max_error=0.01).decode()
     assert again.skeleton.names == motion.skeleton.names
     assert again.channels == motion.channels
     assert joint_error(motion, again).maximum <= 0.01

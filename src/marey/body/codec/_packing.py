@@ -76,6 +76,11 @@ def pack_varint(number: int) -> bytes:
     return bytes(packed)
 
 
+def pack_float64(number: float) -> bytes:
+    """A double precision number."""
+    return struct.pack("<d", number)
+
+
 def pack_text(text: str, dictionary: bytes) -> bytes:
     """Text as it is or deflated, whichever is shorter.
 

@@ -7,9 +7,8 @@ second (29.97, 30000/1001) or as seconds a frame (0.0083333), so these are the k
 from __future__ import annotations
 
 import math
-import struct
 
-from marey.body.codec._packing import Reader, pack_varint
+from marey.body.codec._packing import Reader, pack_float64, pack_varint
 from marey.errors import FormatError
 
 _MOST_WHOLE = 240
@@ -32,7 +31,7 @@ def pack_rate(rate: float) -> bytes:
         number = _nearest(kind, rate)
         if number > 0 and _rate(kind, number) == rate and len(pack_varint(number)) < 8:
             return bytes([kind]) + pack_varint(number)
-    return bytes([_ANY]) + struct.pack("<d", rate)
+    return bytes([_ANY]) + pack_float64(rate)
 
 
 def read_rate(reader: Reader) -> float:

@@ -68,6 +68,8 @@ class CompressedMotion:
             raise
         except MareyError as error:
             raise FormatError(f"the compressed clip is damaged ({error})") from error
+        if carriers is not None and carriers.moving and len(carriers.rotations) != header.frames:
+            raise FormatError("the compressed clip is damaged: what carries it has another length")
         assign(self, header=header, mode=mode, payload=payload, _carriers=carriers, _source=source)
 
     def __repr__(self) -> str:
@@ -101,7 +103,7 @@ class CompressedMotion:
     @property
     def skeleton(self) -> Skeleton:
         """The joints, as they will be decoded."""
-        return self._whole(self._still()).skeleton
+        return self._whole(self._still(), 0).skeleton
 
     @property
     def joints(self) -> int:
@@ -161,7 +163,7 @@ class CompressedMotion:
                 f"{self.name or 'the clip'}: {most} frames would take {memory / 1e9:.3g} GB at once; "
                 "decode some of them, or segment by segment with stream()"
             )
-        motion = self._whole(self._decoded(span))
+        motion = self._whole(self._decoded(span), span.start)
         return motion if wanted.step == 1 else motion[:: wanted.step]
 
     def stream(self) -> Iterator[Motion]:
@@ -182,8 +184,8 @@ class CompressedMotion:
         except MareyError as error:
             raise FormatError(f"the compressed clip is damaged ({error})") from error
 
-    def _whole(self, motion: Motion) -> Motion:
-        return motion if self._carriers is None else put_back(motion, self._carriers)
+    def _whole(self, motion: Motion, start: int) -> Motion:
+        return motion if self._carriers is None else put_back(motion, self._carriers, start=start)
 
     def _still(self) -> Motion:
         joints = self.header.skeleton.joints

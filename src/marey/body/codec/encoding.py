@@ -58,7 +58,8 @@ def compress(
     for name, bound in (("max_error", max_error), ("mean_error", mean_error)):
         if bound is not None and not 0 < bound < float("inf"):
             raise InputError(f"{name}: must be a positive number of metres, got {bound}")
-    core, carriers = set_aside(motion)
+    bounds = [bound for bound in (max_error, mean_error) if bound is not None]
+    core, carriers = set_aside(motion, error=min(bounds, default=MAX_ERROR))
     if mode == "source":
         clip = _by_source(core, max_error, mean_error, modes, dropped, improved)
         return assembled(mode, carriers, clip.to_bytes())

@@ -8,7 +8,6 @@ fill. Cost: under a millisecond for a human figure.
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from marey._arrays import FloatArray
 from marey.body.codec._channel_codes import Channels, can_pack, pack_channels, read_channels, spread
 from marey.body.codec._offset_bits import pack_offsets, unpack_offsets
-from marey.body.codec._packing import Reader, pack_text, pack_varint
+from marey.body.codec._packing import Reader, pack_float64, pack_text, pack_varint
 from marey.body.codec._rate_codes import pack_rate, read_rate
 from marey.body.codec._tree_text import (
     Tree,
@@ -105,7 +104,7 @@ def pack_header(motion: Motion, *, quantum: float | None) -> bytes:
     offsets = pack_offsets(points, _counterparts(tree), quantum=quantum, unit=motion.convention.unit)
     parts = [
         pack_varint(flags),
-        b"" if unit else struct.pack("<d", motion.convention.unit),
+        b"" if unit else pack_float64(motion.convention.unit),
         b"" if channels is None else pack_channels(channels),
         pack_rate(motion.frame_rate),
         pack_varint(motion.frames),
