@@ -294,7 +294,7 @@ class _Task:
         return goals_and_weights(targets, self.plan, frames=trackers.frames)
 
     def centre(self, poses: Poses) -> Poses:
-        return replace(poses, coordinates=np.zeros_like(poses.coordinates))
+        return poses._replace(coordinates=np.zeros_like(poses.coordinates))
 
     def solve(self, goals: Array, weights: Array, start: Poses) -> Solution:
         return self.problem.solve(goals, weights, start, centre=self.centre(start), precision=self.precision)
@@ -439,7 +439,7 @@ def _rows_of(poses: Poses, rows: Sequence[int]) -> Poses:
 
 
 def _repeated(poses: Poses, count: int) -> Poses:
-    return Poses(*(np.repeat(a, count, axis=0) for a in (poses.root, poses.coordinates, poses.rotations)))
+    return Poses(*(np.repeat(array, count, axis=0) for array in poses))
 
 
 def _motion(model: PoseModel, rotations: Array, root: Array, trackers: Trackers) -> Motion:

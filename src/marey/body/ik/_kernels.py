@@ -316,7 +316,7 @@ def solve_frames(
     and centre have a row a frame. root, pose and rotations hold the start and become the result; rotations
     are complete, whether a target needs the joint or not. misses: unweighted lengths.
     """
-    _, parents, _, mean, directions = figure
+    needed, parents, _, mean, directions = figure
     frames, count, modes = goals.shape[0], goals.shape[1], directions.shape[2]
     rows, unknowns = 3 * count + limits[0].shape[0], precision.shape[0]
     work = workspace(rotations.shape[1], count, rows, unknowns, modes)
@@ -340,8 +340,11 @@ def solve_frames(
             length = math.sqrt(r[3 * f] ** 2 + r[3 * f + 1] ** 2 + r[3 * f + 2] ** 2)
             misses[t, f] = length / w if w > 0.0 else np.nan
         if not full:
-            tangent = np.empty(5)
+            tangent, known = np.empty(5), 1
             for j in range(1, parents.shape[0]):
+                if known < needed.shape[0] and needed[known] == j:
+                    known += 1
+                    continue
                 for i in range(3):
                     tangent[i] = 0.0
                     for m in range(modes):

@@ -47,7 +47,7 @@ def solve_classically(
         pull, _ = pull_back(figure, free, poses, centre, roots)
         return np.concatenate([values[0], pull[0]]), np.concatenate([jacobians[0], np.diag(roots)])
 
-    poses = decoded(figure, start.copy())
+    poses = decoded(figure, start.copied())
     r, J = measured(poses)
     count, settled = 0, False
     while count < iterations:

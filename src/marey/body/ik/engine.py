@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,8 +113,7 @@ class Features:
         return len(self.kinds)
 
 
-@dataclass(frozen=True, eq=False)
-class Poses:
+class Poses(NamedTuple):
     """Poses of a figure, a row a frame; rotations are complete, the root's in row 0.
 
     root: `(frames, 3)`; coordinates: `(frames, modes)`; rotations: `(frames, joints, 4)`
@@ -124,15 +123,12 @@ class Poses:
     coordinates: Array
     rotations: Array
 
-    def copy(self) -> Poses:
+    def copied(self) -> Poses:
         """With arrays of its own, contiguous."""
-        return Poses(
-            *(np.array(a, dtype=np.float64, order="C") for a in (self.root, self.coordinates, self.rotations))
-        )
+        return Poses(*(np.array(array, dtype=np.float64, order="C") for array in self))
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(NamedTuple):
     """Poses found, `misses (frames, features)` (metres, or radians for turns; NaN if not asked for)."""
 
     poses: Poses
@@ -214,7 +210,7 @@ class Problem:
         """
         compiled = kernels()
         frames = len(goals)
-        poses = start.copy()
+        poses = start.copied()
         misses = np.empty((frames, self.features.count))
         counts = np.empty(frames, dtype=np.int64)
         settled = np.empty(frames, dtype=np.bool_)
@@ -245,7 +241,7 @@ class Problem:
         frames = len(goals)
         values = np.zeros((frames, self.rows))
         jacobians = np.zeros((frames, self.rows, self.unknowns))
-        poses = poses.copy()
+        poses = poses.copied()
         kernels().evaluate_frames(
             *self._fixed, goals, weights, self._limits, self.unknowns, poses.root, poses.coordinates,
             poses.rotations, values, jacobians,

@@ -62,7 +62,7 @@ def solve_by_priority(
         pull, _ = pull_back(figure, free, poses, centre, roots)
         return r, [*levels, (pull[0], np.diag(roots))]
 
-    poses = decoded(figure, start.copy())
+    poses = decoded(figure, start.copied())
     r, levels = measured(poses)
     mu, count, settled = 1e-2, 0, False
     while count < iterations:
