@@ -21,6 +21,7 @@ from marey.errors import InputError, MareyError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import principal_geodesics
 
+from .carriers import carried
 from .trees import random_motion
 
 
@@ -204,6 +205,11 @@ def test_wrap_hazards_are_named(walk):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert PoseModel.fit([walk]).wrap_hazards == ()
+
+
+def test_a_figure_below_another_joint_is_told_with_what_to_do(walk):
+    with pytest.warns(MareyWarning, match=r"motion\.subtree\('Hips'\)"):
+        PoseModel.fit([carried(walk)])
 
 
 @pytest.mark.parametrize(

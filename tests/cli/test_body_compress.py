@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,39 +11,7 @@ import pytest
 import marey
 from marey.body.codec import joint_error, relative_distortion
 from marey.body.motion import concatenate
-from marey.cli import main as command
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command, in this process."""
-    before = sys.argv
-    sys.argv = ["marey", *map(str, words)]
-    try:
-        command.main()
-        code = 0
-    except SystemExit as leaving:
-        code = int(leaving.code or 0)
-    finally:
-        sys.argv = before
-    told = capsys.readouterr()
-    return code, told.out, told.err
-
-
-def result(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
-    code, out, err = run(capsys, *words, "--json")
-    assert code == 0, err
-    found = json.loads(out)
-    assert isinstance(found, dict)
-    return found
-
-
-def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    code, out, err = run(capsys, *words)
-    assert code == 2, err
-    assert out == ""
-    lines = err.strip().splitlines()
-    assert len(lines) == 1, err
-    return lines[0]
+from tests.cli.commands import refused, result, run
 
 
 @pytest.fixture(scope="module")
@@ -189,12 +154,30 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert "positive" in refused(capsys, *compress, target, "--mean-error", "0mm")
     assert "--mode zip" in refused(capsys, *compress, target, "--mode", "zip")
     assert "mode 'source'" in refused(capsys, *compress, target, "--modes", "5")
+    assert "mode 'source'" in refused(capsys, *compress, target, "--improved")
     assert "--dropped" in refused(capsys, *compress, target, "--mode", "source", "--dropped", "a")
     assert "no such file" in refused(capsys, "body", "compress", tmp_path / "absent.bvh", target)
     assert "no folder" in refused(capsys, *compress, tmp_path / "absent" / "a.mry")
     assert "marey convert" in refused(capsys, "body", "decompress", walk, tmp_path / "a.bvh")
     assert not target.exists()
     assert not list(tmp_path.glob("*.bvh"))
+
+
+def test_a_clip_is_not_compressed_over_itself(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clip = tmp_path / "walk.mry"
+    marey.save(marey.load(walk), clip)
+    before = clip.read_bytes()
+    assert "its own input" in refused(capsys, "body", "compress", clip, tmp_path / "." / "walk.mry")
+    assert clip.read_bytes() == before
+
+
+def test_a_largest_error_out_of_reach_of_the_source_mode_is_told_as_it_was_asked(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("body", "compress", walk, tmp_path / "a.mry", "--mode", "source", "--max-error", "1mm")
+    assert "every joint within 0.1 cm" in refused(capsys, *words)
 
 
 def test_a_damaged_file_or_wrong_frames_leave_nothing(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,32 +10,9 @@ import numpy as np
 import pytest
 
 import marey
-from marey.cli import main as command
 from marey.geometry import rotations as so3
-
-
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command, in this process."""
-    before = sys.argv
-    sys.argv = ["marey", *map(str, words)]
-    try:
-        command.main()
-        code = 0
-    except SystemExit as leaving:
-        code = int(leaving.code or 0)
-    finally:
-        sys.argv = before
-    told = capsys.readouterr()
-    return code, told.out, told.err
-
-
-def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
-    code, out, err = run(capsys, *words)
-    assert code == 2, err
-    assert out == ""
-    lines = err.strip().splitlines()
-    assert len(lines) == 1, err
-    return lines[0]
+from tests.body.carriers import carried
+from tests.cli.commands import refused, result, run
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +106,43 @@ def test_bad_files_are_refused_in_one_line(clips, tmp_path, capsys):
     assert code == 2
     assert "skeleton motion" in err.splitlines()[-1]
     assert not out.exists()
+
+
+def test_a_model_is_not_written_over_a_clip_it_is_learned_from(clips, tmp_path, capsys):
+    clip = tmp_path / "walk.mry"
+    marey.save(marey.load(clips / "a.bvh"), clip)
+    before = clip.read_bytes()
+    assert "its own input" in refused(capsys, "body", "fit", clips / "a.bvh", clip, "-o", clip)
+    assert clip.read_bytes() == before
+
+
+def test_all_clips_of_a_character_are_learned_from(tmp_path, capsys):
+    human = marey.samples.human()
+    walk = marey.samples.walk(seconds=1)
+    other = replace(human, motions=(walk, replace(walk[:20], name="short")))
+    marey.save(other, tmp_path / "human.glb")
+    told = result(capsys, "body", "fit", tmp_path / "human.glb", "-o", tmp_path / "m.mry", "--raw")
+    assert told["frames"] == sum(m.frames for m in marey.load(tmp_path / "human.glb").motions) > walk.frames
+
+
+def test_joints_above_the_one_that_travels_are_left_out(tmp_path, capsys):
+    walk = marey.samples.walk(seconds=1)
+    below = carried(walk)
+    marey.save(below, tmp_path / "carried.mry")
+    words = ("body", "fit", tmp_path / "carried.mry", "-o", tmp_path / "m.mry", "--root", "heading")
+    code, _, err = run(capsys, *words, "--json")
+    assert code == 0 and "left out World, Armature: Hips below travels by itself" in err
+    plain = marey.body.PoseModel.fit([walk], root="heading")
+    model = marey.load(tmp_path / "m.mry")
+    assert model.skeleton.names == walk.skeleton.names
+    np.testing.assert_allclose(model.geodesics.variances, plain.geodesics.variances, rtol=1e-6)
+
+
+def test_joints_that_slide_are_told(tmp_path, capsys):
+    walk = marey.samples.walk(seconds=1)
+    places = np.tile(walk.skeleton.offsets, (walk.frames, 1, 1))
+    places[:, 0] = walk.root
+    places[:, 3] += np.linspace(0, 0.1, walk.frames)[:, None]
+    marey.save(replace(walk, translations=places), tmp_path / "slides.mry")
+    code, _, err = run(capsys, "body", "fit", tmp_path / "slides.mry", "-o", tmp_path / "m.mry", "--json")
+    assert code == 0 and f"how joints slide: {walk.skeleton.names[3]}" in err

@@ -20,7 +20,17 @@ from marey._arrays import assign, checked
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
-from marey.body.root_travel import LEAST_SPREAD, RootTravel, Travel, checked_frame, heading, path, travel
+from marey.body.root_travel import (
+    LEAST_SPREAD,
+    STILL,
+    RootTravel,
+    Travel,
+    checked_frame,
+    heading,
+    path,
+    travel,
+    travelling_joint,
+)
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
@@ -222,6 +232,7 @@ class _Clips:
         self.again = not isinstance(clips, Iterator)
         self.skeleton: Skeleton | None = None
         self.other_bones = 0.0
+        self.sliding: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[Chunk]:
         for motion in self.motions():
@@ -242,16 +253,35 @@ class _Clips:
             _check_joints(self.skeleton, motion)
             gap = np.abs(motion.skeleton.offsets[1:] - self.skeleton.offsets[1:]).max(initial=0.0)
             self.other_bones = max(self.other_bones, float(gap))
+            self._watch_sliding(motion)
             yield motion
+
+    def _watch_sliding(self, motion: Motion) -> None:
+        """Keep what is to be said of joints that slide, once each."""
+        if motion.translations is None:
+            return
+        ranges = np.ptp(motion.translations[:, 1:], axis=0).max(axis=1, initial=0.0)
+        if not (ranges > STILL).any():
+            return
+        names = motion.skeleton.names
+        top = travelling_joint(motion)
+        if top:
+            said = f"{names[top]!r} travels by itself below {names[0]!r}: where it faces counts as pose; "
+            self.sliding[said + f"learn from motion.subtree({names[top]!r})"] = None
+        else:
+            slides = ", ".join(names[1 + j] for j in np.flatnonzero(ranges > STILL)[:5])
+            self.sliding[f"a pose model holds turns only, not how joints slide: {slides}"] = None
 
     def checked_skeleton(self) -> Skeleton:
         assert self.skeleton is not None
+        for said in self.sliding:
+            warnings.warn(said, MareyWarning, stacklevel=3)
         if self.other_bones > SAME_BONES:
             warnings.warn(
                 f"the clips' bones differ by up to {100 * self.other_bones:.3g} cm; "
                 "the model keeps those of the first",
                 MareyWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return self.skeleton
 

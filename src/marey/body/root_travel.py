@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import assign, checked, checked_rate
 from marey.body.motion import Motion
+from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -27,6 +28,8 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "heading": ("velocity x (m/s)", "velocity z (m/s)", "height (m)", "yaw rate (rad/s)"),
     "world": ("velocity x (m/s)", "velocity y (m/s)", "velocity z (m/s)"),
 }
+# Metres a joint's translation may vary and still count as an offset.
+STILL = 1e-4
 # Spreads below these are noise of a figure that stands: they are not blown up to count like a joint.
 LEAST_SPREAD: dict[str, tuple[float, ...]] = {
     "heading": (0.05, 0.05, 0.01, 0.1),
@@ -137,11 +140,36 @@ def heading(motion: Motion) -> Array:
     return np.unwrap(2.0 * np.arctan2(turns[:, 2], turns[:, 0]))
 
 
+def travelling_joint(motion: Motion) -> int:
+    """The joint whose path leads the figure: 0, the root, or the only one that slides if it carries the rest.
+
+    Exporters and engines put the figure below joints of their own, still ones or such that follow it;
+    `motion.subtree(name)` of the travelling joint is the figure by itself.
+
+    >>> import marey
+    >>> travelling_joint(marey.samples.walk())
+    0
+    """
+    if motion.translations is None:
+        return 0
+    sliding = 1 + np.flatnonzero(np.ptp(motion.translations[:, 1:], axis=0).max(axis=1, initial=0.0) > STILL)
+    return int(sliding[0]) if len(sliding) == 1 and _carries_all(motion.skeleton, int(sliding[0])) else 0
+
+
 def checked_frame(frame: str) -> str:
     """One of the frames that travel can be told in."""
     if frame not in FEATURES:
         raise InputError(f"root {frame!r}: it is one of none, {', '.join(FEATURES)}")
     return frame
+
+
+def _carries_all(skeleton: Skeleton, top: int) -> bool:
+    """Whether everything above joint `top` is a chain, and all else hangs below it."""
+    return bool(
+        skeleton.ancestors(top) == tuple(range(top, -1, -1))
+        and len(skeleton.descendants(top)) == skeleton.joints - top
+        and not (skeleton.end_parents < top).any()
+    )
 
 
 def _continued(steps: Array) -> Array:

@@ -106,6 +106,13 @@ def parse_length(text: str | None, option: str) -> float | None:
     return float(found.group(1)) * UNITS[found.group(2) or "m"]
 
 
+def check_apart(target: Path, *sources: Path) -> None:
+    """A result that would take the place of what it is made from is an error."""
+    for source in sources:
+        if target.exists() and source.exists() and target.samefile(source):
+            raise InputError(f"{target}: would be written over its own input; give another name")
+
+
 def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:
     """What is in a file, read with a progress bar; of several clips only the one called `clip`, if given."""
     in_reader = clip is not None and source.suffix.lower() in (".glb", ".gltf")

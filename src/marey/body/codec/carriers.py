@@ -18,9 +18,10 @@ from marey._arrays import FloatArray
 from marey.body.codec._channel_codes import Channels, can_pack, pack_channels, read_channels, spread
 from marey.body.codec._packing import Reader, pack_float64, pack_text, pack_varint
 from marey.body.codec._tree_text import Tree, dictionary, tree_of_text, tree_text
-from marey.body.codec.header import STILL, with_fixed_joints
+from marey.body.codec.header import with_fixed_joints
 from marey.body.kinematics import global_frames, local_positions
 from marey.body.motion import Motion
+from marey.body.root_travel import travelling_joint
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError
 from marey.geometry import rotations as so3
@@ -58,20 +59,6 @@ class Carriers:
     def moving(self) -> bool:
         """Whether they do not stand still."""
         return len(self.rotations) > 1
-
-
-def travelling_joint(motion: Motion) -> int:
-    """The joint whose path leads the figure: 0, the root, or one below it that slides and carries all others.
-
-    >>> import marey
-    >>> travelling_joint(marey.samples.walk())
-    0
-    """
-    if motion.translations is None:
-        return 0
-    ranges = np.ptp(motion.translations, axis=0).max(axis=1)
-    top = int(np.flatnonzero(ranges > STILL).max(initial=0))
-    return top if _carries_all(motion.skeleton, top) else 0
 
 
 def set_aside(motion: Motion, *, error: float = _ERROR) -> tuple[Motion, Carriers | None]:
@@ -222,15 +209,6 @@ def _read_motion(reader: Reader, count: int) -> tuple[Array, Array]:
         raise FormatError("the compressed clip is damaged: a number is not finite")
     values = values.reshape(frames, count, 6)
     return so3.exp(values[..., :3] / reach), values[..., 3:]
-
-
-def _carries_all(skeleton: Skeleton, top: int) -> bool:
-    """Whether everything above joint `top` is a chain, and all else hangs below it."""
-    return bool(
-        skeleton.ancestors(top) == tuple(range(top, -1, -1))
-        and len(skeleton.descendants(top)) == skeleton.joints - top
-        and not (skeleton.end_parents < top).any()
-    )
 
 
 def _doubles(values: FloatArray) -> Array:

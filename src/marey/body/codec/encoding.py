@@ -65,6 +65,8 @@ def compress(
         return assembled(mode, carriers, clip.to_bytes())
     if modes is not None or dropped is not None:
         raise InputError("modes and dropped levels are settings of mode 'source'; give an error instead")
+    if improved:
+        raise InputError("improved is a setting of mode 'source'; the default mode needs none")
     if max_error is None and mean_error is None:
         max_error = MAX_ERROR
     from marey.body.codec.transform import encoder
@@ -98,13 +100,23 @@ def _by_source(
     if max_error is None:
         return choose_source(motion, max_error=mean_error, improved=improved)
     bound = max_error / 3 if mean_error is None else min(mean_error, max_error / 3)
+    least = float("inf")
     for _ in range(_MOST_TRIES):
-        clip = choose_source(motion, max_error=bound, improved=improved)
-        found = joint_error(motion, decompress_source(clip))
-        if found.maximum <= max_error:
+        try:
+            clip = choose_source(motion, max_error=bound, improved=improved)
+        except UnreachableError as error:
+            raise _out_of_reach(motion, least, max_error) from error
+        found = joint_error(motion, decompress_source(clip)).maximum
+        if found <= max_error:
             return clip
-        bound *= 0.9 * max_error / found.maximum
-    raise UnreachableError(
-        f"{motion.name or 'the clip'}: the source's codec leaves {100 * found.maximum:.3g} cm of "
-        f"{100 * max_error:.3g} allowed; allow more, or use the default mode"
+        least = min(least, found)
+        bound *= 0.9 * max_error / found
+    raise _out_of_reach(motion, least, max_error)
+
+
+def _out_of_reach(motion: Motion, least: float, max_error: float) -> UnreachableError:
+    reached = f" (it leaves {100 * least:.3g} cm)" if least < float("inf") else ""
+    return UnreachableError(
+        f"{motion.name or 'the clip'}: the source's codec cannot keep every joint within "
+        f"{100 * max_error:.3g} cm{reached}; allow more, or use the default mode"
     )

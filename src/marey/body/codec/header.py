@@ -27,12 +27,10 @@ from marey.body.codec._tree_text import (
     tree_text,
 )
 from marey.body.motion import Motion
+from marey.body.root_travel import STILL
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import CMU_UNIT, Convention
-
-# Metres a joint's translation may vary and still count as an offset.
-STILL = 1e-4
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from marey.cli._console import (
     Root,
     Unit,
     Up,
+    check_apart,
     emit,
     load_with_bar,
     note,
@@ -95,6 +96,7 @@ def run(
         raise InputError(f"{target}: a compressed clip is stored as .mry")
     if not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
+    check_apart(target, source)
     if mode not in MODES:
         raise InputError(f"--mode {mode}: one of {', '.join(MODES)}")
     worst, mean = parse_length(max_error, "--max-error"), parse_length(mean_error, "--mean-error")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +14,9 @@ from marey._progress import Progress
 from marey.body.cleanup import CleanReport, clean
 from marey.body.motion import Motion
 from marey.body.pose_model import METRICS, PoseModel
+from marey.body.root_travel import travelling_joint
 from marey.character import Character
-from marey.cli._console import Json, Unit, Up, emit, note, parse_length, progress_bar
+from marey.cli._console import Json, Unit, Up, check_apart, emit, note, parse_length, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, load, save
 
@@ -74,7 +75,9 @@ def run(
     if metric not in METRICS:
         raise InputError(f"--metric {metric}: one of {', '.join(METRICS)}")
     mean_error, worst_error = parse_length(error, "--error"), parse_length(max_error, "--max-error")
-    clips = _Clips(_files(sources), cleaned=not raw, unit=from_unit, up=from_up)
+    files = _files(sources)
+    check_apart(out, *files)
+    clips = _Clips(files, cleaned=not raw, unit=from_unit, up=from_up)
     started = time.perf_counter()
     with progress_bar("learning") as progress:
         model = PoseModel.fit(
@@ -116,34 +119,47 @@ class _Clips:
 
     def __init__(self, files: list[Path], *, cleaned: bool, unit: str | None, up: str | None) -> None:
         self.files, self.cleaned, self.unit, self.up = files, cleaned, unit, up
-        self.kept: dict[Path, Motion] = {}
-        self.reports: dict[Path, CleanReport] = {}
+        self.kept: dict[Path, list[Motion]] = {}
+        self.reports: dict[tuple[Path, str], CleanReport] = {}
+        self.carriers: dict[str, None] = {}
         self.room = KEPT
 
-    def read(self, path: Path) -> Motion:
+    def read(self, path: Path) -> list[Motion]:
+        """All clips of a file: a character may have several."""
         if path in self.kept:
             return self.kept[path]
         thing = load(path, unit=self.unit, up=self.up)
-        motion = thing.motion if isinstance(thing, Character) else thing
+        found = thing.motions if isinstance(thing, Character) else [thing]
+        motions = [self._figure(motion, path) for motion in found]
+        self.room -= sum(motion.rotations.nbytes for motion in motions)
+        if self.room >= 0:
+            self.kept[path] = motions
+        return motions
+
+    def _figure(self, motion: Any, path: Path) -> Motion:
+        """The clip cleaned, without joints that only carry the figure."""
         if not isinstance(motion, Motion):
             raise InputError(
-                f"{path}: a pose model is learned from skeleton motion, not a {type(thing).__name__}"
+                f"{path}: a pose model is learned from skeleton motion, not a {type(motion).__name__}"
             )
+        if top := travelling_joint(motion):
+            names = motion.skeleton.names
+            self.carriers[f"left out {', '.join(names[:top])}: {names[top]} below travels by itself"] = None
+            motion = motion.subtree(names[top])
         if self.cleaned:
-            motion, self.reports[path] = clean(motion)
-        self.room -= motion.rotations.nbytes
-        if self.room >= 0:
-            self.kept[path] = motion
+            motion, self.reports[path, motion.name] = clean(motion)
         return motion
 
     def reported(self, progress: Progress) -> _Reported:
         return _Reported(self, progress)
 
     def tell(self) -> None:
-        """What cleaning did, in a line a file, or in one for many files."""
-        changed = {path: report for path, report in self.reports.items() if report.changed}
+        """What was left out, and what cleaning did: in a line a file, or in one for many files."""
+        for said in self.carriers:
+            note(said)
+        changed = {key: report for key, report in self.reports.items() if report.changed}
         if len(self.files) <= 3:
-            for path, report in changed.items():
+            for (path, _), report in changed.items():
                 for line in report.lines():
                     note(f"{path}: {line}")
         elif changed:
@@ -153,15 +169,15 @@ class _Clips:
 
 
 class _Reported:
-    """Functions that load the clips, again and again if need be; tells how far each round is."""
+    """The clips, again and again if need be; tells how far each round is."""
 
     def __init__(self, clips: _Clips, progress: Progress) -> None:
         self.clips, self.progress = clips, progress
 
-    def __iter__(self) -> Iterator[Callable[[], Motion]]:
+    def __iter__(self) -> Iterator[Motion]:
         for done, path in enumerate(self.clips.files):
             self.progress(done, len(self.clips.files))
-            yield lambda path=path: self.clips.read(path)  # type: ignore[misc]
+            yield from self.clips.read(path)
         self.progress(len(self.clips.files), len(self.clips.files))
 
 
@@ -180,8 +196,8 @@ def _files(sources: list[Path]) -> list[Path]:
 
 def _errors(model: PoseModel, clips: _Reported) -> dict[str, float]:
     total, count, worst = 0.0, 0, 0.0
-    for read in clips:
-        errors = model.joint_errors(read())[:, 1:]
+    for motion in clips:
+        errors = model.joint_errors(motion)[:, 1:]
         total, count = total + float(errors.sum()), count + errors.size
         worst = max(worst, float(errors.max(initial=0.0)))
     mean = total / count if count else 0.0

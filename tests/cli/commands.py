@@ -1,0 +1,45 @@
+"""Commands run in this process, as a user types them: what they say, and with which code they end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from marey.cli import main as command
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Exit code, standard output and error of the command."""
+    before = sys.argv
+    sys.argv = ["marey", *map(str, words)]
+    try:
+        command.main()
+        code = 0
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
+    finally:
+        sys.argv = before
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def result(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    """The one JSON object of a command that succeeds."""
+    code, out, err = run(capsys, *words, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert isinstance(found, dict)
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """The one line a user sees of a command that fails."""
+    code, out, err = run(capsys, *words)
+    assert code == 2, err
+    assert out == ""
+    lines = err.strip().splitlines()
+    assert len(lines) == 1, err
+    return lines[0]
