@@ -174,3 +174,16 @@ def test_what_is_no_clip_and_what_is_no_model_are_told(
     assert "write a clip" in refused(
         capsys, "body", "ik", walk, "-o", tmp_path / "p.csv", "--move", "Head=0,0,0"
     )
+
+
+def test_a_compressed_clip_is_edited_and_stays_compressed(
+    capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
+) -> None:
+    small, edited = tmp_path / "small.mry", tmp_path / "edited.mry"
+    marey.save(marey.body.compress(marey.load(walk), max_error=0.02), small)
+    move = ("--move", "LeftHand=0,0.1,0", "--at", "1", "--blend", "0.4")
+    found = result(capsys, "body", "ik", small, "-o", edited, *move)
+    assert found["frames"] == marey.load(walk).frames
+    assert edited.stat().st_size < 2 * small.stat().st_size
+    assert hand(edited, 60)[1] - hand(walk, 60)[1] > 0.07
+    assert np.abs(hand(edited, 10) - hand(walk, 10)).max() < 0.04

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.codec.clip import CompressedMotion
 from marey.body.motion import Motion
 from marey.cli._console import progress_bar
 from marey.errors import InputError
@@ -27,9 +28,9 @@ def check_writable(out: Path) -> None:
         raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
 
 
-def write(motion: Motion, out: Path, marks: Array) -> None:
+def write(motion: Motion | CompressedMotion, out: Path, marks: Array) -> None:
     """The clip, or a picture of it with marks `(frames, marks, 3)`, NaN where there is none."""
-    if out.suffix.lower() not in PICTURES:
+    if isinstance(motion, CompressedMotion) or out.suffix.lower() not in PICTURES:
         with progress_bar(f"writing {out.name}") as progress:
             save(motion, out, progress=progress)
         return

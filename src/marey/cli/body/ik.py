@@ -11,6 +11,8 @@ import typer
 from numpy.typing import NDArray
 
 from marey.body.cleanup import clean
+from marey.body.codec.clip import CompressedMotion, is_compressed_clip
+from marey.body.codec.encoding import compress
 from marey.body.ik.clip import solve_clip
 from marey.body.ik.editing import blended
 from marey.body.ik.plants import ramps
@@ -22,7 +24,19 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.cli._console import Clip, Json, Rate, Root, Unit, Up, emit, load_with_bar, note, progress_bar
+from marey.cli._console import (
+    Clip,
+    Json,
+    Rate,
+    Root,
+    Unit,
+    Up,
+    emit,
+    load_with_bar,
+    note,
+    parse_length,
+    progress_bar,
+)
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
 from marey.io import load
@@ -84,6 +98,13 @@ def run(
     damping: Annotated[
         str, typer.Option(metavar="DAMPING", help="Of steps: usual, canonical, marquardt or kinetic.")
     ] = "usual",
+    max_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="For OUT.mry: compress the clip within this error; 1cm if IN is compressed.",
+        ),
+    ] = None,
     raw: Annotated[
         bool, typer.Option("--raw", help="Take the clip as it is, artificial T-pose and glitches included.")
     ] = False,
@@ -108,6 +129,8 @@ def run(
 
     marey body ik walk.bvh -o pose.glb --model all.mry --look-at Head=2,1.5,0 --reach LeftHand_end=0,1,1
 
+    marey body ik small.mry -o edited.mry --move LeftHand=0,0.2,0 --at 1 --blend 0.5   edit a compressed clip
+
     Places are in metres, y up. Without --model, poses stay like those of the clip itself.
     """
     _check_options(out, at, blend, over, noise, method, damping)
@@ -128,13 +151,33 @@ def run(
             posed = solver.solve(parsed)
         report = posed.report
         result = posed.motion(like=motion) if blend is None else blended(motion, frame, posed, blend)
-    write(result, out, _marks(parsed, result.frames))
+    write(_stored(result, source, out, max_error), out, _marks(parsed, result.frames))
     for line in report.lines():
         note(line)
     facts = report.as_dict()
     if not json:
         facts["targets"] = [_told(miss) for miss in facts["targets"]]
     emit({**facts, "poses": about, "frames": result.frames, "path": str(out)}, as_json=json)
+
+
+def _stored(result: Motion, source: Path, out: Path, max_error: str | None) -> Motion | CompressedMotion:
+    """The result as it goes to a file: compressed if that is asked for, or if the clip was."""
+    if out.suffix.lower() != ".mry":
+        if max_error is not None:
+            raise InputError(f"--max-error {max_error}: only a compressed clip, OUT.mry, has an error")
+        return result
+    bound = parse_length(max_error, "--max-error")
+    if bound is None and not _is_compressed(source):
+        return result
+    with progress_bar(f"compressing {out.name}") as progress:
+        return compress(result, max_error=0.01 if bound is None else bound, progress=progress)
+
+
+def _is_compressed(source: Path) -> bool:
+    if not source.is_file():
+        return False
+    with source.open("rb") as file:
+        return is_compressed_clip(file.read(8))
 
 
 def _check_options(
