@@ -148,3 +148,11 @@ def test_same_arguments_give_the_same_bits() -> None:
 def test_senseless_arguments_are_refused_in_words(options: dict[str, float]) -> None:
     with pytest.raises(InputError):
         walk(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_what_does_not_move_is_mirrored_too(speed: float) -> None:
+    motion = walk(0.2, speed=speed)
+    for name in ("Hand", "HandIndex1", "Thumb"):
+        left, right = (motion.rotations[0, motion.skeleton.index(side + name)] for side in ("Left", "Right"))
+        assert rot.distance(left * [1.0, 1.0, -1.0, -1.0], right) < 1e-12

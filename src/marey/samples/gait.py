@@ -92,10 +92,10 @@ def _one_cycle(stature: float, stride: float, pace: float, cycle_frames: int) ->
     turned = {"Hips": pelvis, **left_leg, **_trunk(phase, pelvis), **_left_arm(phase, pace)}
     local = rot.identity((len(phase), skeleton.joints))
     for name, q in turned.items():
-        local[:, skeleton.index(name)] = q
+        local[:, (left := skeleton.index(name))] = q
         if name.startswith("Left"):
             # The right side does what the left one did half a cycle ago, mirrored.
-            mirrored = np.roll(q, len(phase) // 2, axis=0) * [1.0, 1.0, -1.0, -1.0]
+            mirrored = np.roll(local[:, left], len(phase) // 2, axis=0) * [1.0, 1.0, -1.0, -1.0]
             local[:, skeleton.index(name.replace("Left", "Right"))] = mirrored
     return rot.continuous(local[::refine]), path[::refine]
 
