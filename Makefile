@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= gallery
 
-.PHONY: demo test bench lint format check-blender clean help
+.PHONY: demo test bench reproduce lint format check-blender clean help
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,11 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 
 bench: .venv-peers/.ready  ## marey and its peers, same process, same work
 	@for script in benchmarks/[a-z]*.py; do echo; echo "== $$script"; .venv-peers/bin/python $$script || exit 1; done
+
+reproduce: $(VENV)/.ready  ## published tables and figures, ours beside theirs (real data where MAREY_DATA has it)
+	@missed=0; for script in reproduce/[a-z]*.py; do \
+		echo; echo "== $$script"; $(BIN)/python $$script || missed=1; \
+	done; exit $$missed
 
 check-blender: $(VENV)/.ready .venv-blender/.ready  ## do our BVH and GLB open in Blender, joints where ours are?
 	$(BIN)/python tools/check_blender.py --blender-python .venv-blender/bin/python $(CLIPS)

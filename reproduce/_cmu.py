@@ -51,6 +51,6 @@ def without_fingers(motion: marey.Motion) -> marey.Motion:
 def arguments(text: str | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of real data, laid out as MAREY_DATA")
-    parser.add_argument("--out", type=Path, default=Path(), help="folder for pictures")
+    parser.add_argument("--out", type=Path, default=Path("gallery"), help="folder for pictures")
     parser.add_argument("--quick", action="store_true", help="leave out what takes more than a minute")
     return parser.parse_args()

@@ -79,6 +79,7 @@ def main() -> int:
         print("  modes at 90, 95, 99 %:", *counts(marey.samples.walk()))
         return 0
     clips = _cmu.all_clips(data)
+    options.out.mkdir(parents=True, exist_ok=True)
     single_clips(clips)
     good = survey(clips, _cmu.descriptions(data), options.out)
     variance_curves(clips, options.out)

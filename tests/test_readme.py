@@ -14,9 +14,7 @@ import pytest
 import marey
 
 README = Path(__file__).resolve().parents[1] / "README.md"
-EXAMPLES = re.findall(
-    r"^```(python)?\n(.*?)^```", README.read_text().split("## Three examples")[1], re.M | re.S
-)
+EXAMPLES = re.findall(r"^```(python)?\n(.*?)^```", README.read_text().split("## Examples")[1], re.M | re.S)
 
 
 @pytest.fixture
@@ -45,8 +43,9 @@ def test_example_runs_as_printed(number: int, folder: Path, request: pytest.Fixt
         page = (folder / "gallery" / "index.html").read_text()
         shown = re.findall(r'(?:href|src)="([^"]+)"', page)
         assert {"walk.mp4", "walk.glb", "human.png", "human.glb", "crowd.mp4", "flow.png"} <= set(shown)
+        assert {"modes.png", "handles.mp4", "rebuilt.mp4", "walk-1cm.mp4"} <= set(shown)
         assert all((folder / "gallery" / name).exists() for name in shown)
 
 
-def test_there_are_three_examples_in_both_languages() -> None:
-    assert [language for language, _ in EXAMPLES] == ["", "python"] * 3
+def test_every_example_is_there_in_both_languages() -> None:
+    assert [language for language, _ in EXAMPLES] == ["", "python"] * 5

@@ -1,0 +1,81 @@
+"""What the pages of docs/ tell people to type works, page by page, from top to bottom."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marey
+from marey.cli.main import app
+from marey.errors import MareyWarning
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = ("pose-models", "inverse-kinematics", "compression")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "walks").mkdir()
+    for speed in (1.0, 1.3):
+        marey.save(marey.samples.walk(2, speed=speed), tmp_path / "walks" / f"walk_{speed}.bvh")
+    marey.save(marey.samples.walk(2), tmp_path / "walk.bvh")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    return re.findall(r"^```(python)?\n(.*?)^```", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.filterwarnings(f"ignore::{MareyWarning.__module__}.{MareyWarning.__name__}")
+def test_every_line_of_a_page_works(page: str, folder: Path) -> None:
+    names: dict[str, object] = {}
+    found = blocks(page)
+    assert {language for language, _ in found} == {"", "python"}
+    for language, text in found:
+        if language:
+            exec(compile(text, f"{page}.md", "exec"), names)
+            continue
+        for line in text.splitlines():
+            command, *arguments = shlex.split(line, comments=True)
+            assert command == "marey"
+            assert app(arguments, standalone_mode=False) in (None, 0), line
+    assert len(os.listdir(folder)) > 4  # noqa: PTH208 - only how many
+
+
+@pytest.mark.parametrize("page", [*PAGES, "views", "formats", "architecture"])
+def test_links_and_pictures_of_a_page_are_there(page: str) -> None:
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if "://" not in target:
+            assert (DOCS / target.split("#")[0]).exists(), target
+
+
+def test_the_page_on_compression_says_the_source_s_distortion_rightly() -> None:
+    from marey.body.codec import relative_distortion
+
+    walk = marey.samples.walk(1)
+    off = marey.body.compress(walk, max_error=0.05).decode()
+    positions = [motion.positions().reshape(motion.frames, -1) for motion in (walk, off)]
+    spread = np.linalg.norm(positions[0] - positions[0].mean(axis=0))
+    d_f = 100 * np.linalg.norm(positions[0] - positions[1]) / spread
+    told = relative_distortion(walk, off)
+    assert told.frobenius == pytest.approx(d_f) and told.squared == pytest.approx(d_f**2 / 100)
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (DOCS.parent / "examples").glob("*.py")))
+def test_an_example_to_copy_runs_without_real_data(script: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, str(DOCS.parent / "examples" / script)]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
