@@ -77,7 +77,7 @@ def test_figures_that_are_nobody_can_be_drawn():
     assert pixels(pose_modes.sheet(creature, (320, 120))).min() < 200
 
 
-def test_a_figure_whose_frames_lie_is_set_upright(model):
+def test_a_figure_whose_frames_lie_stands_as_it_did(model):
     # The same body with its root's frame turned, as in files made z up: unturned, it lies on its back.
     walk = marey.samples.walk(seconds=1)
     turn = so3.exp([np.pi / 2, 0, 0])

@@ -35,6 +35,7 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
+from marey.statistics.rotation_mean import centred
 from marey.statistics.streaming import Chunk, Moments, moments
 
 Array = NDArray[np.float64]
@@ -64,6 +65,7 @@ class PoseModel:
     metric: "kinetic", "lever", "canonical" or "weights": what its variance counts
     radius: `(joints,)`, radians, the farthest that a joint was from the mean; empty if unknown
     travel: how the root moves with the coordinates, or None
+    stance: `(4,)`, how the root is usually turned, whichever way it faces; some rigs lie down without it
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -78,6 +80,7 @@ class PoseModel:
     metric: str = "canonical"
     radius: Array = field(default_factory=_unknown)
     travel: RootTravel | None = None
+    stance: Array = field(default_factory=so3.identity)
 
     def __post_init__(self) -> None:
         joints = self.skeleton.joints
@@ -88,7 +91,15 @@ class PoseModel:
         if isinstance(self.frames, bool) or not isinstance(self.frames, int | np.integer) or self.frames < 0:
             raise InputError(f"frames: a whole number, got {self.frames!r}")
         radius = self.radius if np.size(self.radius) else _unknown()
-        assign(self, radius=checked("radius", radius, (len(radius) and joints,)), metric=str(self.metric))
+        stance = checked("stance", self.stance, (4,))
+        if abs(float(np.linalg.norm(stance)) - 1.0) > 1e-6:
+            raise InputError("stance: a quaternion of length 1")
+        assign(
+            self,
+            radius=checked("radius", radius, (len(radius) and joints,)),
+            metric=str(self.metric),
+            stance=stance,
+        )
 
     @classmethod
     def fit(
@@ -125,7 +136,7 @@ class PoseModel:
         found = moments(clips if clips.again else iter(clips))
         skeleton = clips.checked_skeleton()
         weights, name = _metric(skeleton, found, metric)
-        full = _full_model(skeleton, found, weights, name, root, root_weight)
+        full = replace(_full_model(skeleton, found, weights, name, root, root_weight), stance=clips.stance)
         _warn_of_wraps(full)
         if error is None and max_error is None:
             kept = number_of_modes(full.geodesics.spectrum, modes=modes, variance=variance)
@@ -190,7 +201,7 @@ class PoseModel:
         rotations = self.decode(coordinates)
         if self.travel is None:
             positions = np.tile(begin, (len(rotations), 1))
-            rotations[:, 0] = so3.exp([0.0, float(heading), 0.0])
+            rotations[:, 0] = so3.multiply(so3.exp([0.0, float(heading), 0.0]), self.stance)
         else:
             travelled = Travel(self.travel.decode(coordinates), rotations[:, 0])
             positions, rotations[:, 0] = path(travelled, frame_rate, start=begin, heading=heading)
@@ -231,6 +242,7 @@ class _Clips:
         self.clips = clips
         self.again = not isinstance(clips, Iterator)
         self.skeleton: Skeleton | None = None
+        self.stance: Array = so3.identity()
         self.other_bones = 0.0
         self.sliding: dict[str, None] = {}
 
@@ -249,7 +261,7 @@ class _Clips:
                     f"a pose model is learned from skeleton motion, not a {type(motion).__name__}"
                 )
             if self.skeleton is None:
-                self.skeleton = motion.skeleton
+                self.skeleton, self.stance = motion.skeleton, _stance(motion)
             _check_joints(self.skeleton, motion)
             gap = np.abs(motion.skeleton.offsets[1:] - self.skeleton.offsets[1:]).max(initial=0.0)
             self.other_bones = max(self.other_bones, float(gap))
@@ -284,6 +296,12 @@ class _Clips:
                 stacklevel=3,
             )
         return self.skeleton
+
+
+def _stance(motion: Motion) -> Array:
+    """The mean turn of the root without the way it faces, `(4,)`."""
+    some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
+    return centred(travel(some, "heading").rotations[:, None]).mean[0]
 
 
 def _samples(motion: Motion, root: str) -> Chunk:

@@ -1,8 +1,8 @@
 """Principal poses: the mean and what each mode of a pose model does to it (Tournier 2011, figure 8.5).
 
 A sheet has a row a mode and a column a number of standard deviations, the mean in the middle; a clip sweeps
-the modes to and fro, side by side; a plot shows how fast the variance is used up. Figures stand upright,
-seen three-quarter from the front. Cost: one rendered picture a pose, some 20 ms each.
+the modes to and fro, side by side; a plot shows how fast the variance is used up. Figures stand as
+they usually do, seen three-quarter from the front. Cost: one rendered picture a pose, some 20 ms each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from marey.statistics.geodesics import NOTHING
 from marey.views import plots, style
 from marey.views.actors import Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
-from marey.views.parts import Poses, unit
 from marey.views.scene import Ground, Image, Scene
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ MOST_TILES = 6
 STEPS = (-3, -2, -1, 0, 1, 2, 3)
 WIDEST = 2.0
 SWEEP_SECONDS = 2.4
-# Cosine of how far the mean trunk may lean before the figure counts as lying.
-UPRIGHT = 0.5
 TURN, ELEVATION = np.radians(48.0), np.radians(9.0)
 
 
@@ -161,7 +158,7 @@ class _Stage:
 
     def __init__(self, model: PoseModel, coordinates: Array, tile: tuple[int, int]) -> None:
         still = np.zeros((len(coordinates), 3))
-        self.actor: Actor = actor(Motion(model.skeleton, _upright(model, coordinates), still, 30.0))
+        self.actor: Actor = actor(Motion(model.skeleton, _standing(model, coordinates), still, 30.0))
         self.tile = (max(tile[0], 16), max(tile[1], 16))
         some = np.unique(np.linspace(0, len(coordinates) - 1, 60).astype(int))
         placed = [self._placed(int(frame)) for frame in some]
@@ -184,19 +181,11 @@ class _Stage:
         return vertices
 
 
-def _upright(model: PoseModel, coordinates: Array) -> Array:
-    """Local rotations of poses; a figure whose root lies down when it does not turn is set upright."""
+def _standing(model: PoseModel, coordinates: Array) -> Array:
+    """Local rotations of poses, the root turned as it usually is."""
     rotations = so3.normalise(model.decode(coordinates))
-    mean = Motion(model.skeleton, model.geodesics.mean[None], np.zeros((1, 3)), 30.0)
-    poses = Poses(mean)
-    if poses.landmarks is not None:
-        arms, legs = (
-            poses.points[0, [limb.upper for limb in limbs]].mean(axis=0)
-            for limbs in (poses.landmarks.arms, poses.landmarks.legs)
-        )
-        trunk = unit(arms - legs)
-        if trunk[1] < UPRIGHT:
-            rotations[:, 0] = so3.multiply(so3.between(trunk, [0.0, 1.0, 0.0]), rotations[:, 0])
+    if model.travel is None:
+        rotations[:, 0] = model.stance
     return rotations
 
 
