@@ -9,7 +9,7 @@ coordinates and back. Fitting goes over the clips chunk by chunk, so a corpus ma
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,34 +20,20 @@ from marey._arrays import assign, checked
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
-from marey.body.root_travel import (
-    LEAST_SPREAD,
-    STILL,
-    RootTravel,
-    Travel,
-    checked_frame,
-    heading,
-    path,
-    travel,
-    travelling_joint,
-)
+from marey.body.pose_samples import Clip, Clips, check_joints, pose_samples
+from marey.body.pose_samples import pose_rotations as pose_rotations
+from marey.body.root_travel import LEAST_SPREAD, RootTravel, Travel, heading, path
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
-from marey.statistics.rotation_mean import centred
 from marey.statistics.streaming import Chunk, Moments, moments
 
 Array = NDArray[np.float64]
-Clip = Motion | Callable[[], Motion]
 
 METRICS = ("kinetic", "lever", "canonical")
 # Poses farther than this from the mean may have their logarithm on either side.
 WRAP_HAZARD = 2.8
-# Metres by which bones of clips may differ before it is worth a note: text files hold no more digits.
-SAME_BONES = 1e-4
-# Frames taken at a time: bounds the memory for one long clip.
-FRAMES_AT_A_TIME = 8192
 
 
 def _unknown() -> Array:
@@ -132,7 +118,7 @@ class PoseModel:
         root_weight: times how much of an average joint each number of the root's travel counts
         """
         _check_choice(modes, variance, error, max_error)
-        clips = _Clips(motions, root)
+        clips = Clips(motions, root)
         found = moments(clips if clips.again else iter(clips))
         skeleton = clips.checked_skeleton()
         weights, name = _metric(skeleton, found, metric)
@@ -174,8 +160,8 @@ class PoseModel:
 
     def encode(self, motion: Motion) -> Array:
         """Coordinates `(frames, modes)` of a clip's poses, and of its travel if the model holds that."""
-        _check_joints(self.skeleton, motion)
-        return _encoded(self, _samples(motion, self.root))
+        check_joints(self.skeleton, motion)
+        return _encoded(self, pose_samples(motion, self.root))
 
     def decode(self, coordinates: ArrayLike) -> Array:
         """Local rotations `(..., joints, 4)`; the root's is the identity, or its tilt if it travels."""
@@ -221,97 +207,8 @@ class PoseModel:
 
     def joint_errors(self, motion: Motion) -> Array:
         """Metres `(frames, joints)` by which joints of the rebuilt poses are off, the root held still."""
-        _check_joints(self.skeleton, motion)
-        return _position_errors(self, _samples(motion, self.root))
-
-
-def pose_rotations(motion: Motion) -> Array:
-    """Local rotations `(frames, joints, 4)` with the identity for the root."""
-    poses = np.array(motion.rotations, dtype=np.float64)
-    poses[:, 0] = so3.identity()
-    return poses
-
-
-class _Clips:
-    """The samples of clips, chunk by chunk; keeps the first skeleton and checks the others by it."""
-
-    def __init__(self, clips: Iterable[Clip], root: str) -> None:
-        if isinstance(clips, Motion):
-            clips = [clips]
-        self.root = root if root == "none" else checked_frame(root)
-        self.clips = clips
-        self.again = not isinstance(clips, Iterator)
-        self.skeleton: Skeleton | None = None
-        self.stance: Array = so3.identity()
-        self.other_bones = 0.0
-        self.sliding: dict[str, None] = {}
-
-    def __iter__(self) -> Iterator[Chunk]:
-        for motion in self.motions():
-            samples = _samples(motion, self.root)
-            for start in range(0, motion.frames, FRAMES_AT_A_TIME):
-                here = slice(start, start + FRAMES_AT_A_TIME)
-                yield Chunk(samples.rotations[here], samples.numbers[here])
-
-    def motions(self) -> Iterator[Motion]:
-        for clip in self.clips:
-            motion = clip if isinstance(clip, Motion) else clip()
-            if not isinstance(motion, Motion):
-                raise InputError(
-                    f"a pose model is learned from skeleton motion, not a {type(motion).__name__}"
-                )
-            if self.skeleton is None:
-                self.skeleton, self.stance = motion.skeleton, _stance(motion)
-            _check_joints(self.skeleton, motion)
-            gap = np.abs(motion.skeleton.offsets[1:] - self.skeleton.offsets[1:]).max(initial=0.0)
-            self.other_bones = max(self.other_bones, float(gap))
-            self._watch_sliding(motion)
-            yield motion
-
-    def _watch_sliding(self, motion: Motion) -> None:
-        """Keep what is to be said of joints that slide, once each."""
-        if motion.translations is None:
-            return
-        ranges = np.ptp(motion.translations[:, 1:], axis=0).max(axis=1, initial=0.0)
-        if not (ranges > STILL).any():
-            return
-        names = motion.skeleton.names
-        top = travelling_joint(motion)
-        if top:
-            said = f"{names[top]!r} travels by itself below {names[0]!r}: where it faces counts as pose; "
-            self.sliding[said + f"learn from motion.subtree({names[top]!r})"] = None
-        else:
-            slides = ", ".join(names[1 + j] for j in np.flatnonzero(ranges > STILL)[:5])
-            self.sliding[f"a pose model holds turns only, not how joints slide: {slides}"] = None
-
-    def checked_skeleton(self) -> Skeleton:
-        assert self.skeleton is not None
-        for said in self.sliding:
-            warnings.warn(said, MareyWarning, stacklevel=3)
-        if self.other_bones > SAME_BONES:
-            warnings.warn(
-                f"the clips' bones differ by up to {100 * self.other_bones:.3g} cm; "
-                "the model keeps those of the first",
-                MareyWarning,
-                stacklevel=3,
-            )
-        return self.skeleton
-
-
-def _stance(motion: Motion) -> Array:
-    """The mean turn of the root without the way it faces, `(4,)`."""
-    some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
-    return centred(travel(some, "heading").rotations[:, None]).mean[0]
-
-
-def _samples(motion: Motion, root: str) -> Chunk:
-    """Local rotations with what the model holds of the root in row 0, and the travel features."""
-    if root == "none":
-        return Chunk(pose_rotations(motion), np.empty((motion.frames, 0)))
-    moved = travel(motion, root)
-    poses = np.array(motion.rotations, dtype=np.float64)
-    poses[:, 0] = moved.rotations
-    return Chunk(poses, moved.features)
+        check_joints(self.skeleton, motion)
+        return _position_errors(self, pose_samples(motion, self.root))
 
 
 def _encoded(model: PoseModel, samples: Chunk) -> Array:
@@ -378,7 +275,7 @@ def _with_travel(weights: Array, found: Moments, root: str, root_weight: float) 
 
 
 def _accurate_enough(
-    full: PoseModel, clips: _Clips, sample: Chunk, error: float | None, max_error: float | None
+    full: PoseModel, clips: Clips, sample: Chunk, error: float | None, max_error: float | None
 ) -> PoseModel:
     """The fewest modes that keep the errors within bounds: by the sample, then by all frames."""
 
@@ -420,21 +317,6 @@ def _check_choice(*given: Any) -> None:
     for name, value in zip(("error", "max_error"), given[2:], strict=True):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise InputError(f"{name}: metres, above 0, got {value}")
-
-
-def _check_joints(skeleton: Skeleton, motion: Motion) -> None:
-    theirs = motion.skeleton
-    if skeleton.names == theirs.names and np.array_equal(skeleton.parents, theirs.parents):
-        return
-    called = f" {motion.name!r}" if motion.name else ""
-    if skeleton.joints != theirs.joints:
-        raise InputError(
-            f"the clip{called} has {theirs.joints} joints, the pose model {skeleton.joints}; "
-            "use clips of one skeleton"
-        )
-    mine = next((a for a, b in zip(skeleton.names, theirs.names, strict=True) if a != b), None)
-    what = f"no {mine!r} where the pose model has it" if mine else "joints on other parents"
-    raise InputError(f"the clip{called} has {what}; use clips of one skeleton")
 
 
 def _warn_of_wraps(model: PoseModel) -> None:
