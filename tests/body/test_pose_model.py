@@ -233,6 +233,7 @@ def test_a_figure_below_another_joint_is_told_with_what_to_do(walk):
     [
         ({"modes": 3, "variance": 0.9}, "only one of"),
         ({"modes": 1000}, "modes"),
+        ({"modes": 2.5}, "whole number"),
         ({"variance": 2.0}, "variance"),
         ({"error": -1.0}, "error"),
         ({"max_error": np.nan}, "max_error"),
@@ -253,6 +254,11 @@ def test_nothing_and_other_things_are_refused(walk):
         PoseModel.fit([])
     with pytest.raises(InputError, match="skeleton motion"):
         PoseModel.fit([lambda: "walk.bvh"])
+    for wrong in ("walk.bvh", ["walk.bvh"]):
+        with pytest.raises(InputError, match=r"marey\.load"):
+            PoseModel.fit(wrong)
+    with pytest.raises(InputError, match="coordinates: 3 a pose"):
+        PoseModel.fit([walk], modes=3).decode(np.zeros(5))
 
 
 @pytest.mark.parametrize("root", ["none", "heading"])

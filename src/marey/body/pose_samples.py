@@ -86,10 +86,11 @@ class Clips:
     def motions(self) -> Iterator[Motion]:
         """The clips themselves, each checked."""
         for clip in self.clips:
-            motion = clip if isinstance(clip, Motion) else clip()
+            motion = clip() if callable(clip) else clip
             if not isinstance(motion, Motion):
                 raise InputError(
-                    f"a pose model is learned from skeleton motion, not a {type(motion).__name__}"
+                    f"a pose model is learned from skeleton motion, not a {type(motion).__name__}; "
+                    "marey.load reads files"
                 )
             if self.skeleton is None:
                 self.skeleton, self.stance = motion.skeleton, _stance(motion)
@@ -116,7 +117,7 @@ class Clips:
             self.sliding[f"a pose model holds turns only, not how joints slide: {slides}"] = None
 
     def checked_skeleton(self) -> Skeleton:
-        """The first clip's skeleton, once all were seen; warns of what the model cannot hold of the others."""
+        """The first clip's skeleton, once all were seen; warns of what the model cannot hold."""
         assert self.skeleton is not None
         for said in self.sliding:
             warnings.warn(said, MareyWarning, stacklevel=3)

@@ -112,6 +112,8 @@ class PrincipalGeodesics:
     def tangent(self, coordinates: ArrayLike) -> Array:
         """Tangent vectors at the mean `(..., joints, 3)` of coordinates `(..., modes)`."""
         coordinates = np.asarray(coordinates, dtype=np.float64)
+        if coordinates.shape[-1:] != (self.modes,):
+            raise InputError(f"coordinates: {self.modes} a pose, got shape {coordinates.shape}")
         vectors = coordinates @ self._rows(self.directions)
         return vectors.reshape(*coordinates.shape[:-1], len(self.mean), 3)
 
@@ -199,8 +201,8 @@ def number_of_modes(spectrum: Array, *, modes: int | None = None, variance: floa
     2
     """
     if modes is not None:
-        if not 0 <= modes <= len(spectrum):
-            raise InputError(f"modes: must be 0…{len(spectrum)}, got {modes}")
+        if not isinstance(modes, int | np.integer) or not 0 <= modes <= len(spectrum):
+            raise InputError(f"modes: a whole number, 0…{len(spectrum)}, got {modes!r}")
         return int(modes)
     share = DEFAULT_SHARE if variance is None else variance
     if not 0 < share <= 1:

@@ -105,6 +105,11 @@ def test_the_source_codec_keeps_errors_where_it_can() -> None:
         compress(walk, mode="source", mean_error=1e-6)
 
 
+def test_what_is_no_motion_is_refused() -> None:
+    with pytest.raises(InputError, match=r"not a str; marey\.load"):
+        compress("walk.bvh")  # type: ignore[arg-type]
+
+
 def test_settings_of_the_source_codec_are_used() -> None:
     clip = compress(WALK, mode="source", modes=5, dropped=[2, 4])
     assert clip.modes == 5
@@ -122,6 +127,8 @@ def test_settings_of_the_source_codec_are_used() -> None:
         ({"mode": "source", "modes": 5, "mean_error": 0.1}, "either an error, or modes"),
         ({"mode": "source", "dropped": [1, 2, 3]}, "one number, or the root's"),
         ({"mode": "source", "modes": 500}, "modes: must be"),
+        ({"improved": True}, "mode 'source'"),
+        ({"max_error": "1cm"}, "number of metres, got '1cm'"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(options: dict[str, object], message: str) -> None:

@@ -7,6 +7,7 @@ seconds of a human figure; decoding takes microseconds a frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 from marey._progress import Progress
 from marey.body.codec.carriers import set_aside
@@ -55,9 +56,13 @@ def compress(
     """
     if mode not in MODES:
         raise InputError(f"mode: one of {', '.join(MODES)}, got {mode!r}")
+    if not isinstance(motion, Motion):
+        raise InputError(
+            f"only skeleton motion is compressed, not a {type(motion).__name__}; marey.load reads files"
+        )
     for name, bound in (("max_error", max_error), ("mean_error", mean_error)):
-        if bound is not None and not 0 < bound < float("inf"):
-            raise InputError(f"{name}: must be a positive number of metres, got {bound}")
+        if bound is not None and not (isinstance(bound, Real) and 0 < bound < float("inf")):
+            raise InputError(f"{name}: must be a positive number of metres, got {bound!r}")
     bounds = [bound for bound in (max_error, mean_error) if bound is not None]
     core, carriers = set_aside(motion, error=min(bounds, default=MAX_ERROR))
     if mode == "source":
