@@ -18,11 +18,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"
 
 import sys
-import time
 from collections.abc import Callable
 
 import numba  # noqa: F401 - loaded, as in any longer session; the kernel is then used at every size
 import numpy as np
+from _plain_numpy import fastest
 
 from marey.body.kinematics import global_frames, sweep_in_numpy
 from marey.geometry import rotations as so3
@@ -90,17 +90,6 @@ def contenders(frames: int, joints: int) -> list[Callable[[], object]]:
         if not difference < AGREE:
             raise SystemExit(f"positions of {frames} frames differ by {difference:.1e} m")
     return functions
-
-
-def fastest(*functions: Callable[[], object], repeats: int) -> list[float]:
-    """Least CPU seconds of one call of each, the contenders taking turns."""
-    best = [np.inf] * len(functions)
-    for _ in range(repeats):
-        for i, function in enumerate(functions):
-            start = time.process_time()
-            function()
-            best[i] = min(best[i], time.process_time() - start)
-    return best
 
 
 def show(seconds: float) -> str:

@@ -23,12 +23,11 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "
     os.environ[variable] = "1"
 
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numba  # noqa: F401 - loaded, as in any longer session
 import numpy as np
+from _plain_numpy import fastest, plain_exp, plain_log, plain_product
 from scipy.spatial.transform import Rotation
 
 import marey
@@ -116,32 +115,6 @@ def chordal_mean(rotations: np.ndarray) -> np.ndarray:
     return np.linalg.eigh(moments)[1][..., -1]
 
 
-def plain_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
-    )
-
-
-def plain_exp(vectors: np.ndarray) -> np.ndarray:
-    half = 0.5 * np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vectors], axis=-1)
-
-
-def plain_log(q: np.ndarray) -> np.ndarray:
-    q = np.where(q[..., :1] < 0.0, -q, q)
-    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(sine, q[..., :1])
-    return np.divide(angle, sine, out=np.full_like(angle, 2.0), where=sine > 0.0) * q[..., 1:]
-
-
 def models() -> None:
     """What users call: whole pose models, streams, coordinates."""
     walk = marey.samples.walk(seconds=60)
@@ -159,17 +132,6 @@ def models() -> None:
     seconds = fastest(lambda: model.encode(walk), lambda: model.decode(values))
     each = [f"{1e6 * value / walk.frames:.2f} us a frame" for value in seconds]
     print(f"  encode {each[0]}, decode {each[1]}")
-
-
-def fastest(*functions: Callable[[], object], repeats: int = 9) -> list[float]:
-    """Least CPU seconds of one call of each, the contenders taking turns."""
-    best = [np.inf] * len(functions)
-    for _ in range(repeats):
-        for i, function in enumerate(functions):
-            start = time.process_time()
-            function()
-            best[i] = min(best[i], time.process_time() - start)
-    return best
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from _plain_numpy import plain_exp, plain_log, plain_product
 from scipy.spatial.transform import Rotation
 
 from marey.geometry import rotations as rot
@@ -87,32 +88,6 @@ def fastest(*functions: Callable[[], object], rotations: int) -> list[float]:
 
 def show(seconds: float) -> str:
     return f"{1e3 * seconds:8.2f} ms" if seconds >= 1e-3 else f"{1e6 * seconds:8.2f} us"
-
-
-def plain_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    aw, ax, ay, az = np.moveaxis(a, -1, 0)
-    bw, bx, by, bz = np.moveaxis(b, -1, 0)
-    return np.stack(
-        [
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ],
-        axis=-1,
-    )
-
-
-def plain_exp(vectors: np.ndarray) -> np.ndarray:
-    half = 0.5 * np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vectors], axis=-1)
-
-
-def plain_log(q: np.ndarray) -> np.ndarray:
-    q = np.where(q[..., :1] < 0.0, -q, q)
-    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(sine, q[..., :1])
-    return np.divide(angle, sine, out=np.full_like(angle, 2.0), where=sine > 0.0) * q[..., 1:]
 
 
 if __name__ == "__main__":
