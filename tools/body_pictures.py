@@ -145,7 +145,12 @@ def compression() -> np.ndarray:
             )
             axes.set_axis_off()
         axes = figure.add_subplot(grid[1, :])
-        looks = {OURS: ("marey", 0, 2.4), ACL: ("ACL-style", 1, 1.4), "key reduction + zstd": ("", 2, 1.4)}
+        looks = {
+            OURS: ("marey", 0, 2.4),
+            ACL: ("ACL-style", 1, 1.4),
+            "key reduction + zstd": ("", 2, 1.4),
+            "16 bit + zstd": ("", 4, 1.0),
+        }
         points = list(curves(wheel, Path(datasets.get("cmu-49_06"))))
         for codec in dict.fromkeys(point.codec for point in points):
             _, colour, width = looks.get(codec, ("", 7, 1.0))
