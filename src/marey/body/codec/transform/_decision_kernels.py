@@ -15,7 +15,8 @@ from marey._compiling import njit
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Sums in any order: what comes out is measured before it is written.
+OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
 # A curve with nothing larger than this in a band is left out of it.
 _NOTHING = 0.75
 
@@ -55,7 +56,7 @@ def decide_bands(
                 if not used[k]:
                     continue
                 target = wanted[t, k]
-                for j in range(k):
+                for j in range(k if k < feedback.shape[0] else 0):
                     target -= feedback[k, j] * errors[j]
                 target /= step
                 number = 0

@@ -19,6 +19,7 @@ Whole = NDArray[np.int64]
 @njit(cache=True, nogil=True, error_model="numpy")
 def displacements(
     curves: Array,
+    frames: Whole,
     starts: Whole,
     means: Array,
     path_centre: Array,
@@ -34,24 +35,26 @@ def displacements(
 ) -> float:
     """What is bounded at each joint, into `bounded` `(frames, joints)`; returns the sum over joints and ends.
 
+    frames: which frames of the truth the rows of `curves` and `bounded` are
     starts: `(joints + 1,)`, first column of each joint; four columns are a quaternion about its mean
     """
     joints = parents.shape[0]
     rotations = np.empty((joints, 4))
     positions = np.empty((joints, 3))
     total = 0.0
-    for t in range(curves.shape[0]):
+    for row in range(curves.shape[0]):
+        t = frames[row]
         for j in range(joints):
             first = starts[j]
             if starts[j + 1] - first == 4:
-                w = curves[t, first] + means[j, 0]
-                x = curves[t, first + 1] + means[j, 1]
-                y = curves[t, first + 2] + means[j, 2]
-                z = curves[t, first + 3] + means[j, 3]
+                w = curves[row, first] + means[j, 0]
+                x = curves[row, first + 1] + means[j, 1]
+                y = curves[row, first + 2] + means[j, 2]
+                z = curves[row, first + 3] + means[j, 3]
                 scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
                 w, x, y, z = w * scale, x * scale, y * scale, z * scale
             else:
-                a, b, c = curves[t, first], curves[t, first + 1], curves[t, first + 2]
+                a, b, c = curves[row, first], curves[row, first + 1], curves[row, first + 2]
                 angle = math.sqrt(a * a + b * b + c * c)
                 factor = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
                 w, x, y, z = _product(
@@ -61,7 +64,7 @@ def displacements(
             p = parents[j]
             if p < 0:
                 for i in range(3):
-                    positions[j, i] = curves[t, i] + path_centre[i]
+                    positions[j, i] = curves[row, i] + path_centre[i]
             else:
                 above = (rotations[p, 0], rotations[p, 1], rotations[p, 2], rotations[p, 3])
                 vx, vy, vz = _turned(above, offsets[j, 0], offsets[j, 1], offsets[j, 2])
@@ -81,7 +84,7 @@ def displacements(
                 + z * true_rotations[t, j, 3]
             )
             # 2 r sin(angle / 2), the farthest that a point at distance r is carried by the turn.
-            bounded[t, j] = off + 2.0 * shell * math.sqrt(max(0.0, 1.0 - cosine * cosine))
+            bounded[row, j] = off + 2.0 * shell * math.sqrt(max(0.0, 1.0 - cosine * cosine))
             total += off
         for e in range(end_parents.shape[0]):
             j = end_parents[e]
@@ -91,7 +94,7 @@ def displacements(
             dy = positions[j, 1] + vy - true_ends[t, e, 1]
             dz = positions[j, 2] + vz - true_ends[t, e, 2]
             off = math.sqrt(dx * dx + dy * dy + dz * dz)
-            bounded[t, j] = max(bounded[t, j], off)
+            bounded[row, j] = max(bounded[row, j], off)
             total += off
     return total
 

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.codec.transform.range_coder import RangeCoder, decide
+from marey.errors import FormatError
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # How the columns are put together before directions are sought.
 CURVES, LIMBS, BODY = range(3)
+# No figure with directions has as many entries; others keep their curves.
+_MOST_ENTRIES = 1 << 22
 # Where the scale of the strongest mode is expected, in half octaves.
 _TYPICAL_OCTAVES = 16
 
@@ -28,40 +31,50 @@ class Basis:
     """Directions of the curves in whole numbers.
 
     parts: `(columns,)`, which columns share directions; -1 where nothing moves
-    entries: `(columns, modes)`, zero outside the mode's part
+    entries: `(columns, modes)`, zero outside the mode's part; None if every column that moves is a mode
     octaves: `(modes,)`, twice the binary logarithm of what entries are divided by
     """
 
     parts: Whole
-    entries: Whole
+    entries: Whole | None
     octaves: Whole
 
     @property
     def modes(self) -> int:
-        return self.entries.shape[1]
+        return len(self.octaves)
 
     def directions(self, arms: Array) -> Array:
         """Directions `(columns, modes)` as real numbers, given the lever arm of each column."""
-        return np.asarray(self.entries / 2.0 ** (self.octaves / 2) / arms[:, None])
+        entries = np.eye(len(self.parts))[:, self.first_columns()] if self.entries is None else self.entries
+        return np.asarray(entries / 2.0 ** (self.octaves / 2) / arms[:, None])
+
+    def expand(self, modes: Array, arms: Array) -> Array:
+        """Curves `(frames, columns)` of modes `(frames, modes)`."""
+        if self.entries is not None:
+            return np.asarray(modes @ self.directions(arms).T)
+        curves = np.zeros((len(modes), len(self.parts)))
+        curves[:, self.first_columns()] = modes / arms[self.first_columns()]
+        return curves
 
     def first_columns(self) -> Whole:
         """A column that each mode moves, `(modes,)`."""
+        if self.entries is None:
+            return np.flatnonzero(self.parts >= 0)
         return np.asarray((self.entries != 0).argmax(axis=0), dtype=np.int64)
 
     def keep(self, kept: NDArray[np.bool_]) -> Basis:
         """The basis of these modes alone, and of the columns they move."""
+        if self.entries is None:
+            parts = np.full(len(self.parts), -1, dtype=np.int64)
+            parts[self.first_columns()[kept]] = np.arange(kept.sum())
+            return Basis(parts, None, self.octaves[kept])
         entries = self.entries[:, kept]
         return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
 
 
 def single_columns(curves: Array, arms: Array, step: float) -> Basis:
     """Every column that moves by more than a little of `step` on its own."""
-    moving = np.flatnonzero(np.abs(curves).max(axis=0) * arms > 0.05 * step)
-    parts = np.full(curves.shape[1], -1, dtype=np.int64)
-    parts[moving] = np.arange(len(moving))
-    entries = np.zeros((curves.shape[1], len(moving)), dtype=np.int64)
-    entries[moving, np.arange(len(moving))] = 1
-    return Basis(parts, entries, np.zeros(len(moving), dtype=np.int64))
+    return _single(np.abs(curves).max(axis=0) * arms > 0.05 * step)
 
 
 def principal_directions(curves: Array, metric: Array, arms: Array, parts: Whole, step: float) -> Basis:
@@ -81,10 +94,7 @@ def principal_directions(curves: Array, metric: Array, arms: Array, parts: Whole
         block[rows] = found
         entries.append(block)
         octaves.append(scales)
-    every = Basis(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
-    every = every.keep(np.asarray(every.entries.any(axis=0)))
-    order = np.argsort(-every.octaves, kind="stable")
-    return Basis(every.parts, every.entries[:, order], every.octaves[order])
+    return _strongest_first(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
 
 
 def _of_part(curves: Array, metric: Array, arms: Array, step: float) -> tuple[Whole, Whole]:
@@ -99,10 +109,10 @@ def _of_part(curves: Array, metric: Array, arms: Array, step: float) -> tuple[Wh
     return decide(scaled, [columns]), octaves
 
 
-def write_basis(coder: RangeCoder, basis: Basis, layout: int, labels: Whole) -> None:
+def write_basis(coder: RangeCoder, basis: Basis, labels: Whole) -> None:
     """Put a basis into the stream; `labels` `(columns,)` are the parts the layout would have."""
     coder.plain((basis.parts >= 0).astype(np.int64), family=1, expected=0.5)
-    if layout == CURVES:
+    if basis.entries is None:
         return
     of_mode = basis.parts[basis.first_columns()]
     strongest = _TYPICAL_OCTAVES
@@ -119,7 +129,7 @@ def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
     columns = len(labels)
     moving = coder.plain(np.zeros(columns, dtype=np.int64), family=1, expected=0.5) != 0
     if layout == CURVES:
-        return single_columns(moving[None].astype(float), np.ones(columns), 1.0)
+        return _single(moving)
     parts = np.where(moving, labels, -1)
     entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
     strongest = _TYPICAL_OCTAVES
@@ -128,11 +138,26 @@ def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
         count = coder.plain(np.zeros(1, dtype=np.int64), family=2, expected=4.0)[0]
         modes = int(np.clip(count, 0, len(rows)))
         falls = coder.plain(np.zeros(modes, dtype=np.int64), family=3, expected=2.0)
+        if columns * (modes + sum(len(found) for found in octaves)) > _MOST_ENTRIES:
+            raise FormatError("the compressed clip is damaged: it has more directions than any could")
         octaves.append(np.clip(strongest - np.cumsum(falls), -128, 128))
         strongest = int(octaves[-1].max(initial=strongest))
         block = np.zeros((columns, modes), dtype=np.int64)
         block[rows] = coder.bands(block[rows], [len(rows)])
         entries.append(block)
-    found = Basis(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
-    order = np.argsort(-found.octaves, kind="stable")
-    return Basis(parts, found.entries[:, order], found.octaves[order])
+    return _strongest_first(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
+
+
+def _single(moving: NDArray[np.bool_]) -> Basis:
+    """Every moving column on its own."""
+    count = int(moving.sum())
+    parts = np.full(len(moving), -1, dtype=np.int64)
+    parts[moving] = np.arange(count)
+    return Basis(parts, None, np.zeros(count, dtype=np.int64))
+
+
+def _strongest_first(parts: Whole, entries: Whole, octaves: Whole) -> Basis:
+    """The basis with its modes in order, those that are nothing left out."""
+    order = np.argsort(-octaves, kind="stable")
+    order = order[np.asarray(entries.any(axis=0))[order]]
+    return Basis(parts, entries[:, order], octaves[order])

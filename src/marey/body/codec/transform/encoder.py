@@ -162,9 +162,10 @@ def smallest(
     first = max_error / 3 if max_error is not None else mean_error
     assert first is not None
     start = round(-STEPS_AN_OCTAVE * np.log2(first))
-    layout = LIMBS if stretch.skeleton.joints > 1 else CURVES
+    directed = stretch.metric is not None and stretch.skeleton.joints > 1
+    layout = LIMBS if directed else CURVES
     step = _best_step(lambda step: trial(layout, step), good, start)
-    for other in (CURVES, BODY):
+    for other in (CURVES, BODY) if directed else ():
         if len(trial(other, step).data) < len(trial(layout, step).data):
             layout = other
     step = _best_step(lambda step: trial(layout, step), good, step)

@@ -93,7 +93,7 @@ def decide(
 
     numbers = np.zeros(values.shape, np.int64)
     every = np.ascontiguousarray(np.broadcast_to(1.0 if steps is None else steps, values.shape))
-    passed = np.zeros((values.shape[1],) * 2) if feedback is None else feedback
+    passed = np.zeros((0, 0)) if feedback is None else feedback
     decide_bands(np.ascontiguousarray(values), every, passed, np.array(sizes, np.int64), thrift, numbers)
     return numbers
 

@@ -67,23 +67,27 @@ class Segment:
         """The mean pose, and curves `(frames, columns)` about it."""
         steps = centre_steps(skeleton, self.wide, self.step, self.frames)
         channels = Channels(self.wide, self.centre * steps)
-        directions = self.basis.directions(lever_arms(skeleton, channels))
         modes = synthesise(self.coefficients * self.steps(skeleton, frame_rate), self.levels)
-        return channels, modes @ directions.T
+        return channels, self.basis.expand(modes, lever_arms(skeleton, channels))
 
     def steps(self, skeleton: Skeleton, frame_rate: float) -> Array:
         """What each coefficient is rounded to, metres, `(frames, modes)`; `(1, 1)` if all alike."""
         if not self.finer.any():
             return np.full((1, 1), step_size(self.step))
-        groups = refined_groups(self.layout, columns_of(self.wide), skeleton)
+        groups = refined_groups(self.layout, columns_of(self.wide), skeleton)[self.basis.first_columns()]
         blocks = band_frames(self.frames, self.levels) // block_length(frame_rate)
-        steps = step_size(self.step) * 2.0 ** (-self.finer / FINER_AN_OCTAVE)
-        return np.asarray(steps[:, groups[self.basis.first_columns()]][blocks])
+        return steps_of(self.step, self.finer, blocks, groups)
 
 
 def step_size(step: int) -> float:
     """Metres."""
     return float(2.0 ** (-step / STEPS_AN_OCTAVE))
+
+
+def steps_of(step: int, finer: Whole, blocks: Whole, groups: Whole) -> Array:
+    """What coefficients are rounded to, metres, given the block of each row and the group of each mode."""
+    steps = step_size(step) * 2.0 ** (-finer / FINER_AN_OCTAVE)
+    return np.asarray(steps[:, groups][blocks])
 
 
 def centre_steps(skeleton: Skeleton, wide: NDArray[np.bool_], step: int, frames: int) -> Array:
@@ -125,7 +129,7 @@ def write_segment(segment: Segment, skeleton: Skeleton, frame_rate: float) -> by
         coder = RangeCoder(room=room)
         coder.plain(segment.wide.astype(np.int64), family=4, expected=0.1)
         coder.plain(segment.centre, family=0, expected=1024.0)
-        write_basis(coder, segment.basis, segment.layout, part_labels(segment.layout, columns, skeleton))
+        write_basis(coder, segment.basis, part_labels(segment.layout, columns, skeleton))
         refined = segment.finer.any(axis=0)
         coder.plain(np.asarray(refined, dtype=np.int64), family=4, expected=0.1)
         for group in np.flatnonzero(refined):

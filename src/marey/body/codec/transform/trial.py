@@ -7,7 +7,7 @@ step, until none is. Cost: about 20 µs a frame and round.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,16 @@ from marey.body.codec.transform.segment import (
     part_labels,
     refined_groups,
     step_size,
+    steps_of,
     write_segment,
 )
-from marey.body.codec.transform.wavelet import analyse, band_sizes, synthesise
+from marey.body.codec.transform.wavelet import analyse, band_frames, band_sizes, synthesise
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 # Seconds of the coarsest wavelets: slower than this, motion is not smoother.
 _SLOWEST = 1.5
@@ -42,9 +44,15 @@ _MOST_ROUNDS = 40
 # Tries after which refinement becomes bolder.
 _PATIENCE = 10
 _MOST_REFINED = 40
+# Joints of a figure whose directions are sought; beyond, that takes too long.
+_MOST_JOINTS = 300
+# Only frames with errors near the largest allowed are measured every round.
+_WATCHED = 0.7
+# What the decoder sums in another order may differ in the last digits.
+_ROUNDING = 1 - 1e-9
 # Rounds of pushing before each refinement, how much of the error, and seconds about it.
-_PUSHES = 6
-_PUSH = 0.25
+_PUSHES = 10
+_PUSH = 0.15
 _AROUND = 0.02
 
 
@@ -55,6 +63,7 @@ class Stretch:
     skeleton: as it will be read back
     truth: world frames of the original, `(frames, joints, …)`
     ends: `(frames, ends, 3)`, world positions of the original's end sites
+    metric: None for a figure with so many joints that its curves are best left alone
     """
 
     skeleton: Skeleton
@@ -64,8 +73,8 @@ class Stretch:
     truth: GlobalPose
     ends: Array
     channels: Channels
-    metric: Array
-    limbs: NDArray[np.int64]
+    metric: Array | None
+    limbs: Whole
     levels: int
 
 
@@ -85,6 +94,9 @@ def look_at(
     """Prepare a stretch; `original` is the skeleton before it was rounded to `skeleton`."""
     truth = global_frames(original.parents, original.offsets, rotations, root)
     channels = find_channels(rotations, root)
+    metric = None
+    if skeleton.joints <= _MOST_JOINTS:
+        metric = displacement_metric(original, rotations, channels, channels.curves(rotations, root))
     frames = len(rotations)
     slowest = np.log2(max(_SLOWEST * frame_rate, 1.0))
     return Stretch(
@@ -95,7 +107,7 @@ def look_at(
         truth,
         points_on(truth, original.end_parents, original.end_offsets),
         channels,
-        displacement_metric(original, rotations, channels, channels.curves(rotations, root)),
+        metric,
         limbs(original.parents),
         int(max(0, min(round(slowest), np.floor(np.log2(frames)), MOST_LEVELS))),
     )
@@ -116,50 +128,52 @@ def attempt(
     curves = channels.curves(stretch.rotations, stretch.root)
     columns = columns_of(channels.wide)
     arms = lever_arms(skeleton, channels)
-    if layout == CURVES:
+    feedback = None
+    if layout == CURVES or stretch.metric is None:
         basis = single_columns(curves, arms, step_size(step))
+        modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
     else:
         labels = part_labels(layout, columns, skeleton)
         basis = principal_directions(curves, stretch.metric, arms, labels, step_size(step))
-    directions = basis.directions(arms)
-    modes = _coordinates(curves, directions, stretch.metric, basis.parts)
+        modes = _coordinates(curves, basis.directions(arms), stretch.metric, basis.parts)
+    if stretch.metric is not None:
+        feedback = _feedback(basis.directions(arms), stretch.metric)
     wanted = analyse(modes, stretch.levels)
-    feedback = _feedback(directions, stretch.metric)
-    groups = refined_groups(layout, columns, skeleton)
-    blocks = blocks_in(frames, frame_rate)
-    segment = Segment(
-        layout,
-        step,
-        stretch.levels,
-        channels.wide,
-        centre,
-        basis,
-        np.zeros((blocks, int(groups.max()) + 1), dtype=np.int64),
-        np.zeros(modes.shape, dtype=np.int64),
-    )
+    of_columns = refined_groups(layout, columns, skeleton)
+    groups = of_columns[basis.first_columns()]
+    blocks = band_frames(frames, stretch.levels) // block_length(frame_rate)
+    finer = np.zeros((blocks_in(frames, frame_rate), int(of_columns.max()) + 1), dtype=np.int64)
+    gauge = _Gauge.of(stretch, channels)
     sizes = band_sizes(frames, stretch.levels)
     pushes = _PUSHES if patient else 0
+    limit = np.inf if max_error is None else max_error * _ROUNDING
+    near = every = np.arange(frames)
+    bounded = np.zeros((frames, skeleton.joints))
     for tries in range(_MOST_ROUNDS * (1 + pushes)):
-        steps = segment.steps(skeleton, frame_rate)
+        steps = steps_of(step, finer, blocks, groups)
         numbers = decide(wanted, sizes, steps=steps, feedback=feedback)
         decoded = synthesise(numbers * steps, stretch.levels)
-        bounded, mean = _errors(stretch, channels, decoded @ directions.T)
-        worst = float(bounded.max())
-        if max_error is None or worst <= max_error:
-            break
-        excess = bounded / max_error
+        if len(near) < frames:
+            bounded[near], _ = gauge.errors(basis.expand(decoded[near], arms), near)
+        if len(near) == frames or bounded.max() <= limit:
+            bounded, mean = gauge.errors(basis.expand(decoded, arms), every)
+            if bounded.max() <= limit:
+                break
+        near = np.flatnonzero(bounded.max(axis=1) > _WATCHED * limit)
+        excess = bounded / limit
         refinements, pushed = divmod(tries, pushes + 1)
         if pushed < pushes:
-            off = _offending(excess, stretch, segment.finer.shape[1])[:, groups[basis.first_columns()]]
+            off = _offending(excess, stretch, finer.shape[1])[:, groups]
             wanted = wanted + analyse(_PUSH * off * (modes - decoded), stretch.levels)
             continue
-        finer = _refined(segment, excess, stretch, refinements)
         if finer.max() > _MOST_REFINED:
             break
-        segment = replace(segment, finer=finer)
+        finer = _refined(finer, excess, stretch, refinements)
     kept = np.asarray(numbers.any(axis=0))
-    segment = replace(segment, basis=basis.keep(kept), coefficients=numbers[:, kept])
-    return Trial(segment, write_segment(segment, skeleton, frame_rate), mean, worst)
+    segment = Segment(
+        layout, step, stretch.levels, channels.wide, centre, basis.keep(kept), finer, numbers[:, kept]
+    )
+    return Trial(segment, write_segment(segment, skeleton, frame_rate), mean, float(bounded.max()))
 
 
 def farthest(stretch: Stretch, rotations: Array, root: Array) -> float:
@@ -173,7 +187,7 @@ def farthest(stretch: Stretch, rotations: Array, root: Array) -> float:
     return float(max((off + 2 * SHELL * np.sin(turned / 2)).max(), ends_off.max(initial=0.0)))
 
 
-def _coordinates(curves: Array, directions: Array, metric: Array, parts: NDArray[np.int64]) -> Array:
+def _coordinates(curves: Array, directions: Array, metric: Array, parts: Whole) -> Array:
     """Coordinates `(frames, modes)` that come nearest to the curves in the metric, part by part."""
     together = np.where(parts[:, None] == parts[None], metric, 0.0)
     duals = together @ directions
@@ -188,32 +202,51 @@ def _feedback(directions: Array, metric: Array) -> Array:
     return np.asarray(np.tril(factor / np.diag(factor)[:, None], -1))
 
 
-def _errors(stretch: Stretch, channels: Channels, curves: Array) -> tuple[Array, float]:
-    """What is bounded at each joint `(frames, joints)`, and the mean over joints and end sites, metres.
+@dataclass(frozen=True, eq=False)
+class _Gauge:
+    """Measures curves about one mean pose against the original.
 
-    Bounded are the joint with all points within a shell about it, and its end sites.
+    starts: `(joints + 1,)`, first column of each joint
+    means: `(joints, 4)`
     """
-    from marey.body.codec.transform._measure_kernels import displacements
 
-    skeleton = stretch.skeleton
-    bounded = np.empty((len(curves), skeleton.joints))
-    total = displacements(
-        curves,
-        np.searchsorted(channels.columns, np.arange(skeleton.joints + 1)),
-        channels.mean_quaternions(),
-        channels.centre[:3],
-        skeleton.parents,
-        skeleton.offsets,
-        skeleton.end_parents,
-        skeleton.end_offsets,
-        stretch.truth.positions,
-        stretch.truth.rotations,
-        stretch.ends,
-        SHELL,
-        bounded,
-    )
-    points = skeleton.joints + len(skeleton.end_parents)
-    return bounded, float(total / (len(curves) * points))
+    stretch: Stretch
+    starts: Whole
+    means: Array
+    path_centre: Array
+
+    @staticmethod
+    def of(stretch: Stretch, channels: Channels) -> _Gauge:
+        starts = np.searchsorted(channels.columns, np.arange(len(channels.wide) + 1))
+        return _Gauge(stretch, starts, channels.mean_quaternions(), channels.centre[:3])
+
+    def errors(self, curves: Array, frames: Whole) -> tuple[Array, float]:
+        """What is bounded at each joint `(frames, joints)`, and the mean over joints and end sites, metres.
+
+        Bounded are the joint with all points within a shell about it, and its end sites.
+        """
+        from marey.body.codec.transform._measure_kernels import displacements
+
+        skeleton, truth = self.stretch.skeleton, self.stretch.truth
+        bounded = np.empty((len(curves), skeleton.joints))
+        total = displacements(
+            curves,
+            frames,
+            self.starts,
+            self.means,
+            self.path_centre,
+            skeleton.parents,
+            skeleton.offsets,
+            skeleton.end_parents,
+            skeleton.end_offsets,
+            truth.positions,
+            truth.rotations,
+            self.stretch.ends,
+            SHELL,
+            bounded,
+        )
+        points = skeleton.joints + len(skeleton.end_parents)
+        return bounded, float(total / (len(curves) * points))
 
 
 def _offending(excess: Array, stretch: Stretch, count: int) -> Array:
@@ -236,13 +269,12 @@ def _offending(excess: Array, stretch: Stretch, count: int) -> Array:
     return spread
 
 
-def _refined(segment: Segment, excess: Array, stretch: Stretch, tries: int) -> NDArray[np.int64]:
+def _refined(finer: Whole, excess: Array, stretch: Stretch, tries: int) -> Whole:
     """Finer steps for limbs and blocks where `excess` `(frames, joints)`, error over bound, is above one.
 
     The limb above is refined too where most of the error is inherited from it; after some tries so are the
     blocks around, whose wavelets reach in, and all by more.
     """
-    finer = segment.finer.copy()
     parents = stretch.skeleton.parents
     labels = stretch.limbs if finer.shape[1] > 1 else np.zeros(len(parents), dtype=np.int64)
     length = block_length(stretch.frame_rate)
