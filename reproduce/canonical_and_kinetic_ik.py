@@ -42,7 +42,7 @@ def main() -> int:
     head = f"{'root turn':>11} {'root shift':>11} {'all joints':>11} {'residual':>10} {'steps':>7}"
     print(f"{'clip':10} {'steps':10} {head}")
     for damping, (turn, shift, joints) in REPLICATED.items():
-        print(f"{'spec':10} {damping:10} {turn:10.1f}° {shift:8.2f} cm {joints:8.1f} cm")
+        print(f"{'earlier':10} {damping:10} {turn:10.1f}° {shift:8.2f} cm {joints:8.1f} cm")
     worse = []
     for name, motion in motions.items():
         model = PoseModel.fit([motion], modes=MODES, metric="canonical")

@@ -53,7 +53,7 @@ def main() -> int:
             printed = REPLICATED.get((name.replace("35_02", "35_01"), directed))
             if printed:
                 theirs = name.replace("35_02", "35_01")
-                print(f"{'':14} {theirs:8} {'spec':9} {yes(directed):9} {'online':8} {told(*printed)}")
+                print(f"{'':14} {theirs:8} {'earlier':9} {yes(directed):9} {'online':8} {told(*printed)}")
             for metric in ("canonical", "kinetic"):
                 model = PoseModel.fit([motion], modes=MODES, metric=metric)
                 for online in (True, False):

@@ -179,7 +179,7 @@ def test_wrong_tables_say_where(text: str, message: str, tmp_path: Path) -> None
 
 
 def test_walks_of_real_people_swing_their_arms(data_dir: Path) -> None:
-    """Wrists within 6 cm and swings that correlate above 0.9, from feet and head with six modes (K-18)."""
+    """Wrists within 6 cm and swings that correlate above 0.9, from feet and head with six modes."""
     clip = marey.load(data_dir / "skeleton" / "cmu_bvh" / "02_01.bvh", clean=True)
     model = PoseModel.fit([clip], modes=6)
     seen = Trackers.of_motion(clip, FEET_AND_HEAD, directions=["Head_end"])

@@ -33,7 +33,7 @@ from marey.geometry.continuity import continuous
 
 Array = NDArray[np.float64]
 
-# Metres: how exactly trackers tell where they are (spec K-18: σ_e² = 0.01 unit²).
+# Metres: how exactly trackers tell where they are: 0.1 of the unit of CMU files.
 NOISE = 0.006
 # Hertz: what bodies do faster is noise.
 SMOOTHNESS = 6.0

@@ -317,7 +317,7 @@ def test_wrong_targets_and_options_are_told(walk: Motion, model: PoseModel) -> N
 
 
 def test_held_out_poses_are_found_to_a_centimetre(data_dir: Path) -> None:
-    """Of frames not learned from, hands and feet and head are met to 1 cm in 95 of 100 (CM-08)."""
+    """Of frames not learned from, hands and feet and head are met to 1 cm in 95 of 100."""
     clip = marey.load(data_dir / "skeleton" / "cmu_bvh" / "143_20.bvh", clean=True)
     model = PoseModel.fit([clip[::2]], variance=0.95, metric="canonical")
     solver = PoseSolver(model, start=clip, hold_root=0.0, noise=1e-3)

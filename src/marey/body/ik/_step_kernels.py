@@ -21,7 +21,7 @@ MARQUARDT, USUAL, KINETIC = 0, 1, 2
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 _TINY = 1e-12
-# Floor of Marquardt's damping, a share of the mean diagonal: some unknowns move no target (spec E-15).
+# Floor of Marquardt's damping, a share of the mean diagonal: some unknowns move no target.
 _FLOOR = 1e-4
 
 

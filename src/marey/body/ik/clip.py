@@ -1,4 +1,4 @@
-"""Inverse kinematics of whole clips that stays smooth in time (spec section 10, "whole-clip IK").
+"""Inverse kinematics of whole clips that stays smooth in time.
 
 First every frame by itself, then a few Gauss–Newton steps for all frames at once, with the squared second
 differences of the unknowns added to the cost: one banded system of `frames × unknowns` with two blocks

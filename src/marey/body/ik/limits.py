@@ -1,4 +1,4 @@
-"""Limits of joints: how far each may turn from a centre (Tournier 2011, chapter 12; spec section 12).
+"""Limits of joints: how far each may turn from a centre (Tournier 2011, chapter 12).
 
 A joint with centre `c` and shape `A` is inside its limit where `uᵀ A u ≤ 1`, `u = log(c⁻¹ q)`: a cone
 `|u| ≤ angle` if `A = I / angle²`. Outside, inverse kinematics pays `(weight (uᵀ A u - 1))²`.

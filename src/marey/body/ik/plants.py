@@ -1,4 +1,4 @@
-"""Feet that stand: when a joint rests, and targets that hold it there (spec section 10).
+"""Feet that stand: when a joint rests, and targets that hold it there.
 
 A joint is planted while it is slow and near its lowest; its target is where it stood on average, and fades
 in and out over a few frames so that nothing pops. One pass over the clip.

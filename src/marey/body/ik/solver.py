@@ -2,7 +2,7 @@
 
 A `PoseSolver` keeps its last pose as the next start, so following handles takes one to four steps of ten to
 twenty microseconds each. In a pose model the pose stays likely: `σ_e² Σ (λ_i / σ_i)²` is added to the
-squared misses (spec K-15), with `σ_e` the distance to which targets are meant. Without a model the whole
+squared misses (section 8.2.3), with `σ_e` the distance to which targets are meant. Without a model the whole
 skeleton moves and stays near its start.
 """
 
@@ -101,7 +101,7 @@ class PoseSolver:
     rest: `(modes,)`, centre of the prior; the mean if None
     hold_root: how reluctant a free root is to leave its last place; 0: not at all
     damping: of steps: "usual" (unknowns go as far as they usually do), "canonical" (all alike), "marquardt"
-        (those that move targets much are held back) or "kinetic" (light limbs move first, spec K-16)
+        (those that move targets much are held back) or "kinetic" (light limbs move first, figure 8.10)
     limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
     method: "levenberg-marquardt", or one of "transpose", "pseudo-inverse", "damped"
     polish: leave the model's poses in the end, as little as is needed to meet the targets exactly
