@@ -1,4 +1,4 @@
-"""The textbook ways to step: Jacobian transpose, pseudo-inverse, damped (Tournier 2011, section 6.3; Courty 2013, 3.1.1).
+"""The textbook ways to step: Jacobian transpose, pseudo-inverse, damped (Tournier 2011, section 6.3).
 
 Kept to compare with: Levenberg–Marquardt, the default elsewhere, needs fewer steps and is compiled. Every
 step is shortened until the cost falls, so that none of them can diverge. One evaluation a step, NumPy.

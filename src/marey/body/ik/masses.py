@@ -1,4 +1,4 @@
-"""Where the mass of a body is, as one point a joint: for steps measured by kinetic energy (Tournier 2011, figure 8.10).
+"""Where the mass of a body is, as one point a joint: for steps measured by kinetic energy.
 
 Shares of body mass by segment follow de Leva (1996, Journal of Biomechanics 29(9), men). Segments are told
 by joint names; a skeleton whose names say nothing has its mass spread by bone length.

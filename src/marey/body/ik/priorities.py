@@ -1,4 +1,4 @@
-"""Targets in order of importance: lesser ones move only what the greater ones leave free (Courty 2013, 3.1.1).
+"""Targets in order of importance: lesser ones move only what greater ones leave free (Courty 2013, 3.1.1).
 
 Each step solves level after level, `step += Z z` with `z` the damped least-squares answer to what the level
 still misses, and `Z` a basis of the directions that change no level above. The prior comes last. A step

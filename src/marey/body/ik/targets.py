@@ -2,7 +2,7 @@
 
 Targets are plain data. Each has a weight (of its squared miss) and a priority (0 first); positions and
 weights may be given for one pose or a row a frame, and a position of NaN, or weight 0, means that nothing
-is known there. A radian counts like 17 cm, as in the source's walk from feet and head (Tournier 2011, figure 8.11).
+is known there. A radian counts like 17 cm.
 """
 
 from __future__ import annotations
