@@ -22,6 +22,7 @@ from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, l
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
+from marey.body.root_travel import travelling_joint
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.cli._console import (
@@ -207,6 +208,10 @@ def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion
     motion = thing.motion if isinstance(thing, Character) else thing
     if not isinstance(motion, Motion):
         raise InputError(f"{source}: only skeleton motion can be posed, this is a {type(thing).__name__}")
+    if top := travelling_joint(motion):
+        names = motion.skeleton.names
+        note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
+        motion = motion.subtree(names[top])
     if motion.translations is not None:
         note("joints that slide are posed with the bones of the skeleton at rest")
     if raw:
