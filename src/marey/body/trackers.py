@@ -2,7 +2,7 @@
 
 A pose model turns a handful of tracked points and directions into full poses with the root free: the same
 inverse kinematics that poses by handles. Whole recordings are solved smoothly at once; a stream, frame by
-frame, from what is past alone, at some ten thousand frames a second. Samples that are missing (NaN) are
+frame, from what is past alone, at one or two thousand frames a second. Samples that are missing (NaN) are
 left to the model.
 """
 
