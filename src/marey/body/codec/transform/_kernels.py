@@ -31,6 +31,8 @@ CONTEXTS = BITS + 256
 INPUTS = 5
 MIXERS = 20 * SLOTS
 ALONE = MIXERS  # the mixer that passes a single context through
+# Magnitudes are taken for no more than this when others are expected from them, so that nothing overflows.
+LARGEST = 1 << 22
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -151,7 +153,7 @@ def code_plain(coder: Any, numbers: Whole, family: int, expected: int) -> None:
         groups[0] = PLAIN + family * 48 + quarter_octave(average)
         groups[1] = PLAIN + 336 + family * 4 + min(before, 3)
         numbers[i] = code_number(coder, numbers[i], average, groups, 2, 15 + min(family, 4), contexts)
-        before = abs(numbers[i])
+        before = _size(numbers[i])
         average += ((before << 8) - average) >> 2
         average = max(average, 8)
 
@@ -168,6 +170,7 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
     averages = np.zeros((2, curves), np.int64)
     seen = np.zeros(curves, np.int64)
     used = np.ones((2, curves), np.int64)
+    most = 256 * LARGEST
     start = parents_start = parents = 0
     for band in range(sizes.shape[0]):
         size = sizes[band]
@@ -186,21 +189,22 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
                 if band == 0 and t == 0 and k > 0:
                     averages[1, k] = max((averages[1, k - 1] * 3) >> 2, 64)
                 average = averages[1, k]
-                last = abs(numbers[start + t - 1, k]) << 8 if t > 0 else average
-                second = abs(numbers[start + t - 2, k]) << 8 if t > 1 else last
-                beside = abs(numbers[start + t, k - 1]) << 8 if k > 0 else average
-                further = abs(numbers[start + t, k - 2]) << 8 if k > 1 else beside
+                last = _size(numbers[start + t - 1, k]) << 8 if t > 0 else average
+                second = _size(numbers[start + t - 2, k]) << 8 if t > 1 else last
+                beside = _size(numbers[start + t, k - 1]) << 8 if k > 0 else average
+                further = _size(numbers[start + t, k - 2]) << 8 if k > 1 else beside
                 above = aside = average
                 if band > 1:
                     near = min(t >> 1, parents - 1)
                     next_to = min(max(near + 1 if t & 1 else near - 1, 0), parents - 1)
                     typical = averages[0, k] + 8
-                    above = (abs(numbers[parents_start + near, k]) << 8) * average // typical
-                    aside = (abs(numbers[parents_start + next_to, k]) << 8) * average // typical
+                    above = min((_size(numbers[parents_start + near, k]) << 8) * average // typical, most)
+                    aside = min((_size(numbers[parents_start + next_to, k]) << 8) * average // typical, most)
                 active = average
                 if k > 0:
                     ballast = 2 * average + 256
                     active = average * ((numbers_before << 8) + ballast) // (averages_before + ballast)
+                    active = min(active, most)
                 # Weights by maximum likelihood over a corpus of clips.
                 expected = (
                     active * 140
@@ -212,7 +216,7 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
                     + further * 10
                     + average * 12
                 ) >> 8
-                expected = max(expected, 1)
+                expected = min(max(expected, 1), most)
                 octaves = quarter_octave(expected)
                 groups[0] = EXPECTED + octaves
                 groups[1] = SERIES + quarter_octave(average) * 8
@@ -225,10 +229,10 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
                 mixer = min(band, 2) * 5 + min(octaves // 6, 4)
                 number = code_number(coder, numbers[start + t, k], expected, groups, INPUTS, mixer, contexts)
                 numbers[start + t, k] = number
-                averages[1, k] += ((abs(number) << 8) - average) // (min(seen[k], 20) + 3)
+                averages[1, k] += ((_size(number) << 8) - average) // (min(seen[k], 20) + 3)
                 seen[k] += 1
-                numbers_before += abs(number)
-                averages_before += average
+                numbers_before = min(numbers_before + _size(number), 4 * LARGEST)
+                averages_before = min(averages_before + average, 1024 * LARGEST)
         parents_start, parents = start, size
         start += size
 
@@ -257,6 +261,12 @@ def _first_guess(averages: Whole, k: int, band: int) -> int:
     if band == 1:
         return max(averages[0, k] >> 2, 40)
     return max((averages[0, k] * 96) >> 8, 24)
+
+
+@njit(**OPTIONS)
+def _size(number: int) -> int:
+    """The magnitude as far as expectations go."""
+    return min(abs(number), LARGEST)
 
 
 @njit(**OPTIONS)

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous, unwrap
+from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-# Logarithms this long, radians, are followed frame by frame, as they may pass pi.
+# Logarithms this long, radians, are followed, as they may pass pi.
 _FAR = 2.2
 # And none is longer than this; at 2 pi all directions are the same rotation.
 _FARTHEST = 4.2
@@ -124,13 +124,18 @@ def find_channels(rotations: Array, root: Array) -> Channels:
 
 
 def _logs(mean: Array, rotations: Array) -> Array:
-    """Logarithms `(frames, joints, 3)` at `mean`; long ones without jumps, from where they are shortest."""
-    logs = so3.log(so3.multiply(so3.inverse(mean), rotations))
-    lengths = np.linalg.norm(logs, axis=-1)
-    for joint in np.flatnonzero(lengths.max(axis=0) > _FAR):
-        first = int(lengths[:, joint].argmin())
-        logs[first:, joint] = unwrap(logs[first:, joint])
-        logs[: first + 1, joint] = unwrap(logs[first::-1, joint])[::-1]
+    """Logarithms `(frames, joints, 3)` at `mean`; where they are long, those of quaternions with their sign.
+
+    Those go on beyond pi, up to 2 pi, as far as the signs of `rotations` have no jumps.
+    """
+    relative = so3.multiply(so3.inverse(mean), rotations)
+    logs = so3.log(relative)
+    far = np.flatnonzero(np.linalg.norm(logs, axis=-1).max(axis=0) > _FAR)
+    turns = relative[:, far]
+    nearest = np.abs(turns[..., 0]).argmax(axis=0)
+    turns = turns * np.where(turns[nearest, np.arange(len(far)), 0] < 0, -1.0, 1.0)[:, None]
+    sines = np.maximum(np.linalg.norm(turns[..., 1:], axis=-1), 1e-12)
+    logs[:, far] = turns[..., 1:] * (2 * np.arctan2(sines, turns[..., 0]) / sines)[..., None]
     return logs
 
 

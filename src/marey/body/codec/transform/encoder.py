@@ -17,8 +17,8 @@ from marey.body.codec._packing import pack_varint
 from marey.body.codec.header import Header, pack_header, unpack_header
 from marey.body.codec.transform.basis import BODY, CURVES, LIMBS
 from marey.body.codec.transform.decoder import decode, overlap, stretches
-from marey.body.codec.transform.segment import FINEST_STEP, STEPS_AN_OCTAVE
-from marey.body.codec.transform.trial import Stretch, Trial, attempt, farthest, look_at
+from marey.body.codec.transform.segment import STEPS_AN_OCTAVE
+from marey.body.codec.transform.trial import Stretch, Trial, attempt, farthest, finest_step, look_at
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
@@ -161,16 +161,19 @@ def smallest(
 
     first = max_error / 3 if max_error is not None else mean_error
     assert first is not None
+    finest = finest_step(stretch)
+    if finest < 1:
+        raise UnreachableError("the figure is too large, or too far away, to be kept within any error")
     start = round(-STEPS_AN_OCTAVE * np.log2(first))
     directed = stretch.metric is not None and stretch.skeleton.joints > 1
     layout = LIMBS if directed else CURVES
-    step = _best_step(lambda step: trial(layout, step), good, start)
+    step = _best_step(lambda step: trial(layout, step), good, start, finest)
     for other in (CURVES, BODY) if directed else ():
-        if len(trial(other, step).data) < len(trial(layout, step).data):
+        if good(trial(other, step)) and len(trial(other, step).data) < len(trial(layout, step).data):
             layout = other
-    step = _best_step(lambda step: trial(layout, step), good, step)
+    step = _best_step(lambda step: trial(layout, step), good, step, finest)
     if max_error is not None:
-        step = _best_step(lambda step: trial(layout, step, True), good, step, strides=(1,))
+        step = _best_step(lambda step: trial(layout, step, True), good, step, finest, strides=(1,))
     found = min((t for t in trials.values() if good(t)), key=lambda t: len(t.data), default=None)
     if found is None:
         raise _unreachable(min(trials.values(), key=lambda t: t.worst), max_error, mean_error)
@@ -181,16 +184,17 @@ def _best_step(
     trial: Callable[[int], Trial],
     good: Callable[[Trial], bool],
     start: int,
+    finest: int,
     *,
     strides: tuple[int, ...] = (3, 1),
 ) -> int:
     """A step whose trial is good and smaller than its neighbours'; steps grow finer with their number."""
-    step = min(max(start, 1), FINEST_STEP)
-    while not good(trial(step)) and step < FINEST_STEP:
-        step = min(step + 3, FINEST_STEP)
+    step = min(max(start, 1), finest)
+    while not good(trial(step)) and step < finest:
+        step = min(step + 3, finest)
     for stride in strides:
         for direction in (-stride, stride):
-            while 0 < step + direction <= FINEST_STEP:
+            while 0 < step + direction <= finest:
                 beside = trial(step + direction)
                 if not good(beside) or len(beside.data) >= len(trial(step).data):
                     break

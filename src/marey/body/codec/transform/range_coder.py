@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+# Magnitudes that can be written.
+LARGEST_NUMBER = 1 << 40
+
 _FIRST_ROOM = 1 << 16
 
 
@@ -99,7 +102,7 @@ def decide(
 
 
 @cache
-def _logistic_tables() -> tuple[Whole, Whole]:
+def _logistic_tables() -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Probability (16 bits) of a logit (1/256 steps), and logit of a probability (12 bits).
 
     Rounded from functions whose values stay clear of halves, so that every machine gets the same tables.
@@ -108,7 +111,7 @@ def _logistic_tables() -> tuple[Whole, Whole]:
     squash = [round(65536 / (1 + math.exp(-x))) for x in logits]
     chances = (np.arange(4096) + 0.5) / 4096
     stretch = [round(256 * math.log(p / (1 - p))) for p in chances]
-    return np.clip(squash, 16, 65519).astype(np.int64), np.clip(stretch, -2047, 2047).astype(np.int64)
+    return np.clip(squash, 16, 65519).astype(np.int32), np.clip(stretch, -2047, 2047).astype(np.int32)
 
 
 @cache
@@ -118,12 +121,12 @@ def _rates() -> Whole:
 
 
 @cache
-def _first_probabilities() -> tuple[Whole, Whole]:
+def _first_probabilities() -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Even odds, except where a magnitude is expected: there those of a geometric law with that mean."""
     from marey.body.codec.transform import _kernels as kernels
 
-    probabilities = np.full(kernels.CONTEXTS, 32768, np.int64)
-    counts = np.zeros(kernels.CONTEXTS, np.int64)
+    probabilities = np.full(kernels.CONTEXTS, 32768, np.int32)
+    counts = np.zeros(kernels.CONTEXTS, np.uint8)
     for octave in range(48):  # of `quarter_octave`
         # The mean of what is left after the low bits are taken off, in 1024ths, on whole numbers alone.
         mean = 1024 * (9 + 2 * ((octave - 1) % 4) << (octave - 1) // 4) // (8 * 256) if octave else 2

@@ -13,13 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.codec.transform.basis import CURVES, principal_directions, single_columns
-from marey.body.codec.transform.channels import SHELL, Channels, columns_of, find_channels, lever_arms
+from marey.body.codec.transform.channels import (
+    SHELL,
+    Channels,
+    columns_of,
+    find_channels,
+    lever_arms,
+    reaches,
+)
 from marey.body.codec.transform.limbs import limbs
 from marey.body.codec.transform.metric import displacement_metric
-from marey.body.codec.transform.range_coder import decide
+from marey.body.codec.transform.range_coder import LARGEST_NUMBER, decide
 from marey.body.codec.transform.segment import (
     FINER_AN_OCTAVE,
+    FINEST_STEP,
     MOST_LEVELS,
+    STEPS_AN_OCTAVE,
     Segment,
     block_length,
     blocks_in,
@@ -46,6 +55,8 @@ _PATIENCE = 10
 _MOST_REFINED = 40
 # Joints of a figure whose directions are sought; beyond, that takes too long.
 _MOST_JOINTS = 300
+# So that refined ones can be written too.
+_LARGEST_COEFFICIENT = LARGEST_NUMBER >> (_MOST_REFINED // FINER_AN_OCTAVE + 4)
 # Only frames with errors near the largest allowed are measured every round.
 _WATCHED = 0.7
 # What the decoder sums in another order may differ in the last digits.
@@ -113,6 +124,17 @@ def look_at(
     )
 
 
+def finest_step(stretch: Stretch) -> int:
+    """The finest step whose numbers can be written, refined or not; below 1 if there is none."""
+    spread = np.sqrt(len(stretch.root))
+    curves = stretch.channels.curves(stretch.rotations, stretch.root)
+    arms = reaches(stretch.skeleton, stretch.channels.wide) * spread
+    centre = max(float((np.abs(stretch.channels.centre) * arms).max()), 1.0)
+    farthest_curve = max(float((np.abs(curves) * arms).max()), 1.0)
+    octaves = min(np.log2(LARGEST_NUMBER / centre), np.log2(_LARGEST_COEFFICIENT / farthest_curve))
+    return min(FINEST_STEP, int(np.floor(STEPS_AN_OCTAVE * octaves)))
+
+
 def attempt(
     stretch: Stretch, layout: int, step: int, max_error: float | None, *, patient: bool = False
 ) -> Trial:
@@ -149,15 +171,17 @@ def attempt(
     limit = np.inf if max_error is None else max_error * _ROUNDING
     near = every = np.arange(frames)
     bounded = np.zeros((frames, skeleton.joints))
-    for tries in range(_MOST_ROUNDS * (1 + pushes)):
+    most_rounds = _MOST_ROUNDS * (1 + pushes)
+    for tries in range(most_rounds):
         steps = steps_of(step, finer, blocks, groups)
         numbers = decide(wanted, sizes, steps=steps, feedback=feedback)
         decoded = synthesise(numbers * steps, stretch.levels)
-        if len(near) < frames:
+        last = tries == most_rounds - 1 or finer.max() > _MOST_REFINED
+        if not last and len(near) < frames:
             bounded[near], _ = gauge.errors(basis.expand(decoded[near], arms), near)
-        if len(near) == frames or bounded.max() <= limit:
+        if last or len(near) == frames or bounded.max() <= limit:
             bounded, mean = gauge.errors(basis.expand(decoded, arms), every)
-            if bounded.max() <= limit:
+            if last or bounded.max() <= limit:
                 break
         near = np.flatnonzero(bounded.max(axis=1) > _WATCHED * limit)
         excess = bounded / limit
@@ -166,8 +190,6 @@ def attempt(
             off = _offending(excess, stretch, finer.shape[1])[:, groups]
             wanted = wanted + analyse(_PUSH * off * (modes - decoded), stretch.levels)
             continue
-        if finer.max() > _MOST_REFINED:
-            break
         finer = _refined(finer, excess, stretch, refinements)
     kept = np.asarray(numbers.any(axis=0))
     segment = Segment(

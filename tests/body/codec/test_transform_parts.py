@@ -1,0 +1,246 @@
+"""Parts of the default clip codec: wavelets, curves, limbs, directions, what errors do to a body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marey
+from marey.body.codec.transform.basis import BODY, CURVES, LIMBS, principal_directions, single_columns
+from marey.body.codec.transform.channels import Channels, find_channels, lever_arms, reaches
+from marey.body.codec.transform.limbs import limbs
+from marey.body.codec.transform.metric import displacement_metric
+from marey.body.codec.transform.segment import part_labels, read_segment, write_segment
+from marey.body.codec.transform.trial import attempt, farthest, look_at
+from marey.body.codec.transform.wavelet import analyse, band_frames, band_sizes, synthesise
+from marey.body.kinematics import global_frames
+from marey.body.skeleton import Skeleton
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import continuous
+
+WALK = marey.samples.walk(seconds=2, frame_rate=30)
+STEP = 60
+
+
+def stretch_of(motion: marey.Motion):  # type: ignore[no-untyped-def]
+    skeleton = motion.skeleton
+    return look_at(skeleton, skeleton, continuous(motion.rotations), np.array(motion.root), motion.frame_rate)
+
+
+@pytest.fixture(scope="module")
+def stretch():  # type: ignore[no-untyped-def]
+    return stretch_of(WALK)
+
+
+# Wavelets
+
+
+def test_wavelets_give_back_curves_of_any_length() -> None:
+    rng = np.random.default_rng(0)
+    for frames in range(1, 71):
+        curves = rng.normal(size=(frames, 2))
+        for levels in range(int(np.log2(frames)) + 1):
+            there = analyse(curves, levels)
+            assert there.shape == curves.shape
+            np.testing.assert_allclose(synthesise(there, levels), curves, atol=1e-11)
+
+
+@pytest.mark.parametrize("degree", range(4))
+def test_fine_bands_are_empty_where_curves_are_polynomials(degree: int) -> None:
+    curve = (np.linspace(-1, 1, 128) ** degree)[:, None]
+    coefficients = analyse(curve, 2)
+    details, middles = coefficients[32:], band_frames(128, 2)[32:]
+    inside = (middles > 16) & (middles < 112)
+    assert np.abs(details[inside]).max() < 1e-9
+
+
+def test_wavelets_nearly_keep_lengths() -> None:
+    noise = np.random.default_rng(1).normal(size=(256, 20))
+    there = analyse(noise, 5)
+    assert 0.9 < np.linalg.norm(there) / np.linalg.norm(noise) < 1.1
+
+
+def test_bands_cover_every_frame_once() -> None:
+    for frames in (1, 2, 7, 64, 65):
+        for levels in range(int(np.log2(frames)) + 1):
+            assert sum(band_sizes(frames, levels)) == frames
+            assert sorted(band_frames(frames, levels)) == list(range(frames))
+
+
+# Curves
+
+
+def turns(angle: float, axis: tuple[float, float, float], frames: int = 90) -> np.ndarray:
+    rotation_vector = np.array(axis) / np.linalg.norm(axis)
+    return so3.exp(np.linspace(0, angle, frames)[:, None] * rotation_vector)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1.0, 3.0, np.pi, 5.0, 2 * np.pi, 8.0, 40.0])
+def test_curves_give_back_any_turn(angle: float) -> None:
+    rotations = np.stack([turns(angle, (0.2, 1.0, 0.3)), turns(0.5, (1, 0, 0))], axis=1)
+    root = np.random.default_rng(0).normal(size=(90, 3))
+    channels = find_channels(rotations, root)
+    back, path = channels.motion(channels.curves(rotations, root))
+    np.testing.assert_allclose(back, rotations, atol=1e-9)
+    np.testing.assert_allclose(path, root, atol=1e-12)
+
+
+def test_a_full_turn_is_followed_and_many_are_quaternions() -> None:
+    root = np.zeros((90, 3))
+    rotations = np.stack([turns(2 * np.pi, (0, 1, 0)), turns(30.0, (0, 1, 0))], axis=1)
+    assert find_channels(rotations, root).wide.tolist() == [False, True]
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000))
+def test_curves_give_back_noise_with_its_signs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rotations = continuous(so3.normalise(rng.normal(size=(12, 3, 4))))
+    root = rng.normal(size=(12, 3)) * 1000
+    channels = find_channels(rotations, root)
+    back, path = channels.motion(channels.curves(rotations, root))
+    assert so3.distance(back, rotations).max() < 1e-6
+    np.testing.assert_allclose(path, root, atol=1e-9)
+
+
+def test_signs_of_a_clip_come_back_wherever_it_begins() -> None:
+    rotations = turns(2.5 * np.pi, (0, 1, 0))[:, None]
+    for part in (slice(0, 30), slice(30, 60), slice(60, 90)):
+        channels = find_channels(rotations[part], np.zeros((30, 3)))
+        back, _ = channels.motion(channels.curves(rotations[part], np.zeros((30, 3))))
+        assert (back * rotations[part]).sum(axis=-1).min() > 0.999
+
+
+def test_a_uniform_spin_has_arms_though_it_has_no_mean() -> None:
+    rotations = np.stack([turns(8 * np.pi, (0, 0, 1), 801)[:800]] * WALK.joints, axis=1)
+    channels = find_channels(rotations, np.zeros((800, 3)))
+    assert np.linalg.norm(channels.mean_quaternions(), axis=1).max() < 0.01
+    arms = lever_arms(WALK.skeleton, channels)
+    assert np.isfinite(arms).all() and (arms > 0).all()
+
+
+def test_lever_arms_are_displacements_by_a_small_turn(stretch) -> None:  # type: ignore[no-untyped-def]
+    skeleton, channels = WALK.skeleton, stretch.channels
+    means = channels.mean_quaternions()
+    rest = global_frames(skeleton.parents, skeleton.offsets, means, np.zeros(3))
+    joint = int(skeleton.parents[skeleton.parents >= 0][5])
+    squared = 0.0
+    for axis in np.eye(3):
+        turned = means.copy()
+        turned[joint] = so3.multiply(means[joint], so3.exp(1e-5 * axis))
+        pose = global_frames(skeleton.parents, skeleton.offsets, turned, np.zeros(3))
+        squared += ((pose.positions - rest.positions) ** 2).sum() / 1e-10 / 3
+    below = sum(joint in skeleton.ancestors(j) for j in range(skeleton.joints))
+    expected = np.sqrt((squared + below * 0.03**2) / skeleton.joints)
+    assert lever_arms(skeleton, channels)[channels.columns == joint][0] == pytest.approx(expected, rel=1e-4)
+    assert (reaches(skeleton, channels.wide) >= lever_arms(skeleton, channels) - 1e-12).all()
+
+
+# Limbs
+
+
+def test_limbs_of_a_human_are_its_legs_trunk_and_arms() -> None:
+    labels = limbs(WALK.skeleton.parents)
+    assert labels[0] == 0 and 5 <= labels.max() <= 8
+    for joint, parent in enumerate(WALK.skeleton.parents):
+        chain = labels == labels[joint]
+        assert parent < 0 or labels[parent] == labels[joint] or joint == np.flatnonzero(chain)[0]
+
+
+def test_limbs_of_hands_chains_and_stars() -> None:
+    hand = [-1, *(f for k in range(5) for f in (0, 3 * k + 1, 3 * k + 2))]
+    assert limbs(np.array(hand)).max() == 5
+    assert limbs(np.array([-1])).tolist() == [0]
+    assert limbs(np.arange(-1, 30)).max() == 1
+    assert limbs(np.array([-1] + [0] * 40)).max() == 0
+
+
+# Directions and metric
+
+
+@pytest.mark.parametrize("layout", [CURVES, LIMBS, BODY])
+def test_directions_rebuild_curves_to_the_step(stretch, layout: int) -> None:  # type: ignore[no-untyped-def]
+    channels = stretch.channels
+    curves = channels.curves(stretch.rotations, stretch.root)
+    arms = lever_arms(WALK.skeleton, channels)
+    step = 1e-4
+    if layout == CURVES:
+        basis = single_columns(curves, arms, step)
+        modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
+    else:
+        labels = part_labels(layout, channels.columns, WALK.skeleton)
+        basis = principal_directions(curves, stretch.metric, arms, labels, step)
+        modes = np.linalg.lstsq(basis.directions(arms), curves.T, rcond=None)[0].T
+    again = basis.expand(modes, arms)
+    np.testing.assert_allclose(again, modes @ basis.directions(arms).T, atol=1e-12)
+    assert np.sqrt((((again - curves) * arms) ** 2).sum(axis=1)).mean() < 20 * step
+
+
+def test_metric_tells_the_displacement_by_small_errors(stretch) -> None:  # type: ignore[no-untyped-def]
+    """Of a single curve exactly; of several together nearly, as they are trusted a little less."""
+    skeleton, channels = WALK.skeleton, stretch.channels
+    without_ends = Skeleton(skeleton.names, skeleton.parents, skeleton.offsets)
+    curves = channels.curves(stretch.rotations, stretch.root)
+    metric = displacement_metric(without_ends, stretch.rotations, channels, curves)
+    frames = np.unique(np.linspace(0, len(curves) - 1, 48).astype(int))
+    twist = displacement_metric(
+        Skeleton(skeleton.names, skeleton.parents, np.zeros_like(skeleton.offsets)),
+        stretch.rotations,
+        channels,
+        curves,
+    )
+    for column in (0, 4, 10, 25):
+        error = np.zeros(curves.shape[1])
+        error[column] = 1e-5
+        moved, path = channels.motion(curves[frames] + error)
+        truth = stretch.truth.positions[frames]
+        pose = global_frames(skeleton.parents, skeleton.offsets, moved, path)
+        squared = ((pose.positions - truth) ** 2).sum(axis=-1).mean() / 1e-10
+        turned_too = twist[column, column] if column >= 3 else 0.0
+        assert metric[column, column] == pytest.approx(squared + turned_too, rel=1e-3)
+    assert np.linalg.eigvalsh(metric).min() > 0
+
+
+# Segments
+
+
+@pytest.mark.parametrize("layout", [CURVES, LIMBS, BODY])
+def test_segments_read_back_as_written(stretch, layout: int) -> None:  # type: ignore[no-untyped-def]
+    trial = attempt(stretch, layout, STEP, 0.01)
+    segment = trial.segment
+    again = read_segment(trial.data, WALK.frames, WALK.skeleton, WALK.frame_rate)
+    assert (again.layout, again.step, again.levels) == (segment.layout, segment.step, segment.levels)
+    for name in ("wide", "centre", "finer", "coefficients"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(segment, name))
+    assert segment.finer.any()
+    assert write_segment(again, WALK.skeleton, WALK.frame_rate) == trial.data
+
+
+@pytest.mark.parametrize("layout", [CURVES, LIMBS, BODY])
+def test_what_was_measured_is_what_is_decoded(stretch, layout: int) -> None:  # type: ignore[no-untyped-def]
+    """The compiled measure against plain kinematics of the decoded bytes."""
+    for patient, bound in ((False, 0.01), (False, 0.03), (True, 0.02), (False, None)):
+        trial = attempt(stretch, layout, STEP, bound, patient=patient)
+        again = read_segment(trial.data, WALK.frames, WALK.skeleton, WALK.frame_rate)
+        rotations, root = again.motion(WALK.skeleton, WALK.frame_rate)
+        assert farthest(stretch, rotations, root) == pytest.approx(trial.worst, abs=1e-9)
+        pose = global_frames(WALK.skeleton.parents, WALK.skeleton.offsets, rotations, root)
+        off = np.linalg.norm(pose.positions - stretch.truth.positions, axis=-1)
+        ends = len(WALK.skeleton.end_parents)
+        assert trial.mean * (WALK.joints + ends) >= off.mean() * WALK.joints - 1e-12
+
+
+def test_refinement_keeps_the_bound_that_the_step_alone_does_not(stretch) -> None:  # type: ignore[no-untyped-def]
+    loose = attempt(stretch, LIMBS, 66, None)
+    bound = 0.7 * loose.worst
+    for patient in (False, True):
+        trial = attempt(stretch, LIMBS, 66, bound, patient=patient)
+        assert trial.worst <= bound
+
+
+def test_channels_without_motion_are_only_a_mean() -> None:
+    mean = Channels(np.array([False]), np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.0]))
+    rotations, root = mean.motion(np.zeros((2, 6)))
+    assert rotations.tolist() == [[[1, 0, 0, 0]]] * 2 and root.tolist() == [[1, 2, 3]] * 2
