@@ -12,7 +12,7 @@ from marey.body.codec.transform.basis import BODY, CURVES, LIMBS, principal_dire
 from marey.body.codec.transform.channels import Channels, find_channels, lever_arms, reaches
 from marey.body.codec.transform.limbs import limbs
 from marey.body.codec.transform.metric import displacement_metric
-from marey.body.codec.transform.segment import part_labels, read_segment, write_segment
+from marey.body.codec.transform.segment import read_segment, write_segment
 from marey.body.codec.transform.trial import attempt, farthest, look_at
 from marey.body.codec.transform.wavelet import analyse, band_frames, band_sizes, synthesise
 from marey.body.kinematics import global_frames
@@ -170,8 +170,7 @@ def test_directions_rebuild_curves_to_the_step(stretch, layout: int) -> None:  #
         basis = single_columns(curves, arms, step)
         modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
     else:
-        labels = part_labels(layout, channels.columns, WALK.skeleton)
-        basis = principal_directions(curves, stretch.metric, arms, labels, step)
+        basis = principal_directions(stretch.spectra[layout], curves, arms, step)
         modes = np.linalg.lstsq(basis.directions(arms), curves.T, rcond=None)[0].T
     again = basis.expand(modes, arms)
     np.testing.assert_allclose(again, modes @ basis.directions(arms).T, atol=1e-12)

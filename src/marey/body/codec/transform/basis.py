@@ -8,6 +8,7 @@ a coefficient by `d`. Short clips gain nothing from directions and keep their cu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,11 @@ class Basis:
     def expand(self, modes: Array, arms: Array) -> Array:
         """Curves `(frames, columns)` of modes `(frames, modes)`."""
         if self.entries is not None:
-            return np.asarray(modes @ self.directions(arms).T)
+            from marey.body.codec.transform._curve_kernels import combine
+
+            curves = np.zeros((len(modes), len(arms)))
+            combine(modes, np.ascontiguousarray(self.directions(arms).T), curves)
+            return curves
         curves = np.zeros((len(modes), len(self.parts)))
         curves[:, self.first_columns()] = modes / arms[self.first_columns()]
         return curves
@@ -77,36 +82,47 @@ def single_columns(curves: Array, arms: Array, step: float) -> Basis:
     return _single(np.abs(curves).max(axis=0) * arms > 0.05 * step)
 
 
-def principal_directions(curves: Array, metric: Array, arms: Array, parts: Whole, step: float) -> Basis:
-    """Directions of largest spread in `metric` within each part, strongest first, rounded.
+class Spectrum(NamedTuple):
+    """Principal directions before they are rounded, a part after the other, strongest first in each.
 
-    curves: `(frames, columns)`, about their centre
-    step: what coefficients of the modes will be rounded to
+    parts: `(columns,)`, which columns share directions
+    directions: `(columns, modes)`, of unit length in the metric
+    sizes: `(modes,)`, root of the sum of squares over frames, metres
     """
-    columns = curves.shape[1]
-    moving = np.abs(curves).max(axis=0) * arms > 0.05 * step
-    parts = np.where(moving, parts, -1)
-    entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for part in np.unique(parts[moving]):
+
+    parts: Whole
+    directions: Array
+    sizes: Array
+
+
+def spectrum(curves: Array, metric: Array, parts: Whole) -> Spectrum:
+    """Directions of largest spread in `metric` of curves `(frames, columns)` about their centre."""
+    directions, sizes = [], []
+    for part in np.unique(parts):
         rows = np.flatnonzero(parts == part)
-        found, scales = _of_part(curves[:, rows], metric[np.ix_(rows, rows)], arms[rows], step)
-        block = np.zeros((columns, found.shape[1]), dtype=np.int64)
-        block[rows] = found
-        entries.append(block)
-        octaves.append(scales)
-    return _strongest_first(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
+        root = np.linalg.cholesky(metric[np.ix_(rows, rows)])
+        _, spread, vectors = np.linalg.svd(curves[:, rows] @ root, full_matrices=False)
+        block = np.zeros((len(parts), len(spread)))
+        block[rows] = np.linalg.solve(root.T, vectors.T)
+        directions.append(block)
+        sizes.append(spread)
+    return Spectrum(parts, np.concatenate(directions, axis=1), np.concatenate(sizes))
 
 
-def _of_part(curves: Array, metric: Array, arms: Array, step: float) -> tuple[Whole, Whole]:
-    frames, columns = curves.shape
-    root = np.linalg.cholesky(metric)
-    spread, vectors = np.linalg.eigh(root.T @ (curves.T @ curves / frames) @ root)
-    sizes = np.sqrt(np.maximum(spread[::-1], 0.0)) * np.sqrt(frames) / step
-    modes = int((sizes > 0.8).sum())
-    octaves = np.round(2 * np.log2(np.maximum(sizes[:modes], 1.0))).astype(np.int64)
-    directions = np.linalg.solve(root.T, vectors[:, ::-1][:, :modes])
-    scaled = directions * arms[:, None] * 2.0 ** (octaves / 2)
-    return decide(scaled, [columns]), octaves
+def principal_directions(found: Spectrum, curves: Array, arms: Array, step: float) -> Basis:
+    """Directions rounded as coarsely as `step`, what coefficients are rounded to, allows; strongest first."""
+    moving = np.abs(curves).max(axis=0) * arms > 0.05 * step
+    kept = found.sizes / step > 0.8
+    octaves = np.round(2 * np.log2(np.maximum(found.sizes[kept] / step, 1.0))).astype(np.int64)
+    scaled = found.directions[:, kept] * arms[:, None] * 2.0 ** (octaves / 2)
+    scaled[~moving] = 0.0
+    # Decided part by part, as they will be written.
+    of_mode = found.parts[(scaled != 0).argmax(axis=0)]
+    entries = np.zeros(scaled.shape, dtype=np.int64)
+    for part in np.unique(of_mode):
+        block = np.ix_(moving & (found.parts == part), of_mode == part)
+        entries[block] = decide(scaled[block], [scaled[block].shape[0]])
+    return _strongest_first(np.where(moving, found.parts, -1), entries, octaves)
 
 
 def write_basis(coder: RangeCoder, basis: Basis, labels: Whole) -> None:

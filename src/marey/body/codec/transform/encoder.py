@@ -53,6 +53,8 @@ def encode(
     header = unpack_header(packed)[0]
     parts = stretches(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
     rotations, root = continuous(motion.rotations), np.asarray(motion.root, dtype=np.float64)
+    # Of both signs the one whose rotation vectors are shorter.
+    rotations *= np.where(rotations[..., 0].sum(axis=0) < 0, -1.0, 1.0)[:, None]
     looked_at = [
         look_at(header.skeleton, motion.skeleton, rotations[s], root[s], motion.frame_rate)
         for s in (slice(part.start, part.stop) for part in parts)

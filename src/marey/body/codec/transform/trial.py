@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.codec.transform.basis import CURVES, principal_directions, single_columns
+from marey.body.codec.transform.basis import (
+    BODY,
+    CURVES,
+    LIMBS,
+    Spectrum,
+    principal_directions,
+    single_columns,
+    spectrum,
+)
 from marey.body.codec.transform.channels import (
     SHELL,
     Channels,
@@ -74,6 +82,7 @@ class Stretch:
     skeleton: as it will be read back
     truth: world frames of the original, `(frames, joints, …)`
     ends: `(frames, ends, 3)`, world positions of the original's end sites
+    spectra: what moves together, for the layouts that ask
     metric: None for a figure with so many joints that its curves are best left alone
     """
 
@@ -85,6 +94,7 @@ class Stretch:
     ends: Array
     channels: Channels
     metric: Array | None
+    spectra: dict[int, Spectrum]
     limbs: Whole
     levels: int
 
@@ -105,9 +115,12 @@ def look_at(
     """Prepare a stretch; `original` is the skeleton before it was rounded to `skeleton`."""
     truth = global_frames(original.parents, original.offsets, rotations, root)
     channels = find_channels(rotations, root)
-    metric = None
+    metric, spectra = None, {}
     if skeleton.joints <= _MOST_JOINTS:
-        metric = displacement_metric(original, rotations, channels, channels.curves(rotations, root))
+        curves = channels.curves(rotations, root)
+        metric = displacement_metric(original, rotations, channels, curves)
+        for layout in (LIMBS, BODY):
+            spectra[layout] = spectrum(curves, metric, part_labels(layout, channels.columns, skeleton))
     frames = len(rotations)
     slowest = np.log2(max(_SLOWEST * frame_rate, 1.0))
     return Stretch(
@@ -119,6 +132,7 @@ def look_at(
         points_on(truth, original.end_parents, original.end_offsets),
         channels,
         metric,
+        spectra,
         limbs(original.parents),
         int(max(0, min(round(slowest), np.floor(np.log2(frames)), MOST_LEVELS))),
     )
@@ -155,8 +169,7 @@ def attempt(
         basis = single_columns(curves, arms, step_size(step))
         modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
     else:
-        labels = part_labels(layout, columns, skeleton)
-        basis = principal_directions(curves, stretch.metric, arms, labels, step_size(step))
+        basis = principal_directions(stretch.spectra[layout], curves, arms, step_size(step))
         modes = _coordinates(curves, basis.directions(arms), stretch.metric, basis.parts)
     if stretch.metric is not None:
         feedback = _feedback(basis.directions(arms), stretch.metric)
