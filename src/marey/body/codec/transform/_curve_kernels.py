@@ -70,3 +70,43 @@ def combine(modes: Array, directions: Array, curves: Array) -> None:
             value = modes[t, k]
             for c in range(first[k], last[k]):
                 curves[t, c] += value * directions[k, c]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cholesky(matrix: Array) -> Array:
+    """Lower triangle L of a symmetric positive matrix L L^T; rows that depend on those before are cut off.
+
+    In one thread, which for matrices of a hundred rows is faster than waking several.
+    """
+    size = matrix.shape[0]
+    factor = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = np.sqrt(max(total, 1e-8 * matrix[i, i] + 1e-300))
+            else:
+                factor[i, j] = total / factor[j, j]
+    return factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def solve(factor: Array, right: Array) -> Array:
+    """X with L L^T X = `right` `(size, columns)`, given L."""
+    size, columns = right.shape
+    found = right.copy()
+    for i in range(size):
+        for j in range(i):
+            for c in range(columns):
+                found[i, c] -= factor[i, j] * found[j, c]
+        for c in range(columns):
+            found[i, c] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for j in range(i + 1, size):
+            for c in range(columns):
+                found[i, c] -= factor[j, i] * found[j, c]
+        for c in range(columns):
+            found[i, c] /= factor[i, i]
+    return found
