@@ -52,7 +52,11 @@ class Basis:
     def expand(self, modes: Array, arms: Array) -> Array:
         """Curves `(frames, columns)` of modes `(frames, modes)`."""
         if self.entries is not None:
-            return product(modes, self.directions(arms).T)
+            from marey.body.codec.transform._curve_kernels import combine
+
+            curves = np.zeros((len(modes), len(arms)))
+            combine(modes, np.ascontiguousarray(self.directions(arms).T), curves)
+            return curves
         curves = np.zeros((len(modes), len(self.parts)))
         curves[:, self.first_columns()] = modes / arms[self.first_columns()]
         return curves
@@ -76,15 +80,6 @@ class Basis:
 def single_columns(curves: Array, arms: Array, step: float) -> Basis:
     """Every column that moves by more than a little of `step` on its own."""
     return _single(np.abs(curves).max(axis=0) * arms > 0.05 * step)
-
-
-def product(a: Array, b: Array) -> Array:
-    """The matrix product, summed in a fixed order and in one thread."""
-    from marey.body.codec.transform._curve_kernels import combine
-
-    found = np.zeros((a.shape[0], b.shape[1]))
-    combine(np.ascontiguousarray(a), np.ascontiguousarray(b), found)
-    return found
 
 
 class Spectrum(NamedTuple):

@@ -18,7 +18,6 @@ from marey.body.codec.transform.basis import (
     LIMBS,
     Spectrum,
     principal_directions,
-    product,
     single_columns,
     spectrum,
 )
@@ -225,20 +224,17 @@ def farthest(stretch: Stretch, rotations: Array, root: Array) -> float:
 
 def _coordinates(curves: Array, directions: Array, metric: Array, parts: Whole) -> Array:
     """Coordinates `(frames, modes)` that come nearest to the curves in the metric, part by part."""
-    from marey.body.codec.transform._curve_kernels import cholesky, solve
-
     together = np.where(parts[:, None] == parts[None], metric, 0.0)
-    duals = product(together, directions)
-    return product(curves, solve(cholesky(product(directions.T, duals)), duals.T.copy()).T)
+    duals = together @ directions
+    gram = directions.T @ duals
+    return np.asarray(curves @ duals @ np.linalg.pinv(gram, rcond=1e-4, hermitian=True))
 
 
 def _feedback(directions: Array, metric: Array) -> Array:
     """How much of the error of a mode those after it should take back, `(modes, modes)`, lower triangle."""
-    from marey.body.codec.transform._curve_kernels import cholesky
-
-    gram = product(directions.T, product(metric, directions))
-    factor = cholesky(np.ascontiguousarray(gram[::-1, ::-1]))[::-1, ::-1].T
-    return np.tril(factor / np.diag(factor)[:, None], -1)
+    gram = directions.T @ metric @ directions
+    factor = np.linalg.cholesky(gram[::-1, ::-1] + 1e-9 * np.eye(len(gram)))[::-1, ::-1].T
+    return np.asarray(np.tril(factor / np.diag(factor)[:, None], -1))
 
 
 @dataclass(frozen=True, eq=False)
