@@ -1,0 +1,94 @@
+"""The law of a vector autoregression given holes, evidence and conditions, against dense linear algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marey.errors import InputError
+from marey.statistics.autoregression import VectorAutoregression, condition, fit
+from marey.statistics.autoregression.conditioning import evidence
+
+FRAMES, SIZE = 24, 3
+
+
+def model(seed: int = 0) -> VectorAutoregression:
+    rng = np.random.default_rng(seed)
+    first = 1.6 * np.eye(SIZE) + 0.05 * rng.standard_normal((SIZE, SIZE))
+    return VectorAutoregression(np.ones(SIZE), [first, -0.75 * np.eye(SIZE)], 0.1 * np.eye(SIZE) + 0.05)
+
+
+def dense_covariance(one: VectorAutoregression, frames: int) -> np.ndarray:
+    lags = one.covariances(frames)
+    whole = [[lags[i - j] if i >= j else lags[j - i].T for j in range(frames)] for i in range(frames)]
+    return np.block(whole)
+
+
+def dense_law(one, rows, values, noise, frames=FRAMES):
+    prior, centre = dense_covariance(one, frames), np.tile(one.mean, frames)
+    gain = np.linalg.solve(rows @ prior @ rows.T + np.diag(noise), rows @ prior).T
+    return centre + gain @ (values - rows @ centre), prior - gain @ rows @ prior
+
+
+def holed(one: VectorAutoregression) -> np.ndarray:
+    series = one.sample(FRAMES, rng=1)
+    series[5:12] = np.nan
+    series[13], series[14, 1], series[0, 0], series[-1] = np.nan, np.nan, np.nan, np.nan
+    return series
+
+
+def test_holes_evidence_and_conditions_match_the_dense_conditional():
+    one, rng = model(), np.random.default_rng(2)
+    known = holed(one)
+    frames, matrix = np.array([6, 8, 14]), rng.standard_normal((4, SIZE))
+    measured, noise = rng.standard_normal((3, 4)), np.array([0.1, 0.2, 0.3, 0.4])
+    measured[1, 2] = np.nan
+    functionals = rng.standard_normal((2, FRAMES, SIZE))
+    law = condition(one, known, soft=evidence(frames, matrix, measured, noise))
+    law = law.given(functionals[:1], [1.0]).given(functionals[1:], [2.0], 0.3)
+
+    exact = np.eye(FRAMES * SIZE)[np.isfinite(known).ravel()]
+    rows, values, spread = [*exact], [*known[np.isfinite(known)]], [0.0] * len(exact)
+    for frame, row in zip(frames, measured, strict=True):
+        for h, z, r in zip(matrix, row, noise, strict=True):
+            if np.isfinite(z):
+                whole = np.zeros((FRAMES, SIZE))
+                whole[frame] = h
+                rows, values, spread = [*rows, whole.ravel()], [*values, z], [*spread, r]
+    rows = np.array([*rows, *functionals.reshape(2, -1)])
+    mean, covariance = dense_law(one, rows, np.array([*values, 1.0, 2.0]), np.array([*spread, 0.0, 0.3]))
+    assert np.abs(law.mean.ravel() - mean).max() < 1e-9
+    blocks = covariance.reshape(FRAMES, SIZE, FRAMES, SIZE)
+    for t in range(FRAMES):
+        assert np.abs(law.covariances[t] - blocks[t, :, t]).max() < 1e-9
+    drawn = law.sample(rng=3, count=20000)
+    found = np.cov(drawn.reshape(len(drawn), -1).T, bias=True)
+    variance = np.maximum(np.diag(covariance), 0.0)
+    deviation = np.sqrt((np.outer(variance, variance) + covariance**2) / len(drawn))
+    assert (np.abs(found - covariance) <= 5 * deviation + 1e-12).all()
+    assert np.abs(np.einsum("tc,ntc->n", functionals[0], drawn) - 1.0).max() < 1e-9
+    assert (drawn[:, np.isfinite(known)] == known[np.isfinite(known)]).all()
+
+
+def test_a_series_that_is_wholly_unknown_has_the_long_run_law():
+    one = model()
+    law = condition(one, np.full((FRAMES, SIZE), np.nan))
+    assert np.abs(law.covariances - one.covariances(1)[0]).max() < 1e-8
+
+
+def test_noise_of_zero_is_refused_in_words():
+    still = VectorAutoregression([0.0], [[[0.5]]], [[0.0]])
+    with pytest.raises((InputError, np.linalg.LinAlgError)):
+        condition(still, [[np.nan], [1.0], [np.nan]])
+
+
+def test_learning_finds_the_coefficients_within_three_standard_errors():
+    truth = model()
+    found = fit(truth.sample(20000, rng=4), order=2, ridge=0.0)
+    assert np.abs(found.coefficients - truth.coefficients).max() < 0.03
+    assert np.abs(found.noise - truth.noise).max() < 0.01
+
+
+def test_an_unstable_example_gives_a_stable_model():
+    growing = 1.02 ** np.arange(200)[:, None] * np.array([1.0, -0.5])
+    assert fit(growing, order=2).radius <= 0.999 + 1e-9
