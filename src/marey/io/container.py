@@ -44,6 +44,8 @@ TYPES: dict[str, str] = {
     "PrincipalGeodesics": "marey.statistics.geodesics",
     "RootTravel": "marey.body.root_travel",
     "PoseModel": "marey.body.pose_model",
+    "VectorAutoregression": "marey.statistics.autoregression.model",
+    "MotionModel": "marey.body.dynamics",
 }
 
 

@@ -1,0 +1,106 @@
+"""How one clip moves, as a stochastic model: pose model, trend and vector autoregression of what is left.
+
+The pose model holds the root's travel in the heading frame, so its coordinates do not depend on where the
+clip was taken. What drifts or repeats is the trend, which keeps a walk's rhythm; the rest follows a joint
+autoregression, which keeps the limbs together (Courty 2013, sections 2.3 and 3.2; Courty & Cuzol 2010).
+Learning costs O(frames · (order · modes)²).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import assign, checked, checked_rate
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.root_travel import heading
+from marey.errors import InputError
+from marey.statistics.autoregression import VectorAutoregression, fit
+from marey.statistics.autoregression.model import Seed
+from marey.statistics.processes.trend import Trend
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MotionModel:
+    """A clip's poses and how they follow one another.
+
+    poses: pose model with the root's travel in the heading frame
+    trend: of the coordinates: drift, and a cycle if the clip repeats
+    dynamics: of what the trend leaves, a step a frame
+    frame_rate: frames a second
+    start: `(3,)`, metres, where the example began
+    heading: radians about y, which way it then faced
+
+    >>> import marey
+    >>> walk = marey.samples.walk(seconds=6)
+    >>> model = MotionModel.fit(walk)
+    >>> model.sample(120, rng=0).frames, model.trend.period is not None
+    (120, True)
+    """
+
+    poses: PoseModel
+    trend: Trend
+    dynamics: VectorAutoregression
+    frame_rate: float
+    start: Array = field(default_factory=lambda: np.zeros(3))
+    heading: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.poses.root == "none":
+            raise InputError("a motion model needs a pose model that holds the root's travel")
+        if not self.poses.modes == self.dynamics.components == self.trend.coefficients.shape[1]:
+            raise InputError("pose model, trend and dynamics have different numbers of coordinates")
+        assign(
+            self,
+            frame_rate=checked_rate(self.frame_rate),
+            start=checked("start", self.start, (3,)),
+            heading=float(self.heading),
+        )
+
+    @classmethod
+    def fit(
+        cls,
+        motion: Motion,
+        *,
+        modes: int | None = None,
+        variance: float | None = None,
+        order: int | None = None,
+        period: float | Literal["auto"] | None = "auto",
+    ) -> MotionModel:
+        """Learn from one clip.
+
+        modes, variance: how many coordinates, or enough for that share of the variance (0.99 if neither)
+        order: frames that the dynamics look back; by the information criterion if None
+        period: seconds of a cycle, found if "auto", None for a clip that does not repeat
+        """
+        poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
+        coordinates = poses.encode(motion)
+        trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
+        rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
+        dynamics = fit(rest, order=order, mean=np.zeros(poses.modes))
+        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], float(heading(motion)[0]))
+
+    @property
+    def modes(self) -> int:
+        """Number of coordinates of a frame."""
+        return self.poses.modes
+
+    def expected(self, frames: int) -> Array:
+        """Coordinates `(frames, modes)` of the trend from the example's first frame on."""
+        return self.trend.at(np.arange(frames) / self.frame_rate)
+
+    def decode(self, coordinates: ArrayLike, *, name: str = "") -> Motion:
+        """The clip of coordinates `(frames, modes)`, from where the example began."""
+        return self.poses.decode_motion(
+            coordinates, self.frame_rate, start=self.start, heading=self.heading, name=name
+        )
+
+    def sample(self, frames: int, *, rng: Seed = None) -> Motion:
+        """A new clip of so many frames, free of the example but for its law."""
+        return self.decode(self.expected(frames) + self.dynamics.sample(frames, rng=rng))
