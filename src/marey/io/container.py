@@ -44,6 +44,7 @@ TYPES: dict[str, str] = {
     "PrincipalGeodesics": "marey.statistics.geodesics",
     "RootTravel": "marey.body.root_travel",
     "PoseModel": "marey.body.pose_model",
+    "Trend": "marey.statistics.processes.trend",
     "VectorAutoregression": "marey.statistics.autoregression.model",
     "MotionModel": "marey.body.dynamics",
 }
