@@ -1,0 +1,138 @@
+"""A smooth displacement of a clip, conditioned on where points of the body are at some frames.
+
+Displacements follow a Gaussian process: smooth in time (:mod:`.process`), likely in pose (:mod:`.freedom`).
+Points depend on them by the kinematics, so the conditional mean is found by Gauss–Newton steps: each one
+linearises the points and conditions exactly (the kriging of Courty & Cuzol 2010, section 4, of differences to
+the original). A step costs O(observations³ + observations² · numbers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.kinematics import GlobalPose, global_frames, points_on
+from marey.body.motion import Motion
+from marey.body.steering.freedom import Freedom, displaced
+from marey.body.steering.process import Span, factor
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import continuous
+
+Array = NDArray[np.float64]
+
+STEPS, HALVINGS = 30, 6
+# Metres: how exactly a point is meant if nothing else is said, and when a step changes nothing any more.
+EXACT, SETTLED = 3e-4, 1e-6
+
+
+class Observations(NamedTuple):
+    """Points of the body at frames, and what is asked of them.
+
+    frames: `(points,)`; joints: `(points,)`; local: `(points, 3)`, in the joint's frame
+    goals: `(points, 3)`, world, metres
+    noise: `(points,)`, metres, how exactly they are meant
+    """
+
+    frames: NDArray[np.intp]
+    joints: NDArray[np.intp]
+    local: Array
+    goals: Array
+    noise: Array
+
+    @classmethod
+    def joined(cls, parts: list[Observations]) -> Observations:
+        """Several as one."""
+        return cls(*(np.concatenate(fields) for fields in zip(*parts, strict=True)))
+
+
+def conditioned(motion: Motion, freedom: Freedom, spans: list[Span], asked: Observations) -> Motion:
+    """The clip, smoothly displaced within the spans so that points are where they are asked to be.
+
+    freedom: of all frames of the clip
+    Frames outside the spans stay what they are, bit by bit.
+    """
+    inside = _inside(motion.frames, spans)
+    if not len(inside):
+        return motion
+    smooth = factor(inside, spans)
+    rows = np.searchsorted(inside, asked.frames)
+    usable = np.isin(asked.frames, inside)
+    asked = Observations(*(field[usable] for field in asked))
+    numbers = _solved(motion, freedom.at(asked.frames), smooth[rows[usable]], asked, smooth)
+    turns, shifts = freedom.at(inside).displacement(smooth @ numbers)
+    moved, path = displaced(motion.rotations[inside], motion.root[inside], turns, shifts)
+    rotations, root = np.array(motion.rotations), np.array(motion.root)
+    # The neighbours' sign, so that frames outside need none of their own changed.
+    same = np.einsum("tja,tja->tj", moved, motion.rotations[inside]) < 0
+    rotations[inside] = so3.normalise(np.where(same[..., None], -moved, moved))
+    root[inside] = path
+    return replace(motion, rotations=rotations, root=root)
+
+
+def _solved(motion: Motion, freedom: Freedom, at: Array, asked: Observations, smooth: Array) -> Array:
+    """Unit numbers `(rank, size)` of the displacement: the most likely with which points meet their goals.
+
+    at: `(points, rank)`, the process at each point's frame
+    """
+    rotations, root = motion.rotations[asked.frames], motion.root[asked.frames]
+    local = motion.skeleton.offsets if motion.translations is None else motion.translations[asked.frames]
+    parents = motion.skeleton.parents
+    above = _carriers(motion)[asked.joints]
+    precise = 1.0 / asked.noise
+
+    def place(numbers: Array) -> tuple[Array, GlobalPose, Array, Array]:
+        turns, shifts = freedom.displacement(at @ numbers)
+        moved, path = displaced(rotations, root, turns, shifts)
+        offsets = np.broadcast_to(local, (len(moved), len(parents), 3))
+        pose = global_frames(parents, offsets, moved, path, translations=offsets)
+        points = pose.positions[np.arange(len(moved)), asked.joints] + so3.rotate(
+            pose.rotations[np.arange(len(moved)), asked.joints], asked.local
+        )
+        return turns, pose, points, (asked.goals - points) * precise[:, None]
+
+    def cost(numbers: Array, missing: Array) -> float:
+        return float((numbers**2).sum() + (missing**2).sum())
+
+    numbers = np.zeros((smooth.shape[1], freedom.size))
+    turns, pose, points, missing = place(numbers)
+    now = cost(numbers, missing)
+    kernel = at @ at.T
+    for _ in range(STEPS):
+        slopes = freedom.gradients(turns, pose, above, points) * precise[:, None, None]
+        flat = slopes.reshape(-1, freedom.size)
+        gram = (flat @ flat.T) * np.repeat(np.repeat(kernel, 3, axis=0), 3, axis=1)
+        gram[np.diag_indices_from(gram)] += 1.0
+        linear = missing + np.einsum("pcs,ps->pc", slopes, at @ numbers)
+        weights = np.linalg.solve(gram, linear.ravel()).reshape(-1, 3)
+        step = at.T @ np.einsum("pc,pcs->ps", weights, slopes) - numbers
+        for half in range(HALVINGS + 1):
+            trial = numbers + 0.5**half * step
+            found = place(trial)
+            new = cost(trial, found[3])
+            if new < now:
+                break
+        else:
+            break
+        moved = float(np.abs(found[2] - points).max())
+        numbers, now = trial, new
+        turns, pose, points, missing = found
+        if moved < SETTLED:
+            break
+    return numbers
+
+
+def _inside(frames: int, spans: list[Span]) -> NDArray[np.intp]:
+    """Frames strictly within any of the spans."""
+    t = np.arange(frames)
+    return np.flatnonzero(np.any([(t > span.start) & (t < span.end) for span in spans], axis=0))
+
+
+def _carriers(motion: Motion) -> Array:
+    """`(joints, joints)`: 1 where the second joint carries the first (or is it)."""
+    found = np.zeros((motion.joints, motion.joints))
+    for joint in range(motion.joints):
+        found[joint, list(motion.skeleton.ancestors(joint))] = 1.0
+    return found

@@ -1,0 +1,95 @@
+"""Feet that stand while a clip is steered: they stay where the original has them, unless they are asked for.
+
+A foot that is asked to be elsewhere on the ground takes its whole stand there, if that is short; one that is
+lifted, or that stands for long, is let go while it stands.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.contacts import contacts, feet
+from marey.body.ik.plants import runs
+from marey.body.motion import Motion
+from marey.body.steering.conditioning import Observations
+from marey.body.steering.process import Span
+from marey.body.steering.requests import Goal
+from marey.body.two_bone import legs
+
+Array = NDArray[np.float64]
+
+# Metres: how exactly feet are held, and how far up a foot leaves the ground.
+HELD, LIFTED = 5e-4, 0.03
+# Seconds between frames at which standing feet are held, and the longest stand that is moved as a whole.
+EVERY, LONGEST = 0.025, 1.2
+
+
+class Footing(NamedTuple):
+    """Where feet stand.
+
+    joints: joints that can stand; standing: `(frames, joints)`, while they are to be held
+    places: `(frames, joints, 3)`, where, metres
+    stands: frames `[first, last]` of the stand that goes with each goal, or None
+    """
+
+    joints: tuple[int, ...]
+    standing: NDArray[np.bool_]
+    places: Array
+    stands: list[tuple[int, int] | None]
+
+
+def footing(motion: Motion, asked: list[Goal]) -> Footing:
+    """Where the feet of a clip stand and are to be held, given what is asked of them."""
+    joints = feet(motion.skeleton)
+    standing = contacts(motion) if joints else np.zeros((motion.frames, 0), dtype=bool)
+    places = np.array(motion.positions()[:, list(joints)])
+    stands: list[tuple[int, int] | None] = []
+    for goal in asked:
+        columns = [i for i, joint in enumerate(joints) if joint in _foot_of(motion, goal)]
+        held = standing[:, columns].any(axis=1) if columns else np.zeros(motion.frames, dtype=bool)
+        stand = next(((a, b - 1) for a, b in runs(held) if a <= goal.frame < b), None)
+        whole = stand is not None and _moves_whole(motion, goal, stand)
+        stands.append(stand if whole else None)
+        if stand is not None and whole:
+            places[stand[0] : stand[1] + 1, columns] += goal.way
+        elif stand is not None:
+            standing[stand[0] : stand[1] + 1, columns] = False
+    return Footing(joints, standing, places, stands)
+
+
+def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
+    """Feet at some of the frames in which they stand within the spans."""
+    frames, columns = [], []
+    every = max(1, round(EVERY * rate))
+    count = len(ground.standing)
+    t = np.arange(count)
+    inside = np.any([(t > span.start) & (t < span.end) for span in spans], axis=0)
+    for column in range(len(ground.joints)):
+        for a, b in runs(ground.standing[:, column] & inside):
+            chosen = np.unique(np.append(np.arange(a, b, every), b - 1))
+            frames.append(chosen)
+            columns.append(np.full(len(chosen), column))
+    at = np.concatenate([*frames, np.empty(0, dtype=np.intp)]).astype(np.intp)
+    which = np.concatenate([*columns, np.empty(0, dtype=np.intp)]).astype(np.intp)
+    joints = np.asarray(ground.joints, dtype=np.intp)[which] if len(which) else which
+    return Observations(
+        at, joints, np.zeros((len(at), 3)), ground.places[at, which], np.full(len(at), HELD)
+    )
+
+
+def _foot_of(motion: Motion, goal: Goal) -> set[int]:
+    """Joints of the foot that a goal is about; none if it is about another part."""
+    for leg in legs(motion.skeleton):
+        below = set(motion.skeleton.descendants(leg.ankle)) | {leg.ankle}
+        if goal.joint in below:
+            return below
+    return set()
+
+
+def _moves_whole(motion: Motion, goal: Goal, stand: tuple[int, int]) -> bool:
+    first, last = stand
+    short = (last - first) <= LONGEST * motion.frame_rate
+    return bool(short and first > 0 and last < motion.frames - 1 and goal.way[1] < LIFTED)

@@ -1,0 +1,98 @@
+"""How readily a body leaves the poses of a clip: along the clip's own modes first, its joints singly next.
+
+A displacement of a frame is `B z` with z of independent unit numbers: coordinates of the pose model by their
+deviations (so that limbs move together as they do in the clip, the prior of inverse kinematics in Courty 2013,
+section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.kinematics import GlobalPose
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.pose_samples import pose_rotations
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import unwrap
+from marey.geometry.matrices import hat, to_matrix
+from marey.geometry.tangent import dexp_body
+
+Array = NDArray[np.float64]
+
+# What a joint does by itself: this share of its own deviation, at least so many radians if it moves at all.
+ALONE, LEAST_TURN = 0.35, 0.02
+MOVES = 1e-4
+# The root, as readily as a mode goes by one deviation: radians, metres.
+ROOT_TURN, ROOT_SHIFT = 0.1, 0.08
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """Displacements of frames by unit numbers: `modes + 3 joints + 3` a frame.
+
+    tangent: `(frames, joints, 3, 3)`, how turns along the modes act at each frame's pose
+    directions: `(modes, joints, 3)`, radians by one deviation
+    alone: `(joints, 3)`, radians by one deviation of each joint's own turns
+    shift: metres by one deviation of the root's
+    """
+
+    tangent: Array
+    directions: Array
+    alone: Array
+    shift: float
+
+    @classmethod
+    def of(cls, motion: Motion, model: PoseModel) -> Freedom:
+        """Of the frames of a clip."""
+        geodesics = model.geodesics
+        logs = unwrap(geodesics.logarithms(pose_rotations(motion)))
+        directions = geodesics.directions * geodesics.deviations[:, None, None]
+        spread = np.sqrt((model.geodesics.directions**2 * geodesics.variances[:, None, None]).sum(axis=0))
+        moving = spread.max(axis=1) > MOVES
+        if not moving.any():
+            moving[:] = True
+        alone = np.where(moving[:, None], ALONE * spread + LEAST_TURN, 0.0)
+        alone[0] = ROOT_TURN
+        return cls(dexp_body(logs), directions, alone, ROOT_SHIFT)
+
+    @property
+    def size(self) -> int:
+        """Numbers of a frame."""
+        return len(self.directions) + self.alone.size + 3
+
+    def at(self, frames: NDArray[np.intp]) -> Freedom:
+        """The same of some of the frames."""
+        return Freedom(self.tangent[frames], self.directions, self.alone, self.shift)
+
+    def displacement(self, numbers: Array) -> tuple[Array, Array]:
+        """Turns `(frames, joints, 3)` in the joints' frames and shifts `(frames, 3)` of `(frames, size)`."""
+        modes, joints = len(self.directions), len(self.alone)
+        along = np.einsum("tm,mjc->tjc", numbers[:, :modes], self.directions)
+        turns = np.einsum("tjab,tjb->tja", self.tangent, along)
+        turns += self.alone * numbers[:, modes:-3].reshape(-1, joints, 3)
+        return turns, self.shift * numbers[:, -3:]
+
+    def gradients(self, turns: Array, pose: GlobalPose, above: Array, points: Array) -> Array:
+        """How points move with the numbers, `(points, 3, size)`; one point a frame.
+
+        turns: `(points, joints, 3)`, displacement that the pose has already
+        above: `(points, joints)`, 1 for joints that carry the point
+        points: `(points, 3)`, world, metres
+        """
+        arms = (points[:, None] - pose.positions) * above[..., None]
+        lever = -hat(arms) @ to_matrix(pose.rotations) @ dexp_body(turns)
+        count = len(points)
+        along = np.swapaxes(lever @ self.tangent, 1, 2).reshape(count, 3, -1)
+        by_modes = along @ self.directions.reshape(len(self.directions), -1).T
+        singly = np.swapaxes(lever * self.alone[:, None], 1, 2).reshape(count, 3, -1)
+        by_root = np.broadcast_to(self.shift * np.eye(3), (count, 3, 3))
+        return np.concatenate([by_modes, singly, by_root], axis=2)
+
+
+def displaced(rotations: Array, root: Array, turns: Array, shifts: Array) -> tuple[Array, Array]:
+    """Rotations `(frames, joints, 4)` turned in their own frames, and the root's path shifted."""
+    return so3.multiply(rotations, so3.exp(turns)), root + shifts
