@@ -1,0 +1,216 @@
+"""Captured clips without their noise: filters on joints and on the root's path (Courty 2013, section 2.1.2).
+
+The default is the bilateral filter, which keeps quick motion quick, with weights from a slightly smoothed
+copy and its pose scale from each joint's own noise; Gaussian, binomial and Butterworth filters are there
+too. Rotations are filtered in the frames of their parents: the result differs from filtering them in the
+world, because parents move. Cost: about 1 ms for 75 joints and 150 frames, a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey.body.motion import Motion
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.geometry.filtering.bilateral import bilateral_rotations, bilateral_vectors
+from marey.geometry.filtering.boundaries import CONTINUE
+from marey.geometry.filtering.linear import (
+    binomial_mask,
+    butterworth_mask,
+    gaussian_mask,
+    linear_rotations,
+    linear_vectors,
+)
+from marey.geometry.filtering.noise import rotation_noise
+
+Array = NDArray[np.float64]
+
+METHODS = ("bilateral", "gaussian", "binomial", "butterworth", "mask")
+# Hertz: what hands and feet do on purpose is slower.
+CUTOFF = 6.0
+# Metres that a joint's translation may vary and still count as an offset.
+STILL = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class FilterSettings:
+    """How to filter a joint.
+
+    method: "bilateral", "gaussian", "binomial", "butterworth", or "mask" for weights of your own
+    sigma: seconds, width of the bell in time; one frame if None, as in the source (not of butterworth)
+    sigma_g: half-angle radians, bilateral only: poses farther apart than this do not mix; if None, from the
+        noise of each joint
+    passes: how often; 5 if None for bilateral and gaussian, as in the source, otherwise once
+    cutoff: hertz, butterworth only: what is faster is taken away
+    order: butterworth only, of the filter that runs forwards and then backwards
+    mask: `(2 k + 1,)`, weights of your own
+    guided: bilateral only: compare poses of a smoothed copy; overshoots less
+    boundary: "continue", motion goes on beyond the ends; or "mirror", as in the source
+    """
+
+    method: str = "bilateral"
+    sigma: float | None = None
+    sigma_g: float | None = None
+    passes: int | None = None
+    cutoff: float = CUTOFF
+    order: int = 2
+    mask: ArrayLike | None = None
+    guided: bool = True
+    boundary: str = CONTINUE
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method {self.method!r}: one of {', '.join(METHODS)}")
+        if (self.method == "mask") != (self.mask is not None):
+            raise InputError("a mask belongs to the method 'mask', and the other way round")
+        if self.sigma is not None and not (np.isfinite(self.sigma) and self.sigma > 0):
+            raise InputError(f"sigma: seconds, above 0, got {self.sigma}")
+
+    def rotations(self, rotations: ArrayLike, frame_rate: float) -> Array:
+        """Rotations `(frames, ..., 4)` filtered so."""
+        if self.method == "bilateral":
+            options: dict[str, Any] = {"guided": self.guided, "boundary": self.boundary}
+            options |= {"sigma": self._samples(frame_rate), "passes": self._passes()}
+            return bilateral_rotations(rotations, sigma_g=self.sigma_g, **options)
+        mask = self._mask(frame_rate)
+        return linear_rotations(rotations, mask, passes=self._passes(), boundary=self.boundary)
+
+    def vectors(self, vectors: ArrayLike, frame_rate: float) -> Array:
+        """Vectors `(frames, ..., dims)` filtered so; the pose scale is always that of their noise."""
+        if self.method == "bilateral":
+            options: dict[str, Any] = {"guided": self.guided, "boundary": self.boundary}
+            return bilateral_vectors(
+                vectors, sigma=self._samples(frame_rate), passes=self._passes(), **options
+            )
+        mask = self._mask(frame_rate)
+        return linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
+
+    def _samples(self, frame_rate: float) -> float:
+        return 1.0 if self.sigma is None else self.sigma * frame_rate
+
+    def _passes(self) -> int:
+        if self.passes is not None:
+            return self.passes
+        return 5 if self.method in ("bilateral", "gaussian") else 1
+
+    def _mask(self, frame_rate: float) -> Array:
+        if self.mask is not None:
+            return np.asarray(self.mask, dtype=np.float64)
+        if self.method == "butterworth":
+            if not 0.0 < self.cutoff < 0.5 * frame_rate:
+                raise InputError(
+                    f"cutoff: between 0 and {0.5 * frame_rate:g} Hz, half the frame rate, got {self.cutoff:g}"
+                )
+            return butterworth_mask(self.cutoff / frame_rate, order=self.order)
+        samples = self._samples(frame_rate)
+        if self.method == "binomial":
+            return binomial_mask(max(1, round(min(2.0 * samples**2, 1e6))))
+        return gaussian_mask(samples)
+
+
+@dataclass(frozen=True)
+class FilterReport:
+    """What a filter changed.
+
+    change_degrees: root mean square of the angles by which filtered joints were turned
+    change_max_degrees: the largest of them
+    change_root_cm: root mean square of how far the root was moved
+    noise_degrees: noise of the rotations before, each component, median over the filtered joints that move
+    speed_ratio: largest angular speed after over before, median over the filtered joints that move
+    joints: names of the filtered joints
+    """
+
+    change_degrees: float
+    change_max_degrees: float
+    change_root_cm: float
+    noise_degrees: float
+    speed_ratio: float
+    joints: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain values, for JSON."""
+        names = ("change_degrees", "change_max_degrees", "change_root_cm", "noise_degrees", "speed_ratio")
+        return {**{name: round(getattr(self, name), 6) for name in names}, "joints": len(self.joints)}
+
+
+def filter_motion(
+    motion: Motion,
+    settings: FilterSettings | None = None,
+    *,
+    joints: Sequence[str] | None = None,
+    per_joint: Mapping[str, FilterSettings] | None = None,
+    root_path: bool = True,
+) -> tuple[Motion, FilterReport]:
+    """The clip filtered along time, and what that changed.
+
+    settings: how; the bilateral filter with automatic scales if None
+    joints: only these, the root's path being the root joint's; all if None
+    per_joint: other settings for some joints
+    root_path: whether to filter positions too: the root's, and those of joints that slide
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> shake = np.random.default_rng(0).normal(scale=0.05, size=(walk.frames, walk.joints, 3))
+    >>> noisy = replace(walk, rotations=so3.multiply(walk.rotations, so3.exp(shake)))
+    >>> clean, report = filter_motion(noisy)
+    >>> before, after = (so3.distance(m.rotations, walk.rotations).mean() for m in (noisy, clean))
+    >>> bool(after < 0.5 * before), 2 < report.noise_degrees < 4
+    (True, True)
+    """
+    settings = FilterSettings() if settings is None else settings
+    names = motion.skeleton.names
+    chosen = list(range(motion.joints)) if joints is None else motion.skeleton.indices(joints)
+    if not chosen:
+        raise InputError("joints: name at least one to filter")
+    groups: dict[int, tuple[FilterSettings, list[int]]] = {}
+    others = dict(per_joint or {})
+    motion.skeleton.indices(list(others))
+    for joint in sorted(set(chosen)):
+        own = others.get(names[joint], settings)
+        groups.setdefault(id(own), (own, []))[1].append(joint)
+    rate = motion.frame_rate
+    before = np.asarray(motion.rotations)
+    after = np.array(before)
+    root = np.array(motion.root)
+    translations = None if motion.translations is None else np.array(motion.translations)
+    for own, members in groups.values():
+        after[:, members] = own.rotations(before[:, members], rate)
+        if not root_path:
+            continue
+        if 0 in members:
+            root = own.vectors(root, rate)
+        if translations is not None:
+            sliding = [j for j in members if j and np.ptp(translations[:, j], axis=0).max() > STILL]
+            if sliding:
+                translations[:, sliding] = own.vectors(translations[:, sliding], rate)
+    filtered = replace(motion, rotations=so3.continuous(after), root=root, translations=translations)
+    return filtered, _report(motion, filtered, sorted(set(chosen)))
+
+
+def _report(before: Motion, after: Motion, joints: list[int]) -> FilterReport:
+    turned = so3.distance(before.rotations[:, joints], after.rotations[:, joints])
+    noise, ratio = 0.0, 1.0
+    if before.frames > 3:
+        speeds = [
+            so3.distance(clip.rotations[1:, joints], clip.rotations[:-1, joints]).max(axis=0)
+            for clip in (before, after)
+        ]
+        moving = speeds[0] > 1e-9
+        if moving.any():
+            noise = float(np.median(rotation_noise(before.rotations[:, joints])[moving]))
+            ratio = float(np.median(speeds[1][moving] / speeds[0][moving]))
+    moved = np.linalg.norm(np.asarray(after.root) - np.asarray(before.root), axis=1)
+    return FilterReport(
+        float(np.degrees(np.sqrt((turned**2).mean()))),
+        float(np.degrees(turned.max())),
+        float(100 * np.sqrt((moved**2).mean())),
+        float(np.degrees(noise)),
+        ratio,
+        tuple(before.skeleton.names[j] for j in joints),
+    )

@@ -1,0 +1,308 @@
+"""Dynamic time warping: which moments of two performances correspond, and a smooth map of time from that.
+
+The best monotone path through a table of costs (Courty 2013, section 2.2.1.2), inside a band about the
+diagonal, with no series running more than four times as fast as the other, and with loose ends if asked for.
+Paths have plateaus that would freeze a motion; :func:`time_map` smooths them. Time O(frames × band); memory
+two rows of costs and one byte a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey.errors import InputError
+
+Array = NDArray[np.float64]
+RowCosts = Callable[[int, int, int], ArrayLike]
+
+# One series may run so many times as fast as the other.
+STEEPEST = 4
+# Bytes of the way back, one a cell of the band.
+MOST_CELLS = 2_000_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """A path through two series.
+
+    path: `(steps, 2)`, frames of the first and of the second that correspond; both never go back
+    cost: sum of the costs along the path
+    frames: lengths of both series
+    """
+
+    path: NDArray[np.int64]
+    cost: float
+    frames: tuple[int, int]
+
+    @property
+    def mean_cost(self) -> float:
+        """Cost of a step of the path."""
+        return self.cost / len(self.path)
+
+    def swapped(self) -> Alignment:
+        """The same path, seen from the second series."""
+        return Alignment(
+            np.ascontiguousarray(self.path[:, ::-1]), self.cost, (self.frames[1], self.frames[0])
+        )
+
+
+def align(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    band: float | None = None,
+    steepest: int | None = STEEPEST,
+    open_begin: bool = False,
+    open_end: bool = False,
+    derivative: float = 0.0,
+) -> Alignment:
+    """The path along which two series of vectors, `(n, dims)` and `(m, dims)`, are nearest to each other.
+
+    band: how far from the diagonal it may go, as a share of the longer series; anywhere if None
+    steepest: how many frames of one series may meet one of the other; None for no limit
+    open_begin, open_end: the path may begin, or end, anywhere in `b`
+    derivative: frames by which the rate of change is multiplied before it is compared too, so that rising
+        meets rising; 0 compares values alone
+
+    >>> rise = np.array([[0.0], [0.0], [1.0], [2.0], [2.0]])
+    >>> align(rise, rise[1:]).path.tolist()
+    [[0, 0], [1, 0], [2, 1], [3, 2], [4, 3]]
+    """
+    first, second = _features(a, "first series", derivative), _features(b, "second series", derivative)
+    if first.shape[1] != second.shape[1]:
+        raise InputError(f"series of {first.shape[1]} and {second.shape[1]} dimensions cannot be compared")
+    from marey.statistics import _warping_kernels as kernels
+
+    def row(i: int, start: int, stop: int) -> Array:
+        costs = np.empty(stop - start)
+        kernels.distances(first, second, i, start, costs)
+        return costs
+
+    return align_costs(
+        row,
+        (len(first), len(second)),
+        band=band,
+        steepest=steepest,
+        open_begin=open_begin,
+        open_end=open_end,
+    )
+
+
+def align_costs(
+    costs: ArrayLike | RowCosts,
+    frames: tuple[int, int] | None = None,
+    *,
+    band: float | None = None,
+    steepest: int | None = STEEPEST,
+    open_begin: bool = False,
+    open_end: bool = False,
+) -> Alignment:
+    """The cheapest path through a table `(n, m)`, or through one whose rows a function gives piece by piece.
+
+    costs: the table, or `costs(i, start, stop)` for the entries start to stop - 1 of row i, with `frames`
+        the size of the table; the other options are those of :func:`align`
+
+    >>> table = np.array([[0.0, 3.0, 9.0], [2.0, 0.0, 4.0], [9.0, 3.0, 1.0]])
+    >>> found = align_costs(table)
+    >>> found.path.tolist(), found.cost
+    ([[0, 0], [1, 1], [2, 2]], 1.0)
+    """
+    row, (n, m) = _rows(costs, frames)
+    starts, stops = _band_limits(n, m, band)
+    _check_steepest(steepest)
+    ends = _Ends(open_begin, open_end)
+    moves, last, cost = _fill(row, (n, m), starts, stops, steepest, ends)
+    path = _way_back(moves, starts, last, steepest, ends)
+    return Alignment(path, cost, (n, m))
+
+
+def time_map(alignment: Alignment, *, smoothing: float = 4.0, steepest: float | None = STEEPEST) -> Array:
+    """Where in the second series each frame of the first is, `(n,)`, in fractions of frames, smoothly.
+
+    Every frame takes the mean of what it meets; lines are fitted to that around knots, and a monotone
+    cubic goes through them. Ends stay where they are.
+
+    smoothing: frames between knots; lines are fitted over as many on either side
+    steepest: bound of the slope and of its inverse; None for none but monotony
+
+    >>> ramp = np.arange(12.0)[:, None]
+    >>> bool(np.allclose(time_map(align(ramp, ramp)), np.arange(12)))
+    True
+    """
+    if not (np.isfinite(smoothing) and smoothing > 0):
+        raise InputError(f"smoothing: frames, above 0, got {smoothing}")
+    if steepest is not None and not (np.isfinite(steepest) and steepest >= 1):
+        raise InputError(f"steepest: 1 or more, or None, got {steepest}")
+    n, m = alignment.frames
+    i, j = alignment.path.T
+    met = np.bincount(i, weights=j, minlength=n) / np.maximum(np.bincount(i, minlength=n), 1)
+    first, last = float(j[0]), float(j[-1])
+    if n < 3:
+        return np.linspace(first, last, n) if n > 1 else met
+    knots = np.unique(np.rint(np.linspace(0, n - 1, max(2, round((n - 1) / smoothing) + 1))).astype(int))
+    values = np.array([_line_at(met, int(knot), max(1, round(smoothing))) for knot in knots])
+    values[0], values[-1] = first, last
+    values = np.maximum.accumulate(np.clip(values, first, last))
+    from scipy.interpolate import PchipInterpolator
+
+    smooth = np.asarray(PchipInterpolator(knots, values)(np.arange(n)), dtype=np.float64)
+    bounded = smooth if steepest is None else _bounded_slopes(smooth, 1.0 / steepest, float(steepest))
+    return np.clip(bounded, 0.0, m - 1.0)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    begin: bool
+    end: bool
+
+
+def _check_steepest(steepest: int | None) -> None:
+    if steepest is None:
+        return
+    if isinstance(steepest, bool) or not isinstance(steepest, int | np.integer) or not 1 <= steepest <= 99:
+        raise InputError(f"steepest: a whole number from 1 to 99, or None, got {steepest!r}")
+
+
+def _features(series: ArrayLike, name: str, derivative: float) -> Array:
+    values = np.asarray(series, dtype=np.float64)
+    if values.ndim != 2 or 0 in values.shape or not np.isfinite(values).all():
+        raise InputError(f"{name}: expected finite values of shape (frames, dims), found {values.shape}")
+    if not (np.isfinite(derivative) and derivative >= 0):
+        raise InputError(f"derivative: frames, not below 0, got {derivative}")
+    if derivative > 0:
+        rates = np.gradient(values, axis=0) if len(values) > 1 else np.zeros_like(values)
+        values = np.concatenate([values, derivative * rates], axis=1)
+    return np.ascontiguousarray(values)
+
+
+def _rows(costs: ArrayLike | RowCosts, frames: tuple[int, int] | None) -> tuple[RowCosts, tuple[int, int]]:
+    if callable(costs):
+        if frames is None or min(frames) < 1:
+            raise InputError("frames: a function of costs needs the size of its table, (n, m)")
+        return costs, (int(frames[0]), int(frames[1]))
+    table = np.asarray(costs, dtype=np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise InputError(f"costs: expected a table (n, m), found {table.shape}")
+
+    def row(i: int, start: int, stop: int) -> Array:
+        return table[i, start:stop]
+
+    return row, (table.shape[0], table.shape[1])
+
+
+def _band_limits(n: int, m: int, band: float | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First and one past the last column of every row."""
+    if band is None:
+        starts, stops = np.zeros(n, dtype=np.int64), np.full(n, m, dtype=np.int64)
+    else:
+        if not (np.isfinite(band) and band > 0):
+            raise InputError(f"band: a share of the longer series, above 0, got {band}")
+        middle = np.arange(n) * ((m - 1) / max(n - 1, 1))
+        # At least the diagonal itself, however many columns it crosses in a row.
+        reach = max(band * max(n, m) * min(1.0, m / n), 0.5 * (m - 1) / max(n - 1, 1) + 0.5)
+        starts = np.maximum(np.ceil(middle - reach - 1e-9), 0).astype(np.int64)
+        stops = np.minimum(np.floor(middle + reach + 1e-9) + 1, m).astype(np.int64)
+    cells = int((stops - starts).sum())
+    if cells > MOST_CELLS:
+        raise InputError(f"{n} and {m} frames need {cells / 1e9:.1f} GB to compare; give a narrower band")
+    return starts, stops
+
+
+def _fill(
+    row: RowCosts,
+    frames: tuple[int, int],
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    steepest: int | None,
+    ends: _Ends,
+) -> tuple[list[NDArray[np.uint8]], tuple[int, int], float]:
+    """Bytes of the way back of every row, the last cell and its state, and the cost there."""
+    from marey.statistics import _warping_kernels as kernels
+
+    states = 1 if steepest is None else 2 * int(steepest) - 1
+    advance: Any = kernels.free_row if steepest is None else kernels.bounded_row
+    n, m = frames
+    moves = []
+    before = np.empty((0, states))
+    for i in range(n):
+        start, stop = int(starts[i]), int(stops[i])
+        costs = np.ascontiguousarray(row(i, start, stop), dtype=np.float64)
+        if costs.shape != (stop - start,) or not (np.isfinite(costs) & (costs >= 0)).all():
+            raise InputError(f"costs of row {i}: expected {stop - start} finite numbers, none below 0")
+        here = np.empty((stop - start, states))
+        kept = np.empty(stop - start, dtype=np.uint8)
+        if i == 0:
+            # A row above all others with a cell before each place where the path may begin.
+            before = np.full((stop - start, states), np.inf)
+            before[: stop - start if ends.begin else 1, 0] = 0.0
+            advance(costs, 1, before, here, kept)
+            here[:, (states + 1) // 2 :] = np.inf
+        else:
+            advance(costs, start - int(starts[i - 1]), before, here, kept)
+        moves.append(kept)
+        before = here
+    final = before if ends.end else before[-1:]
+    cell, state = np.unravel_index(int(np.argmin(final)), final.shape)
+    cost = float(final[cell, state])
+    if not np.isfinite(cost):
+        limit = "" if steepest is None else f" with one at most {steepest} times as fast as the other"
+        raise InputError(
+            f"series of {n} and {m} frames do not fit each other{limit}; widen the band or limit"
+        )
+    column = int(starts[-1]) + int(cell) if ends.end else m - 1
+    return moves, (column, int(state)), cost
+
+
+def _way_back(
+    moves: list[NDArray[np.uint8]],
+    starts: NDArray[np.int64],
+    last: tuple[int, int],
+    steepest: int | None,
+    ends: _Ends,
+) -> NDArray[np.int64]:
+    i, (j, state) = len(moves) - 1, last
+    runs = 0 if steepest is None else int(steepest) - 1
+    path = [(i, j)]
+    while not (i == 0 and (ends.begin or j == 0)) or state != 0:
+        came = int(moves[i][j - int(starts[i])])
+        if steepest is None:
+            i, j = (i - 1, j - 1) if came == 0 else (i, j - 1) if came == 1 else (i - 1, j)
+        elif state == 0:
+            i, j, state = i - 1, j - 1, came
+        elif state <= runs:
+            j, state = j - 1, state - 1
+        else:
+            i, state = i - 1, 0 if state == runs + 1 else state - 1
+        path.append((i, j))
+    return np.array(path[::-1], dtype=np.int64)
+
+
+def _line_at(values: Array, centre: int, half: int) -> float:
+    """A line fitted to the values around one, at that one."""
+    around = np.arange(max(0, centre - half), min(len(values), centre + half + 1))
+    x = around - around.mean()
+    y = values[around]
+    slope = float(x @ y) / float(x @ x) if len(around) > 1 else 0.0
+    return float(y.mean() + slope * (centre - around.mean()))
+
+
+def _bounded_slopes(values: Array, least: float, most: float) -> Array:
+    """The nearest steps within bounds, by one shift for all of them, with the same ends if they can be."""
+    steps = np.diff(values)
+    if least <= steps.min() and steps.max() <= most:
+        return values
+    total = float(steps.sum())
+    low, high = least - float(steps.max()), most - float(steps.min())
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if np.clip(steps + middle, least, most).sum() < total:
+            low = middle
+        else:
+            high = middle
+    bounded = np.clip(steps + high, least, most)
+    return np.asarray(values[0] + np.concatenate([[0.0], np.cumsum(bounded)]))
