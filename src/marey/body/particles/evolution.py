@@ -1,0 +1,212 @@
+"""How particles move from one step to the next: a random walk, or dynamics learned from a clip.
+
+Courty 2013, section 3.1.3: without knowledge of the motion the configuration stays as it is but for noise
+within the joint limits; the linear model of section 2.3.1, in a few coordinates of a pose model, makes the
+result move like the data it was learned from. Both are driven by standard normal numbers, so that a filter
+can draw these as it likes. Cost: about 150 ns a joint of a particle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.particles.chains import Chain
+from marey.body.particles.poses import PoseBatch
+from marey.body.pose_model import PoseModel
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.statistics.autoregression import VectorAutoregression
+
+Array = NDArray[np.float64]
+
+
+class Evolution(Protocol):
+    """A law of how particles move."""
+
+    @property
+    def freedoms(self) -> int:
+        """How many standard normal numbers drive a step."""
+
+    def begin(self, poses: PoseBatch) -> PoseBatch:
+        """The first particles, with what the law has to remember."""
+
+    def expected(self, poses: PoseBatch) -> PoseBatch:
+        """Where the particles go without noise."""
+
+    def advance(self, poses: PoseBatch, scale: float, rng: np.random.Generator) -> PoseBatch:
+        """The particles one step on; `scale`, from 0 to 1, times the usual noise."""
+
+    def move(
+        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+    ) -> tuple[PoseBatch, Array]:
+        """The same, driven by given numbers `(particles, freedoms)`, and the numbers that were really done:
+        at limits, joints are reflected (`bounce`) or stay."""
+
+
+class Dynamics(Protocol):
+    """A law of coordinates in time."""
+
+    @property
+    def order(self) -> int:
+        """How many of the last coordinates it looks at."""
+
+    def propose(self, history: Array, drive: Array) -> Array:
+        """Next coordinates `(particles, modes)` after `(particles, order, modes)`, the latest last, driven by
+        standard normal numbers `(particles, modes)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class RandomWalk:
+    """Every joint strays by noise of its own, within its limits; the root's place by Gaussian noise.
+
+    chain: whose joints
+    deviation: radians a step of a joint that turns freely
+
+    >>> from marey.body.particles.hands import hand_chain
+    >>> chain = hand_chain()
+    >>> still = PoseBatch(chain.skeleton, so3.identity((50, 17)), np.zeros((50, 3)))
+    >>> moved = RandomWalk(chain).advance(still, 1.0, np.random.default_rng(0))
+    >>> bool((chain.limits.excess(moved.rotations) <= 1e-9).all())
+    True
+    """
+
+    chain: Chain
+    deviation: float = 0.08
+
+    @cached_property
+    def _driven(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return self.chain.noise.deviations > 0, np.asarray(self.chain.root_deviation) > 0
+
+    @property
+    def freedoms(self) -> int:
+        joints, root = self._driven
+        return int(joints.sum() + root.sum())
+
+    def begin(self, poses: PoseBatch) -> PoseBatch:
+        return poses
+
+    def expected(self, poses: PoseBatch) -> PoseBatch:
+        return poses
+
+    def advance(self, poses: PoseBatch, scale: float, rng: np.random.Generator) -> PoseBatch:
+        from marey.body.particles._kernels import wander
+
+        limits, noise = self.chain.limits, self.chain.noise
+        step = self.deviation * scale
+        out = np.empty_like(poses.rotations)
+        wander(
+            poses.rotations, limits.centres, noise.frames, noise.deviations, limits.twists, limits.swings,
+            step, rng, out,
+        )  # fmt: skip
+        root = poses.root
+        if any(self.chain.root_deviation):
+            root = root + step * np.asarray(self.chain.root_deviation) * rng.standard_normal(root.shape)
+        return PoseBatch(poses.skeleton, out, root)
+
+    def move(
+        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+    ) -> tuple[PoseBatch, Array]:
+        from marey.body.particles._kernels import displace
+
+        limits, noise = self.chain.limits, self.chain.noise
+        joints, free = self._driven
+        step = self.deviation * scale
+        count = int(joints.sum())
+        unit = step * noise.deviations[joints]
+        vectors = np.zeros((poses.count, *joints.shape))
+        vectors[:, joints] = unit * drive[:, :count]
+        out = np.empty_like(poses.rotations)
+        displace(
+            poses.rotations, vectors, limits.centres, noise.frames, limits.twists, limits.swings, bounce, out
+        )  # fmt: skip
+        root = poses.root.copy()
+        root[:, free] += step * np.asarray(self.chain.root_deviation)[free] * drive[:, count:]
+        really = np.concatenate([vectors[:, joints] / unit, drive[:, count:]], axis=1)
+        return PoseBatch(poses.skeleton, out, root), really
+
+
+@dataclass(frozen=True, eq=False)
+class Autoregressive:
+    """A vector autoregression as a law of coordinates: x_t = μ + Σ A_i (x_{t-i} - μ) + spread · L ε.
+
+    spread: times the noise of the data; above 1 the motion can be steered further from it
+
+    >>> law = Autoregressive(VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]]))
+    >>> law.propose(np.array([[[1.0], [1.0]]]), np.array([[1.0]])).round(6).tolist()
+    [[1.05]]
+    """
+
+    law: VectorAutoregression
+    spread: float = 1.0
+
+    @property
+    def order(self) -> int:
+        return self.law.order
+
+    @cached_property
+    def _factor(self) -> Array:
+        values, vectors = np.linalg.eigh(self.law.noise)
+        return np.asarray(self.spread * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def propose(self, history: Array, drive: Array) -> Array:
+        past = history[:, ::-1] - self.law.mean
+        expected = np.einsum("iab,nib->na", self.law.coefficients, past)
+        return np.asarray(self.law.mean + expected + drive @ self._factor.T)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedDynamics:
+    """Particles follow dynamics of pose-model coordinates; the root strays as in a random walk.
+
+    chain: limits, and how the root strays; the model's poses are turned back to the limits where beyond
+    model: whose coordinates; dynamics: their law
+    root_step: radians and, times the chain's `root_deviation`, metres that the root strays a step
+
+    The noise of the dynamics is that of the data and does not shrink: motion goes on while it is steered.
+    """
+
+    chain: Chain
+    model: PoseModel
+    dynamics: Dynamics
+    root_step: float = 0.03
+
+    def __post_init__(self) -> None:
+        if self.model.skeleton.names != self.chain.skeleton.names:
+            raise InputError("the pose model and the chain have different joints")
+        if self.model.travel is not None:
+            raise InputError("learned dynamics: take a pose model without the root's travel (root='none')")
+
+    @property
+    def freedoms(self) -> int:
+        return self.model.modes + 6
+
+    def begin(self, poses: PoseBatch) -> PoseBatch:
+        rotations = np.array(poses.rotations)
+        rotations[:, 0] = self.model.geodesics.mean[0]
+        now = self.model.geodesics.encode(rotations)
+        return replace(poses, history=np.repeat(now[:, None], self.dynamics.order, axis=1))
+
+    def expected(self, poses: PoseBatch) -> PoseBatch:
+        return self.move(poses, np.zeros((poses.count, self.freedoms)), 0.0)[0]
+
+    def advance(self, poses: PoseBatch, scale: float, rng: np.random.Generator) -> PoseBatch:
+        return self.move(poses, rng.standard_normal((poses.count, self.freedoms)), scale)[0]
+
+    def move(
+        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+    ) -> tuple[PoseBatch, Array]:
+        assert poses.history is not None
+        modes = self.model.modes
+        coordinates = self.dynamics.propose(poses.history, drive[:, :modes])
+        rotations = self.model.decode(coordinates)
+        strays = self.root_step * scale * drive[:, modes:]
+        rotations[:, 0] = so3.multiply(poses.rotations[:, 0], so3.exp(strays[:, :3]))
+        root = poses.root + np.asarray(self.chain.root_deviation) * strays[:, 3:]
+        history = np.concatenate([poses.history[:, 1:], coordinates[:, None]], axis=1)
+        inside = self.chain.limits.clamp(so3.normalise(rotations))
+        return PoseBatch(poses.skeleton, inside, root, history), drive
