@@ -20,10 +20,21 @@ from marey.body.pose_model import PoseModel
 from marey.body.root_travel import heading
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
+from marey.statistics.autoregression.fitting import information_criterion
 from marey.statistics.autoregression.model import Seed
 from marey.statistics.processes.trend import Trend
 
 Array = NDArray[np.float64]
+
+# Orders looked at: one frame back knows no velocity.
+ORDERS = (2, 3, 4)
+# Share of a predictor's variance added to it. Neighbouring frames of captured motion are so alike that what
+# they differ by, the velocity, is a thousandth of their variance: more would damp every swing.
+RIDGE, RIDGE_FOR_FEW = 1e-7, 1e-4
+# Frames a coefficient of a row below which there are few.
+ENOUGH = 2
+
+MOST_CHANGE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +94,22 @@ class MotionModel:
         coordinates = poses.encode(motion)
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
-        dynamics = fit(rest, order=order, mean=np.zeros(poses.modes))
+        dynamics = learned_dynamics(rest, order=order)
         return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], float(heading(motion)[0]))
+
+    @property
+    def radius(self) -> float:
+        """Spectral radius of the dynamics: the nearer to 1, the longer they remember."""
+        return self.dynamics.radius
+
+    def log_likelihood(self, motion: Motion) -> float:
+        """Logarithm of how likely a clip's coordinates are, given its first frames."""
+        rest = self.poses.encode(motion) - self.expected(motion.frames)
+        steps = self.dynamics.residuals(rest)
+        root = np.linalg.cholesky(self.dynamics.noise)
+        scaled = np.linalg.solve(root, steps.T)
+        each = 2 * np.log(np.diag(root)).sum() + self.modes * np.log(2 * np.pi)
+        return float(-0.5 * (scaled**2).sum() - 0.5 * len(steps) * each)
 
     @property
     def modes(self) -> int:
@@ -104,3 +129,48 @@ class MotionModel:
     def sample(self, frames: int, *, rng: Seed = None) -> Motion:
         """A new clip of so many frames, free of the example but for its law."""
         return self.decode(self.expected(frames) + self.dynamics.sample(frames, rng=rng))
+
+
+def learned_dynamics(rest: Array, *, order: int | None = None) -> VectorAutoregression:
+    """The autoregression of coordinates `(frames, modes)` about 0, whose long run spreads as they do.
+
+    order: frames to look back; by the information criterion if None
+    """
+    frames, modes = rest.shape
+    if order is None:
+        usable = [m for m in ORDERS if frames > ENOUGH * m * modes]
+        few = not usable
+        scores = information_criterion(rest, usable, ridge=RIDGE) if usable else np.zeros(1)
+        order = (usable or [min(ORDERS[0], max(1, frames - 2))])[int(np.argmin(scores))]
+    else:
+        few = frames <= ENOUGH * order * modes
+    found = fit(rest, order=order, ridge=RIDGE_FOR_FEW if few else RIDGE, mean=np.zeros(modes))
+    return with_spread(found, rest.T @ rest / frames)
+
+
+def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoregression:
+    """The same recursion in coordinates in which its long-run covariance is the given one.
+
+    What is simulated is mapped by the symmetric M with M S M = C, so eigenvalues, that is rhythm and memory,
+    stay. A model that is far off is brought nearer, by no more than a factor of 2 in any direction.
+
+    >>> swing = VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]])
+    >>> with_spread(swing, np.array([[1.1]])).stationary[0, 0].round(6).item()
+    1.1
+    """
+    size = model.components
+    spread = model.stationary[:size, :size]
+    least = 1e-9 * max(float(np.trace(covariance)) / size, 1e-300)
+    wanted = _root(covariance + least * np.eye(size))
+    inner = _root(wanted @ spread @ wanted)
+    factors, along = np.linalg.eigh(wanted @ np.linalg.solve(inner, wanted))
+    factors = np.clip(factors, 1 / MOST_CHANGE, MOST_CHANGE)
+    to, back = (along * factors) @ along.T, (along / factors) @ along.T
+    noise = to @ model.noise @ to.T
+    return VectorAutoregression(model.mean, to @ model.coefficients @ back, 0.5 * (noise + noise.T))
+
+
+def _root(matrix: Array) -> Array:
+    """Symmetric square root of a covariance, with the least floor that lets it be inverted."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 1e-14 * max(values[-1], 1e-300)))) @ vectors.T)
