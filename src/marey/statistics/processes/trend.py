@@ -200,7 +200,8 @@ def _least_squares(design: Array, values: Array, valid: Mask) -> Array:
     """Coefficients `(terms, components)`; components with the same known frames are solved together."""
     if valid.all():
         # The columns are orthogonal but for the ends of the clip, so the squared condition number is small.
-        return np.asarray(np.linalg.pinv(design.T @ design, rcond=1e-12, hermitian=True) @ (design.T @ values))
+        inverse = np.linalg.pinv(design.T @ design, rcond=1e-12, hermitian=True)
+        return np.asarray(inverse @ (design.T @ values))
     found = np.empty((design.shape[1], values.shape[1]))
     patterns, which = np.unique(valid, axis=1, return_inverse=True)
     for pattern, known in enumerate(patterns.T):
