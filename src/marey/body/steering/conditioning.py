@@ -14,18 +14,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.kinematics import GlobalPose, global_frames, points_on
+from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.motion import Motion
 from marey.body.steering.freedom import Freedom, displaced
 from marey.body.steering.process import Span, factor
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 
 Array = NDArray[np.float64]
 
-STEPS, HALVINGS = 30, 6
+STEPS, HALVINGS = 20, 6
 # Metres: how exactly a point is meant if nothing else is said, and when a step changes nothing any more.
-EXACT, SETTLED = 3e-4, 1e-6
+EXACT, SETTLED = 3e-4, 1e-5
 
 
 class Observations(NamedTuple):

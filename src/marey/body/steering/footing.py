@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
 HELD, LIFTED = 5e-4, 0.03
 # Seconds between frames at which standing feet are held, and the longest stand that is moved as a whole.
-EVERY, LONGEST = 0.025, 1.2
+EVERY, LONGEST = 0.05, 1.2
+# Seconds: a foot that is displaced cannot stand where it was so soon before or after.
+TOO_SOON = 0.25
 
 
 class Footing(NamedTuple):
@@ -49,12 +51,13 @@ def footing(motion: Motion, asked: list[Goal]) -> Footing:
     stands: list[tuple[int, int] | None] = []
     for goal in asked:
         columns = [i for i, joint in enumerate(joints) if joint in _foot_of(motion, goal)]
-        held = standing[:, columns].any(axis=1) if columns else np.zeros(motion.frames, dtype=bool)
-        stand = next(((a, b - 1) for a, b in runs(held) if a <= goal.frame < b), None)
-        whole = stand is not None and _moves_whole(motion, goal, stand)
+        stand = _stand(standing[:, columns].any(axis=1), goal.frame, motion.frame_rate) if columns else None
+        whole = stand is not None and _moves_whole(motion, goal, stand, standing[:, columns])
         stands.append(stand if whole else None)
         if stand is not None and whole:
-            places[stand[0] : stand[1] + 1, columns] += goal.way
+            # A foot in the air comes down elsewhere, at the ground's height.
+            on_ground = standing[goal.frame, columns].any()
+            places[stand[0] : stand[1] + 1, columns] += goal.way * [1.0, float(on_ground), 1.0]
         elif stand is not None:
             standing[stand[0] : stand[1] + 1, columns] = False
     return Footing(joints, standing, places, stands)
@@ -89,7 +92,26 @@ def _foot_of(motion: Motion, goal: Goal) -> set[int]:
     return set()
 
 
-def _moves_whole(motion: Motion, goal: Goal, stand: tuple[int, int]) -> bool:
+def _stand(held: NDArray[np.bool_], frame: int, rate: float) -> tuple[int, int] | None:
+    """First and last frame of the stand at a frame, with those that come too soon after it or before."""
+    near = TOO_SOON * rate
+    first = last = frame
+    stands = runs(held)
+    for a, b in stands:
+        if a <= last + near and b - 1 > last:
+            last = b - 1
+    for a, b in reversed(stands):
+        if b - 1 >= first - near and a < first:
+            first = a
+    inside = np.flatnonzero(held[first : last + 1])
+    return (first + int(inside[0]), first + int(inside[-1])) if len(inside) else None
+
+
+def _moves_whole(
+    motion: Motion, goal: Goal, stand: tuple[int, int], standing: NDArray[np.bool_]
+) -> bool:
+    """Whether a foot takes its stand elsewhere, rather than to be let go."""
     first, last = stand
     short = (last - first) <= LONGEST * motion.frame_rate
-    return bool(short and first > 0 and last < motion.frames - 1 and goal.way[1] < LIFTED)
+    lifted = standing[goal.frame].any() and abs(goal.way[1]) > LIFTED
+    return bool(short and first > 0 and last < motion.frames - 1 and not lifted)

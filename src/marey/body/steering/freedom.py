@@ -2,7 +2,9 @@
 
 A displacement of a frame is `B z` with z of independent unit numbers: coordinates of the pose model by their
 deviations (so that limbs move together as they do in the clip, the prior of inverse kinematics in Courty 2013,
-section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root.
+section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root. The map changes
+slowly in the world's frame: a captured limb whose twist jumps, while its joints do not, is displaced without a
+jump.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.kinematics import GlobalPose
+from marey.body.kinematics import GlobalPose, forward_kinematics
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_rotations
@@ -20,14 +22,17 @@ from marey.geometry import rotations as so3
 from marey.geometry.continuity import unwrap
 from marey.geometry.matrices import hat, to_matrix
 from marey.geometry.tangent import dexp_body
+from marey.statistics.geodesics import PrincipalGeodesics
 
 Array = NDArray[np.float64]
 
 # What a joint does by itself: this share of its own deviation, at least so many radians if it moves at all.
 ALONE, LEAST_TURN = 0.35, 0.02
 MOVES = 1e-4
+# Seconds over which the map is smoothed.
+SMOOTH = 0.05
 # The root, as readily as a mode goes by one deviation: radians, metres.
-ROOT_TURN, ROOT_SHIFT = 0.1, 0.08
+ROOT_TURN, ROOT_SHIFT = 0.1, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class Freedom:
 
     tangent: `(frames, joints, 3, 3)`, how turns along the modes act at each frame's pose
     directions: `(modes, joints, 3)`, radians by one deviation
-    alone: `(joints, 3)`, radians by one deviation of each joint's own turns
+    alone: `(frames, joints, 3, 3)`, how each joint turns by itself, radians by one deviation
     shift: metres by one deviation of the root's
     """
 
@@ -51,29 +56,27 @@ class Freedom:
         geodesics = model.geodesics
         logs = unwrap(geodesics.logarithms(pose_rotations(motion)))
         directions = geodesics.directions * geodesics.deviations[:, None, None]
-        spread = np.sqrt((model.geodesics.directions**2 * geodesics.variances[:, None, None]).sum(axis=0))
-        moving = spread.max(axis=1) > MOVES
-        if not moving.any():
-            moving[:] = True
-        alone = np.where(moving[:, None], ALONE * spread + LEAST_TURN, 0.0)
-        alone[0] = ROOT_TURN
-        return cls(dexp_body(logs), directions, alone, ROOT_SHIFT)
+        world = to_matrix(forward_kinematics(motion).rotations)
+        back = np.swapaxes(world, -1, -2)
+        tangent = back @ _smoothed(world @ dexp_body(logs), motion.frame_rate)
+        alone = back @ _smoothed(world, motion.frame_rate) * _own_turns(geodesics)[:, None]
+        return cls(tangent, directions, alone, ROOT_SHIFT)
 
     @property
     def size(self) -> int:
         """Numbers of a frame."""
-        return len(self.directions) + self.alone.size + 3
+        return len(self.directions) + 3 * self.alone.shape[1] + 3
 
     def at(self, frames: NDArray[np.intp]) -> Freedom:
         """The same of some of the frames."""
-        return Freedom(self.tangent[frames], self.directions, self.alone, self.shift)
+        return Freedom(self.tangent[frames], self.directions, self.alone[frames], self.shift)
 
     def displacement(self, numbers: Array) -> tuple[Array, Array]:
         """Turns `(frames, joints, 3)` in the joints' frames and shifts `(frames, 3)` of `(frames, size)`."""
-        modes, joints = len(self.directions), len(self.alone)
+        modes, joints = len(self.directions), self.alone.shape[1]
         along = np.einsum("tm,mjc->tjc", numbers[:, :modes], self.directions)
         turns = np.einsum("tjab,tjb->tja", self.tangent, along)
-        turns += self.alone * numbers[:, modes:-3].reshape(-1, joints, 3)
+        turns += np.einsum("tjab,tjb->tja", self.alone, numbers[:, modes:-3].reshape(-1, joints, 3))
         return turns, self.shift * numbers[:, -3:]
 
     def gradients(self, turns: Array, pose: GlobalPose, above: Array, points: Array) -> Array:
@@ -88,7 +91,7 @@ class Freedom:
         count = len(points)
         along = np.swapaxes(lever @ self.tangent, 1, 2).reshape(count, 3, -1)
         by_modes = along @ self.directions.reshape(len(self.directions), -1).T
-        singly = np.swapaxes(lever * self.alone[:, None], 1, 2).reshape(count, 3, -1)
+        singly = np.swapaxes(lever @ self.alone, 1, 2).reshape(count, 3, -1)
         by_root = np.broadcast_to(self.shift * np.eye(3), (count, 3, 3))
         return np.concatenate([by_modes, singly, by_root], axis=2)
 
@@ -96,3 +99,20 @@ class Freedom:
 def displaced(rotations: Array, root: Array, turns: Array, shifts: Array) -> tuple[Array, Array]:
     """Rotations `(frames, joints, 4)` turned in their own frames, and the root's path shifted."""
     return so3.multiply(rotations, so3.exp(turns)), root + shifts
+
+
+def _own_turns(geodesics: PrincipalGeodesics) -> Array:
+    """Radians `(joints, 3)` that each joint readily turns by itself about its axes."""
+    spread = np.sqrt((geodesics.directions**2 * geodesics.variances[:, None, None]).sum(axis=0))
+    moving = spread.max(axis=1) > MOVES
+    if not moving.any():
+        moving[:] = True
+    turns = np.where(moving[:, None], ALONE * spread + LEAST_TURN, 0.0)
+    turns[0] = ROOT_TURN
+    return turns
+
+
+def _smoothed(matrices: Array, frame_rate: float) -> Array:
+    from scipy.ndimage import gaussian_filter1d
+
+    return np.asarray(gaussian_filter1d(matrices, SMOOTH * frame_rate, axis=0, mode="nearest"))

@@ -19,7 +19,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.steering.conditioning import EXACT, Observations, conditioned
 from marey.body.steering.footing import Footing, footing, held_feet
 from marey.body.steering.freedom import Freedom
-from marey.body.steering.measures import peak_acceleration, peak_ratio, usual_acceleration
+from marey.body.steering.measures import peak_ratio, usual_acceleration
 from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal, ReachAt, goals, path
 from marey.body.steering.simulation import simulated
