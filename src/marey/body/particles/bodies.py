@@ -13,14 +13,20 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.codec.end_joints import end_joints
 from marey.body.ik.targets import forward_axis
 from marey.body.particles.chains import Chain, Freedom, bone_of, chain_of
+from marey.body.particles.constraints import At
+from marey.body.particles.poses import PoseBatch
 from marey.body.skeleton import Skeleton
+from marey.errors import InputError
 
 Array = NDArray[np.float64]
 _Maker = Callable[[Array, float, Array], Freedom]
 
 _UP = np.array([0.0, 1.0, 0.0])
+# Metres above the lower foot up to which the other one stands too.
+FOOT_HEIGHT = 0.05
 
 
 def human_chain(skeleton: Skeleton, *, free_root: bool = True) -> Chain:
@@ -79,11 +85,36 @@ def body_chain() -> Chain:
             add(f"{side}Hand{finger}1", f"{side}Hand", sign * 0.09, 0.0, z)
             add(f"{side}Hand{finger}2", f"{side}Hand{finger}1", sign * 0.04, 0.0, 0.0)
     tips = [name for name in names if names.index(name) not in parents]
-    ends = [_tip(name) for name in tips]
+    ends = np.array([_tip(name) for name in tips])
     skeleton = Skeleton(
         tuple(names), np.array(parents), np.array(offsets), np.array([names.index(n) for n in tips]), ends
     )
     return human_chain(skeleton)
+
+
+def feet_on_floor(poses: PoseBatch, *, noise: float = 0.004) -> list[At]:
+    """Constraints that keep the feet of a pose (the first of the batch) where they stand.
+
+    A foot stands if its toes are at most 5 cm above the lower ones; its ankle is kept as well.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> batch = PoseBatch(walk.skeleton, walk.rotations[:1], walk.root[:1])
+    >>> sorted(kept.joint for kept in feet_on_floor(batch))
+    ['RightFoot', 'RightToeBase']
+    """
+    skeleton, places = poses.skeleton, poses.positions[0]
+    toes = [end.joint for end in end_joints(skeleton) if end.part == "foot"]
+    if not toes:
+        raise InputError("no feet found by name; keep joints where they are with constraints of your own")
+    lowest = min(places[toe, 1] for toe in toes)
+    standing = [toe for toe in toes if places[toe, 1] <= lowest + FOOT_HEIGHT]
+    joints = dict.fromkeys(standing)
+    for toe in standing:
+        above = int(skeleton.parents[toe])
+        if re.search(r"foot|ankle", skeleton.names[above], re.IGNORECASE):
+            joints[above] = None
+    return [At(skeleton.names[joint], places[joint], noise=noise) for joint in joints]
 
 
 def _human_joint(name: str, bone: Array, left: Array) -> Freedom:

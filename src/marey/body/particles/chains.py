@@ -137,5 +137,5 @@ def bone_of(skeleton: Skeleton, joint: int) -> Array:
 
 def _across(axis: ArrayLike) -> Array:
     """Any direction at right angles."""
-    along = np.abs(np.asarray(axis, dtype=np.float64))
-    return np.cross(axis, np.eye(3)[int(np.argmin(along))])
+    along = np.asarray(axis, dtype=np.float64)
+    return np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])

@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain
 from marey.body.particles.constraints import Constraint
+from marey.body.particles.errors import Errors
 from marey.body.particles.estimates import intrinsic_means, smoothed
 from marey.body.particles.evolution import Evolution, RandomWalk
 from marey.body.particles.guidance import Guide, left_to_go, next_goals
@@ -45,7 +45,7 @@ class FilteredMotion:
     """What a filter found.
 
     rotations, roots: of all particles at all steps, `(steps + 1, particles, joints, 4)`, `(…, 3)`
-    weights: `(steps + 1, particles)`; likelihoods: logarithms `(steps + 1, particles)`, of the full constraints
+    weights, likelihoods: `(steps + 1, particles)`, the latter logarithms, of the constraints as finally meant
     ancestors: `(steps, particles)`, which particle of the step before each came from
     effective: `(steps,)`, number of particles that count, 1 / Σ w²
     temperatures: `(steps,)`, power from 0 to 1 to which the likelihood was taken
@@ -112,7 +112,7 @@ class FilteredMotion:
     ) -> Motion:
         """The steps as a clip.
 
-        estimate: "mean" of each step, the smoothest; "path" that led to the best particle; or "best" of each step
+        estimate: "mean" of each step, the smoothest; the "path" to the best particle; or the "best" of each
         smoothing: steps, width of the Gaussian it is smoothed by; first and last pose stay; 0: not at all
         """
         if estimate not in ESTIMATES:
@@ -180,53 +180,13 @@ def solve(
         power = 1.0 if tempering is None else temperature(log_weights, gained, tempering * particles)
         log_weights = normalised(log_weights + power * gained)
         weight = np.exp(log_weights)
-        count = kept.add(step, poses, weight, errors, power=power, scale=scale)
+        count = kept.add(step, poses, weight, errors, power, scale)
         if step < steps and count < resample * particles:
             rows = systematic(weight, rng)
             kept.ancestors[step] = rows
             poses, errors = poses.take(rows), errors.take(rows)
             log_weights = np.full(particles, -np.log(particles))
     return kept.result(time.perf_counter() - began)
-
-
-class Errors(NamedTuple):
-    """Errors of all constraints, `(particles, numbers)`, and which constraint each number is of."""
-
-    values: Array
-    owners: Indices
-
-    @classmethod
-    def of(cls, constraints: Sequence[Constraint], poses: PoseBatch) -> Errors:
-        blocks = [constraint.errors(poses) for constraint in constraints]
-        for constraint, block in zip(constraints, blocks):
-            if block.ndim != 2 or len(block) != poses.count or not np.isfinite(block).all():
-                raise InputError(
-                    f"{type(constraint).__name__}: errors must be finite, ({poses.count}, numbers); "
-                    f"got shape {block.shape}"
-                )
-        owners = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
-        return cls(np.concatenate(blocks, axis=1), owners)
-
-    @staticmethod
-    def noise(constraints: Sequence[Constraint], progress: float) -> Array:
-        """Noise `(constraints,)` at some `progress`, 0 … 1, of the schedule."""
-        return np.array([c.noise * c.loose ** (1.0 - progress) for c in constraints])
-
-    def scaled(self, noise: Array) -> Array:
-        """In units of the noise."""
-        return self.values / noise[self.owners]
-
-    def log_likelihood(self, noise: Array) -> Array:
-        """`-Σ |error|² / noise²`, `(particles,)`."""
-        return np.asarray(-np.square(self.scaled(noise)).sum(axis=1))
-
-    def lengths(self, constraints: int) -> Array:
-        """Lengths `(particles, constraints)` of each constraint's errors."""
-        member = self.owners[:, None] == np.arange(constraints)
-        return np.sqrt(np.square(self.values) @ member)
-
-    def take(self, rows: Indices) -> Errors:
-        return Errors(self.values[rows], self.owners)
 
 
 def _guided(
@@ -274,7 +234,6 @@ class _Kept:
         poses: PoseBatch,
         weight: Array,
         errors: Errors,
-        *,
         power: float = 1.0,
         scale: float = 1.0,
     ) -> float:
@@ -289,8 +248,8 @@ class _Kept:
 
     def result(self, seconds: float) -> FilteredMotion:
         return FilteredMotion(
-            self.chain, self.rules, self.rotations, self.roots, self.weights, self.likelihoods, self.ancestors,
-            self.effective, self.temperatures, self.scales, self.misses, seconds,
+            self.chain, self.rules, self.rotations, self.roots, self.weights, self.likelihoods,
+            self.ancestors, self.effective, self.temperatures, self.scales, self.misses, seconds,
         )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ class SwingTwistLimits:
 
     def containing(self, rotations: ArrayLike, *, margin: float = 0.05) -> SwingTwistLimits:
         """Limits wide enough for given poses `(..., joints, 4)` as well, and `margin` radians more."""
-        beyond = (self.excess(rotations) > 0).reshape(-1, len(self.centres)).any(axis=0)
+        beyond = np.any(self.excess(rotations).reshape(-1, len(self.centres)) > 0, axis=0)
         if not beyond.any():
             return self
         parts = self.parts(rotations).reshape(-1, len(self.centres), 3)
@@ -121,12 +121,14 @@ class SwingTwistLimits:
         swings = np.array(self.swings)
         for side, far in ((0, -least[:, 1:]), (1, most[:, 1:])):
             swings[:, :, side] = np.where(
-                beyond[:, None], np.maximum(swings[:, :, side], far), swings[:, :, side]
+                np.asarray(beyond)[:, None], np.maximum(swings[:, :, side], far), swings[:, :, side]
             )
         wider = replace(self, twists=twists, swings=swings)
         # An ellipse through the corner of a box is wider than the box by √2.
-        outside = (wider.excess(rotations) > 0).reshape(-1, len(self.centres)).any(axis=0)
-        return replace(wider, swings=np.where(outside[:, None, None], np.sqrt(2) * swings, swings))
+        outside = np.any(wider.excess(rotations).reshape(-1, len(self.centres)) > 0, axis=0)
+        return replace(
+            wider, swings=np.where(np.asarray(outside)[:, None, None], np.sqrt(2) * swings, swings)
+        )
 
     def _flat(self, rotations: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         given = np.asarray(rotations, dtype=np.float64)

@@ -6,10 +6,10 @@ from types import ModuleType
 
 import typer
 
-from marey.cli.body import compress, decompress, filter, fit, ik, reconstruct, restyle
+from marey.cli.body import compress, decompress, filter, fit, ik, particles, reconstruct, restyle
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
 
-COMMANDS: tuple[ModuleType, ...] = (fit, ik, reconstruct, compress, decompress, filter, restyle)
+COMMANDS: tuple[ModuleType, ...] = (fit, ik, reconstruct, compress, decompress, filter, restyle, particles)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)
