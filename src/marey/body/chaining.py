@@ -51,12 +51,14 @@ class Chained:
     """A clip repeated.
 
     motion: the new clip
+    before: the same before it was steered
     starts: `(repetitions,)`, the frame at which the clip's own frame 0 is, or would be, in each repetition
     transitions: first and last frame of each transition
     steered: how targets were met, if there were any
     """
 
     motion: Motion
+    before: Motion
     starts: tuple[int, ...]
     transitions: tuple[tuple[int, int], ...]
     steered: Steered | None = None
@@ -95,7 +97,7 @@ def chain(
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
     times = [request.time for one in targets for request in one]
-    joined = Chained(motion, (0,), ())
+    joined = Chained(motion, motion, (0,), ())
     if count > 1:
         join = _join(motion, times, transition)
         joined = _joined(motion, join, angles, deviation, np.random.default_rng(rng))
@@ -127,7 +129,9 @@ def _join(motion: Motion, times: list[float], transition: float | None) -> _Join
     starts = np.arange(0, max(latest, 1), every)
     ends = np.arange(max(min(earliest, motion.frames - 2), 1), motion.frames, every)
     places, speeds = _seen_by_itself(motion)
-    apart = np.sqrt(_squares(places[ends], places[starts]) + VELOCITY**2 * _squares(speeds[ends], speeds[starts]))
+    apart = np.sqrt(
+        _squares(places[ends], places[starts]) + VELOCITY**2 * _squares(speeds[ends], speeds[starts])
+    )
     end, start = np.unravel_index(int(np.argmin(apart)), apart.shape)
     last, first = int(ends[end]), int(starts[start])
     if transition is None:
@@ -175,7 +179,7 @@ def _joined(
     whole = concatenate(parts)
     for first, last in gaps:
         whole = _stepping(whole, first, last, learned)
-    return Chained(whole, tuple(starts), tuple(gaps))
+    return Chained(whole, whole, tuple(starts), tuple(gaps))
 
 
 def _transition(

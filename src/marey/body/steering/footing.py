@@ -6,18 +6,21 @@ lifted, or that stands for long, is let go while it stands.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.contacts import contacts, feet
-from marey.body.ik.plants import runs
+from marey.body.ik.plants import ramps, runs
+from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.steering.conditioning import Observations
 from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal
-from marey.body.two_bone import legs
+from marey.body.two_bone import bend_leg, legs
+from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
@@ -27,6 +30,8 @@ HELD, LIFTED = 5e-4, 0.03
 EVERY, LONGEST = 0.05, 1.2
 # Seconds: a foot that is displaced cannot stand where it was so soon before or after.
 TOO_SOON = 0.25
+# Seconds over which a leg is bent before and after a stand.
+FADE = 0.1
 
 
 class Footing(NamedTuple):
@@ -67,9 +72,7 @@ def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
     """Feet at some of the frames in which they stand within the spans."""
     frames, columns = [], []
     every = max(1, round(EVERY * rate))
-    count = len(ground.standing)
-    t = np.arange(count)
-    inside = np.any([(t > span.start) & (t < span.end) for span in spans], axis=0)
+    inside = _covered(len(ground.standing), spans)
     for column in range(len(ground.joints)):
         for a, b in runs(ground.standing[:, column] & inside):
             chosen = np.unique(np.append(np.arange(a, b, every), b - 1))
@@ -78,9 +81,44 @@ def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
     at = np.concatenate([*frames, np.empty(0, dtype=np.intp)]).astype(np.intp)
     which = np.concatenate([*columns, np.empty(0, dtype=np.intp)]).astype(np.intp)
     joints = np.asarray(ground.joints, dtype=np.intp)[which] if len(which) else which
-    return Observations(
-        at, joints, np.zeros((len(at), 3)), ground.places[at, which], np.full(len(at), HELD)
-    )
+    return Observations(at, joints, np.zeros((len(at), 3)), ground.places[at, which], np.full(len(at), HELD))
+
+
+def settled(motion: Motion, ground: Footing, spans: list[Span]) -> Motion:
+    """The clip with the legs bent within the spans until standing feet are where they stand, to rounding."""
+    inside = _covered(len(ground.standing), spans)
+    parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
+    rotations, pose = np.array(motion.rotations), forward_kinematics(motion)
+    column = {joint: i for i, joint in enumerate(ground.joints)}
+    fade = max(1, round(FADE * motion.frame_rate))
+    for leg in legs(motion.skeleton):
+        goals = []
+        for joint in (leg.ankle, leg.toe):
+            if joint < 0:
+                goals.append(None)
+                continue
+            held = ground.standing[:, column[joint]] & inside
+            off = ground.places[:, column[joint]] - pose.positions[:, joint]
+            goals.append(pose.positions[:, joint] + _led_over(off, held, fade) * inside[:, None])
+        assert goals[0] is not None
+        bend_leg(rotations, parents, pose, leg, goals[0], goals[1])
+    flipped = np.einsum("tja,tja->tj", rotations, motion.rotations) < 0
+    bent = so3.normalise(np.where(flipped[..., None], -rotations, rotations))
+    return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))
+
+
+def _led_over(off: Array, held: NDArray[np.bool_], fade: int) -> Array:
+    """Corrections where feet are held, fading beside: each frame takes that of the nearest held one."""
+    at = np.flatnonzero(held)
+    if not len(at):
+        return np.zeros_like(off)
+    nearest = at[np.abs(np.arange(len(held))[:, None] - at[None]).argmin(axis=1)]
+    return np.asarray(ramps(held, fade)[:, None] * off[nearest])
+
+
+def _covered(frames: int, spans: list[Span]) -> NDArray[np.bool_]:
+    t = np.arange(frames)
+    return np.asarray(np.any([(t > span.start) & (t < span.end) for span in spans], axis=0))
 
 
 def _foot_of(motion: Motion, goal: Goal) -> set[int]:
@@ -107,9 +145,7 @@ def _stand(held: NDArray[np.bool_], frame: int, rate: float) -> tuple[int, int] 
     return (first + int(inside[0]), first + int(inside[-1])) if len(inside) else None
 
 
-def _moves_whole(
-    motion: Motion, goal: Goal, stand: tuple[int, int], standing: NDArray[np.bool_]
-) -> bool:
+def _moves_whole(motion: Motion, goal: Goal, stand: tuple[int, int], standing: NDArray[np.bool_]) -> bool:
     """Whether a foot takes its stand elsewhere, rather than to be let go."""
     first, last = stand
     short = (last - first) <= LONGEST * motion.frame_rate

@@ -83,7 +83,10 @@ def _way_back(
         inside = np.zeros(base.frames)
         inside[max(first - 1, 0) : last] = 1.0
         for axis in (0, 2):
-            there = sideways[:, axis, None] * travel.directions[:, 0] + ahead[:, axis, None] * travel.directions[:, 1]
+            there = (
+                sideways[:, axis, None] * travel.directions[:, 0]
+                + ahead[:, axis, None] * travel.directions[:, 1]
+            )
             rows.append(inside[:, None] * there)
         rows.append(inside[:, None] * travel.directions[:, 3])
     functionals = np.array(rows)

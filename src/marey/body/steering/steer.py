@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.steering.conditioning import EXACT, Observations, conditioned
-from marey.body.steering.footing import Footing, footing, held_feet
+from marey.body.steering.footing import Footing, footing, held_feet, settled
 from marey.body.steering.freedom import Freedom
 from marey.body.steering.measures import peak_ratio, usual_acceleration
 from marey.body.steering.process import Span
@@ -107,7 +107,7 @@ def steer(
             motion, result, asked, spans, share=1.0 if mode == "simulate" else deviation,
             anew=mode == "simulate", rng=rng,
         )  # fmt: skip
-        result = _solve(start, freedom, asked, ground, spans)
+        result = settled(_solve(start, freedom, asked, ground, spans), ground, spans)
     misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in asked]
     return Steered(
         result,
@@ -149,9 +149,7 @@ def _widened(
         halves = np.where(wider, np.minimum(WIDER * halves, longest), halves)
 
 
-def _solve(
-    motion: Motion, freedom: Freedom, asked: list[Goal], ground: Footing, spans: list[Span]
-) -> Motion:
+def _solve(motion: Motion, freedom: Freedom, asked: list[Goal], ground: Footing, spans: list[Span]) -> Motion:
     """Targets met and feet held, stretch by stretch."""
     for first, last in merged(spans, motion.frames):
         here = [i for i, goal in enumerate(asked) if first <= goal.frame <= last]

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import typer
 
-from marey.cli.body import compress, decompress, filter, fit, ik, particles, reconstruct, restyle
+from marey.cli.body import compress, decompress, filter, fit, ik, particles, reconstruct, restyle, steer
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
 
