@@ -3,7 +3,7 @@
     x_t − μ = A₁ (x_{t−1} − μ) + … + A_m (x_{t−m} − μ) + ε_t,   ε_t ~ N(0, Q)
 
 All components move together, so what the example coordinates stays coordinated. Simulation costs
-O(frames · order · components²); the stationary law is solved once.
+O(frames · order · components²); the stationary law is found once, by doubling.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import assign, checked
 from marey.errors import InputError
+from marey.statistics.autoregression.jumps import NOTHING, Jumps
 
 Array = NDArray[np.float64]
 Seed = np.random.Generator | int | None
@@ -75,14 +76,39 @@ class VectorAutoregression:
     @cached_property
     def stationary(self) -> Array:
         """Covariance of `order` frames in a row `(order · components)²`, newest first, in the long run."""
-        if self.radius >= 1.0:
-            raise InputError(f"the model is not stable (spectral radius {self.radius:.6f}): it has no law")
-        from scipy.linalg import solve_discrete_lyapunov
+        try:
+            jumps = self.jumps
+        except InputError:
+            return self._stationary_of_any_noise()
+        return _turned(jumps.stationary(), self.order, self.components)
 
-        push = np.zeros_like(self.companion)
-        push[: self.components, : self.components] = self.noise
-        found = solve_discrete_lyapunov(self.companion, push)
-        return np.asarray(0.5 * (found + found.T))
+    @cached_property
+    def long_run_precision(self) -> Array:
+        """Inverse covariance of `order` frames in a row `(order · components)²`, oldest first."""
+        return self.jumps.precision()
+
+    @cached_property
+    def jumps(self) -> Jumps:
+        """What many steps at once do to the state."""
+        return Jumps(self)
+
+    @cached_property
+    def noise_factor(self) -> Array:
+        """`F` with `F Fᵀ` the noise covariance."""
+        try:
+            return np.asarray(np.linalg.cholesky(self.noise))
+        except np.linalg.LinAlgError:
+            return factor(self.noise)
+
+    @cached_property
+    def steps_forward(self) -> Array:
+        """A_iᵀ `(order, components, components)`, for rows of series."""
+        return np.array(self.coefficients.swapaxes(1, 2), order="C")
+
+    @cached_property
+    def steps_backward(self) -> Array:
+        """A_i `(order, components, components)`, for rows of series."""
+        return np.array(self.coefficients, order="C")
 
     def covariances(self, lags: int) -> Array:
         """Covariances `(lags, components, components)` of a frame with those before: E[x_t x_{t−h}ᵀ]."""
@@ -104,16 +130,14 @@ class VectorAutoregression:
         number, size, order = (1 if count is None else count), self.components, self.order
         past = np.empty((frames + order, number, size))
         if history is None:
-            drawn = rng.standard_normal((number, order * size)) @ factor(self.stationary).T
+            drawn = rng.standard_normal((number, order * size)) @ self._stationary_factor.T
             past[:order] = drawn.reshape(number, order, size).transpose(1, 0, 2)[::-1]
         else:
             past[:order] = (checked("history", history, (order, size)) - self.mean)[:, None]
-        push = rng.standard_normal((frames, number, size)) @ factor(self.noise).T
-        step = self.companion[:size].T
-        for t in range(frames):
-            past[t + order] = (
-                push[t] + past[t : t + order][::-1].transpose(1, 0, 2).reshape(number, -1) @ step
-            )
+        past[order:] = rng.standard_normal((frames, number, size)) @ self.noise_factor.T
+        from marey.statistics.autoregression._kernels import run_forward
+
+        run_forward(past, self.steps_forward)
         made = np.ascontiguousarray((past[order:] + self.mean).transpose(1, 0, 2))
         return made[0] if count is None else made
 
@@ -126,8 +150,27 @@ class VectorAutoregression:
             found -= centred[order - i : len(centred) - i] @ matrix.T
         return found
 
+    @cached_property
+    def _stationary_factor(self) -> Array:
+        return factor(self.stationary)
+
+    def _stationary_of_any_noise(self) -> Array:
+        if self.radius >= 1.0:
+            raise InputError(f"the model is not stable (spectral radius {self.radius:.6f}): it has no law")
+        found, step = np.zeros_like(self.companion), self.companion
+        found[: self.components, : self.components] = self.noise
+        while np.abs(step).max() > NOTHING:
+            found, step = found + step @ found @ step.T, step @ step
+        return 0.5 * (found + found.T)
+
 
 def factor(covariance: Array) -> Array:
     """A matrix `F` with `F Fᵀ` the covariance, also where that is singular."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _turned(covariance: Array, order: int, size: int) -> Array:
+    """Oldest frame first made newest first."""
+    grid = covariance.reshape(order, size, order, size)[::-1, :, ::-1]
+    return np.ascontiguousarray(grid).reshape(covariance.shape)
