@@ -41,7 +41,7 @@ def simulated(
     share: how much of the simulated deviation is taken
     anew: draw the motion itself, rather than a deviation from `smooth`
     """
-    from marey.body.steering.steer import merged
+    from marey.body.steering.clip import merged
 
     learned = MotionModel.fit(original)
     base = original if anew else smooth

@@ -10,6 +10,16 @@ from marey.cli.body import compress, decompress, filter, fit, ik, particles, rec
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
 
-COMMANDS: tuple[ModuleType, ...] = (fit, ik, reconstruct, compress, decompress, filter, restyle, particles, steer)
+COMMANDS: tuple[ModuleType, ...] = (
+    fit,
+    ik,
+    reconstruct,
+    compress,
+    decompress,
+    filter,
+    restyle,
+    particles,
+    steer,
+)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)
