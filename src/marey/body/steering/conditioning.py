@@ -22,9 +22,15 @@ from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
-STEPS, HALVINGS = 20, 6
-# Metres: how exactly a point is meant if nothing else is said, and when a step changes nothing any more.
-EXACT, SETTLED = 3e-4, 1e-5
+STEPS = 40
+# Metres: how exactly a point is meant if nothing else is said, and how little a step may still change.
+EXACT, NEAR = 3e-4, 1e-5
+# Share of the cost by which a step must lower it for another one to follow.
+SETTLED = 1e-3
+# Of steps that go too far, in units of the prior.
+LEAST_DAMPING, MOST_DAMPING = 10.0, 1e9
+# Gain over what was expected below which steps become more careful, and above which bolder.
+POOR, GOOD = 0.4, 0.8
 
 
 class Observations(NamedTuple):
@@ -98,27 +104,36 @@ def _solved(motion: Motion, freedom: Freedom, at: Array, asked: Observations, sm
     numbers = np.zeros((smooth.shape[1], freedom.size))
     turns, pose, points, missing = place(numbers)
     now = cost(numbers, missing)
-    kernel = at @ at.T
+    kernel = np.repeat(np.repeat(at @ at.T, 3, axis=0), 3, axis=1)
+    damping = 0.0
     for _ in range(STEPS):
         slopes = freedom.gradients(turns, pose, above, points) * precise[:, None, None]
         flat = slopes.reshape(-1, freedom.size)
-        gram = (flat @ flat.T) * np.repeat(np.repeat(kernel, 3, axis=0), 3, axis=1)
-        gram[np.diag_indices_from(gram)] += 1.0
-        linear = missing + np.einsum("pcs,ps->pc", slopes, at @ numbers)
-        weights = np.linalg.solve(gram, linear.ravel()).reshape(-1, 3)
-        step = at.T @ np.einsum("pc,pcs->ps", weights, slopes) - numbers
-        for half in range(HALVINGS + 1):
-            trial = numbers + 0.5**half * step
-            found = place(trial)
-            new = cost(trial, found[3])
-            if new < now:
+        gram = (flat @ flat.T) * kernel
+        carried = np.einsum("pcs,ps->pc", slopes, at @ numbers)
+        while True:
+            held = 1.0 + damping
+            system = gram + held * np.eye(len(gram))
+            weights = np.linalg.solve(system, (missing + carried / held).ravel()).reshape(-1, 3)
+            step = at.T @ np.einsum("pc,pcs->ps", weights, slopes) - numbers / held
+            found = place(numbers + step)
+            new = cost(numbers + step, found[3])
+            if new < now or damping > MOST_DAMPING:
                 break
-        else:
+            damping = max(10.0 * damping, LEAST_DAMPING)
+        if new >= now:
             break
+        left = missing - ((gram @ weights.ravel()).reshape(-1, 3) - carried / held)
+        gain = (now - new) / max(now - cost(numbers + step, left), 1e-300)
         moved = float(np.abs(found[2] - points).max())
-        numbers, now = trial, new
+        settled = now - new < SETTLED * now or moved < NEAR
+        numbers, now = numbers + step, new
         turns, pose, points, missing = found
-        if moved < SETTLED:
+        if gain < POOR:
+            damping = max(10.0 * damping, LEAST_DAMPING)
+        elif gain > GOOD:
+            damping = 0.1 * damping if damping > LEAST_DAMPING else 0.0
+        if settled:
             break
     return numbers
 
