@@ -1,6 +1,6 @@
 """Inverse kinematics by particles: motions that meet any constraint that can be evaluated."""
 
-from marey.body.particles.bodies import body_chain, feet_on_floor, human_chain
+from marey.body.particles.bodies import as_seen, body_chain, feet_on_floor, human_chain
 from marey.body.particles.chains import Chain, Freedom, chain_of
 from marey.body.particles.constraints import (
     Apart,
@@ -50,6 +50,7 @@ __all__ = [
     "Solution",
     "SwingTwistLimits",
     "Turned",
+    "as_seen",
     "body_chain",
     "chain_of",
     "feet_on_floor",

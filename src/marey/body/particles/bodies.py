@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from marey.body.codec.end_joints import end_joints
 from marey.body.ik.targets import forward_axis
+from marey.body.motion import Motion
 from marey.body.particles.chains import Chain, Freedom, bone_of, chain_of
 from marey.body.particles.constraints import At
 from marey.body.particles.poses import PoseBatch
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
+from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 _Maker = Callable[[Array, float, Array], Freedom]
@@ -27,6 +29,8 @@ _Maker = Callable[[Array, float, Array], Freedom]
 _UP = np.array([0.0, 1.0, 0.0])
 # Metres above the lower foot up to which the other one stands too.
 FOOT_HEIGHT = 0.05
+# Radians: joints that turn less over so many frames are stiff.
+STILL, LEAST_FRAMES = 1e-4, 30
 
 
 def human_chain(skeleton: Skeleton, *, free_root: bool = True) -> Chain:
@@ -92,7 +96,24 @@ def body_chain() -> Chain:
     return human_chain(skeleton)
 
 
-def feet_on_floor(poses: PoseBatch, *, noise: float = 0.004) -> list[At]:
+def as_seen(chain: Chain, motion: Motion) -> Chain:
+    """The chain with limits wide enough for all poses of a clip, and joints stiff that never turn in it.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> chain = as_seen(human_chain(walk.skeleton), walk)
+    >>> bool((chain.limits.excess(walk.rotations) <= 0).all())
+    True
+    """
+    deviations = np.array(chain.noise.deviations)
+    if motion.frames >= LEAST_FRAMES:
+        turned = so3.distance(motion.rotations, motion.rotations[:1]).max(axis=0)
+        deviations[turned < STILL] = 0.0
+    limits = chain.limits.containing(motion.rotations)
+    return replace(chain, limits=limits, noise=replace(chain.noise, deviations=deviations))
+
+
+def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002) -> list[At]:
     """Constraints that keep the feet of a pose (the first of the batch) where they stand.
 
     A foot stands if its toes are at most 5 cm above the lower ones; its ankle is kept as well.

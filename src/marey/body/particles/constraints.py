@@ -211,10 +211,13 @@ class Clear:
 
 @dataclass(frozen=True, eq=False)
 class Likely:
-    """The pose is likely under a pose model: its coordinates in deviations (Mahalanobis), `noise` large."""
+    """The pose is likely under a pose model: its coordinates, in deviations (Mahalanobis).
+
+    With `noise` √2 the likelihood is that of the model's Gaussian.
+    """
 
     model: PoseModel
-    noise: float = 10.0
+    noise: float = 2.0**0.5
     loose: float = 1.0
     size: float | None = np.inf
 
@@ -228,17 +231,17 @@ class Likely:
 
 @dataclass(frozen=True, eq=False)
 class NearRest:
-    """Joints stay near a pose: `rotations (joints, 4)`, at identity if None; radians a joint."""
+    """Joints, the root too, stay near a pose: `rotations (joints, 4)`, at identity if None; radians."""
 
     rotations: ArrayLike | None = None
-    noise: float = 3.0
+    noise: float = 0.5
     loose: float = 1.0
     size: float | None = np.inf
 
     def errors(self, poses: PoseBatch) -> Array:
         rest = so3.identity(poses.skeleton.joints) if self.rotations is None else self.rotations
         turns = so3.log(so3.multiply(so3.inverse(rest), poses.rotations))
-        return turns[:, 1:].reshape(poses.count, -1)
+        return turns.reshape(poses.count, -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,7 +122,7 @@ def _searched(chain: Chain, asked: Sequence[Constraint], pose: Array, rng: np.ra
     bare = replace(chain, rules=())
     # The pose they start from is kept to a little, so that fingers whose tips are missing do not stray.
     found = solve(
-        bare, [*asked, NearRest(pose, noise=2.0)], start=pose, root=np.zeros(3), particles=PARTICLES,
+        bare, [*asked, NearRest(pose)], start=pose, root=np.zeros(3), particles=PARTICLES,
         steps=STEPS, rng=rng,
     )  # fmt: skip
     return polished_pose(chain, asked, found.path().rotations[-1], np.zeros(3), iterations=30)[0]

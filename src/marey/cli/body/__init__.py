@@ -6,7 +6,18 @@ from types import ModuleType
 
 import typer
 
-from marey.cli.body import compress, decompress, filter, fit, ik, particles, reconstruct, restyle, steer
+from marey.cli.body import (
+    compress,
+    decompress,
+    filter,
+    fingers,
+    fit,
+    ik,
+    particles,
+    reconstruct,
+    restyle,
+    steer,
+)
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
 
@@ -20,6 +31,7 @@ COMMANDS: tuple[ModuleType, ...] = (
     restyle,
     particles,
     steer,
+    fingers,
 )
 for command in COMMANDS:
     app.command(command.NAME)(command.run)

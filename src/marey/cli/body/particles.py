@@ -27,6 +27,7 @@ from marey.body.particles import (
     Likely,
     NearRest,
     PoseBatch,
+    as_seen,
     feet_on_floor,
     human_chain,
     polished,
@@ -56,8 +57,6 @@ NAME = "particles"
 
 Array = NDArray[np.float64]
 
-# Poses of the clip, at most, that the limits of joints are made to contain.
-SEEN = 500
 # Modes of the pose model that dynamics are learned in.
 MODES = 12
 
@@ -120,11 +119,7 @@ def run(
     _check(source, out, count, steps, solutions, frame_rate, seed)
     motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
     first = _frame(motion, at)
-    chain = human_chain(motion.skeleton)
-    every = max(1, motion.frames // SEEN)
-    chain = replace(
-        chain, limits=chain.limits.containing(motion.rotations[::every]).containing(first.rotations)
-    )
+    chain = as_seen(human_chain(motion.skeleton), motion)
     asked = _targets(first, reach, move, look_at)
     held: list[Constraint] = []
     if floor:
@@ -133,7 +128,7 @@ def run(
     if model is not None:
         habits: list[Constraint] = [Likely(_model(model, motion))]
     else:
-        habits = [NearRest(np.array(first.rotations[0]), noise=5.0)]
+        habits = [NearRest(first.rotations[0])]
     options: dict[str, Any] = {"particles": count, "steps": steps}
     if dynamics:
         options["evolution"] = _dynamics(chain, motion, frame_rate)
