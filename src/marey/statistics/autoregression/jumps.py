@@ -97,6 +97,13 @@ class Jumps:
             self._kept[steps] = self._in_units(self._power(steps))
         return self._kept[steps]
 
+    def steps(self, steps: int) -> Power:
+        """Any number of steps from 1 on, in the model's own units."""
+        order, size = self._shape
+        power = self._power(steps)
+        matrix = self._scaled(power.matrix).reshape(-1, order, size) @ self._back
+        return Power(matrix.reshape(power.matrix.shape), self._coloured(power.covariance))
+
     def stationary(self) -> Array:
         """Covariance of the state in the long run, oldest frame first; the model must be stable."""
         return self._coloured(self._settled())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import assign, checked
 from marey.errors import InputError
 from marey.statistics.autoregression.jumps import NOTHING, Jumps
+
+if TYPE_CHECKING:
+    from marey.statistics.autoregression.streaming import Stream
 
 Array = NDArray[np.float64]
 Seed = np.random.Generator | int | None
@@ -140,6 +144,19 @@ class VectorAutoregression:
         run_forward(past, self.steps_forward)
         made = np.ascontiguousarray((past[order:] + self.mean).transpose(1, 0, 2))
         return made[0] if count is None else made
+
+    def stream(
+        self,
+        rng: Seed = None,
+        *,
+        characters: int | None = None,
+        history: ArrayLike | None = None,
+        horizon: int | None = None,
+    ) -> Stream:
+        """Endless simulation frame by frame, see :class:`~marey.statistics.autoregression.streaming.Stream`."""
+        from marey.statistics.autoregression.streaming import Stream
+
+        return Stream(self, rng, characters=characters, history=history, horizon=horizon)
 
     def residuals(self, series: ArrayLike) -> Array:
         """What each frame adds `(frames − order, components)`: the frame minus what was expected."""
