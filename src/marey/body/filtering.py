@@ -34,6 +34,8 @@ Array = NDArray[np.float64]
 METHODS = ("bilateral", "gaussian", "binomial", "butterworth", "mask")
 # Hertz: what hands and feet do on purpose is slower.
 CUTOFF = 6.0
+# Seconds, width of the bell that a path is compared with.
+TREND = 0.05
 # Metres that a joint's translation may vary and still count as an offset.
 STILL = 1e-4
 
@@ -84,10 +86,12 @@ class FilterSettings:
     def vectors(self, vectors: ArrayLike, frame_rate: float) -> Array:
         """Vectors `(frames, ..., dims)` filtered so; the pose scale is always that of their noise."""
         if self.method == "bilateral":
+            # A figure that walks is far from where it was a frame ago: only what departs from its slow way
+            # is compared.
+            trend = linear_vectors(vectors, gaussian_mask(TREND * frame_rate), boundary=self.boundary)
             options: dict[str, Any] = {"guided": self.guided, "boundary": self.boundary}
-            return bilateral_vectors(
-                vectors, sigma=self._samples(frame_rate), passes=self._passes(), **options
-            )
+            options |= {"sigma": self._samples(frame_rate), "passes": self._passes()}
+            return trend + bilateral_vectors(np.asarray(vectors) - trend, **options)
         mask = self._mask(frame_rate)
         return linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
 

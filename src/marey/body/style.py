@@ -1,7 +1,8 @@
 """Timing and manner of one performance given to another of the same gestures (Courty 2013, section 2.2.1.2).
 
 Both clips are seen in one pose model, learned from them with equal weight, and are aligned by dynamic time
-warping on its first coordinates alone: there they do the same, and what is left is style. The clip is then
+warping on its first coordinates alone: there they do the same, and what is left is style. Each is compared
+about its own mean and in its own size, so posture and amplitude do not count either. The clip is then
 replayed in the timing of the reference. Manner in space, which the source leaves open, is the reference's
 usual posture and its coordinates of small variance, brought in as far as one likes; feet that stood are
 held where they stood. Cost: a pose model and O(frames × band) for the alignment; with manner, a
@@ -27,7 +28,7 @@ from marey.body.root_travel import heading, travel, travelling_joint
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.resampling import linear, neighbours
-from marey.statistics.time_warping import STEEPEST, Alignment, align, time_map
+from marey.statistics.time_warping import Alignment, align, time_map
 
 Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class Restyled:
     motion: the clip
     positions: `(frames,)`, which frame of the clip (or with its own timing, of the reference) each was
         matched with, in fractions
-    alignment: the path in the model's coordinates
+    alignment: the path through clip and reference
     model: pose model of both performances; its modes are those that were compared
     slide, slide_before: metres a second that standing feet slide, after and before; NaN if none stands
     """
@@ -93,8 +94,8 @@ def restyle(
     spatial: 0 to 1, how much of the reference's posture and fine detail comes in
     modes: coordinates that are compared; those of 90 % of the variance if None
     band: how far the alignment may go from even pace, as a share of the longer clip
-    open_ends: the reference may match a part of the clip (with its own timing: the clip a part of the
-        reference)
+    open_ends: all of one clip may match a part of the other, whichever fits better; the result is as long
+        as what was matched
     derivative: seconds by which rates of change are multiplied before they are compared too
     model: to compare in, instead of one learned from the two clips
 
@@ -115,23 +116,21 @@ def restyle(
         model = common_model(figure, other, modes=modes)
     elif modes is not None:
         model = model.first(modes)
-    series = [_centred(model.encode(clip)) for clip in (figure, other)]
-    if timing == "reference":
-        series.reverse()
-    rate = motion.frame_rate
-    alignment = align(
-        series[0],
-        series[1],
+    alignment = aligned(
+        model.encode(figure),
+        model.encode(other),
         band=band,
-        open_begin=open_ends,
-        open_end=open_ends,
-        derivative=derivative * rate,
+        open_ends=open_ends,
+        derivative=derivative * motion.frame_rate,
     )
-    positions = time_map(alignment, smoothing=max(SMOOTHING * rate, 1.0), steepest=STEEPEST)
+    to_reference, to_clip = alignment.path[[0, -1], 1], alignment.path[[0, -1], 0]
+    smoothing = max(SMOOTHING * motion.frame_rate, 1.0)
     if timing == "reference":
-        timed, manner = retimed(motion, positions), other
+        positions = time_map(_from(alignment.swapped()), smoothing=smoothing)
+        timed, manner = retimed(motion, positions), other[to_reference[0] : to_reference[1] + 1]
     else:
-        timed, manner = motion, retimed(other, positions)
+        positions = time_map(_from(alignment), smoothing=smoothing)
+        timed, manner = motion[to_clip[0] : to_clip[1] + 1], retimed(other, positions)
     result = with_manner(timed, manner, model, spatial) if spatial > 0 else timed
     before = foot_skate(motion, motion, still=STANDING)
     after = foot_skate(timed, result, still=STANDING)
@@ -176,6 +175,38 @@ def common_model(first: Motion, second: Motion, *, modes: int | None = None) -> 
     return PoseModel.fit(paced, modes=modes)
 
 
+def aligned(
+    clip: ArrayLike,
+    reference: ArrayLike,
+    *,
+    band: float | None = None,
+    open_ends: bool = False,
+    derivative: float = 0.0,
+) -> Alignment:
+    """How two performances in coordinates of one model, `(frames, modes)` each, go along with each other.
+
+    Each is compared about its own mean and in units of its own size. With `open_ends` all of one is matched
+    with a part of the other, whichever way round fits better.
+
+    >>> swing = np.sin(np.arange(40) / 4)[:, None]
+    >>> aligned(swing, 2 * swing + 1).path[[0, 20, -1]].tolist()
+    [[0, 0], [20, 20], [39, 39]]
+    """
+    first, second = (_compared(np.asarray(series, dtype=np.float64)) for series in (clip, reference))
+    if not open_ends:
+        return align(first, second, band=band, derivative=derivative)
+    found, misfits = [], []
+    for one, other in ((first, second), (second, first)):
+        try:
+            found.append(align(one, other, band=band, derivative=derivative, open_begin=True, open_end=True))
+        except InputError as error:
+            misfits.append(error)
+    if not found:
+        raise misfits[0]
+    ways = [way if way.frames == (len(first), len(second)) else way.swapped() for way in found]
+    return min(ways, key=lambda way: way.mean_cost)
+
+
 def with_manner(motion: Motion, manner: Motion, model: PoseModel, amount: float) -> Motion:
     """The clip with the posture and the small-variance coordinates of another that is in step with it.
 
@@ -210,9 +241,18 @@ def travelling_figure(motion: Motion) -> Motion:
     return motion.subtree(motion.skeleton.names[top]) if top else motion
 
 
-def _centred(coordinates: Array) -> Array:
-    """A performance about its own mean: another posture all the time is style, not another moment."""
-    return np.asarray(coordinates - coordinates.mean(axis=0))
+def _compared(coordinates: Array) -> Array:
+    """A performance about its own mean and in its own size: other postures, or larger gestures, are style."""
+    centred = coordinates - coordinates.mean(axis=0)
+    size = np.sqrt((centred**2).sum(axis=1).mean())
+    return np.asarray(centred / size) if size > 1e-9 else centred
+
+
+def _from(alignment: Alignment) -> Alignment:
+    """The same path with the frames of the first series counted from where it begins there."""
+    first, last = (int(frame) for frame in alignment.path[[0, -1], 0])
+    path = alignment.path - np.array([first, 0], dtype=np.int64)
+    return Alignment(path, alignment.cost, (last - first + 1, alignment.frames[1]))
 
 
 def _tilted(figure: Motion, other: Motion, amount: float) -> Array:

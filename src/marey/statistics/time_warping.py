@@ -76,21 +76,9 @@ def align(
     first, second = _features(a, "first series", derivative), _features(b, "second series", derivative)
     if first.shape[1] != second.shape[1]:
         raise InputError(f"series of {first.shape[1]} and {second.shape[1]} dimensions cannot be compared")
-    from marey.statistics import _warping_kernels as kernels
-
-    def row(i: int, start: int, stop: int) -> Array:
-        costs = np.empty(stop - start)
-        kernels.distances(first, second, i, start, costs)
-        return costs
-
-    return align_costs(
-        row,
-        (len(first), len(second)),
-        band=band,
-        steepest=steepest,
-        open_begin=open_begin,
-        open_end=open_end,
-    )
+    _check_steepest(steepest)
+    table = _Table(len(first), len(second), band, steepest, open_begin, open_end)
+    return table.of_vectors(first, second)
 
 
 def align_costs(
@@ -113,12 +101,8 @@ def align_costs(
     ([[0, 0], [1, 1], [2, 2]], 1.0)
     """
     row, (n, m) = _rows(costs, frames)
-    starts, stops = _band_limits(n, m, band)
     _check_steepest(steepest)
-    ends = _Ends(open_begin, open_end)
-    moves, last, cost = _fill(row, (n, m), starts, stops, steepest, ends)
-    path = _way_back(moves, starts, last, steepest, ends)
-    return Alignment(path, cost, (n, m))
+    return _Table(n, m, band, steepest, open_begin, open_end).of_rows(row)
 
 
 def time_map(alignment: Alignment, *, smoothing: float = 4.0, steepest: float | None = STEEPEST) -> Array:
@@ -155,10 +139,74 @@ def time_map(alignment: Alignment, *, smoothing: float = 4.0, steepest: float | 
     return np.clip(bounded, 0.0, m - 1.0)
 
 
-@dataclass(frozen=True)
-class _Ends:
-    begin: bool
-    end: bool
+class _Table:
+    """The table of costs of two series: its band, the bytes of the way back, and both ways to fill it."""
+
+    def __init__(
+        self, n: int, m: int, band: float | None, steepest: int | None, begin: bool, end: bool
+    ) -> None:
+        self.n, self.m, self.begin, self.end = n, m, begin, end
+        self.steepest = steepest
+        self.states = 1 if steepest is None else 2 * int(steepest) - 1
+        self.starts, self.stops = _band_limits(n, m, band)
+        widths = self.stops - self.starts
+        self.offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        self.moves = np.empty(int(self.offsets[-1]), dtype=np.uint8)
+        self.widest = int(widths.max())
+
+    def of_vectors(self, first: Array, second: Array) -> Alignment:
+        from marey.statistics import _warping_kernels as kernels
+
+        rows = self._two_rows()
+        bounded = self.steepest is not None
+        columns = np.ascontiguousarray(second.T)
+        costs = np.empty(self.widest)
+        kernels.sweep(first, columns, self.starts, self.stops, bounded, self.begin, costs, *rows, self.moves)
+        return self._found(rows[self.n % 2])
+
+    def of_rows(self, row: RowCosts) -> Alignment:
+        from marey.statistics import _warping_kernels as kernels
+
+        advance: Any = kernels.free_row if self.steepest is None else kernels.bounded_row
+        rows = self._two_rows()
+        kernels.open_table(int(self.starts[0]), int(self.stops[0]), self.begin, rows[0])
+        for i in range(self.n):
+            start, stop = int(self.starts[i]), int(self.stops[i])
+            costs = np.array(row(i, start, stop), dtype=np.float64)
+            if costs.shape != (stop - start,) or not (np.isfinite(costs) & (costs >= 0)).all():
+                raise InputError(f"costs of row {i}: expected {stop - start} finite numbers, none below 0")
+            before, here = rows[i % 2], rows[(i + 1) % 2]
+            room = int(self.stops[min(i + 1, self.n - 1)])
+            advance(costs, start, room, before, here, self.moves[self.offsets[i] : self.offsets[i + 1]])
+            if i == 0:
+                here[(self.states + 1) // 2 :] = np.inf
+        return self._found(rows[self.n % 2])
+
+    def _two_rows(self) -> tuple[Array, Array]:
+        """Costs of the row before and of the row at hand, a state a line, with a column of room in front."""
+        return np.empty((self.states, self.m + 1)), np.empty((self.states, self.m + 1))
+
+    def _found(self, last: Array) -> Alignment:
+        """The path that ends best in the last row."""
+        first = int(self.starts[-1]) if self.end else self.m - 1
+        final = last[:, first + 1 :]
+        state, cell = (int(k) for k in np.unravel_index(int(np.argmin(final)), final.shape))
+        cost = float(final[state, cell])
+        if not np.isfinite(cost):
+            limit = ""
+            if self.steepest is not None:
+                limit = f" with one at most {self.steepest} times as fast as the other"
+            raise InputError(
+                f"series of {self.n} and {self.m} frames do not fit each other{limit}; "
+                "widen the band or the limit"
+            )
+        column = first + cell
+        runs = -1 if self.steepest is None else int(self.steepest) - 1
+        from marey.statistics import _warping_kernels as kernels
+
+        path = np.empty((self.n + self.m, 2), dtype=np.int64)
+        count = kernels.way_back(self.moves, self.starts, self.offsets, column, state, runs, self.begin, path)
+        return Alignment(np.ascontiguousarray(path[:count][::-1]), cost, (self.n, self.m))
 
 
 def _check_steepest(steepest: int | None) -> None:
@@ -211,75 +259,6 @@ def _band_limits(n: int, m: int, band: float | None) -> tuple[NDArray[np.int64],
     if cells > MOST_CELLS:
         raise InputError(f"{n} and {m} frames need {cells / 1e9:.1f} GB to compare; give a narrower band")
     return starts, stops
-
-
-def _fill(
-    row: RowCosts,
-    frames: tuple[int, int],
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    steepest: int | None,
-    ends: _Ends,
-) -> tuple[list[NDArray[np.uint8]], tuple[int, int], float]:
-    """Bytes of the way back of every row, the last cell and its state, and the cost there."""
-    from marey.statistics import _warping_kernels as kernels
-
-    states = 1 if steepest is None else 2 * int(steepest) - 1
-    advance: Any = kernels.free_row if steepest is None else kernels.bounded_row
-    n, m = frames
-    moves = []
-    before = np.empty((0, states))
-    for i in range(n):
-        start, stop = int(starts[i]), int(stops[i])
-        costs = np.ascontiguousarray(row(i, start, stop), dtype=np.float64)
-        if costs.shape != (stop - start,) or not (np.isfinite(costs) & (costs >= 0)).all():
-            raise InputError(f"costs of row {i}: expected {stop - start} finite numbers, none below 0")
-        here = np.empty((stop - start, states))
-        kept = np.empty(stop - start, dtype=np.uint8)
-        if i == 0:
-            # A row above all others with a cell before each place where the path may begin.
-            before = np.full((stop - start, states), np.inf)
-            before[: stop - start if ends.begin else 1, 0] = 0.0
-            advance(costs, 1, before, here, kept)
-            here[:, (states + 1) // 2 :] = np.inf
-        else:
-            advance(costs, start - int(starts[i - 1]), before, here, kept)
-        moves.append(kept)
-        before = here
-    final = before if ends.end else before[-1:]
-    cell, state = np.unravel_index(int(np.argmin(final)), final.shape)
-    cost = float(final[cell, state])
-    if not np.isfinite(cost):
-        limit = "" if steepest is None else f" with one at most {steepest} times as fast as the other"
-        raise InputError(
-            f"series of {n} and {m} frames do not fit each other{limit}; widen the band or limit"
-        )
-    column = int(starts[-1]) + int(cell) if ends.end else m - 1
-    return moves, (column, int(state)), cost
-
-
-def _way_back(
-    moves: list[NDArray[np.uint8]],
-    starts: NDArray[np.int64],
-    last: tuple[int, int],
-    steepest: int | None,
-    ends: _Ends,
-) -> NDArray[np.int64]:
-    i, (j, state) = len(moves) - 1, last
-    runs = 0 if steepest is None else int(steepest) - 1
-    path = [(i, j)]
-    while not (i == 0 and (ends.begin or j == 0)) or state != 0:
-        came = int(moves[i][j - int(starts[i])])
-        if steepest is None:
-            i, j = (i - 1, j - 1) if came == 0 else (i, j - 1) if came == 1 else (i - 1, j)
-        elif state == 0:
-            i, j, state = i - 1, j - 1, came
-        elif state <= runs:
-            j, state = j - 1, state - 1
-        else:
-            i, state = i - 1, 0 if state == runs + 1 else state - 1
-        path.append((i, j))
-    return np.array(path[::-1], dtype=np.int64)
 
 
 def _line_at(values: Array, centre: int, half: int) -> float:

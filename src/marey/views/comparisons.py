@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 MOST_JOINTS = 3
+DOTS = 100
 
 
 def before_and_after(
@@ -85,35 +86,39 @@ def in_step(
     names: Sequence[str] = ("clip", "reference", "restyled"),
     size: tuple[int, int] = (1280, 980),
 ) -> Figure:
-    """Strips of poses of a clip, its reference and what came of both, their first coordinates, and the map.
+    """Strips of poses of a clip, its reference and what came of both; their first coordinates; the path.
 
-    Poses stand at even times of each clip, left to right.
+    Of clip and reference only what was matched is shown. Poses stand at even times, left to right.
     """
-    clips = (motion, reference, restyled.motion)
+    if not np.isclose(reference.frame_rate, motion.frame_rate):
+        reference = reference.resample(motion.frame_rate)
+    (first, other_first), (last, other_last) = (map(int, ends) for ends in restyled.alignment.path[[0, -1]])
+    clips = motion[first : last + 1], reference[other_first : other_last + 1], restyled.motion
     figure = blank(size)
+    figure.set_dpi(DOTS)
+    figure.set_size_inches(size[0] / DOTS, size[1] / DOTS)
     with house_style():
-        grid = figure.add_gridspec(4, 2, height_ratios=(1, 1, 1, 1.25), width_ratios=(2.2, 1))
+        grid = figure.add_gridspec(4, 2, height_ratios=(1, 1, 1, 1.1), width_ratios=(2.4, 1))
         for row, (clip, name) in enumerate(zip(clips, names, strict=True)):
             axes = figure.add_subplot(grid[row, :])
-            axes.imshow(_row_of_poses(clip, (1600, 330)), aspect="equal")
+            axes.imshow(_row_of_poses(clip, (size[0], round(0.22 * size[1]))))
             axes.set_title(f"{name} · {clip.duration:.2f} s", pad=3)
             axes.set_axis_off()
         curves = figure.add_subplot(grid[3, 0])
         looks = ((style.PALETTE[7], 1.1), (style.PALETTE[0], 1.4), (style.PALETTE[1], 2.0))
-        for clip, name, (colour, width) in zip(clips, names, looks, strict=True):
+        for clip, label, (colour, width) in zip(clips, ("clip", "reference", "result"), looks, strict=True):
             values = restyled.model.encode(travelling_figure(clip))[:, 0]
-            curves.plot(np.arange(clip.frames) / clip.frame_rate, values, color=colour, lw=width, label=name)
+            curves.plot(np.arange(clip.frames) / clip.frame_rate, values, color=colour, lw=width, label=label)
         curves.set(xlabel="time (s)", ylabel="first coordinate")
-        curves.legend(ncols=3, loc="upper right")
+        curves.set_title("Poses in the model of both", pad=16)
+        curves.legend(ncols=3, loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
         curves.margins(x=0.0)
         warp = figure.add_subplot(grid[3, 1])
-        rate = motion.frame_rate
-        i, j = restyled.alignment.path.T / rate
-        warp.plot(i, j, color=style.FAINT, lw=4.0, label="path")
-        times = np.arange(len(restyled.positions)) / rate
-        warp.plot(times, restyled.positions / rate, color=style.PALETTE[3], lw=1.6, label="map of time")
-        warp.set(xlabel="time (s)", ylabel="matched time (s)")
-        warp.legend(loc="lower right")
+        i, j = restyled.alignment.path.T
+        warp.plot(j / motion.frame_rate, i / motion.frame_rate, color=style.PALETTE[3])
+        warp.set(xlabel="time of the reference (s)", ylabel="time of the clip (s)")
+        warp.set_title("What was matched", pad=16)
+        warp.margins(0.02)
     return figure
 
 

@@ -56,7 +56,8 @@ def run(
         ),
     ] = None,
     open_ends: Annotated[
-        bool, typer.Option("--open", help="The reference may match only a part of the clip.")
+        bool,
+        typer.Option("--open", help="All of one may match a part of the other: walks of different length."),
     ] = False,
     derivative: Annotated[
         float, typer.Option(metavar="S", help="Compare rates of change too, times so many seconds.")
