@@ -3,7 +3,8 @@
 A series is the example itself, played from all times at once with random weights: x_t = Σ_k e_k w_{t−k} / √N
 with white w has E[x_t x_{t−h}ᵀ] = (1/N) Σ e_k e_{k−h}ᵀ, the example's sample covariances. So nothing of its
 second order is lost, which is what Courty & Cuzol 2010, section 7, ask for; conditions are met by kriging in
-the weights. O(frames log frames) a draw; n conditions cost n² (frames + example) once.
+the weights. The example's ends are tapered, else its first and last frame would come as noise. O(frames log
+frames) a draw; n conditions cost n² (frames + example) once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from marey.statistics.processes.kriging import Functional
 
 Array = NDArray[np.float64]
 
+# Share of the example that fades at each end.
+TAPER = 0.1
 # Eigenvalues of the conditions' covariance below this share of the largest count as decided already.
 DECIDED = 1e-13
 
@@ -32,7 +35,7 @@ class ExampleLaw:
 
     >>> example = np.sin(np.arange(200)[:, None] / 8 + [0.0, 1.0])
     >>> law = ExampleLaw(example)
-    >>> law.sample(300, rngs=[0, 1]).shape, round(law.covariances(1)[0, 0, 0], 2)
+    >>> law.sample(300, rngs=[0, 1]).shape, float(law.covariances(1)[0, 0, 0].round(2))
     ((2, 300, 2), 0.5)
     """
 
@@ -40,6 +43,20 @@ class ExampleLaw:
 
     def __post_init__(self) -> None:
         assign(self, example=checked("example", self.example, (None, None)))
+
+    @classmethod
+    def of(cls, series: ArrayLike, *, taper: float = TAPER) -> ExampleLaw:
+        """The law of a series `(frames, components)` about 0, faded in and out and scaled to its old spread.
+
+        taper: share of the frames that fade at each end
+        """
+        values = checked("series", series, (None, None))
+        frames = len(values)
+        long = max(taper * frames, 1.0)
+        away = np.minimum(np.arange(frames) + 0.5, np.arange(frames)[::-1] + 0.5)
+        faded = values * np.sin(0.5 * np.pi * np.minimum(away / long, 1.0))[:, None] ** 2
+        before, after = (values**2).sum(axis=0), (faded**2).sum(axis=0)
+        return cls(faded * np.sqrt(before / np.maximum(after, 1e-300)))
 
     @property
     def components(self) -> int:
@@ -76,7 +93,8 @@ class ExampleLaw:
     def _played(self, weights: Array, frames: int) -> Array:
         from scipy.fft import irfft, next_fast_len, rfft
 
-        size = next_fast_len(weights.shape[1] + len(self.example) - 1, real=True)
+        # What wraps around falls on frames before the first.
+        size = next_fast_len(weights.shape[1], real=True)
         shape = rfft(self.example, size, axis=0) / np.sqrt(len(self.example))
         made = irfft(rfft(weights, size, axis=1)[:, :, None] * shape, size, axis=1)
         start = len(self.example) - 1

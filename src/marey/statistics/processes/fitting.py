@@ -109,7 +109,8 @@ def _fit_one(
         if best is None or found.fun < best.fun:
             best = found
     assert best is not None
-    scale = likelihood.scale(best.x) * max(size, 1e-150) ** 2
+    # A component that never moves still gets a covariance, of next to no variance.
+    scale = max(likelihood.scale(best.x) * size**2, 1e-250)
     covariance, noise = likelihood.at(best.x)
     theta = covariance.theta[0] + np.log(scale) * likelihood.is_variance
     return theta, noise * scale

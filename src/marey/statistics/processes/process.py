@@ -160,7 +160,7 @@ class Processes:
             errors.copy(),
             centred,
         )
-        return Posterior(conditioning, trend)
+        return Posterior(conditioning, trend, values)
 
     def stream(self, *, rng: np.random.Generator, draws: int = 1) -> Stream:
         """An endless run of `draws` independent figures, which takes constraints on its way."""
@@ -172,24 +172,27 @@ class Processes:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Series given some of their values: their mean, their spread, and draws."""
+    """Series given some of their values, which they keep to the bit where these must be met."""
 
     conditioning: simulation.Conditioning
     trend: Array
+    values: Array
 
     def mean(self) -> Array:
         """The kriging estimate `(frames, components)`: smoother than any real series."""
-        return self.trend + self.conditioning.mean()
+        return self._met(self.trend + self.conditioning.mean())
 
     def deviation(self) -> Array:
         """Standard deviation `(frames, components)` of the smooth series."""
         return np.sqrt(self.conditioning.variance())
 
     def sample(self, draws: int, *, rng: np.random.Generator) -> Array:
-        """Series `(draws, frames, components)` from the joint posterior; known values are met."""
-        paths = self.trend + self.conditioning.sample(draws, rng)
+        """Series `(draws, frames, components)` from the joint posterior."""
+        return self._met(self.trend + self.conditioning.sample(draws, rng))
+
+    def _met(self, paths: Array) -> Array:
         exact = self.conditioning.known & (self.conditioning.noise == 0)
-        return np.where(exact, self.trend + self.conditioning.values, paths)
+        return np.where(exact, self.values, paths)
 
 
 def _inside(functional: Functional, frames: int) -> bool:

@@ -3,7 +3,7 @@
 An unconditional draw is corrected by kriging what it misses. Its law is the joint posterior, which the
 source's double kriging has too (the covariance is the posterior one, not the prior's as the source says).
 Covariances with a Markov form go through the smoother, linear in the frames; others through windows: each
-stretch is kriged from the values within eight lengths, so that the cost is frames x window². Weighted sums
+stretch is kriged from the values within thirteen lengths, so that the cost is frames x window². Weighted sums
 of frames (velocities, averages, closure) are imposed afterwards on whatever came out, exactly.
 """
 
@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 # Up to so many frames all known values count for all frames.
 DENSE = 500
-# Values beyond the range of this correlation, times 1.5, do not count: an error of 1e-8.
-NEGLIGIBLE = 1e-12
+# Values count within so many ranges of this correlation: farther ones change the guess by 1e-6 deviations.
+NEGLIGIBLE, RANGES = 1e-12, 2.5
 MOST_ON_A_SIDE = 600
 
 
@@ -81,7 +81,7 @@ class Conditioning:
             for c in range(self.values.shape[1]):
                 reduced = Factor(gram[c], self._errors()[:, c]).half(reach[:, :, c])
                 found[:, c] -= np.sum(reduced**2, axis=0)
-        return np.maximum(found, 0.0)
+        return np.where(self.known & (self.noise == 0), 0.0, np.maximum(found, 0.0))
 
     def sample(self, draws: int, rng: np.random.Generator) -> Array:
         """Paths `(draws, frames, components)` from the joint posterior."""
@@ -179,7 +179,7 @@ class Conditioning:
         frames = len(self.values)
         reach = frames
         if frames > DENSE:
-            seconds = 1.5 * float(self.covariance.component(component).range(NEGLIGIBLE)[0])
+            seconds = RANGES * float(self.covariance.component(component).range(NEGLIGIBLE)[0])
             reach = int(np.ceil(seconds * self.frame_rate))
         windows = []
         for stretch in _stretches(wanted, min(max(reach, 32), MOST_ON_A_SIDE)):

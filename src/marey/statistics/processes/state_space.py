@@ -38,7 +38,7 @@ def innovation_sums(
     from marey.statistics.processes import _likelihood_kernels
 
     seconds, values = _sorted(times), np.asarray(series, dtype=float)
-    valid = np.ones(len(values), dtype=bool) if known is None else np.asarray(known, dtype=bool)
+    valid = np.ones(len(values), dtype=bool) if known is None else np.ascontiguousarray(known, dtype=bool)
     steps, which = distinct_steps(seconds)
     # Column i carries the derivative by log-parameter i; its real part is the value.
     moved = covariance.perturbed()
@@ -54,7 +54,7 @@ def innovation_sums(
     d_noise[-1] = noise
     return Sums(
         *_likelihood_kernels.filter_sums(
-            np.where(valid, values, 0.0),
+            np.ascontiguousarray(np.where(valid, values, 0.0)),
             valid,
             which,
             np.ascontiguousarray(A.real[:, 0]),
@@ -132,7 +132,7 @@ def smoothed(
     means = np.empty_like(by_component)
     variances = np.zeros(valid.shape)
     _kernels.smooth(
-        np.where(valid[:, None], by_component, 0.0),
+        np.ascontiguousarray(np.where(valid[:, None], by_component, 0.0)),
         valid,
         errors,
         which,

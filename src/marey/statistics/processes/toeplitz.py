@@ -22,7 +22,7 @@ def innovation_sums(covariance: Covariance, noise: float, frame_rate: float, ser
     """What the likelihood of one even series `(frames,)` needs; slopes by log-parameters and log-noise."""
     from marey.statistics.processes import _likelihood_kernels
 
-    values = np.ascontiguousarray(series, dtype=float)
+    values = np.array(series, dtype=float)
     lags = np.arange(len(values)) / frame_rate
     row = covariance(lags)[:, 0]
     slopes = np.vstack([covariance.gradient(lags)[:, :, 0], np.zeros(len(values))])
