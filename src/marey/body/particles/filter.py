@@ -136,14 +136,14 @@ def solve(
     rng: np.random.Generator | int = 0,
     tempering: float | None = 0.25,
     resample: float = 0.5,
-    least_step: float = 0.3,
+    least_step: float = 0.5,
 ) -> FilteredMotion:
     """A motion from a pose to one that meets the constraints.
 
     chain: the figure; its rules are constraints as well
     start: `(joints, 4)`, local rotations to begin with, turned back to the limits; at rest if None
     root: `(3,)`, metres; the skeleton's place if None
-    evolution: how particles move; a random walk of 0.08 radians a step if None
+    evolution: how particles move; a random walk of 0.06 radians a step if None
     guided: draw steps with an eye to the constraints, see :mod:`marey.body.particles.guidance`; else from the
         evolution law alone, as the source does
     tempering: share of the particles that must count at each step: the likelihood is taken to the largest

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least readiness.
 LEAST_FRAMES, STILL, LEAST_READY = 20, 0.01, 0.1
+# Noise of likely poses, in deviations: habits give way to the tips.
+HABITS = 5.0
 FINGERS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
 
 
@@ -130,6 +132,7 @@ def hand_of_clip(motion: Motion, *, margin: float = 0.2, likely: bool = True) ->
         table[skeleton.names[joint]] = Freedom(
             axes[:, 0], axes[:, 1], (w, s, t), (seen.min() - margin, seen.max() + margin), ranges, centre
         )
-    rules = (Likely(PoseModel.fit([motion], variance=0.999, metric="canonical")),) if likely else ()
+    habits = Likely(PoseModel.fit([motion], variance=0.999, metric="canonical"), noise=HABITS)
+    rules = (habits,) if likely else ()
     chain = chain_of(skeleton, table, rules=rules)
     return replace(chain, limits=chain.limits.containing(motion.rotations))

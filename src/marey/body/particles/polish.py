@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 DIFFERENCE = 1e-4
 # Radians that cost as much as an error by its own noise: the pose is left no more than needed.
 STRAY = 0.5
+# The same for the last frame of a motion, whose targets count for more.
+FAR = 10.0
 
 
 def polished_pose(
@@ -107,7 +109,7 @@ def polished(
     What the last frame changes fades in over the frames before.
     """
     rotations, root = np.array(motion.rotations), np.array(motion.root)
-    q, p = polished_pose(chain, [*reached, *held], rotations[-1], root[-1], iterations=30)
+    q, p = polished_pose(chain, [*reached, *held], rotations[-1], root[-1], iterations=30, stray=FAR)
     way, shift = so3.log(so3.multiply(so3.inverse(rotations[-1]), q)), p - root[-1]
     t = np.linspace(0.0, 1.0, len(rotations))
     share = t**3 * (10.0 - 15.0 * t + 6.0 * t**2)
@@ -117,7 +119,7 @@ def polished(
     if held:
         for frame in range(1, len(rotations) - 1):
             rotations[frame], root[frame] = polished_pose(
-                chain, held, rotations[frame], root[frame], iterations=4
+                chain, held, rotations[frame], root[frame], iterations=4, stray=FAR
             )
     rotations[-1], root[-1] = q, p
     return replace(motion, rotations=continuous(rotations), root=root)
