@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+# Jumps that a model keeps.
+KEPT = 32
 # Powers of the recursion below this are nothing beside 1.
 NOTHING = 1e-18
 # Doublings after which a model that still remembers counts as not stable.
@@ -70,8 +72,6 @@ class Jump:
 class Jumps:
     """Jumps of a model, made when first asked for; the powers of two are kept, and some jumps."""
 
-    KEPT = 32
-
     def __init__(self, model: VectorAutoregression) -> None:
         size, order = model.components, model.order
         try:
@@ -88,21 +88,26 @@ class Jumps:
         push[-size:, -size:] = np.eye(size)
         self._powers = [Power(matrix, push)]
         self._kept: dict[int, Jump] = {}
+        self._kept_steps: dict[int, Power] = {}
 
     def over(self, steps: int) -> Jump:
         """The jump over so many steps, at least `order`."""
         if steps not in self._kept:
-            if len(self._kept) >= self.KEPT:
-                del self._kept[next(iter(self._kept))]
+            _make_room(self._kept)
             self._kept[steps] = self._in_units(self._power(steps))
         return self._kept[steps]
 
     def steps(self, steps: int) -> Power:
         """Any number of steps from 1 on, in the model's own units."""
-        order, size = self._shape
-        power = self._power(steps)
-        matrix = self._scaled(power.matrix).reshape(-1, order, size) @ self._back
-        return Power(matrix.reshape(power.matrix.shape), self._coloured(power.covariance))
+        if steps not in self._kept_steps:
+            order, size = self._shape
+            power = self._power(steps)
+            matrix = self._scaled(power.matrix).reshape(-1, order, size) @ self._back
+            _make_room(self._kept_steps)
+            self._kept_steps[steps] = Power(
+                matrix.reshape(power.matrix.shape), self._coloured(power.covariance)
+            )
+        return self._kept_steps[steps]
 
     def stationary(self) -> Array:
         """Covariance of the state in the long run, oldest frame first; the model must be stable."""
@@ -169,6 +174,11 @@ def product(a: Array, b: Array) -> Array:
     for first in range(0, len(a), rows):
         np.matmul(a[first : first + rows], b, out=found[first : first + rows])
     return found
+
+
+def _make_room(kept: dict[int, Any]) -> None:
+    if len(kept) >= KEPT:
+        del kept[next(iter(kept))]
 
 
 def _root_of(covariance: Array) -> Array:

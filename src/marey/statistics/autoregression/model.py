@@ -153,7 +153,7 @@ class VectorAutoregression:
         history: ArrayLike | None = None,
         horizon: int | None = None,
     ) -> Stream:
-        """Endless simulation frame by frame, see :class:`~marey.statistics.autoregression.streaming.Stream`."""
+        """Endless simulation frame by frame, see :class:`.streaming.Stream`."""
         from marey.statistics.autoregression.streaming import Stream
 
         return Stream(self, rng, characters=characters, history=history, horizon=horizon)

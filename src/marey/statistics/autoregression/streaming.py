@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
 from marey.errors import InputError
-from marey.statistics.autoregression.bridges import Asked, Bridge, bridge
+from marey.statistics.autoregression.bridges import Asked, Bridge, Message, bridge, messages
+from marey.statistics.autoregression.jumps import product
 from marey.statistics.autoregression.model import Seed, VectorAutoregression
 
 Array = NDArray[np.float64]
@@ -40,6 +41,7 @@ class _Plan:
     asked: list[Asked] = field(default_factory=list)
     values: Array = field(default_factory=lambda: np.empty((0, 0)))
     bridge: Bridge | None = None
+    messages: dict[int, Message] = field(default_factory=dict)
     aims: Array = field(default_factory=lambda: np.empty((0, 0)))
 
 
@@ -83,7 +85,6 @@ class Stream:
         self._steps = self.model.steps_forward[: model.order]
         self._past = self._started(history)
         self._drawn = np.empty((self._count, model.components))
-        self._product = np.empty_like(self._drawn)
         self._plans: list[_Plan] = []
         self._waiting: list[tuple[Asked, Index, Array]] = []
 
@@ -150,10 +151,9 @@ class Stream:
         if self._waiting:
             self._take_up()
         self.rng.standard_normal(out=self._drawn)
-        made = np.matmul(self._drawn, self._noise)
+        made = product(self._drawn, self._noise)
         for step, past in zip(self._steps, self._past, strict=False):
-            np.matmul(past, step, out=self._product)
-            made += self._product
+            made += product(past, step)
         if self._plans:
             self._led(made)
         self._past = [made, *self._past[:-1]]
@@ -169,8 +169,12 @@ class Stream:
         """Replace the frames of characters of whom something is asked."""
         for plan in self._plans:
             if plan.bridge is None:
-                plan.bridge = bridge(self.model, plan.asked, self.time)
-                plan.aims = plan.values @ plan.bridge.reduction.T
+                if not plan.messages:
+                    plan.messages = messages(self.model, plan.asked)
+                message = plan.messages.pop(plan.asked[0].time)
+                plan.bridge = bridge(self.model, plan.asked, self.time, message)
+                rest = message.reduction.shape[1] - plan.values.shape[1]
+                plan.aims = plan.values @ message.reduction[:, rest:].T
             at, who = self.time - plan.bridge.first, plan.characters
             state = np.concatenate([past[who] for past in reversed(self._past)], axis=1)
             moved = state @ plan.bridge.moves[at].T + plan.aims @ plan.bridge.pulls[at].T
@@ -202,6 +206,7 @@ class Stream:
                             characters=plan.characters[rest],
                             values=plan.values[rest],
                             aims=plan.aims[rest] if plan.bridge is not None else plan.aims,
+                            messages=dict(plan.messages),
                         )
                     )
                 self._plans.remove(plan)
