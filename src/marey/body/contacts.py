@@ -148,6 +148,7 @@ def hold_feet(
     levels: ArrayLike | None = None,
     kept: ArrayLike | None = None,
     roam: float = 0.0,
+    slack: float = 0.0,
 ) -> Motion:
     """The clip with feet that stay where they stand and do not sink into the ground.
 
@@ -156,6 +157,7 @@ def hold_feet(
     kept: `(frames,)`, frames whose pose must stay as it is (their place may shift with the root's path)
     roam: seconds over which the root's path may be led away by the feet; 0 brings it back at once, infinity
         lets the feet carry the root wherever they go
+    slack: metres a second that a standing foot may go on rolling or sliding
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -173,7 +175,9 @@ def hold_feet(
     rest = rest_levels(motion) if levels is None else checked("levels", levels, (len(joints),))
     pose = forward_kinematics(motion)
     places = pose.positions[:, joints]
-    shifts, root = _shifts(places, stands, rest, still, motion.frame_rate, roam, _siblings(motion, joints))
+    shifts, root = _shifts(
+        places, stands, rest, still, motion.frame_rate, roam, slack, _siblings(motion, joints)
+    )
     moved = pose._replace(positions=pose.positions + root[:, None])
     rotations = np.array(motion.rotations, dtype=np.float64)
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
@@ -200,11 +204,11 @@ def hold_feet(
 _LEG_RATE, _ROOT_RATE = 2.0, 0.7
 # Weights beside 1 for a metre by which a leg is stretched: a standing foot's step, a pose to be kept, a foot
 # that bends, the root's shift, and a foot's height.
-_STAND, _KEEP, _RIGID, _ROOT, _LIFT = 1e6, 1e8, 300.0, 0.3, 1e3
+_STAND, _KEEP, _RIGID, _ROOT, _LIFT = 1e6, 1e8, 300.0, 0.3, 1e5
 # Seconds over which ankle and toe hand the weight over.
 _FADE = 0.08
-# Metres that a foot may sink below its level.
-_SINK = 0.015
+# Metres that a foot may sink below its level, and how often it is looked whether one does.
+_SINK, _ROUNDS = 0.01, 4
 
 
 def _shifts(
@@ -214,6 +218,7 @@ def _shifts(
     still: Mask,
     rate: float,
     roam: float,
+    slack: float,
     siblings: list[tuple[int, int]],
 ) -> tuple[Array, Array]:
     """Smoothest shifts of the feet `(frames, feet, 3)` and of the root `(frames, 3)` that let feet stand."""
@@ -236,15 +241,30 @@ def _shifts(
 
     both = stands[1:] & stands[:-1]
     for foot in range(count):
-        steps = np.diff(places[:, foot], axis=0)
-        system.add(1, {(1, foot): 1.0, (0, foot): -1.0}, _STAND * both[:, foot], -steps[:, [0, 2]])
-        height = places[:, foot, 1]
-        ceiling = np.where(stands[:, foot], rest[foot] + HEIGHT, np.inf)
-        wanted = np.clip(height, rest[foot] - _SINK, ceiling) - height
-        upright.add(0, {(0, foot): 1.0}, _LIFT * (wanted != 0), wanted[:, None])
-    flat, level = system.solve(2), upright.solve(1)
+        steps = np.diff(places[:, foot][:, [0, 2]], axis=0)
+        long = np.linalg.norm(steps, axis=1, keepdims=True)
+        slid = steps * np.maximum(1 - slack / rate / np.maximum(long, 1e-12), 0.0)
+        system.add(1, {(1, foot): 1.0, (0, foot): -1.0}, _STAND * both[:, foot], -slid)
+    flat, level = system.solve(2), _levelled(upright, places[..., 1], stands, rest)
     whole = np.stack([flat[..., 0], level[..., 0], flat[..., 1]], axis=-1)
     return whole[:, :count], whole[:, root]
+
+
+def _levelled(system: _System, heights: Array, stands: Mask, rest: Array) -> Array:
+    """Vertical shifts that keep standing feet at their level and no foot below it."""
+    floor, ceiling = rest - _SINK, np.where(stands, rest + HEIGHT, np.inf)
+    active, found = stands, np.zeros((*heights.shape, 1))
+    for _ in range(_ROUNDS):
+        asked = system.copy()
+        for foot in range(heights.shape[1]):
+            wanted = np.clip(heights, floor, ceiling)[:, foot] - heights[:, foot]
+            asked.add(0, {(0, foot): 1.0}, _LIFT * (active[:, foot] | (wanted != 0)), wanted[:, None])
+        found = asked.solve(1)
+        sunk = heights + found[:, :-1, 0] < floor - 1e-3
+        if not (sunk & ~active).any():
+            break
+        active = active | sunk
+    return found
 
 
 def _foot_fitted(places: Array, ankle: Array, toe: Array, stands: Mask, rate: float) -> Array:

@@ -88,7 +88,6 @@ def bend_leg(
         sole = places[:, leg.toe] - foot
         swing = so3.between(_unit(sole), _unit(toe - here))
         whole[leg.ankle] = so3.multiply(swing, turned[:, leg.ankle])
-        whole[leg.toe] = turned[:, leg.toe]
     # A joint between two of the leg's turns with the one above it.
     carried = {leg.hip: whole[leg.hip]}
     chain = _chain(parents, leg)
@@ -136,8 +135,7 @@ def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> Array:
 
 
 def _chain(parents: NDArray[np.int64], leg: Leg) -> list[int]:
-    joint = leg.ankle if leg.toe < 0 else leg.toe
-    chain = [joint]
+    chain = [leg.ankle]
     while chain[-1] != leg.hip:
         chain.append(int(parents[chain[-1]]))
     return chain[::-1]

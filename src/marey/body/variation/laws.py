@@ -1,0 +1,121 @@
+"""Where variants come from: draws of a clip's coordinates from its law, with key frames and modes kept.
+
+The deviation is an angle φ between the clip and a new draw: x' = trend + cos φ · (x − trend) + sin φ · s.
+Both have the same law, so x' has it too at every φ; at 0 it is the clip, at 90° all is simulated as in Courty
+& Cuzol 2010, section 6.2. Kept numbers ask s for tan(φ/2) times what they are in the clip. Cost: a draw's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.dynamics import learned_dynamics
+from marey.errors import InputError
+from marey.statistics.autoregression import condition
+from marey.statistics.processes.example_law import ExampleLaw
+from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.trend import Trend
+
+Array = NDArray[np.float64]
+Seeds = Sequence[np.random.SeedSequence]
+
+METHODS = ("joint", "gp")
+# Of the numbers that the example's law can be told, the share above which the autoregression takes over.
+CROWDED = 0.5
+
+
+def draw(
+    rest: Array,
+    frame_rate: float,
+    *,
+    seeds: Seeds,
+    deviation: float,
+    kept_frames: NDArray[np.intp],
+    kept_modes: int = 0,
+    conditions: Sequence[Functional] = (),
+    method: str = "joint",
+) -> Array:
+    """New series `(draws, frames, modes)` about the trend.
+
+    rest: `(frames, modes)`, the clip's coordinates about the trend
+    deviation: 0 (the clip) … 1 (all new)
+    kept_frames, kept_modes: frames, and the first modes, that stay as they are
+    conditions: weighted sums of frames that the result must have
+    """
+    frames, modes = rest.shape
+    angle = 0.5 * np.pi * deviation
+    if deviation == 0.0 or kept_modes >= modes or len(kept_frames) == frames:
+        return np.repeat(rest[None], len(seeds), axis=0)
+    wanted = np.tan(0.5 * angle) * rest
+    asked = [
+        Functional(
+            c.frames, c.weights, (np.asarray(c.value, float) - np.cos(angle) * c.of(rest)) / np.sin(angle)
+        )
+        for c in conditions
+    ]
+    if method == "gp":
+        drawn = _independent(rest, frame_rate, wanted, kept_frames, asked, seeds)
+        drawn[:, :, :kept_modes] = wanted[:, :kept_modes]
+    elif method == "joint":
+        pins = [Functional([frame], [1.0], wanted[frame]) for frame in kept_frames]
+        law = ExampleLaw.of(rest)
+        told = (len(pins) + len(asked)) * modes
+        if kept_modes == 0 and told <= CROWDED * law.room(frames):
+            drawn = law.sample(frames, rngs=seeds, conditions=[*pins, *asked])
+        else:
+            drawn = _autoregressive(rest, wanted, kept_frames, kept_modes, asked, seeds)
+    else:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    made = np.cos(angle) * rest + np.sin(angle) * drawn
+    made[:, kept_frames] = rest[kept_frames]
+    made[:, :, :kept_modes] = rest[:, :kept_modes]
+    return np.asarray(made)
+
+
+def _autoregressive(
+    rest: Array,
+    wanted: Array,
+    kept_frames: NDArray[np.intp],
+    kept_modes: int,
+    asked: Sequence[Functional],
+    seeds: Seeds,
+) -> Array:
+    """Draws of the joint autoregression given whole modes, or many key frames."""
+    known = np.full_like(rest, np.nan)
+    known[:, :kept_modes] = wanted[:, :kept_modes]
+    known[kept_frames] = wanted[kept_frames]
+    law = condition(learned_dynamics(rest), known)
+    if asked:
+        modes = rest.shape[1]
+        rows = np.zeros((len(asked), modes, *rest.shape))
+        for i, functional in enumerate(asked):
+            for frame, weight in zip(
+                np.asarray(functional.frames), np.asarray(functional.weights), strict=True
+            ):
+                rows[i, np.arange(modes), frame, np.arange(modes)] += weight
+        values = np.concatenate([np.broadcast_to(np.asarray(f.value, float), (modes,)) for f in asked])
+        law = law.given(rows.reshape(-1, *rest.shape), values)
+    return np.stack([law.sample(np.random.default_rng(seed)) for seed in seeds])
+
+
+def _independent(
+    rest: Array,
+    frame_rate: float,
+    wanted: Array,
+    kept_frames: NDArray[np.intp],
+    asked: Sequence[Functional],
+    seeds: Seeds,
+) -> Array:
+    """Draws of the source's model: a squared exponential process for each mode by itself."""
+    from marey.statistics.processes.process import Processes
+
+    frames, modes = rest.shape
+    level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
+    law = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    known = np.zeros(frames, dtype=bool)
+    known[kept_frames] = True
+    given = law.condition(wanted, known, functionals=asked)
+    return np.concatenate([given.sample(1, rng=np.random.default_rng(seed)) for seed in seeds])

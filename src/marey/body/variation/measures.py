@@ -1,0 +1,107 @@
+"""How variants differ from their example and from one another, and whether they could be its.
+
+Courty & Cuzol 2010, section 6.2, show it by pictures; here it is distances, feet, ranges and plausibility. A
+few passes of kinematics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.contacts import sliding
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.pose_samples import pose_samples
+from marey.body.root_travel import heading
+from marey.body.variation.footing import Footing
+from marey.geometry import rotations as so3
+
+Array = NDArray[np.float64]
+
+# Pairs looked at for the diversity.
+MOST_PAIRS = 60
+# Radians: a joint's range counts as at least this.
+LEAST_RANGE = 0.1
+
+
+@dataclass(frozen=True)
+class VariationReport:
+    """What was made.
+
+    deviation_cm: mean distance of joints from the example's, root and heading aligned
+    world_deviation_cm: the same in the world
+    diversity_cm: mean distance of joints between two variants, aligned; NaN of a single one
+    foot_slide_ratio: speed of standing feet beside that of the example's, mean over the variants
+    worst_foot_slide_ratio: of the variant that slides most
+    beyond_range: largest share of its range by which a joint leaves it
+    plausibility: mean squared Mahalanobis distance of a frame, over that of the example's own frames
+    """
+
+    deviation_cm: float
+    world_deviation_cm: float
+    diversity_cm: float
+    foot_slide_ratio: float
+    worst_foot_slide_ratio: float
+    beyond_range: float
+    plausibility: float
+
+
+def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> VariationReport:
+    """Measure variants of an example beside it."""
+    own, there = aligned(example), example.positions()
+    posed = [aligned(variant) for variant in variants]
+    away = [float(np.linalg.norm(p - own, axis=-1).mean()) for p in posed]
+    world = [float(np.linalg.norm(v.positions() - there, axis=-1).mean()) for v in variants]
+    pairs = list(combinations(range(len(posed)), 2))[:MOST_PAIRS]
+    apart = [float(np.linalg.norm(posed[a] - posed[b], axis=-1).mean()) for a, b in pairs]
+    slides = foot_slide_ratios(example, variants)
+    usual = _mahalanobis(poses, example)
+    likely = [_mahalanobis(poses, variant) / max(usual, 1e-12) for variant in variants]
+    return VariationReport(
+        deviation_cm=100 * float(np.mean(away)),
+        world_deviation_cm=100 * float(np.mean(world)),
+        diversity_cm=100 * float(np.mean(apart)) if apart else float("nan"),
+        foot_slide_ratio=float(slides.mean()),
+        worst_foot_slide_ratio=float(slides.max()),
+        beyond_range=max(beyond_range(example, variant, poses.geodesics.mean) for variant in variants),
+        plausibility=float(np.mean(likely)),
+    )
+
+
+def aligned(motion: Motion) -> Array:
+    """Positions `(frames, joints, 3)` with the root above the origin and facing one way in every frame."""
+    level = np.array(motion.root, dtype=np.float64)
+    level[:, 1] = 0.0
+    yaw = heading(motion)
+    back = so3.exp(np.stack([np.zeros_like(yaw), -yaw, np.zeros_like(yaw)], axis=-1))
+    return so3.rotate(back[:, None], motion.positions() - level[:, None])
+
+
+def foot_slide_ratios(example: Motion, variants: Sequence[Motion]) -> Array:
+    """Speed of each variant's standing feet over that of the example's; 1 where no foot stands."""
+    footing = Footing.of(example)
+    usual = sliding(example, footing.standing(example)).speed
+    found = [sliding(variant, footing.standing(variant)).speed for variant in variants]
+    return np.array([speed / usual if usual > 0 else 1.0 for speed in found])
+
+
+def beyond_range(example: Motion, variant: Motion, mean: Array) -> float:
+    """Largest share of its range in the example by which a turn of a joint of a variant leaves it."""
+    usual, found = (_turns(motion, mean) for motion in (example, variant))
+    low, high = usual.min(axis=0), usual.max(axis=0)
+    over = np.maximum(found.max(axis=0) - high, low - found.min(axis=0))
+    return float(np.maximum(over / np.maximum(high - low, LEAST_RANGE), 0.0).max())
+
+
+def _turns(motion: Motion, mean: Array) -> Array:
+    return so3.log(so3.multiply(so3.inverse(mean), pose_samples(motion, "heading").rotations))
+
+
+def _mahalanobis(poses: PoseModel, motion: Motion) -> float:
+    spread = poses.geodesics.spectrum[: poses.modes]
+    return float((poses.encode(motion) ** 2 / np.maximum(spread, 1e-12)).mean())

@@ -1,0 +1,260 @@
+"""Any number of new versions of one clip, for crowds without clones (Courty & Cuzol 2010, section 6.2).
+
+The clip's coordinates are drawn anew from the law of the example, nearer to it or farther; key frames and the
+first modes can be kept. Joints stay within their ranges, the root's path is the sum of its steps from where
+the example began, and feet that stand are held. Cost: O(frames log frames), some 0.1 ms a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._progress import Progress
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.pose_samples import pose_samples
+from marey.body.root_travel import Travel, heading, path
+from marey.body.variation.footing import Footing
+from marey.body.variation.laws import METHODS, draw
+from marey.body.variation.measures import VariationReport, report_on
+from marey.body.variation.shaping import grounded, limited, retimed, tempo, within_range
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import continuous
+from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.trend import Trend
+
+Array = NDArray[np.float64]
+
+DEVIATION = 0.3
+# Standard deviation of the tempo at deviation 1.
+TIMING = 0.1
+# How often feet are held and legs brought back into their range.
+ROUNDS = 2
+# Hertz: what a body does faster is detail or noise, and kept as it is.
+FASTEST = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """New versions of a clip; a sequence of :class:`Motion`.
+
+    example: what they were made from
+    motions: the variants
+    poses: the pose model they were made in
+    """
+
+    example: Motion
+    motions: tuple[Motion, ...]
+    poses: PoseModel
+
+    def __len__(self) -> int:
+        return len(self.motions)
+
+    def __iter__(self) -> Iterator[Motion]:
+        return iter(self.motions)
+
+    def __getitem__(self, index: int) -> Motion:
+        return self.motions[index]
+
+    @cached_property
+    def report(self) -> VariationReport:
+        """How they differ, how their feet stand, how far joints leave their range."""
+        return report_on(self.example, self.motions, self.poses)
+
+
+def vary(
+    motion: Motion,
+    *,
+    count: int = 4,
+    deviation: float = DEVIATION,
+    pins: Sequence[float] = (),
+    keep_modes: int = 0,
+    loop: bool = False,
+    method: str = "joint",
+    timing: float | None = None,
+    free_range: bool = False,
+    hold: bool = True,
+    modes: int | None = None,
+    variance: float | None = None,
+    rng: int | np.random.SeedSequence | None = None,
+    progress: Progress | None = None,
+) -> Variants:
+    """New versions of a clip.
+
+    deviation: 0 (the clip itself) … 1 (nothing but its law is kept). The default, 0.3, suits clips that tell
+        a story, like a kick; steady motion bears 1.
+    pins: seconds at which the pose is kept
+    keep_modes: so many first coordinates are kept over the whole clip, the rest is simulated around them
+    loop: make the last pose the first one, with its velocity
+    method: "joint" keeps all covariances over time and across the body; "gp" is the source's model, an
+        independent squared exponential process a mode
+    timing: standard deviation of a random tempo, 0 for none; a tenth of the deviation if None
+    free_range: let joints leave the example's range by more than a tenth
+    hold: keep standing feet where they are
+    modes, variance: size of the pose model, as in :meth:`PoseModel.fit`
+    rng: seed; the n-th variant depends on it and on n alone
+
+    >>> import marey
+    >>> walk = marey.samples.walk(seconds=4)
+    >>> variants = vary(walk, count=2, pins=[1.0], rng=0)
+    >>> len(variants), variants[0].frames == walk.frames
+    (2, True)
+    """
+    _check(motion, count, deviation, keep_modes, method, timing)
+    model = _Learned(motion, modes, variance)
+    kept = _frames(pins, motion)
+    seeds = _seeds(rng).spawn(count)
+    amount = TIMING * deviation if timing is None else float(timing)
+    drawn = draw(
+        model.rest,
+        motion.frame_rate,
+        seeds=[seed.spawn(1)[0] for seed in seeds],
+        deviation=float(deviation),
+        kept_frames=kept,
+        kept_modes=keep_modes,
+        conditions=_closing(model) if loop else (),
+        method=method,
+    )
+    made = []
+    hold = hold and deviation > 0
+    for number, (rest, seed) in enumerate(zip(drawn, seeds, strict=True)):
+        if progress is not None:
+            progress(number, count)
+        variant = model.clip(rest, free_range=free_range, loop=loop, kept=kept)
+        if hold:
+            variant = model.held(variant, kept, free_range=free_range)
+        if amount > 0:
+            places = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
+            variant = retimed(variant, places)
+        made.append(replace(variant, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
+    if progress is not None:
+        progress(count, count)
+    return Variants(motion, tuple(made), model.poses)
+
+
+class _Learned:
+    """The example in coordinates, and the way back to clips with all that the coordinates leave out."""
+
+    def __init__(self, motion: Motion, modes: int | None, variance: float | None) -> None:
+        self.example = motion
+        self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
+        travel = self.poses.travel
+        assert travel is not None
+        self.travel = travel
+        samples = pose_samples(motion, "heading")
+        self.coordinates = _smooth(self.poses.encode(motion), motion.frame_rate)
+        trend = Trend.fit(self.coordinates, motion.frame_rate, degree=0)
+        self.trend = trend.at(np.arange(motion.frames) / motion.frame_rate)
+        self.rest = self.coordinates - self.trend
+        # What the modes, and the smoothing, leave of the clip is added to every variant: at key frames
+        # nothing is then lost, and the noise of measured velocities, which the coordinates share out to all
+        # joints, does not come twice.
+        rebuilt = self.poses.decode(self.coordinates)
+        self.detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
+        self.travel_detail = samples.numbers - travel.decode(self.coordinates)
+        self.mean = self.poses.geodesics.mean
+        turns = so3.log(so3.multiply(so3.inverse(self.mean), samples.rotations))
+        self.turns = turns.min(axis=0), turns.max(axis=0)
+        self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
+        self.footing = Footing.of(motion)
+
+    def clip(self, rest: Array, *, free_range: bool, loop: bool, kept: NDArray[np.intp]) -> Motion:
+        """The clip of coordinates about the trend, from where the example began."""
+        example = self.example
+        coordinates = self.trend + rest
+        share = _fading(example.frames, example.frame_rate) if loop else np.ones(example.frames)
+        detail = so3.exp(share[:, None, None] * self.detail)
+        rotations = so3.multiply(self.poses.decode(coordinates), detail)
+        features = self.travel.decode(coordinates) + share[:, None] * self.travel_detail
+        if not free_range:
+            rotations = limited(rotations, self.mean, *self.turns)
+            features = within_range(features, *self.speeds)
+        travelled = path(
+            Travel(features, rotations[:, 0]),
+            example.frame_rate,
+            start=example.root[0],
+            heading=float(heading(example)[0]),
+        )
+        rotations[:, 0] = travelled.rotations
+        return replace(
+            example, rotations=continuous(so3.normalise(rotations)), root=travelled.positions, channels=None
+        )
+
+    def held(self, variant: Motion, kept: NDArray[np.intp], *, free_range: bool) -> Motion:
+        """The clip with feet at the ground, and still while they stand, as far as the legs' ranges allow."""
+        if not len(self.footing.levels):
+            return variant
+        variant = grounded(variant, self.example, self.footing.levels)
+        fixed = np.zeros(variant.frames, dtype=bool)
+        fixed[kept] = True
+        standing = self.footing.standing(variant)
+        if free_range:
+            return self.footing.held(variant, standing, fixed)
+        low, high = self.turns
+        for _ in range(ROUNDS):
+            variant = self.footing.held(variant, standing, fixed)
+            rotations = np.array(variant.rotations, dtype=np.float64)
+            rotations[:, 1:] = limited(rotations[:, 1:], self.mean[1:], low[1:], high[1:])
+            variant = replace(variant, rotations=continuous(so3.normalise(rotations)))
+        return variant
+
+
+def _smooth(coordinates: Array, frame_rate: float) -> Array:
+    """Coordinates without what is faster than a body moves, none of it late."""
+    if frame_rate < 2.5 * FASTEST or len(coordinates) < 40:
+        return coordinates
+    from scipy.signal import butter, sosfiltfilt
+
+    filters = butter(3, FASTEST, fs=frame_rate, output="sos")
+    return np.asarray(sosfiltfilt(filters, coordinates, axis=0))
+
+
+def _closing(model: _Learned) -> tuple[Functional, Functional]:
+    """That the last frame is the first one again, coming with the velocity with which that one leaves."""
+    last = len(model.trend) - 1
+    ends = Functional([0, last], [-1.0, 1.0], model.trend[0] - model.trend[last])
+    step = Functional([0, 1, last - 1, last], [1.0, -1.0, -1.0, 1.0], 0.0)
+    return ends, Functional(step.frames, step.weights, -step.of(model.trend))
+
+
+def _fading(frames: int, frame_rate: float) -> Array:
+    """1 but for a quarter of a second at the ends, where it goes to 0."""
+    long = max(1, min(round(0.25 * frame_rate), frames // 4))
+    away = np.minimum(np.arange(frames), np.arange(frames)[::-1])
+    return np.asarray(0.5 - 0.5 * np.cos(np.pi * np.minimum(away / long, 1.0)))
+
+
+def _frames(pins: Sequence[float], motion: Motion) -> NDArray[np.intp]:
+    last = (motion.frames - 1) / motion.frame_rate
+    for seconds in pins:
+        if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
+            raise InputError(f"pin at {seconds:g} s: the clip lasts from 0 to {last:.3f} s")
+    frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
+    return np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
+
+
+def _seeds(rng: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
+    return rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
+
+
+def _check(
+    motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float | None
+) -> None:
+    if motion.frames < 8:
+        raise InputError(f"a clip of {motion.frames} frames is too short to learn from; give at least 8")
+    if count < 1:
+        raise InputError(f"count: at least 1, got {count}")
+    if not 0 <= deviation <= 1:
+        raise InputError(f"deviation: from 0 (the clip) to 1 (all new), got {deviation}")
+    if keep_modes < 0:
+        raise InputError(f"keep_modes: 0 or more, got {keep_modes}")
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    if timing is not None and not 0 <= timing <= 0.5:
+        raise InputError(f"timing: from 0 to 0.5, got {timing}")
