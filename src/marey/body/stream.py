@@ -1,0 +1,204 @@
+"""Characters that move for ever, frame by frame, each its own way, from a model of one clip.
+
+Coordinates follow the model's dynamics (:mod:`marey.statistics.autoregression.streaming`) about its trend,
+each character at a moment of its own, so a crowd is not in step; poses may be asked for while it runs
+(Courty & Cuzol 2010, section 5.2). Roots travel by their velocities. A step costs O(characters · order ·
+modes²), decoding all poses O(characters · modes · joints), however long it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import checked
+from marey.body.dynamics import MotionModel
+from marey.body.motion import Motion
+from marey.errors import InputError
+from marey.statistics.autoregression.jumps import product
+from marey.statistics.autoregression.model import Seed
+from marey.statistics.autoregression.streaming import Stream
+
+Array = NDArray[np.float64]
+
+# Metres between characters at the start.
+SPACING = 2.0
+# Characters that are decoded at a time, so that their numbers stay in the processor's cache.
+AT_A_TIME = 256
+
+
+class Poses(NamedTuple):
+    """One frame: local rotations `(characters, joints, 4)`, and the roots' positions `(characters, 3)`."""
+
+    rotations: Array
+    positions: Array
+
+
+class MotionStream:
+    """A running simulation of one or many characters.
+
+    model: how they move
+    characters: how many
+    phases: `(characters,)`, seconds, where in the model's cycle each begins; None: anywhere, by chance
+    starts: `(characters, 3)`, metres; a square of them 2 m apart if None
+    headings: `(characters,)`, radians about y; as in the example if None
+    horizon: seconds that poses asked for are looked at beforehand; as long as the model remembers if None
+
+    >>> import marey
+    >>> model = MotionModel.fit(marey.samples.walk(seconds=6), modes=8)
+    >>> stream = MotionStream(model, rng=0, characters=100)
+    >>> for _ in range(30):
+    ...     coordinates = stream.step()
+    >>> coordinates.shape, stream.poses().rotations.shape == (100, model.poses.skeleton.joints, 4)
+    ((100, 8), True)
+    """
+
+    def __init__(
+        self,
+        model: MotionModel,
+        rng: Seed = None,
+        *,
+        characters: int = 1,
+        phases: ArrayLike | None = None,
+        starts: ArrayLike | None = None,
+        headings: ArrayLike | None = None,
+        horizon: float | None = None,
+    ) -> None:
+        if isinstance(characters, bool) or characters < 1:
+            raise InputError(f"characters: at least one, got {characters}")
+        if horizon is not None and not horizon > 0:
+            raise InputError(f"horizon: seconds above 0, got {horizon}")
+        rng = np.random.default_rng(rng)
+        self.model = model
+        self.characters = int(characters)
+        ahead = None if horizon is None else max(1, round(horizon * model.frame_rate))
+        self._rest: Stream = model.dynamics.stream(rng, characters=self.characters, horizon=ahead)
+        period = model.trend.period
+        if phases is None:
+            self.phases = rng.uniform(0.0, period or 1.0, self.characters)
+        else:
+            self.phases = checked("phases", phases, (self.characters,))
+        if starts is None:
+            starts = model.start + _square(self.characters)
+        if headings is None:
+            headings = np.full(self.characters, model.heading)
+        self._positions = checked("starts", starts, (self.characters, 3)).copy()
+        self._yaws = checked("headings", headings, (self.characters,)).copy()
+        self._next = (self._positions.copy(), self._yaws.copy())
+        self._coordinates: Array | None = None
+        self._directions = np.ascontiguousarray(model.poses.geodesics.directions.reshape(model.modes, -1))
+
+    @property
+    def time(self) -> int:
+        """The number of the next frame."""
+        return self._rest.time
+
+    def step(self) -> Array:
+        """Go on by one frame; its coordinates `(characters, modes)`."""
+        found = self._rest.step()
+        found += self._expected(self.time - 1, self.phases)
+        self._coordinates = found
+        self._positions, self._yaws = self._next
+        self._travel(found)
+        return found
+
+    def poses(self) -> Poses:
+        """The poses of the last frame, in the world."""
+        if self._coordinates is None:
+            raise InputError("there is no frame yet: take a step")
+        from marey.body._stream_kernels import decode
+
+        model = self.model.poses
+        rotations = np.empty((self.characters, model.skeleton.joints, 4))
+        half = 0.5 * self._yaws if model.root == "heading" else np.zeros(self.characters)
+        mean = np.array(model.geodesics.mean)
+        cosines, sines = np.cos(half), np.sin(half)
+        for first in range(0, self.characters, AT_A_TIME):
+            last = min(first + AT_A_TIME, self.characters)
+            tangents = product(self._coordinates[first:last], self._directions)
+            part = slice(first, last)
+            decode(tangents, mean, cosines[part], sines[part], rotations[part], 0, last - first)
+        return Poses(rotations, self._positions.copy())
+
+    def pin(
+        self,
+        time: float,
+        pose: Motion | ArrayLike,
+        *,
+        noise: float = 0.0,
+        characters: Sequence[int] | None = None,
+    ) -> None:
+        """Ask for a pose at a time: the characters get there, and away from it, as they would by themselves.
+
+        time: seconds from the start of the simulation
+        pose: the first frame of a clip, as far as the model can show it; or coordinates `(modes,)`
+        noise: variance of each coordinate that is allowed; 0: exactly
+        characters: whom; all if None
+        """
+        if not np.isfinite(time):
+            raise InputError(f"time {time}: seconds")
+        frame = round(time * self.model.frame_rate)
+        if frame < self.time:
+            raise InputError(
+                f"{time} s has passed: the next frame is at {self.time / self.model.frame_rate:g} s"
+            )
+        coded = self.model.poses.encode(pose)[0] if isinstance(pose, Motion) else pose
+        wanted = checked("pose", coded, (self.model.modes,))
+        who = np.arange(self.characters) if characters is None else np.asarray(characters, dtype=np.intp)
+        if who.size and (who.min() < 0 or who.max() >= self.characters):
+            raise InputError(f"characters: numbers from 0 to {self.characters - 1}")
+        asked = wanted - self._expected(frame, self.phases[who])
+        self._rest.add(frame, asked, noise=noise, characters=who.tolist())
+
+    def clips(self, frames: int) -> list[Motion]:
+        """The next frames as a clip for each character."""
+        starts, headings = self._next
+        starts, headings = starts.copy(), headings.copy()
+        made = np.stack([self.step().copy() for _ in range(frames)], axis=1)
+        return [
+            self.model.poses.decode_motion(
+                made[n], self.model.frame_rate, start=starts[n], heading=float(headings[n])
+            )
+            for n in range(self.characters)
+        ]
+
+    def _expected(self, frame: int, phases: Array) -> Array:
+        """The trend `(characters, modes)` at a frame; its drift is where the example ended."""
+        trend = self.model.trend
+        drift, waves = trend.coefficients[: trend.degree + 1].sum(axis=0), trend.harmonics
+        if not waves or trend.period is None:
+            return np.broadcast_to(drift, (len(phases), len(drift)))
+        turns = (frame / self.model.frame_rate + phases) / trend.period
+        once = np.exp(2j * np.pi * (turns - np.floor(turns)))
+        powers = np.cumprod(np.broadcast_to(once[:, None], (len(once), waves)), axis=1)
+        terms = np.concatenate([powers.real, powers.imag], axis=1)
+        return product(terms, trend.coefficients[trend.degree + 1 :]) + drift
+
+    def _travel(self, coordinates: Array) -> None:
+        """Where the roots are in this frame, and where they will be in the next."""
+        travel = self.model.poses.travel
+        assert travel is not None
+        features = travel.decode(coordinates)
+        rate = self.model.frame_rate
+        positions, yaws = self._positions, self._yaws
+        if self.model.poses.root == "world":
+            self._next = (positions + features / rate, yaws)
+            return
+        positions[:, 1] = features[:, 2]
+        cosine, sine = np.cos(yaws), np.sin(yaws)
+        x, z = features[:, 0], features[:, 1]
+        moved = positions.copy()
+        moved[:, 0] += (cosine * x + sine * z) / rate
+        moved[:, 2] += (cosine * z - sine * x) / rate
+        self._next = (moved, yaws + features[:, 3] / rate)
+
+
+def _square(characters: int) -> Array:
+    """Places `(characters, 3)` in a square about 0; one character is at 0."""
+    side = int(np.ceil(np.sqrt(characters)))
+    row, column = np.divmod(np.arange(characters), side)
+    places = SPACING * np.stack([column, np.zeros(characters), row], axis=1)
+    return places - places.mean(axis=0)
