@@ -1,12 +1,12 @@
 """Gaussian processes in time: marey beside celerite2 and scikit-learn.
 
-One thread, warmed up, same process, same covariance, same data. Conditional draws of 2,500 values given 5,000
-noisy ones against celerite2's `condition(...).sample()` and scikit-learn's `sample_y`, whose fit (the same
-factorisation that we do within the draw) is not counted; before, means and variances over our draws are checked
-against the dense conditional. Then the fit of a damped oscillation and noise to 20 components of 5,000 frames
-against L-BFGS-B on celerite2's likelihood, which gives no derivatives, from the same number of starts; both must
-find the same likelihood. Last, streams. Exits with 1 where a bar is missed. Without the peers (extra `peers`)
-their columns stay empty.
+One thread, warmed up, same process, same covariance, same data. Conditional draws of 2,500 values given
+5,000 noisy ones against celerite2's `condition(...).sample()` and scikit-learn's `sample_y`, whose fit (the
+same factorisation that we do within the draw) is not counted; before, means and variances over our draws are
+checked against the dense conditional. Then the fit of a damped oscillation and noise to 20 components of
+5,000 frames against L-BFGS-B on celerite2's likelihood, which gives no derivatives, from the same number of
+starts; both must find the same likelihood. Last, streams. Exits with 1 where a bar is missed. Without the
+peers (extra `peers`) their columns stay empty.
 
     python benchmarks/processes.py
 """
