@@ -9,6 +9,7 @@ from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.body.trackers import BodyFromTrackers, Trackers, reconstruct
+from marey.body.variation import Variants, vary
 
 __all__ = [
     "BodyFromTrackers",
@@ -20,6 +21,7 @@ __all__ = [
     "PoseModel",
     "Skeleton",
     "Trackers",
+    "Variants",
     "clean",
     "compress",
     "concatenate",
@@ -30,4 +32,5 @@ __all__ = [
     "ik",
     "joint_frames",
     "reconstruct",
+    "vary",
 ]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from marey._arrays import FloatArray
 from marey.body.contacts import feet
 from marey.body.motion import Motion
+from marey.body.root_travel import heading
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
@@ -24,6 +25,8 @@ Array = NDArray[np.float64]
 BEYOND = 0.1
 # Seconds over which the height is corrected, and over which the tempo changes.
 SETTLE, TEMPO = 0.12, 0.7
+# Seconds over which a loop is closed.
+CLOSE = 0.3
 # Least speed at which time runs.
 SLOWEST = 0.4
 
@@ -109,3 +112,22 @@ def retimed(motion: Motion, places: Array) -> Motion:
     translations = None if motion.translations is None else at(motion.translations)
     rotations = so3.normalise(at(continuous(motion.rotations)))
     return replace(motion, rotations=rotations, root=at(motion.root), translations=translations)
+
+
+def closed(motion: Motion) -> Motion:
+    """The clip whose last pose is its first, wherever it then stands: both go half the way, smoothly."""
+    yaw = heading(motion)
+    facing = so3.exp(np.stack([np.zeros_like(yaw), yaw, np.zeros_like(yaw)], axis=-1))
+    poses = np.array(motion.rotations, dtype=np.float64)
+    poses[:, 0] = so3.multiply(so3.inverse(facing), poses[:, 0])
+    long = max(1, min(round(CLOSE * motion.frame_rate), motion.frames // 2))
+    away = np.arange(motion.frames)
+    start = 0.25 * (1 + np.cos(np.pi * np.minimum(away / long, 1.0)))
+    end = start[::-1]
+    to_last = so3.log(so3.multiply(so3.inverse(poses[0]), poses[-1]))
+    to_first = so3.log(so3.multiply(so3.inverse(poses[-1]), poses[0]))
+    turned = so3.multiply(poses, so3.exp(start[:, None, None] * to_last + end[:, None, None] * to_first))
+    turned[:, 0] = so3.multiply(facing, turned[:, 0])
+    root = np.array(motion.root, dtype=np.float64)
+    root[:, 1] += (start - end) * (root[-1, 1] - root[0, 1])
+    return replace(motion, rotations=continuous(so3.normalise(turned)), root=root)

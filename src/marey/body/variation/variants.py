@@ -22,7 +22,7 @@ from marey.body.root_travel import Travel, heading, path
 from marey.body.variation.footing import Footing
 from marey.body.variation.laws import METHODS, draw
 from marey.body.variation.measures import VariationReport, report_on
-from marey.body.variation.shaping import grounded, limited, retimed, tempo, within_range
+from marey.body.variation.shaping import closed, grounded, limited, retimed, tempo, within_range
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
@@ -132,6 +132,8 @@ def vary(
         if amount > 0:
             places = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
             variant = retimed(variant, places)
+        if loop:
+            variant = closed(variant)
         made.append(replace(variant, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
     if progress is not None:
         progress(count, count)
