@@ -96,6 +96,10 @@ class MotionStream:
         """The number of the next frame."""
         return self._rest.time
 
+    def upcoming(self) -> tuple[Array, Array]:
+        """Where the roots will be in the next frame `(characters, 3)`, and where to they will face."""
+        return self._next[0].copy(), self._next[1].copy()
+
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""
         found = self._rest.step()
@@ -134,7 +138,8 @@ class MotionStream:
         """Ask for a pose at a time: the characters get there, and away from it, as they would by themselves.
 
         time: seconds from the start of the simulation
-        pose: the first frame of a clip, as far as the model can show it; or coordinates `(modes,)`
+        pose: the first frame of a clip, as far as the model can show it, with the root's velocity towards the
+            second (without one it stands still); or coordinates `(modes,)`
         noise: variance of each coordinate that is allowed; 0: exactly
         characters: whom; all if None
         """
@@ -155,8 +160,7 @@ class MotionStream:
 
     def clips(self, frames: int) -> list[Motion]:
         """The next frames as a clip for each character."""
-        starts, headings = self._next
-        starts, headings = starts.copy(), headings.copy()
+        starts, headings = self.upcoming()
         made = np.stack([self.step().copy() for _ in range(frames)], axis=1)
         return [
             self.model.poses.decode_motion(

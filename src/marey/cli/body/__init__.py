@@ -17,6 +17,7 @@ from marey.cli.body import (
     reconstruct,
     restyle,
     steer,
+    stream,
 )
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
@@ -32,6 +33,7 @@ COMMANDS: tuple[ModuleType, ...] = (
     particles,
     steer,
     fingers,
+    stream,
 )
 for command in COMMANDS:
     app.command(command.NAME)(command.run)
