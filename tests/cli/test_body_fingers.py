@@ -42,14 +42,23 @@ def test_a_table_of_fingertips_gives_a_hand(
     out = tmp_path / "found.bvh"
     found = result(capsys, "body", "fingers", folder / "tips.csv", out)
     assert found["residual_cm"] < 0.3 and found["frames"] == 24 and len(found["tips"]) == 5
-    apart = np.linalg.norm(marey.load(out).positions() - truth.positions(), axis=2)
+    apart = np.linalg.norm(marey.load(out, unit="m", up="y").positions() - truth.positions(), axis=2)
     assert apart.mean() < 0.003
 
 
 def test_the_tips_of_a_clip_are_compared_with_it(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
 ) -> None:
-    words = ("body", "fingers", folder / "hand.bvh", tmp_path / "again.bvh", "--from-unit", "m")
+    words = (
+        "body",
+        "fingers",
+        folder / "hand.bvh",
+        tmp_path / "again.bvh",
+        "--from-unit",
+        "m",
+        "--from-up",
+        "y",
+    )
     found = result(capsys, *words)
     assert found["residual_cm"] < 0.3 and found["error_cm"] < 0.3 and found["error_degrees"] < 10
     part = result(capsys, *words, "--frames", "0:5", "--hand", folder / "hand.bvh")

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 _Maker = Callable[[Array, float, Array], Freedom]
 
 _UP = np.array([0.0, 1.0, 0.0])
+# How readily limbs turn beside fingers.
+PACE = 0.6
 # Metres above the lower foot up to which the other one stands too.
 FOOT_HEIGHT = 0.05
 # Radians: joints that turn less over so many frames are stiff.
@@ -53,7 +55,10 @@ def human_chain(skeleton: Skeleton, *, free_root: bool = True) -> Chain:
     table[skeleton.names[0]] = replace(
         Freedom.ball([0.0, 1.0, 0.0], (-10.0, 10.0), 10.0), deviations=(0.4, 0.4, 0.4)
     )
-    return chain_of(skeleton, table, root_deviation=(0.3, 0.3, 0.3) if free_root else (0.0, 0.0, 0.0))
+    for name, freedom in table.items():
+        first, second, third = freedom.deviations
+        table[name] = replace(freedom, deviations=(PACE * first, PACE * second, PACE * third))
+    return chain_of(skeleton, table, root_deviation=(0.18, 0.18, 0.18) if free_root else (0.0, 0.0, 0.0))
 
 
 def body_chain() -> Chain:

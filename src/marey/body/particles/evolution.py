@@ -76,7 +76,7 @@ class RandomWalk:
     """
 
     chain: Chain
-    deviation: float = 0.06
+    deviation: float = 0.1
 
     @cached_property
     def _driven(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -143,7 +143,7 @@ def solve(
     chain: the figure; its rules are constraints as well
     start: `(joints, 4)`, local rotations to begin with, turned back to the limits; at rest if None
     root: `(3,)`, metres; the skeleton's place if None
-    evolution: how particles move; a random walk of 0.06 radians a step if None
+    evolution: how particles move; a random walk of 0.1 radians a step if None
     guided: draw steps with an eye to the constraints, see :mod:`marey.body.particles.guidance`; else from the
         evolution law alone, as the source does
     tempering: share of the particles that must count at each step: the likelihood is taken to the largest
