@@ -1,4 +1,4 @@
-"""Maximum-likelihood covariances of latent curves: Courty 2013, section 2.3.2; Courty & Cuzol 2010, section 3.3.
+"""Maximum-likelihood covariances of latent curves (Courty 2013, section 2.3.2; Courty & Cuzol 2010, 3.3).
 
 Each clip at 30 frames a second, without root, canonical metric; the squared exponential `alpha exp(-h²/rho)`
 plus noise `sigma` is fitted to single components. The source prints no values: beside ours stand those of an

@@ -24,16 +24,6 @@ def _product(a: Array, b: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _product_transposed(a: Array, b: Array, out: Array) -> None:
-    for i in range(a.shape[0]):
-        for j in range(b.shape[0]):
-            s = 0.0
-            for k in range(a.shape[1]):
-                s += a[i, k] * b[j, k]
-            out[i, j] = s
-
-
-@njit(cache=True, nogil=True)
 def lower_root(matrix: Array) -> Array:
     """Lower triangular root of a positive semidefinite matrix; directions without variance stay zero."""
     n = matrix.shape[0]
@@ -53,8 +43,7 @@ def lower_root(matrix: Array) -> Array:
     return root
 
 
-@njit(cache=True, parallel=True)
-def prior_paths(
+def _prior_paths(
     which: NDArray[np.int64],
     A: Array,
     roots: Array,
@@ -84,15 +73,14 @@ def prior_paths(
                         for j in range(n):
                             s += A[c, step, i, j] * x[j]
                     y[i] = s
-                x[:] = y
                 s = 0.0
                 for i in range(n):
+                    x[i] = y[i]
                     s += readout[i] * x[i]
                 values[c, d, t] = s
 
 
-@njit(cache=True, parallel=True)
-def smooth(
+def _smooth(
     series: Array,
     known: NDArray[np.bool_],
     noise: Array,
@@ -126,18 +114,27 @@ def smooth(
                 if settled and (step != which[t - 1] or not known[c, t] or noise[c, t] != noise[c, t - 1]):
                     settled = False
                 if settled:
-                    Ps[t] = Ps[t - 1]
-                    gains[t] = gains[t - 1]
+                    for i in range(n):
+                        gains[t, i] = gains[t - 1, i]
+                        for j in range(n):
+                            Ps[t, i, j] = Ps[t - 1, i, j]
                     inverse[t] = inverse[t - 1]
                     continue
-                _product(A[c, step], Pf, AP)
-                _product_transposed(AP, A[c, step], spare)
-                change = 0.0
                 for i in range(n):
                     for j in range(n):
-                        new = 0.5 * (spare[i, j] + spare[j, i]) + Q[c, step, i, j]
-                        change = max(change, abs(new - P[i, j]))
-                        P[i, j] = new
+                        s = 0.0
+                        for k in range(n):
+                            s += A[c, step, i, k] * Pf[k, j]
+                        AP[i, j] = s
+                change = 0.0
+                for i in range(n):
+                    for j in range(i + 1):
+                        s = Q[c, step, i, j]
+                        for k in range(n):
+                            s += AP[i, k] * A[c, step, j, k]
+                        change = max(change, abs(s - P[i, j]))
+                        P[i, j] = s
+                        P[j, i] = s
                 settled = (
                     t > 1
                     and change < SETTLED * scale
@@ -146,11 +143,11 @@ def smooth(
                     and known[c, t - 1]
                     and noise[c, t] == noise[c, t - 1]
                 )
-            Ps[t] = P
             F = noise[c, t]
             for i in range(n):
                 s = 0.0
                 for j in range(n):
+                    Ps[t, i, j] = P[i, j]
                     s += P[i, j] * readout[j]
                 PH[i] = s
                 F += readout[i] * s
@@ -174,7 +171,8 @@ def smooth(
                         a[t, i] = s
                 if inverse[t] == 0.0:
                     v[t] = 0.0
-                    af[:] = a[t]
+                    for i in range(n):
+                        af[i] = a[t, i]
                     continue
                 s = series[c, d, t]
                 for i in range(n):
@@ -252,8 +250,7 @@ def lower_roots(matrices: Array) -> Array:
     return roots
 
 
-@njit(cache=True, parallel=True)
-def advance(states: Array, A: Array, roots: Array, readout: Array, noise: Array, values: Array) -> None:
+def _advance(states: Array, A: Array, roots: Array, readout: Array, noise: Array, values: Array) -> None:
     """Move `states (components, n, draws)` on by the frames of `noise (frames, components, n, draws)`.
 
     Writes readouts `(frames, components, draws)`. A, roots: `(components, n, n)`
@@ -279,8 +276,7 @@ def advance(states: Array, A: Array, roots: Array, readout: Array, noise: Array,
                     values[t, c, d] += readout[i] * moved[i, d]
 
 
-@njit(cache=True, parallel=True)
-def convolve(noise: Array, taps: Array, values: Array) -> None:
+def _convolve(noise: Array, taps: Array, values: Array) -> None:
     """Write `values[t] = sum_k taps[k] noise[t + k]`; noise `(frames + taps - 1, components, draws)`."""
     length, components = taps.shape
     frames, _, draws = values.shape
@@ -292,3 +288,34 @@ def convolve(noise: Array, taps: Array, values: Array) -> None:
                 w = taps[k, c]
                 for d in range(draws):
                     values[t, c, d] += w * noise[t + k, c, d]
+
+
+@njit(cache=True)
+def process_noise(A: Array, P0: Array) -> tuple[Array, Array]:
+    """Covariance of what each step adds, `P0 - A P0 Aᵀ`, and its root: `(components, steps, n, n)`."""
+    Q, roots = np.empty_like(A), np.empty_like(A)
+    n = A.shape[-1]
+    AP = np.empty((n, n))
+    for c in range(A.shape[0]):
+        for s in range(A.shape[1]):
+            for i in range(n):
+                for j in range(n):
+                    AP[i, j] = 0.0
+                    for k in range(n):
+                        AP[i, j] += A[c, s, i, k] * P0[c, k, j]
+            for i in range(n):
+                for j in range(i + 1):
+                    total = P0[c, i, j]
+                    for k in range(n):
+                        total -= AP[i, k] * A[c, s, j, k]
+                    Q[c, s, i, j] = total
+                    Q[c, s, j, i] = total
+            roots[c, s] = lower_root(Q[c, s])
+    return Q, roots
+
+
+# Waking a thread costs more than a short job saves: each has a twin on one thread.
+prior_paths, prior_paths_alone = njit(cache=True, parallel=True)(_prior_paths), njit(cache=True)(_prior_paths)
+smooth, smooth_alone = njit(cache=True, parallel=True)(_smooth), njit(cache=True)(_smooth)
+advance, advance_alone = njit(cache=True, parallel=True)(_advance), njit(cache=True)(_advance)
+convolve, convolve_alone = njit(cache=True, parallel=True)(_convolve), njit(cache=True)(_convolve)

@@ -20,6 +20,23 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 # Steps that differ by less than this many seconds are the same.
 SAME_STEP = 1e-10
+WORTH_A_THREAD = 100_000
+
+
+class System(NamedTuple):
+    """How states move over each step.
+
+    which: `(times,)`, the step that leads to each time
+    A, Q, roots: `(components, steps, n, n)`: transition, covariance of what is added, and its root
+    P0: `(components, n, n)`, stationary covariance; readout: `(n,)`
+    """
+
+    which: NDArray[np.int64]
+    A: Array
+    Q: Array
+    roots: Array
+    P0: Array
+    readout: Array
 
 
 class Sums(NamedTuple):
@@ -93,19 +110,19 @@ def prior_sample(covariance: Covariance, times: ArrayLike, *, draws: int, rng: n
     """Unconditional draws `(draws, times, components)`."""
     from marey.statistics.processes import _kernels
 
-    seconds = _sorted(times)
-    steps, which = distinct_steps(seconds)
-    A, Q, P0 = _system(covariance, steps)
-    noise = rng.standard_normal((covariance.components, draws, len(seconds), A.shape[-1]))
+    system = system_of(covariance, times)
+    components, _, n, _ = system.A.shape
+    noise = rng.standard_normal((components, draws, len(system.which), n))
     values = np.empty(noise.shape[:3])
-    first = _kernels.lower_roots(P0[:, None])[:, 0]
-    _kernels.prior_paths(which, A, _kernels.lower_roots(Q), first, covariance.readout(), noise, values)
+    first = _kernels.lower_roots(system.P0[:, None])[:, 0]
+    run = _kernels.prior_paths if is_long(noise.size) else _kernels.prior_paths_alone
+    run(system.which, system.A, system.roots, first, system.readout, noise, values)
     return np.moveaxis(values, 0, -1)
 
 
 def smoothed(
     covariance: Covariance,
-    times: ArrayLike,
+    times: ArrayLike | System,
     series: ArrayLike,
     known: ArrayLike,
     noise: ArrayLike,
@@ -119,27 +136,27 @@ def smoothed(
     """
     from marey.statistics.processes import _kernels
 
-    seconds = _sorted(times)
+    system = system_of(covariance, times)
+    frames = len(system.which)
     values = np.asarray(series, dtype=float)
     shape = values.shape
-    if shape[-2:] != (len(seconds), covariance.components):
-        raise InputError(f"expected values (..., {len(seconds)}, {covariance.components}), got {shape}")
+    if shape[-2:] != (frames, covariance.components):
+        raise InputError(f"expected values (..., {frames}, {covariance.components}), got {shape}")
     valid = np.ascontiguousarray(np.broadcast_to(np.asarray(known, bool), shape[-2:]).T)
     errors = np.ascontiguousarray(np.broadcast_to(np.asarray(noise, float), shape[-2:]).T)
-    steps, which = distinct_steps(seconds)
-    A, Q, P0 = _system(covariance, steps)
     by_component = np.ascontiguousarray(np.moveaxis(values.reshape(-1, *shape[-2:]), -1, 0))
     means = np.empty_like(by_component)
     variances = np.zeros(valid.shape)
-    _kernels.smooth(
+    run = _kernels.smooth if is_long(2 * values.size * len(system.readout)) else _kernels.smooth_alone
+    run(
         np.ascontiguousarray(np.where(valid[:, None], by_component, 0.0)),
         valid,
         errors,
-        which,
-        A,
-        Q,
-        P0,
-        covariance.readout(),
+        system.which,
+        system.A,
+        system.Q,
+        system.P0,
+        system.readout,
         variance,
         means,
         variances,
@@ -177,12 +194,13 @@ def conditional_sample(
     known = order < len(observed)
     errors = np.zeros((len(order), values.shape[1]))
     errors[known] = np.broadcast_to(np.asarray(noise, float), values.shape)[order[known]]
-    path = prior_sample(covariance, together[order], draws=draws, rng=rng)
+    system = system_of(covariance, together[order])
+    path = prior_sample(covariance, system, draws=draws, rng=rng)
     residual = np.zeros_like(path)
     residual[:, known] = values[order[known]] - path[:, known]
     if np.any(errors):
         residual[:, known] -= np.sqrt(errors[known]) * rng.standard_normal(residual[:, known].shape)
-    correction, _ = smoothed(covariance, together[order], residual, known[:, None], errors, variance=False)
+    correction, _ = smoothed(covariance, system, residual, known[:, None], errors, variance=False)
     return (path + correction)[:, place[len(observed) :]]
 
 
@@ -195,12 +213,22 @@ def distinct_steps(seconds: Array) -> tuple[Array, NDArray[np.int64]]:
     return steps[first], np.concatenate([which[:1], which]).astype(np.int64)
 
 
-def _system(covariance: Covariance, steps: Array) -> tuple[Array, Array, Array]:
-    """Transition and noise `(components, steps, n, n)`, stationary covariance `(components, n, n)`."""
+def system_of(covariance: Covariance, times: ArrayLike | System) -> System:
+    """The linear system of a covariance between sorted times."""
+    from marey.statistics.processes import _kernels
+
+    if isinstance(times, System):
+        return times
+    steps, which = distinct_steps(_sorted(times))
     A = np.ascontiguousarray(covariance.transitions(steps).swapaxes(0, 1))
     P0 = np.ascontiguousarray(covariance.stationary_covariance())
-    Q = P0[:, None] - A @ P0[:, None] @ A.swapaxes(-1, -2)
-    return A, np.ascontiguousarray(0.5 * (Q + Q.swapaxes(-1, -2))), P0
+    Q, roots = _kernels.process_noise(A, P0)
+    return System(which, A, Q, roots, P0, covariance.readout())
+
+
+def is_long(numbers: int) -> bool:
+    """Whether a job over so many numbers is worth a second thread."""
+    return numbers > WORTH_A_THREAD
 
 
 def _sorted(times: ArrayLike) -> Array:

@@ -9,6 +9,7 @@ of white noise where not: stationary from the first frame. Memory and cost a fra
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey.errors import InputError
 from marey.statistics.processes.covariances import Covariance
 from marey.statistics.processes.kriging import JITTER
+from marey.statistics.processes.state_space import is_long
 from marey.statistics.processes.trend import Trend
 
 Array = NDArray[np.float64]
@@ -217,7 +219,7 @@ class Recursion:
     def __init__(self, covariance: Covariance, frame_rate: float, draws: int, rng: np.random.Generator):
         from marey.statistics.processes import _kernels
 
-        self.rng, self.readout = rng, covariance.readout()
+        self.rngs, self.readout = rng.spawn(2), covariance.readout()
         self.transition = np.ascontiguousarray(covariance.transitions([1 / frame_rate])[0])
         stationary = np.ascontiguousarray(covariance.stationary_covariance())
         moved = self.transition @ stationary @ self.transition.swapaxes(-1, -2)
@@ -229,9 +231,10 @@ class Recursion:
         """The next frames `(count, components, draws)`."""
         from marey.statistics.processes import _kernels
 
-        noise = self.rng.standard_normal((count, *self.states.shape))
+        noise = white(self.rngs, (count, *self.states.shape))
         values = np.empty((count, len(self.states), self.states.shape[2]))
-        _kernels.advance(self.states, self.transition, self.roots, self.readout, noise, values)
+        run = _kernels.advance if is_long(noise.size) else _kernels.advance_alone
+        run(self.states, self.transition, self.roots, self.readout, noise, values)
         return values
 
 
@@ -241,7 +244,7 @@ class MovingAverage:
     def __init__(self, covariance: Covariance, frame_rate: float, draws: int, rng: np.random.Generator):
         from marey.statistics.processes.circulant import spectrum
 
-        self.rng = rng
+        self.rngs = rng.spawn(2)
         reach = int(np.ceil(frame_rate * float(covariance.range(1e-12).max())))
         root = np.fft.irfft(np.sqrt(spectrum(covariance, frame_rate, 2 * reach + 2)), axis=0)
         half = min(len(root) // 2 - 1, 2 * reach)
@@ -257,8 +260,20 @@ class MovingAverage:
         """The next frames `(count, components, draws)`."""
         from marey.statistics.processes import _kernels
 
-        noise = np.concatenate([self.noise, self.rng.standard_normal((count, *self.noise.shape[1:]))])
+        noise = np.concatenate([self.noise, white(self.rngs, (count, *self.noise.shape[1:]))])
         values = np.empty((count, *self.noise.shape[1:]))
-        _kernels.convolve(noise, self.taps, values)
+        run = _kernels.convolve if is_long(values.size * len(self.taps)) else _kernels.convolve_alone
+        run(noise, self.taps, values)
         self.noise = noise[count:]
         return values
+
+
+def white(rngs: list[np.random.Generator], shape: tuple[int, ...]) -> Array:
+    """White noise; each generator fills its part, in a thread of its own, if there is much."""
+    noise = np.empty(shape)
+    if not is_long(noise.size):
+        return rngs[0].standard_normal(out=noise)
+    parts = np.array_split(noise.reshape(-1), len(rngs))
+    with ThreadPoolExecutor(len(rngs)) as pool:
+        list(pool.map(lambda pair: pair[0].standard_normal(out=pair[1]), zip(rngs, parts, strict=True)))
+    return noise
