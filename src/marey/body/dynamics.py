@@ -26,6 +26,10 @@ from marey.statistics.processes.trend import Trend
 
 Array = NDArray[np.float64]
 
+METHODS = ("joint", "gp")
+# Frames that coordinates by themselves look back, and the share of their variance that is noise at least: a
+# squared exponential is so smooth that it could not be solved without.
+INDEPENDENT_ORDER, LEAST_NOISE = 6, 1e-7
 # Orders looked at: one frame back knows no velocity.
 ORDERS = (2, 3, 4)
 # Share of a predictor's variance added to it. Neighbouring frames of captured motion are so alike that what
@@ -47,6 +51,7 @@ class MotionModel:
     frame_rate: frames a second
     start: `(3,)`, metres, where the example began
     heading: radians about y, which way it then faced
+    method: "joint", or "gp": each coordinate by itself with a squared exponential covariance, the source's
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=6)
@@ -61,6 +66,7 @@ class MotionModel:
     frame_rate: float
     start: Array = field(default_factory=lambda: np.zeros(3))
     heading: float = 0.0
+    method: str = "joint"
 
     def __post_init__(self) -> None:
         if self.poses.root == "none":
@@ -72,6 +78,7 @@ class MotionModel:
             frame_rate=checked_rate(self.frame_rate),
             start=checked("start", self.start, (3,)),
             heading=float(self.heading),
+            method=str(self.method),
         )
 
     @classmethod
@@ -83,19 +90,27 @@ class MotionModel:
         variance: float | None = None,
         order: int | None = None,
         period: float | Literal["auto"] | None = "auto",
+        method: str = "joint",
     ) -> MotionModel:
         """Learn from one clip.
 
         modes, variance: how many coordinates, or enough for that share of the variance (0.99 if neither)
         order: frames that the dynamics look back; by the information criterion if None
         period: seconds of a cycle, found if "auto", None for a clip that does not repeat
+        method: "joint" or "gp", see above
         """
+        if method not in METHODS:
+            raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
         poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
         coordinates = poses.encode(motion)
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
-        dynamics = learned_dynamics(rest, order=order)
-        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], float(heading(motion)[0]))
+        if method == "gp":
+            dynamics = independent_dynamics(rest, motion.frame_rate, order=order or INDEPENDENT_ORDER)
+        else:
+            dynamics = learned_dynamics(rest, order=order)
+        facing = float(heading(motion)[0])
+        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
 
     @property
     def radius(self) -> float:
@@ -146,6 +161,28 @@ def learned_dynamics(rest: Array, *, order: int | None = None) -> VectorAutoregr
         few = frames <= ENOUGH * order * modes
     found = fit(rest, order=order, ridge=RIDGE_FOR_FEW if few else RIDGE, mean=np.zeros(modes))
     return with_spread(found, rest.T @ rest / frames)
+
+
+def independent_dynamics(rest: Array, frame_rate: float, *, order: int) -> VectorAutoregression:
+    """Coordinates `(frames, modes)` each by itself, with the likeliest squared exponential covariance.
+
+    The recursion has that covariance up to lag `order` and its most random continuation beyond.
+    """
+    from scipy.linalg import solve_toeplitz
+
+    from marey.statistics.processes.process import Processes
+
+    frames, modes = rest.shape
+    level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
+    law = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    lags = law.autocovariance(order + 1)
+    lags[0] *= 1 + LEAST_NOISE
+    coefficients, noise = np.zeros((order, modes, modes)), np.zeros((modes, modes))
+    for mode in range(modes):
+        solved = solve_toeplitz(lags[:order, mode], lags[1:, mode])
+        coefficients[:, mode, mode] = solved
+        noise[mode, mode] = lags[0, mode] - solved @ lags[1:, mode]
+    return VectorAutoregression(np.zeros(modes), coefficients, noise)
 
 
 def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoregression:

@@ -9,15 +9,18 @@ import typer
 from marey.cli.body import (
     compress,
     decompress,
+    fill,
     filter,
     fingers,
     fit,
     ik,
+    learn,
     particles,
     reconstruct,
     restyle,
     steer,
     stream,
+    vary,
 )
 
 app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
@@ -29,11 +32,14 @@ COMMANDS: tuple[ModuleType, ...] = (
     compress,
     decompress,
     filter,
+    fill,
     restyle,
     particles,
     steer,
     fingers,
     stream,
+    learn,
+    vary,
 )
 for command in COMMANDS:
     app.command(command.NAME)(command.run)

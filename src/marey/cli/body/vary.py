@@ -1,0 +1,192 @@
+"""`marey body vary`: new versions of one clip."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from marey.body.motion import Motion
+from marey.body.variation import Variants, vary
+from marey.body.variation.laws import METHODS
+from marey.body.variation.variants import DEVIATION
+from marey.cli._console import Clip, Json, Unit, Up, emit, load_with_bar, progress_bar
+from marey.cli.body.learn import clip_of
+from marey.errors import InputError
+from marey.io import format_to_write, save
+from marey.io._files import write_beside, write_folder_beside
+
+NAME = "vary"
+
+PICTURES, FILMS = (".png", ".jpg"), (".mp4",)
+SIZE = (1280, 720)
+# Figures on a picture at most, and metres between them.
+SHOWN, APART = 7, 1.2
+ORIGINAL = "#8a8f98"
+
+
+def run(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The clip to vary.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the variants.")],
+    count: Annotated[int, typer.Option(metavar="N", help="How many.")] = 4,
+    deviation: Annotated[
+        float, typer.Option(metavar="SHARE", help="0: the clip itself … 1: nothing but its law is kept.")
+    ] = DEVIATION,
+    keep_modes: Annotated[
+        int, typer.Option(metavar="K", help="Keep the first K coordinates as they are.")
+    ] = 0,
+    pin: Annotated[
+        str | None, typer.Option(metavar="T1,T2,…", help="Keep the pose at these times, seconds.")
+    ] = None,
+    loop: Annotated[bool, typer.Option("--loop", help="End in the pose of the beginning.")] = False,
+    method: Annotated[
+        str,
+        typer.Option(metavar="METHOD", help="joint: limbs move together; gp: each mode by itself (source)."),
+    ] = "joint",
+    timing: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="How much the tempo varies, e.g. 0.05; 0: not.")
+    ] = None,
+    free_range: Annotated[
+        bool, typer.Option("--free-range", help="Let joints leave their range by more than a tenth.")
+    ] = False,
+    slide: Annotated[bool, typer.Option("--slide", help="Do not hold the feet.")] = False,
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Other seeds give other variants.")] = 0,
+    to: Annotated[
+        str | None, typer.Option(metavar="ENDING", help="bvh, glb, mry, …; as IN if left out.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also a picture (.png) or film (.mp4) of all.")
+    ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Take the clip as it is, T-pose and glitches included.")
+    ] = False,
+    from_unit: Unit = None,
+    from_up: Up = None,
+    clip: Clip = None,
+    json: Json = False,
+) -> None:
+    """New versions of one clip: the same person doing the same thing, never the same way.
+
+    [bold]Examples[/bold]
+
+    marey body vary walk.bvh -o crowd --count 20                  a crowd without clones
+
+    marey body vary punch.bvh -o punches --pin 2.6                the blow itself stays
+
+    marey body vary walk.bvh -o near --keep-modes 3               the gait stays, details change
+
+    marey body vary walk.bvh -o far --deviation 1 --picture far.png
+    """
+    ending = _ending(source, to)
+    if picture is not None and picture.suffix.lower() not in PICTURES + FILMS:
+        raise InputError(f"--picture {picture}: {', '.join(PICTURES + FILMS)}")
+    if not 1 <= count <= 10_000:
+        raise InputError(f"--count {count}: from 1 to 10000")
+    if method not in METHODS:
+        raise InputError(f"--method {method}: one of {', '.join(METHODS)}")
+    pins = _times(pin)
+    motion = clip_of(load_with_bar(source, clip=clip, unit=from_unit, up=from_up), source, raw=raw)
+    started = time.perf_counter()
+    with progress_bar("varying") as progress:
+        variants = vary(
+            motion,
+            count=count,
+            deviation=deviation,
+            pins=pins,
+            keep_modes=keep_modes,
+            loop=loop,
+            method=method,
+            timing=timing,
+            free_range=free_range,
+            hold=not slide,
+            rng=seed,
+            progress=progress,
+        )
+    milliseconds = 1e3 * (time.perf_counter() - started)
+    files = _write(variants, source.stem, out, ending)
+    if picture is not None:
+        _draw(variants, picture)
+    report = variants.report
+    result: dict[str, Any] = {
+        "files": [str(path) for path in files],
+        "deviation_cm": round(report.deviation_cm, 3),
+        "foot_slide_ratio": round(report.foot_slide_ratio, 3),
+        "worst_foot_slide_ratio": round(report.worst_foot_slide_ratio, 3),
+        "world_deviation_cm": round(report.world_deviation_cm, 3),
+        "diversity_cm": None if math.isnan(report.diversity_cm) else round(report.diversity_cm, 3),
+        "beyond_range": round(report.beyond_range, 3),
+        "plausibility": round(report.plausibility, 3),
+        "modes": variants.poses.modes,
+        "milliseconds": round(milliseconds, 1),
+    }
+    if not json:
+        result["files"] = f"{len(files)} in {out}"
+        result["diversity_cm"] = "one variant" if result["diversity_cm"] is None else result["diversity_cm"]
+    emit(result, as_json=json)
+
+
+def _ending(source: Path, to: str | None) -> str:
+    """How the variants' files end: as asked, or as the clip's, or .bvh where that cannot hold them."""
+    ending = source.suffix.lower() if to is None else f".{to.lower().lstrip('.')}"
+    known = "Motion" in format_to_write(Path(f"x{ending}")).writes if to is not None else None
+    if known is None:
+        return ending if ending in (".bvh", ".mry", ".glb") else ".bvh"
+    if not known:
+        raise InputError(f"--to {to}: a clip is written as bvh, glb, usd or mry")
+    return ending
+
+
+def _times(text: str | None) -> list[float]:
+    if text is None:
+        return []
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--pin {text}: times in seconds, e.g. 0.5,2.25") from None
+
+
+def _write(variants: Variants, name: str, out: Path, ending: str) -> list[Path]:
+    digits = max(2, len(str(len(variants))))
+    names = [f"{name}-{number:0{digits}d}{ending}" for number in range(1, len(variants) + 1)]
+    with write_folder_beside(out) as draft, progress_bar(f"writing {out.name}") as progress:
+        for number, (motion, called) in enumerate(zip(variants, names, strict=True)):
+            progress(number, len(names))
+            save(motion, draft / called)
+    return [out / called for called in names]
+
+
+def _draw(variants: Variants, path: Path) -> None:
+    """The clip in grey, and variants beside it, on one stage."""
+    from marey.io.images import encode_image
+    from marey.io.video import write_frames
+    from marey.views.render import clip_rate
+    from marey.views.shots import clip, strip
+    from marey.views.troupe import troupe
+
+    shown: list[Motion] = [variants.example, *list(variants)[: SHOWN - 1]]
+    is_film = path.suffix.lower() in FILMS
+    rate = clip_rate(variants.example.frame_rate)
+    if is_film and not np.isclose(rate, variants.example.frame_rate):
+        shown = [motion.resample(rate) for motion in shown]
+    colours = [ORIGINAL, *[None] * (len(shown) - 1)]
+    actor = troupe(shown, colours=colours, shifts=_places(variants.example, len(shown)))
+    with write_beside(path) as draft:
+        if is_film:
+            with progress_bar(f"filming {path.name}") as progress:
+                write_frames(clip(actor, SIZE), draft, frame_rate=rate, progress=progress, total=actor.frames)
+        else:
+            draft.write_bytes(encode_image(strip(actor, SIZE), path.suffix))
+
+
+def _places(motion: Motion, count: int) -> NDArray[np.float64]:
+    """Where figures stand `(count, 3)`: in a row across the way that the clip goes."""
+    way = np.array(motion.root[-1] - motion.root[0])
+    way[1] = 0.0
+    length = float(np.linalg.norm(way))
+    across = np.array([way[2], 0.0, -way[0]]) / length if length > 0.5 else np.array([1.0, 0.0, 0.0])
+    return (np.arange(count) - 0.5 * (count - 1))[:, None] * APART * across
