@@ -10,6 +10,7 @@ fast standing feet slide beside the original, and how long it took. Bars: 0.5 cm
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -69,7 +70,8 @@ def _one(name: str, motion: marey.Motion, rng: np.random.Generator) -> tuple[flo
     away = [100 * float(np.linalg.norm(one.position)) for one in asked]
     row = max(found.residual_cm), found.peak_acceleration_ratio, latent, slide
     print(f"{name:8} {frame / motion.frame_rate:5.2f}  {', '.join(effectors):28} {max(away):8.1f} "
-          f"{row[0]:9.3f} {row[1]:9.2f} {row[2]:7.2f} {row[3]:9.3f} {seconds:10.2f} {milliseconds:6.0f}")  # fmt: skip
+          f"{row[0]:9.3f} {row[1]:9.2f} {row[2]:7.2f} {row[3]:9.3f} {seconds:10.2f} "
+          f"{milliseconds:6.0f}")  # fmt: skip
     return row
 
 
@@ -107,9 +109,7 @@ def _summary(rows: np.ndarray) -> int:
     return int(missed)
 
 
-def _options() -> "argparse.Namespace":
-    import argparse
-
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of real data, laid out as MAREY_DATA")
     parser.add_argument("--requests", type=int, default=60, help="how many")

@@ -1,9 +1,9 @@
 """One action many times in a row: a clip repeated, each repetition where the one before ended.
 
-Copies of a clip are joined where it resembles itself most, turned and moved so that each goes on from the last
-(Courty & Cuzol 2010, section 6.3: three kicks from one). What is between is a hole for the clip's joint model,
-given the frames around; feet that must be elsewhere afterwards step there one after the other. Each repetition
-can be steered to targets of its own. Cost: learning the clip's dynamics, and steering.
+Copies of a clip are joined where it resembles itself most, turned and moved so that each goes on from the
+last (Courty & Cuzol 2010, section 6.3: three kicks from one). What is between is a hole for the clip's joint
+model, given the frames around; feet that must be elsewhere afterwards step there one after the other. Each
+repetition can be steered to targets of its own. Cost: learning the clip's dynamics, and steering.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ def _stepping(motion: Motion, first: int, last: int, learned: MotionModel) -> Mo
             )
     if not parts:
         return motion
-    every = max(1, len(t) // 24)
-    some = [Observations(*(field[::every] for field in part)) for part in parts]
+    every = max(1, len(t) // 12)
+    some = [part.some(slice(None, None, every)) for part in parts]
     span = Span(first - 1, last + 1)
     return conditioned(motion, Freedom.of(motion, learned.poses), [span], Observations.joined(some))

@@ -1,9 +1,10 @@
 """A clip steered by a few requests: hands and feet reach given points at given times (Courty 2013, 3.2.3.2).
 
-Around each request the clip is displaced as smoothly and as much like itself as possible; standing feet stay,
-and frames outside the interval are not touched. The interval is as long as it must be for the accelerations to
-stay like the clip's own. Optionally the clip's joint model simulates the interval anew (:mod:`.simulation`).
-Some tens of milliseconds a second of motion that is changed, beside learning the clip's poses.
+Around each request the clip is displaced as smoothly and as much like itself as possible; standing feet
+stay, and frames outside the interval are not touched. The interval is as long as it must be for the
+accelerations to stay like the clip's own. Optionally the clip's joint model simulates the interval anew
+(:mod:`.simulation`). Some tens of milliseconds a second of motion that is changed, beside learning the
+clip's poses.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from marey.body.steering.conditioning import EXACT, Observations, conditioned
 from marey.body.steering.footing import Footing, footing, held_feet, settled
 from marey.body.steering.freedom import Freedom
 from marey.body.steering.measures import peak_ratio, usual_acceleration
-from marey.body.steering.process import Span
+from marey.body.steering.process import Span, merged
 from marey.body.steering.requests import Goal, ReachAt, goals, path
 from marey.body.steering.simulation import simulated
 from marey.errors import InputError
@@ -37,7 +38,8 @@ SHORTEST, LONGEST = 0.25, 2.0
 PEAK = 6.0
 # Of the clip's own: how much acceleration is allowed, and what the first guess adds.
 ALLOWED, ADDED = 1.5, 0.5
-WIDER = 1.3
+# How much longer the interval is tried next, and what that must bring for another attempt.
+WIDER, HELPS = 1.4, 0.95
 # Metres within which a target counts as met.
 NEAR = 0.005
 
@@ -118,34 +120,24 @@ def steer(
     )
 
 
-def merged(spans: Sequence[Span], frames: int) -> tuple[tuple[int, int], ...]:
-    """First and last frames of the stretches that spans cover, overlapping ones as one.
-
-    >>> merged([Span(10, 20), Span(15, 30), Span(40, 60)], 50)
-    ((11, 29), (41, 49))
-    """
-    t = np.arange(frames)
-    inside = np.any([(t > span.start) & (t < span.end) for span in spans], axis=0)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]])))
-    return tuple((int(a), int(b) - 1) for a, b in edges.reshape(-1, 2))
-
-
 def _widened(
     motion: Motion, freedom: Freedom, asked: list[Goal], ground: Footing, halves: Array, *, fixed: bool
 ) -> tuple[Motion, list[Span]]:
     """The steered clip, with intervals as long as accelerations like the clip's own need."""
     longest = LONGEST * motion.frame_rate
-    best: tuple[float, Motion, list[Span]] | None = None
+    best: tuple[Motion, list[Span]] | None = None
+    worst = np.inf
     while True:
         spans = _spans(asked, ground, halves)
         result = _solve(motion, freedom, asked, ground, spans)
         ratios = np.array([peak_ratio(motion, result, g, s) for g, s in zip(asked, spans, strict=True)])
-        worst = float(ratios.max())
-        if best is None or worst < best[0]:
-            best = worst, result, spans
+        helps = ratios.max() < HELPS * worst
+        if best is None or ratios.max() < worst:
+            best, worst = (result, spans), float(ratios.max())
         wider = (ratios > ALLOWED) & (halves < longest)
-        if fixed or not wider.any():
-            return best[1], best[2]
+        # Where targets contradict one another, or are out of reach, more time is of no use.
+        if fixed or not wider.any() or not helps:
+            return best
         halves = np.where(wider, np.minimum(WIDER * halves, longest), halves)
 
 

@@ -22,11 +22,11 @@ from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
-STEPS = 40
+STEPS = 30
 # Metres: how exactly a point is meant if nothing else is said, and how little a step may still change.
 EXACT, NEAR = 3e-4, 1e-5
 # Share of the cost by which a step must lower it for another one to follow.
-SETTLED = 1e-3
+SETTLED = 3e-3
 # Of steps that go too far, in units of the prior.
 LEAST_DAMPING, MOST_DAMPING = 10.0, 1e9
 # Gain over what was expected below which steps become more careful, and above which bolder.
@@ -47,6 +47,12 @@ class Observations(NamedTuple):
     goals: Array
     noise: Array
 
+    def some(self, which: slice | NDArray[np.bool_]) -> Observations:
+        """Those of them that are chosen."""
+        return Observations(
+            self.frames[which], self.joints[which], self.local[which], self.goals[which], self.noise[which]
+        )
+
     @classmethod
     def joined(cls, parts: list[Observations]) -> Observations:
         """Several as one."""
@@ -65,11 +71,11 @@ def conditioned(motion: Motion, freedom: Freedom, spans: list[Span], asked: Obse
     smooth = factor(inside, spans)
     rows = np.searchsorted(inside, asked.frames)
     usable = np.isin(asked.frames, inside)
-    asked = Observations(*(field[usable] for field in asked))
+    asked = asked.some(usable)
     numbers = _solved(motion, freedom.at(asked.frames), smooth[rows[usable]], asked, smooth)
     turns, shifts = freedom.at(inside).displacement(smooth @ numbers)
-    moved, path = displaced(motion.rotations[inside], motion.root[inside], turns, shifts)
-    rotations, root = np.array(motion.rotations), np.array(motion.root)
+    rotations, root = (np.array(values, dtype=np.float64) for values in (motion.rotations, motion.root))
+    moved, path = displaced(rotations[inside], root[inside], turns, shifts)
     # The neighbours' sign, so that frames outside need none of their own changed.
     same = np.einsum("tja,tja->tj", moved, motion.rotations[inside]) < 0
     rotations[inside] = so3.normalise(np.where(same[..., None], -moved, moved))
@@ -82,7 +88,10 @@ def _solved(motion: Motion, freedom: Freedom, at: Array, asked: Observations, sm
 
     at: `(points, rank)`, the process at each point's frame
     """
-    rotations, root = motion.rotations[asked.frames], motion.root[asked.frames]
+    from scipy.linalg import solve
+
+    rotations = np.asarray(motion.rotations[asked.frames], dtype=np.float64)
+    root = np.asarray(motion.root[asked.frames], dtype=np.float64)
     local = motion.skeleton.offsets if motion.translations is None else motion.translations[asked.frames]
     parents = motion.skeleton.parents
     above = _carriers(motion)[asked.joints]
@@ -114,7 +123,8 @@ def _solved(motion: Motion, freedom: Freedom, at: Array, asked: Observations, sm
         while True:
             held = 1.0 + damping
             system = gram + held * np.eye(len(gram))
-            weights = np.linalg.solve(system, (missing + carried / held).ravel()).reshape(-1, 3)
+            right = (missing + carried / held).ravel()
+            weights = solve(system, right, assume_a="pos", check_finite=False).reshape(-1, 3)
             step = at.T @ np.einsum("pc,pcs->ps", weights, slopes) - numbers / held
             found = place(numbers + step)
             new = cost(numbers + step, found[3])

@@ -52,11 +52,15 @@ def footing(motion: Motion, asked: list[Goal]) -> Footing:
     """Where the feet of a clip stand and are to be held, given what is asked of them."""
     joints = feet(motion.skeleton)
     standing = contacts(motion) if joints else np.zeros((motion.frames, 0), dtype=bool)
-    places = np.array(motion.positions()[:, list(joints)])
+    places = np.array(motion.positions()[:, list(joints)], dtype=np.float64)
     stands: list[tuple[int, int] | None] = []
     for goal in asked:
         columns = [i for i, joint in enumerate(joints) if joint in _foot_of(motion, goal)]
-        stand = _stand(standing[:, columns].any(axis=1), goal.frame, motion.frame_rate) if columns else None
+        stand = (
+            _stand(np.asarray(standing[:, columns].any(axis=1)), goal.frame, motion.frame_rate)
+            if columns
+            else None
+        )
         whole = stand is not None and _moves_whole(motion, goal, stand, standing[:, columns])
         stands.append(stand if whole else None)
         if stand is not None and whole:
@@ -88,20 +92,16 @@ def settled(motion: Motion, ground: Footing, spans: list[Span]) -> Motion:
     """The clip with the legs bent within the spans until standing feet are where they stand, to rounding."""
     inside = _covered(len(ground.standing), spans)
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
-    rotations, pose = np.array(motion.rotations), forward_kinematics(motion)
+    rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
     column = {joint: i for i, joint in enumerate(ground.joints)}
     fade = max(1, round(FADE * motion.frame_rate))
     for leg in legs(motion.skeleton):
-        goals = []
-        for joint in (leg.ankle, leg.toe):
-            if joint < 0:
-                goals.append(None)
-                continue
+        goals: list[Array] = []
+        for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
             held = ground.standing[:, column[joint]] & inside
             off = ground.places[:, column[joint]] - pose.positions[:, joint]
             goals.append(pose.positions[:, joint] + _led_over(off, held, fade) * inside[:, None])
-        assert goals[0] is not None
-        bend_leg(rotations, parents, pose, leg, goals[0], goals[1])
+        bend_leg(rotations, parents, pose, leg, goals[0], goals[1] if len(goals) > 1 else None)
     flipped = np.einsum("tja,tja->tj", rotations, motion.rotations) < 0
     bent = so3.normalise(np.where(flipped[..., None], -rotations, rotations))
     return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))

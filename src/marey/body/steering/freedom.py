@@ -1,10 +1,10 @@
 """How readily a body leaves the poses of a clip: along the clip's own modes first, its joints singly next.
 
 A displacement of a frame is `B z` with z of independent unit numbers: coordinates of the pose model by their
-deviations (so that limbs move together as they do in the clip, the prior of inverse kinematics in Courty 2013,
-section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root. The map changes
-slowly in the world's frame: a captured limb whose twist jumps, while its joints do not, is displaced without a
-jump.
+deviations (so that limbs move together as they do in the clip, the prior of inverse kinematics in Courty
+2013, section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root. The map
+changes slowly in the world's frame: a captured limb whose twist jumps, while its joints do not, is displaced
+without a jump.
 """
 
 from __future__ import annotations

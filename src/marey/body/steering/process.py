@@ -1,12 +1,14 @@
 """The process that carries a displacement over an interval: smooth, and nothing outside.
 
-White noise as jerk, with place, velocity and acceleration 0 at both ends. Its covariance is Green's function of
-the sixth derivative, in closed form (Boggio's formula), so the displacement that is expected, given places at
-some times, is the curve of least squared jerk through them. Costs O(frames²) for the covariance of an interval.
+White noise as jerk, with place, velocity and acceleration 0 at both ends. Its covariance is Green's function
+of the sixth derivative, in closed form (Boggio's formula), so the displacement that is expected, given places
+at some times, is the curve of least squared jerk through them. Costs O(frames²) for the covariance of an
+interval, O(frames³) for its factor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-# Frames may be left out of the factor if they carry less than this share of the variance.
+# Directions are left out of the factor that carry less than this share of the largest variance.
 NOTHING = 1e-13
 
 
@@ -51,3 +53,15 @@ def factor(frames: ArrayLike, spans: list[Span]) -> Array:
     values, vectors = np.linalg.eigh(total)
     kept = values > NOTHING * values[-1]
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def merged(spans: Sequence[Span], frames: int) -> tuple[tuple[int, int], ...]:
+    """First and last frames of the stretches that spans cover, overlapping ones as one.
+
+    >>> merged([Span(10, 20), Span(15, 30), Span(40, 60)], 50)
+    ((11, 29), (41, 49))
+    """
+    t = np.arange(frames)
+    inside = np.any([(t > span.start) & (t < span.end) for span in spans], axis=0)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.astype(np.int8), [0]])))
+    return tuple((int(a), int(b) - 1) for a, b in edges.reshape(-1, 2))

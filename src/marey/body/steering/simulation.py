@@ -1,9 +1,9 @@
 """What is drawn by chance around a request: the clip's joint model, given the frames that stay.
 
 Either the interval anew, given the pose at the request and all frames outside (conditional simulation, Courty
-2013, section 3.2.3.2), or a deviation from a smooth change that is nothing at the request and at the edges. The
-root's travel is part of the model; that it ends where the original goes on is imposed on its sum. What the
-model does not hold of a clip is kept. Cost: that of learning the dynamics, and of one conditional draw.
+2013, section 3.2.3.2), or a deviation from a smooth change that is nothing at the request and at the edges.
+The root's travel is part of the model; that it ends where the original goes on is imposed on its sum. What
+the model does not hold of a clip is kept. Cost: that of learning the dynamics, and of one conditional draw.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.root_travel import heading
-from marey.body.steering.process import Span
+from marey.body.steering.process import Span, merged
 from marey.body.steering.requests import Goal
 from marey.geometry import rotations as so3
 from marey.statistics.autoregression import condition
@@ -41,8 +41,6 @@ def simulated(
     share: how much of the simulated deviation is taken
     anew: draw the motion itself, rather than a deviation from `smooth`
     """
-    from marey.body.steering.clip import merged
-
     learned = MotionModel.fit(original)
     base = original if anew else smooth
     coordinates = learned.poses.encode(base)
@@ -58,7 +56,7 @@ def simulated(
         for goal in asked:
             known[goal.frame] = wanted[goal.frame] - centre[goal.frame]
     law = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
-    rows, values = _way_back(learned, base, smooth, stretches, coordinates, centre if anew else None)
+    rows, values = _way_back(learned, base, stretches, coordinates, centre if anew else None)
     drawn = law.given(rows, values).sample(rng)
     new = drawn + centre if anew else coordinates + share * drawn
     return _transferred(learned, base, coordinates, new, stretches)
@@ -67,7 +65,6 @@ def simulated(
 def _way_back(
     learned: MotionModel,
     base: Motion,
-    smooth: Motion,
     stretches: tuple[tuple[int, int], ...],
     coordinates: Array,
     centre: Array | None,

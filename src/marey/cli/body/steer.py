@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -257,7 +258,7 @@ def _shown(count: int, asked: list[int], rate: float) -> list[int]:
     """Frames to draw: those of targets, and some before and after."""
     moments = sorted(set(asked))
     if len(moments) > 1:
-        between = [(a + b) // 2 for a, b in zip(moments[:-1], moments[1:], strict=True)]
+        between = [(a + b) // 2 for a, b in pairwise(moments)]
         return sorted({*moments, *between})[: 2 * SHOWN]
     if not moments:
         return [int(frame) for frame in np.linspace(0, count - 1, SHOWN)]

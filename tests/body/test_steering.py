@@ -1,0 +1,252 @@
+"""Steering: targets are met, the rest of the clip stays, and what is between stays like the clip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marey
+from marey.body import PoseModel
+from marey.body.contacts import contacts, feet, sliding
+from marey.body.kinematics import forward_kinematics, global_frames
+from marey.body.steering import ReachAt, steer
+from marey.body.steering.freedom import Freedom, displaced
+from marey.body.steering.measures import latent_speeds
+from marey.body.steering.process import Span, covariance, factor, merged
+from marey.body.steering.requests import goals, path
+from marey.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def walk() -> marey.Motion:
+    return marey.samples.walk(seconds=4)
+
+
+def up(joint: str, time: float, *way: float) -> ReachAt:
+    return ReachAt(joint, time, way or (0.0, 0.12, 0.05), relative=True)
+
+
+def outside(motion: marey.Motion, intervals: tuple[tuple[int, int], ...]) -> np.ndarray:
+    same = np.ones(motion.frames, dtype=bool)
+    for first, last in intervals:
+        same[first : last + 1] = False
+    return same
+
+
+def test_covariance_of_the_process_is_the_curve_of_least_jerk() -> None:
+    x = np.linspace(-1, 1, 201)
+    green = covariance(x, [0.0], Span(-1, 1))[:, 0]
+    assert np.allclose(green, 1 - 10 * x**2 / 3 + 5 * x**4 - 8 * np.abs(x) ** 5 / 3)
+    slope = np.gradient(green, x)
+    assert abs(green[0]) < 1e-12 and abs(slope[0]) < 1e-2 and abs(np.gradient(slope, x)[0]) < 0.2
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.tuples(st.floats(-20, 60), st.floats(2, 80)), min_size=1, max_size=4))
+def test_process_has_a_factor_for_any_spans(ends: list[tuple[float, float]]) -> None:
+    spans = [Span(start, start + length) for start, length in ends]
+    frames = np.arange(0, 61)
+    total = sum(covariance(frames, frames, span) for span in spans)
+    if np.abs(total).max() == 0:
+        return
+    found = factor(frames, spans)
+    assert np.allclose(found @ found.T, total, atol=1e-9)
+
+
+def test_gradients_of_points_are_those_of_finite_differences(walk: marey.Motion) -> None:
+    few = walk[50:53]
+    freedom = Freedom.of(few, PoseModel.fit([walk], modes=6))
+    rng = np.random.default_rng(0)
+    numbers = 0.3 * rng.standard_normal((3, freedom.size))
+    joint = few.skeleton.index("LeftHand")
+    above = np.zeros((3, few.joints))
+    above[:, list(few.skeleton.ancestors(joint))] = 1.0
+
+    def points(numbers: np.ndarray) -> tuple[np.ndarray, ...]:
+        turns, shifts = freedom.displacement(numbers)
+        rotations, root = displaced(few.rotations, few.root, turns, shifts)
+        pose = global_frames(few.skeleton.parents, few.skeleton.offsets, rotations, root)
+        return turns, pose, pose.positions[:, joint]
+
+    turns, pose, here = points(numbers)
+    slopes = freedom.gradients(turns, pose, above, here)
+    direction = rng.standard_normal(numbers.shape)
+    step = 1e-6
+    moved = (points(numbers + step * direction)[2] - points(numbers - step * direction)[2]) / (2 * step)
+    assert np.allclose(np.einsum("tcs,ts->tc", slopes, direction), moved, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("joint", "height"), [("LeftHand", 0.15), ("RightHand", -0.1), ("LeftToeBase", 0.12), ("Head_end", -0.1)]
+)
+def test_targets_are_met_and_frames_outside_stay_bit_by_bit(
+    walk: marey.Motion, joint: str, height: float
+) -> None:
+    asked = [up(joint, 2.0, 0.0, height, 0.05)]
+    found = steer(walk, asked)
+    goal = goals(walk, asked)[0]
+    assert np.linalg.norm(path(found.motion, goal)[goal.frame] - goal.place) < 0.005
+    assert found.residual_cm[0] < 0.5
+    same = outside(walk, found.intervals)
+    assert 0 < same.sum() < walk.frames
+    assert np.array_equal(found.motion.rotations[same], walk.rotations[same])
+    assert np.array_equal(found.motion.root[same], walk.root[same])
+
+
+def test_acceleration_and_latent_speed_stay_like_those_of_the_clip(walk: marey.Motion) -> None:
+    found = steer(walk, [up("LeftHand", 1.5, 0.1, 0.15, 0.05)])
+    model = PoseModel.fit([walk], modes=10)
+    assert found.peak_acceleration_ratio <= 1.5
+    assert latent_speeds(found.motion, model).max() <= 1.2 * latent_speeds(walk, model).max()
+
+
+def test_velocity_at_the_request_is_kept(walk: marey.Motion) -> None:
+    goal = goals(walk, [up("LeftHand", 2.0)])[0]
+    before, after = (path(m, goal) for m in (walk, steer(walk, [up("LeftHand", 2.0)]).motion))
+    near = slice(goal.frame - 1, goal.frame + 2, 2)
+    change = np.diff(after[near], axis=0) - np.diff(before[near], axis=0)
+    assert np.linalg.norm(change) * walk.frame_rate / 2 < 0.05
+
+
+def test_standing_feet_stay_where_the_original_has_them(walk: marey.Motion) -> None:
+    found = steer(walk, [up("LeftHand", 2.0, 0.0, 0.2, 0.1), up("RightHand", 2.0, 0.0, 0.2, 0.1)])
+    standing = contacts(walk)
+    soles = list(feet(walk.skeleton))
+    away = np.linalg.norm((found.motion.positions() - walk.positions())[:, soles], axis=-1)
+    assert away[standing].max() < 0.002
+    assert sliding(found.motion, standing).speed <= 1.02 * sliding(walk, standing).speed
+
+
+def test_a_step_is_moved_as_a_whole(walk: marey.Motion) -> None:
+    column = feet(walk.skeleton).index(walk.skeleton.index("LeftToeBase"))
+    standing = contacts(walk)[:, column]
+    edges = np.flatnonzero(np.diff(standing.astype(int)))
+    first = next(a + 1 for a in edges if standing[a + 1] and a > 30)
+    last = first + int(np.argmin(standing[first:])) - 1
+    time = 0.5 * (first + last) / walk.frame_rate
+    found = steer(walk, [up("LeftToeBase", time, 0.05, 0.0, 0.03)])
+    joint = walk.skeleton.index("LeftToeBase")
+    moved = (found.motion.positions() - walk.positions())[first : last + 1, joint]
+    assert np.abs(moved - [0.05, 0.0, 0.03]).max() < 0.004
+
+
+def test_overlapping_requests_are_met_together(walk: marey.Motion) -> None:
+    asked = [up("LeftHand", 1.8), up("RightHand", 1.8), up("LeftHand", 2.1, 0.05, 0.0, 0.1)]
+    asked.append(up("Head", 2.0, 0.0, -0.05, 0.0))
+    found = steer(walk, asked)
+    assert len(found.intervals) == 1
+    assert max(found.residual_cm) < 0.5
+
+
+def test_requests_far_apart_change_separate_intervals(walk: marey.Motion) -> None:
+    found = steer(walk, [up("LeftHand", 0.8), up("LeftHand", 3.0)])
+    assert len(found.intervals) == 2
+    assert max(found.residual_cm) < 0.5
+
+
+@pytest.mark.parametrize("time", [0.0, 239 / 60])
+def test_the_first_and_the_last_frame_can_be_asked_for(walk: marey.Motion, time: float) -> None:
+    found = steer(walk, [up("RightHand", time)])
+    assert found.residual_cm[0] < 0.5
+    assert found.peak_acceleration_ratio <= 1.5
+
+
+def test_absolute_and_relative_targets_agree(walk: marey.Motion) -> None:
+    place = walk.positions()[120, walk.skeleton.index("LeftHand")] + [0.0, 0.1, 0.0]
+    one = steer(walk, [ReachAt("LeftHand", 2.0, place)])
+    other = steer(walk, [up("LeftHand", 2.0, 0.0, 0.1, 0.0)])
+    assert np.allclose(one.motion.positions(), other.motion.positions(), atol=1e-6)
+
+
+def test_a_target_out_of_reach_is_told_and_the_clip_stays_finite(walk: marey.Motion) -> None:
+    found = steer(walk, [up("LeftHand", 2.0, 0.0, 4.0, 0.0)])
+    assert found.residual_cm[0] > 50
+    assert found.lines() == [f"reach LeftHand at 2 s is missed by {found.residual_cm[0]:.1f} cm"]
+    assert np.isfinite(found.motion.rotations).all()
+    assert np.abs(found.motion.root - walk.root).max() < 4.0
+
+
+@pytest.mark.parametrize("options", [{"deviation": 0.5}, {"mode": "simulate"}])
+def test_chance_differs_by_seed_but_meets_the_target(walk: marey.Motion, options: dict[str, object]) -> None:
+    asked = [up("LeftHand", 2.0)]
+    one, again, other = (steer(walk, asked, rng=seed, **options) for seed in (1, 1, 2))
+    assert np.allclose(one.motion.rotations, again.motion.rotations, atol=1e-9)
+    apart = np.linalg.norm(one.motion.positions() - other.motion.positions(), axis=-1)
+    assert apart.max() > 0.002
+    for found in (one, other):
+        assert found.residual_cm[0] < 0.5
+        same = outside(walk, found.intervals)
+        assert np.array_equal(found.motion.rotations[same], walk.rotations[same])
+        assert np.array_equal(found.motion.root[same], walk.root[same])
+        steps = np.linalg.norm(np.diff(found.motion.positions(), axis=0), axis=-1)
+        own = np.linalg.norm(np.diff(walk.positions(), axis=0), axis=-1)
+        assert steps.max() <= 1.5 * own.max()
+
+
+def test_the_interval_that_is_given_is_kept(walk: marey.Motion) -> None:
+    first, last = steer(walk, [up("LeftHand", 2.0)], interval=1.0).intervals[0]
+    assert (first, last) == (91, 149)
+
+
+def test_sliding_joints_are_steered_too(walk: marey.Motion) -> None:
+    from dataclasses import replace
+
+    from marey.body.kinematics import local_positions
+
+    loose = replace(walk, translations=local_positions(walk))
+    found = steer(loose, [up("LeftHand", 2.0)])
+    assert found.residual_cm[0] < 0.5
+    assert found.motion.translations is not None
+    assert np.array_equal(found.motion.translations[:, 1:], loose.translations[:, 1:])
+
+
+def test_a_chain_without_feet_can_be_steered() -> None:
+    from marey.body.skeleton import Skeleton
+    from marey.geometry import rotations as so3
+
+    arm = Skeleton(("a", "b", "c"), [-1, 0, 1], [[0, 0, 0], [1, 0, 0], [1, 0, 0]])
+    t = np.arange(90) / 30
+    turns = np.zeros((90, 3, 3))
+    turns[:, 0, 2], turns[:, 1, 2] = 0.3 * np.sin(t), 0.5 + 0.4 * np.cos(2 * t)
+    swing = marey.Motion(arm, so3.exp(turns), np.zeros((90, 3)), 30)
+    found = steer(swing, [ReachAt("c", 1.5, [0.0, 0.1, 0.0], relative=True)])
+    assert found.residual_cm[0] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "told"),
+    [
+        ([], {}, "at least one request"),
+        ([up("LeftHand", 9.0)], {}, "from 0 to"),
+        ([up("LeftHand", float("nan"))], {}, "from 0 to"),
+        ([up("Tail", 1.0)], {}, "Tail"),
+        ([ReachAt("LeftHand", 1.0, [0.0, 1.0])], {}, "three finite numbers"),
+        ([up("LeftHand", 1.0), up("LeftHand", 1.0, 0.1, 0.1, 0.1)], {}, "twice"),
+        ([up("LeftHand", 1.0)], {"mode": "guess"}, "displace"),
+        ([up("LeftHand", 1.0)], {"deviation": -1.0}, "deviation"),
+        ([up("LeftHand", 1.0)], {"interval": 0.0}, "interval"),
+    ],
+)
+def test_bad_requests_are_refused(
+    walk: marey.Motion, asked: list[ReachAt], options: dict[str, object], told: str
+) -> None:
+    with pytest.raises(InputError, match=told):
+        steer(walk, asked, **options)
+
+
+def test_spans_that_touch_are_one_stretch() -> None:
+    assert merged([Span(-5, 10), Span(9, 20)], 15) == ((0, 14),)
+
+
+def test_a_captured_catch_is_aimed_higher(data_dir: Path) -> None:
+    catch = marey.load(data_dir / "skeleton" / "cmu_bvh" / "143_20.bvh", clean=True)
+    found = steer(catch, [up(hand, 3.1, 0.0, 0.15, 0.0) for hand in ("LeftHand", "RightHand")])
+    assert max(found.residual_cm) < 0.5
+    assert found.peak_acceleration_ratio <= 1.5
+    standing = contacts(catch)
+    assert sliding(found.motion, standing).speed <= 1.01 * sliding(catch, standing).speed
+    assert forward_kinematics(found.motion).positions.shape == catch.positions().shape
