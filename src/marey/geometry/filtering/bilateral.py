@@ -25,8 +25,7 @@ from marey.geometry.filtering.boundaries import (
 from marey.geometry.filtering.linear import (
     check_passes,
     gaussian_mask,
-    linear_rotations,
-    linear_vectors,
+    step_shares,
     time_weights,
 )
 from marey.geometry.filtering.noise import rotation_noise, vector_noise
@@ -80,12 +79,14 @@ def bilateral_rotations(
     from marey.geometry.filtering import _kernels
 
     work = np.empty((7 + reach, shape[0] + 2 * reach))
+    shares = step_shares(gaussian_mask(sigma, half=reach))
     for _ in range(passes):
         padded = pad_rotations(series, reach, boundary)
         guide = padded
         if guided:
-            smooth = linear_rotations(series.transpose(1, 0, 2), gaussian_mask(sigma), boundary=boundary)
-            guide = pad_rotations(np.ascontiguousarray(smooth.transpose(1, 0, 2)), reach, boundary)
+            smooth = np.empty_like(series)
+            _kernels.linear_rotations(padded, shares, work, smooth)
+            guide = pad_rotations(smooth, reach, boundary)
         _kernels.bilateral_rotations(padded, guide, near, scale, work, series)
     return from_series(series, shape)
 
@@ -123,12 +124,14 @@ def bilateral_vectors(
         return np.array(vectors, dtype=np.float64)
     from marey.geometry.filtering import _kernels
 
+    mask = gaussian_mask(sigma, half=reach)
     for _ in range(passes):
         padded = pad_vectors(series, reach, boundary)
         guide = padded
         if guided:
-            smooth = linear_vectors(series.transpose(1, 0, 2), gaussian_mask(sigma), boundary=boundary)
-            guide = pad_vectors(np.ascontiguousarray(smooth.transpose(1, 0, 2)), reach, boundary)
+            smooth = np.empty_like(series)
+            _kernels.linear_vectors(padded, mask, smooth)
+            guide = pad_vectors(smooth, reach, boundary)
         _kernels.bilateral_vectors(padded, guide, near, scale, series)
     return from_series(series, shape)
 

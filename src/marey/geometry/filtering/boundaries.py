@@ -68,9 +68,13 @@ def pad_rotations(series: Array, half: int, boundary: str) -> Array:
         return _mirrored(series, half)
     while half > 0:
         more = min(half, series.shape[1] - 1)
-        before = _point_reflected_rotations(series[:, : max(more, FITTED) + 1], more)
-        after = _point_reflected_rotations(series[:, : -max(more, FITTED) - 2 : -1], more)
-        series = np.concatenate([before[:, ::-1], series, after], axis=1)
+        # Both ends at once: little arrays cost by the call.
+        count = max(more, FITTED) + 1
+        beyond = _point_reflected_rotations(
+            np.concatenate([series[:, :count], series[:, : -count - 1 : -1]]), more
+        )
+        before, after = beyond[: len(series), ::-1], beyond[len(series) :]
+        series = np.concatenate([before, series, after], axis=1)
         half -= more
     return np.ascontiguousarray(series)
 
@@ -86,9 +90,13 @@ def pad_vectors(series: Array, half: int, boundary: str) -> Array:
         return _mirrored(series, half)
     while half > 0:
         more = min(half, series.shape[1] - 1)
-        before = _point_reflected_vectors(series[:, : max(more, FITTED) + 1], more)
-        after = _point_reflected_vectors(series[:, : -max(more, FITTED) - 2 : -1], more)
-        series = np.concatenate([before[:, ::-1], series, after], axis=1)
+        # Both ends at once: little arrays cost by the call.
+        count = max(more, FITTED) + 1
+        beyond = _point_reflected_vectors(
+            np.concatenate([series[:, :count], series[:, : -count - 1 : -1]]), more
+        )
+        before, after = beyond[: len(series), ::-1], beyond[len(series) :]
+        series = np.concatenate([before, series, after], axis=1)
         half -= more
     return np.ascontiguousarray(series)
 
