@@ -163,30 +163,33 @@ def picture(data_given: Path | None, out: Path) -> None:
     rate, frames = motion.frame_rate, len(curve)
     seconds = np.arange(frames) / rate
     figure = plots.blank((1280, 760))
-    panels = figure.subplots(2, 1, sharex=True)
-    for panel, size in zip(panels, (10, 40), strict=True):
-        start = frames // 2 - size // 2
-        known = np.ones(frames, bool)
-        known[start : start + size] = False
-        model = Processes.fit(curve, rate, kernel="squared-exponential", mask=known)
-        posterior = model.condition(curve, known, noise=np.where(known[:, None], model.noise, 0.0))
-        mean, band = posterior.mean()[:, 0], 1.645 * posterior.deviation()[:, 0]
-        hole = slice(start - 1, start + size + 1)
-        panel.fill_between(seconds[hole], (mean - band)[hole], (mean + band)[hole], alpha=0.15, lw=0)
-        for number, drawn in enumerate(posterior.sample(5, rng=np.random.default_rng(0))[..., 0]):
-            label = "five simulations" if number == 0 else None
-            panel.plot(seconds[hole], drawn[hole], color=style.PALETTE[0], lw=0.9, alpha=0.8, label=label)
-        panel.plot(seconds[hole], mean[hole], color="black", lw=1.6, label="kriging mean")
-        line = np.interp(seconds[hole], seconds[known], curve[known, 0])
-        panel.plot(seconds[hole], line, "--", color="grey", lw=1.2, label="straight line")
-        panel.plot(
-            seconds, np.where(known, curve[:, 0], np.nan), color=style.PALETTE[1], lw=1.6, label="known"
-        )
-        length = float(np.exp(model.covariance.theta[0, 1])) * rate
-        panel.set_title(f"{size} frames missing, length of the covariance {length:.1f} frames", fontsize=10)
-        panel.set_ylabel("first component")
-    panels[0].legend(loc="upper right", fontsize=8, ncols=2)
-    panels[1].set_xlabel("seconds")
+    with plots._style():
+        panels = figure.subplots(2, 1, sharex=True)
+        for panel, size in zip(panels, (5, 40), strict=True):
+            start = frames // 2 - size // 2
+            known = np.ones(frames, bool)
+            known[start : start + size] = False
+            model = Processes.fit(curve, rate, kernel="squared-exponential", mask=known)
+            posterior = model.condition(curve, known, noise=np.where(known[:, None], model.noise, 0.0))
+            mean, band = posterior.mean()[:, 0], 1.645 * posterior.deviation()[:, 0]
+            hole = slice(start - 1, start + size + 1)
+            panel.fill_between(seconds[hole], (mean - band)[hole], (mean + band)[hole], alpha=0.15, lw=0)
+            for number, drawn in enumerate(posterior.sample(5, rng=np.random.default_rng(0))[..., 0]):
+                label = "five simulations" if number == 0 else None
+                panel.plot(seconds[hole], drawn[hole], color=style.PALETTE[0], lw=0.9, alpha=0.8, label=label)
+            panel.plot(seconds[hole], mean[hole], color="black", lw=1.6, label="kriging mean")
+            line = np.interp(seconds[hole], seconds[known], curve[known, 0])
+            panel.plot(seconds[hole], line, "--", color="grey", lw=1.2, label="straight line")
+            panel.plot(
+                seconds, np.where(known, curve[:, 0], np.nan), color=style.PALETTE[1], lw=1.6, label="known"
+            )
+            length = float(np.exp(model.covariance.theta[0, 1])) * rate
+            panel.set_title(
+                f"{size} frames missing, length of the covariance {length:.1f} frames", fontsize=10
+            )
+            panel.set_ylabel("first component")
+        panels[0].legend(loc="lower right", fontsize=8, ncols=2)
+        panels[1].set_xlabel("seconds")
     out.mkdir(parents=True, exist_ok=True)
     plots.save(figure, out / "hole_filling.png")
     print(f"\n{out / 'hole_filling.png'}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
+from marey.io import container
 from marey.statistics.processes import circulant, simulation, state_space
 from marey.statistics.processes.covariances import DampedOscillation, Matern32, SquaredExponential
 from marey.statistics.processes.kriging import Functional, average, closure, krige, velocity
@@ -209,3 +210,13 @@ def test_constraints_outside_the_frames_are_refused():
         model.condition(np.zeros((10, 1)), np.zeros(10, bool), functionals=[closure(0, 10)])
     with pytest.raises(InputError, match="whole frames"):
         Functional([0.5], [1.0], 0.0)
+
+
+@pytest.mark.parametrize("name", dense.ALL)
+def test_processes_can_be_stored(name, tmp_path):
+    model = Processes(dense.ALL[name], 0.01, dense.level(value=2.0), FRAME_RATE)
+    container.write(model, tmp_path / "model.mry")
+    again = container.read(tmp_path / "model.mry")
+    assert np.array_equal(again.autocovariance(20), model.autocovariance(20))
+    one, other = (m.sample(30, rng=np.random.default_rng(0)) for m in (model, again))
+    assert np.array_equal(one, other)
