@@ -79,15 +79,13 @@ def one_step(chain) -> float:
         lambda: law.advance(poses, 1.0, rng).positions, lambda: looped(chain, poses, rng), repeats=5
     )
     rates = [count * joints / spent for spent in (ours, loop)]
-    print(
-        f"one step: {rates[0] / 1e6:.2f} million particles × joints a second, a NumPy loop {rates[1] / 1e6:.4f}"
-    )
+    print(f"one step: {rates[0] / 1e6:.2f} million particles × joints a second, a loop {rates[1] / 1e6:.4f}")
     print(f"  {rates[0] / rates[1]:.0f}× (bar: {BAR_OVER_LOOP:.0f}×)")
     return rates[0] / rates[1]
 
 
 def looped(chain, poses, rng) -> np.ndarray:
-    """The same particle by particle: draw all joints, draw those again that are beyond their limits, place."""
+    """The same particle by particle: draw all joints, draw those beyond their limits again, place."""
     limits, skeleton = chain.limits, chain.skeleton
     axes = so3.rotate(chain.noise.frames[:, None], np.eye(3)) * 0.1 * chain.noise.deviations[..., None]
     places = np.empty((poses.count, skeleton.joints, 3))
