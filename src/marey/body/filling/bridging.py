@@ -68,16 +68,20 @@ def bridge(coordinates: Coordinates, hole: Hole, frames: int, method: str) -> Br
     edges = coordinates.edges(hole, frames)
     if not edges.before and not edges.after:
         names = [coordinates.motion.skeleton.names[joint] for joint in hole.joints[:3]]
-        raise InputError(f"nothing is known of {', '.join(names)} in the whole clip; examples cannot place it")
+        raise InputError(
+            f"nothing is known of {', '.join(names)} in the whole clip; examples cannot place it"
+        )
     here = np.array([hole.first])
     if method == "gp":
         return _kriged(coordinates, hole, edges, frames)
     if method != "joint":
-        known = coordinates.stretches(here, edges, hole.joints)
+        known = coordinates.stretches(here, edges, hole.joints, hollow=True)
         if method == "cubic":
             curve = smooth(known, edges, coordinates.motion.frame_rate)
         else:
             curve = straight(known, edges)
+        if method == "slerp" and edges.before and edges.after:
+            curve[0] = coordinates.turned_evenly(hole, curve[0])
         return Bridge(edges, curve[0], np.empty((0, *curve[0].shape)))
     return _learned(coordinates, hole, edges)
 
@@ -101,7 +105,7 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
             best = (loss, series, known)
     assert best is not None
     _, series, known = best
-    own = coordinates.stretches(here, edges, hole.joints, _without(coordinates, series))
+    own = coordinates.stretches(here, edges, hole.joints, _without(coordinates, series), hollow=True)
     curve = smooth(own, edges, rate)
     inflation = 1.0
     if len(starts) < FEWEST:
@@ -127,12 +131,12 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
 
 
 def _kriged(coordinates: Coordinates, hole: Hole, edges: Edges, frames: int) -> Bridge:
-    gone = coordinates.missing[:frames, hole.joints].any(axis=1)
+    gone = np.asarray(coordinates.missing[:frames, hole.joints].any(axis=1))
     near = np.arange(max(hole.first - kriging.NEAR, 0), min(hole.stop + kriging.NEAR, frames))
     known = near[~gone[near]]
     first, stop = int(near[0]), int(near[-1]) + 1
     reach = Edges(edges.frames, hole.first - first, stop - hole.stop)
-    series = coordinates.stretches(np.array([hole.first]), reach, hole.joints)[0]
+    series = coordinates.stretches(np.array([hole.first]), reach, hole.joints, hollow=True)[0]
     wanted = np.arange(hole.first, hole.stop, dtype=np.float64)
     mean, roots = kriging.krige(known.astype(np.float64), series[known - first], wanted)
     return Bridge(edges, mean, roots, independent=True)
@@ -140,7 +144,7 @@ def _kriged(coordinates: Coordinates, hole: Hole, edges: Edges, frames: int) -> 
 
 def _others(coordinates: Coordinates, hole: Hole) -> Indices:
     """Joints, without the root, that are known throughout the hole."""
-    known = ~coordinates.missing[hole.first : hole.stop].any(axis=0)
+    known = ~np.asarray(coordinates.missing[hole.first : hole.stop].any(axis=0))
     known[0] = False
     return np.flatnonzero(known)
 
@@ -180,13 +184,13 @@ def _without(coordinates: Coordinates, series: Array | None) -> Array | None:
 
 def _features(coordinates: Coordinates, starts: Indices, hole: Hole, edges: Edges) -> tuple[Array, Array]:
     found = coordinates.poses_at_edges(
-        np.append(starts, hole.first), edges, coordinates.motion.positions()
+        np.append(starts, hole.first), edges, np.asarray(coordinates.motion.positions(), dtype=np.float64)
     )
     return found[:-1], found[-1]
 
 
 def _guessed(curve: Array, line: Array) -> Array:
-    """Deviations where the clip shows nothing like it: by as much as the speeds at the edges bend the line."""
+    """Deviations where the clip shows nothing like it: by as much as the speeds at the edges bend a line."""
     sizes = np.random.default_rng(0).standard_normal((24, 1, curve.shape[-1]))
     return np.asarray((curve - line) * sizes)
 

@@ -73,7 +73,7 @@ def fill(
     joints: names of the joints that are missing in the gaps; all if None
     samples: how many alternatives to draw
     method: "joint", learned from the clip as a whole; "gp", each number as an independent Gaussian process;
-        "cubic", "slerp" or "linear" (of rotation vectors), by the edges alone and without a band
+        "cubic" and "linear" (of rotation vectors) or "slerp", by the edges alone and without a band
     examples: other clips of the skeleton at the same frame rate to learn from
 
     >>> import marey
@@ -116,8 +116,8 @@ class _Canvas:
         at = np.flatnonzero(mask.any(axis=1))
         members = int(np.clip(60_000 // len(at), 16, 48))
         versions = 1 + samples + members
-        rotations = np.repeat(motion.rotations[at][None], versions, axis=0)
-        root = np.repeat(motion.root[at][None], versions, axis=0)
+        rotations = np.repeat(np.asarray(motion.rotations, np.float64)[at][None], versions, axis=0)
+        root = np.repeat(np.asarray(motion.root, np.float64)[at][None], versions, axis=0)
         return cls(at, rotations, root, samples, np.ones(len(at)))
 
     def put(self, coordinates: Coordinates, hole: Hole, found: Bridge, rng: np.random.Generator) -> None:

@@ -20,7 +20,7 @@ FELT, FADE = 1.0, 0.15
 
 
 def straight(known: Array, edges: Edges) -> Array:
-    """A line from edge to edge through stretches `(n, before + frames + after, numbers)`: the inside of it."""
+    """The line from edge to edge of stretches `(n, before + frames + after, numbers)`, inside them."""
     before, after = _values(known, edges)
     if not edges.before or not edges.after:
         edge = before if edges.before else after
@@ -32,7 +32,7 @@ def straight(known: Array, edges: Edges) -> Array:
 def smooth(known: Array, edges: Edges, frame_rate: float) -> Array:
     """A curve through the edges with the speeds there, `(n, frames, numbers)`."""
     line = straight(known, edges)
-    steps = np.arange(1, edges.frames + 1)[:, None]
+    steps: NDArray[np.int_] = np.arange(1, edges.frames + 1)[:, None]
     leaving, arriving = _speeds(known, edges)
     if not edges.before or not edges.after:
         fade = FADE * frame_rate
@@ -44,7 +44,7 @@ def smooth(known: Array, edges: Edges, frame_rate: float) -> Array:
     even = (after - before) / span
     felt = min(float(span), max(FELT * frame_rate, 2.0))
 
-    def bump(away: Array) -> Array:
+    def bump(away: NDArray[np.int_]) -> Array:
         share = np.minimum(away / felt, 1.0)
         return np.asarray(felt * share * (1.0 - share) ** 2)
 
@@ -53,7 +53,7 @@ def smooth(known: Array, edges: Edges, frame_rate: float) -> Array:
     if edges.before > 1:
         curve += (leaving - even)[:, None] * bump(steps)
     if edges.after > 1:
-        curve -= (arriving - even)[:, None] * bump(span - steps)
+        curve -= (arriving - even)[:, None] * bump(np.asarray(span - steps))
     return curve
 
 
@@ -71,7 +71,7 @@ def surroundings(known: Array, edges: Edges, beyond: tuple[int, ...]) -> Array:
 
 
 def _values(known: Array, edges: Edges) -> tuple[Array, Array]:
-    """The last numbers before and the first after (what they are of a side that is not there is no matter)."""
+    """The last numbers before and the first after; any of a side that is not there."""
     return known[:, max(edges.before - 1, 0)], known[:, min(edges.before + edges.frames, known.shape[1] - 1)]
 
 

@@ -25,8 +25,10 @@ FOLDS = 6
 # Frames beyond the edges that the regression looks at.
 BEYOND = (1, 2, 4, 7, 12, 20)
 RIDGES = (1e-5, 1e-3, 1e-2, 1e-1, 1.0)
-# Lengths relative to the median distance of stretches, shares of linear covariance, noise.
-LENGTHS, LINEARS, NOISES = (0.3, 0.8), (0.0, 0.3), (0.1, 1.0)
+# Of the covariance of stretches: lengths relative to their median distance, noise.
+# Stretches count for the hole within this share of the median distance, and all of them a little.
+LENGTHS, NOISES = (0.2, 0.4, 0.8), (0.1, 1.0)
+ALIKE, LEAST = 0.35, 0.02
 FEATURES = 16
 KEPT_VARIANCE = 0.98
 # Stretches of independent motion that a clip must have for half of what it teaches to be believed.
@@ -58,25 +60,64 @@ def learn(
     features: of the stretches `(n, features)` and of the hole `(features,)`, or None for no examples
     """
     folds = _folds(starts, edges.frames)
-    weights, expected = _pooled(missed, around, folds)
-    correction = np.einsum("kl,kd->ld", weights, around_hole)
-    if features is not None:
-        more, found = _exemplars(missed - expected, *features, folds)
-        correction, expected = correction + more, expected + found
     independent = len(np.unique(starts // max(edges.frames, 1)))
-    belief = independent / (independent + HALF_BELIEF)
-    left = _scaled(missed - belief * expected, around, around_hole)
-    return Lesson(belief * correction, left, float(independent))
+    points = None if features is None else _Points.of(*features)
+    counts = np.ones(len(starts)) if points is None else points.likeness
+    weights, expected = _pooled(missed, around, folds, counts)
+    belief = _belief(missed, expected, counts, independent)
+    correction = belief * np.einsum("kl,kd->ld", weights, around_hole)
+    missed = _scaled(missed - belief * expected, around, around_hole)
+    if points is not None:
+        more, expected = _exemplars(missed, points, folds, counts)
+        belief = _belief(missed, expected, counts, independent)
+        correction, missed = correction + belief * more, missed - belief * expected
+    return Lesson(correction, missed, float(independent))
 
 
-def _pooled(missed: Array, around: Array, folds: Folds) -> tuple[Array, Array]:
+class _Points(NamedTuple):
+    """Stretches `(n, features)` and the hole `(features,)` as points, and the median squared distance."""
+
+    stretches: Array
+    hole: Array
+    square: float
+
+    @classmethod
+    def of(cls, stretches: Array, hole: Array) -> _Points | None:
+        """In principal axes; None if all are the same."""
+        centre = stretches.mean(axis=0)
+        axes = np.linalg.svd(stretches - centre, full_matrices=False)[2][:FEATURES]
+        points = (stretches - centre) @ axes.T
+        apart = _squared(points, points)[np.triu_indices(len(points), 1)]
+        square = float(np.median(apart)) if len(apart) else 0.0
+        return cls(points, (hole - centre) @ axes.T, square) if square > 0.0 else None
+
+    @property
+    def likeness(self) -> Array:
+        """How much each stretch is like the hole `(n,)`."""
+        apart = _squared(self.hole[None], self.stretches)[0]
+        nearest = np.exp(-(apart - apart.min()) / (2.0 * ALIKE**2 * self.square))
+        return np.asarray(nearest + LEAST)
+
+
+def _belief(missed: Array, expected: Array, counts: Array, independent: float) -> float:
+    """How much of what is expected to take: what was best for stretches left out, less if they were few."""
+    size = np.sqrt(np.square(missed).sum(axis=(1, 2)))
+    share = counts / np.maximum(size, max(1e-3 * float(size.max()), 1e-12))
+    along = float(share @ np.einsum("nld,nld->n", missed, expected))
+    square = float(share @ np.square(expected).sum(axis=(1, 2)))
+    best = min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
+    return best * independent / (independent + HALF_BELIEF)
+
+
+def _pooled(missed: Array, around: Array, folds: Folds, counts: Array) -> tuple[Array, Array]:
     """Weights `(places, frames)` by which surroundings tell what is missed, and what they tell of
     stretches left out; none if that does not help."""
     size = np.sqrt(np.square(around).mean(axis=(1, 2)))
-    scale = 1.0 / np.sqrt(np.maximum(size, max(float(np.quantile(size, 0.1)), 1e-9)))[:, None, None]
+    scale = 1.0 / np.sqrt(np.maximum(size, max(float(np.quantile(size, 0.1)), 1e-9)))
+    scale = scale[:, None, None]
     places, frames = around.shape[1], missed.shape[1]
-    # (n, places, places) and (n, places, frames): sums over stretches are then cheap for each fold.
-    inner = np.einsum("nkd,njd->nkj", around * scale, around * scale, optimize=True)
+    # Products of each stretch, so that the sums of every fold are cheap.
+    inner = (around * scale) @ (around * scale).swapaxes(1, 2)
     outer = (around * scale) @ (missed * scale).swapaxes(1, 2)
 
     def solved(which: Indices, ridge: float) -> Array:
@@ -84,13 +125,13 @@ def _pooled(missed: Array, around: Array, folds: Folds) -> tuple[Array, Array]:
         gram[np.diag_indices_from(gram)] += ridge * np.diag(gram) + 1e-9 * max(np.trace(gram), 1e-300)
         return np.linalg.solve(gram, outer[which].sum(axis=0))
 
-    best, kept, told = _loss(missed), np.inf, np.zeros_like(missed)
+    best, kept, told = _loss(missed, counts), np.inf, np.zeros_like(missed)
     for ridge in RIDGES if places else ():
         guess = np.zeros_like(missed)
         for test, training in folds:
             if len(training):
                 guess[test] = solved(training, ridge).T @ around[test]
-        loss = _loss(missed - guess)
+        loss = _loss(missed - guess, counts)
         if loss < best:
             best, kept, told = loss, ridge, guess
     if not np.isfinite(kept):
@@ -98,7 +139,7 @@ def _pooled(missed: Array, around: Array, folds: Folds) -> tuple[Array, Array]:
     return solved(np.arange(len(missed)), kept), told
 
 
-def _exemplars(missed: Array, features: Array, here: Array, folds: Folds) -> tuple[Array, Array]:
+def _exemplars(missed: Array, points: _Points, folds: Folds, counts: Array) -> tuple[Array, Array]:
     """What stretches that begin and end alike missed: for the hole, and for stretches left out."""
     count = len(missed)
     flat = missed.reshape(count, -1)
@@ -108,35 +149,25 @@ def _exemplars(missed: Array, features: Array, here: Array, folds: Folds) -> tup
     scores = vectors[:, :kept] * np.sqrt(values[:kept])
     modes = (vectors[:, :kept].T @ flat) / np.sqrt(values[:kept])[:, None]
     rest = np.maximum(np.square(flat).sum(axis=1) - np.square(scores).sum(axis=1), 0.0)
-    centre = features.mean(axis=0)
-    axes = np.linalg.svd(features - centre, full_matrices=False)[2][:FEATURES]
-    points, place = (features - centre) @ axes.T, (here - centre) @ axes.T
-    apart = _squared(points, points)
-    usual = float(np.median(apart[~np.eye(count, dtype=bool)])) if count > 1 else 0.0
-    if usual <= 0.0:
-        return np.zeros(missed.shape[1:]), np.zeros_like(missed)
-    best, choice, told = float(np.sqrt(rest + np.square(scores).sum(axis=1)).mean()), None, np.zeros_like(scores)
+
+    def loss(errors: Array) -> float:
+        return float(np.average(np.sqrt(rest + np.square(errors).sum(axis=1)), weights=counts))
+
+    best, found, told = loss(scores), np.zeros(kept), np.zeros_like(scores)
     for length in LENGTHS:
-        for linear in LINEARS:
-            covariance = _covariance(points, points, length**2 * usual, linear)
-            for noise in NOISES:
-                guess = np.zeros_like(scores)
-                for test, training in folds:
-                    if len(training):
-                        inner = covariance[np.ix_(training, training)] + noise * np.eye(len(training))
-                        guess[test] = covariance[np.ix_(test, training)] @ np.linalg.solve(
-                            inner, scores[training]
-                        )
-                loss = float(np.sqrt(rest + np.square(scores - guess).sum(axis=1)).mean())
-                if loss < best:
-                    best, choice, told = loss, (length, linear, noise), guess
-    if choice is None:
-        return np.zeros(missed.shape[1:]), np.zeros_like(missed)
-    length, linear, noise = choice
-    inner = _covariance(points, points, length**2 * usual, linear) + noise * np.eye(count)
-    near = _covariance(place[None], points, length**2 * usual, linear)
-    found = near @ np.linalg.solve(inner, scores) @ modes
-    return found.reshape(missed.shape[1:]), (told @ modes).reshape(missed.shape)
+        covariance = _covariance(points.stretches, points.stretches, length**2 * points.square)
+        near = _covariance(points.hole[None], points.stretches, length**2 * points.square)[0]
+        for noise in NOISES:
+            noisy = covariance + noise * np.eye(count)
+            guess = np.zeros_like(scores)
+            for test, training in folds:
+                if len(training):
+                    solved = np.linalg.solve(noisy[np.ix_(training, training)], scores[training])
+                    guess[test] = covariance[np.ix_(test, training)] @ solved
+            lost = loss(scores - guess)
+            if lost < best:
+                best, found, told = lost, near @ np.linalg.solve(noisy, scores), guess
+    return (found @ modes).reshape(missed.shape[1:]), (told @ modes).reshape(missed.shape)
 
 
 def _scaled(missed: Array, around: Array, around_hole: Array) -> Array:
@@ -148,7 +179,7 @@ def _scaled(missed: Array, around: Array, around_hole: Array) -> Array:
         return missed
     logs = np.log(happens) - np.log(happens).mean()
     power = float(np.clip(logs @ np.log(size) / max(float(logs @ logs), 1e-12), 0.0, 1.0))
-    return np.asarray(missed * np.clip((here / happens) ** power, 0.2, 5.0)[:, None, None])
+    return np.asarray(missed * np.clip((here / happens) ** power, 0.1, 5.0)[:, None, None])
 
 
 def _folds(starts: Indices, frames: int) -> Folds:
@@ -160,8 +191,8 @@ def _folds(starts: Indices, frames: int) -> Folds:
     return found
 
 
-def _loss(errors: Array) -> float:
-    return float(np.sqrt(np.square(errors).sum(axis=-1)).mean())
+def _loss(errors: Array, counts: Array) -> float:
+    return float(np.average(np.sqrt(np.square(errors).sum(axis=-1)).mean(axis=1), weights=counts))
 
 
 def _squared(a: Array, b: Array) -> Array:
@@ -169,5 +200,5 @@ def _squared(a: Array, b: Array) -> Array:
     return np.asarray(np.maximum(lengths - 2.0 * a @ b.T, 0.0))
 
 
-def _covariance(a: Array, b: Array, square: float, linear: float) -> Array:
-    return np.asarray(np.exp(-_squared(a, b) / (2.0 * square)) + linear * (a @ b.T) / square)
+def _covariance(a: Array, b: Array, square: float) -> Array:
+    return np.asarray(np.exp(-_squared(a, b) / (2.0 * square)))

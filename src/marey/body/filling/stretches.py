@@ -76,7 +76,7 @@ class Coordinates:
 
     def edges(self, hole: Hole, frames: int) -> Edges:
         """How many frames around a hole of the first clip, of so many frames, are known of its joints."""
-        gone = self.missing[:frames, hole.joints].any(axis=1)
+        gone = np.asarray(self.missing[:frames, hole.joints].any(axis=1))
         earlier, later = gone[: hole.first][::-1], gone[hole.stop :]
         before = int(earlier.argmax()) if earlier.any() else len(earlier)
         after = int(later.argmax()) if later.any() else len(later)
@@ -92,7 +92,8 @@ class Coordinates:
 
     def frame(self, starts: Indices, edges: Edges) -> tuple[Array, Array, Array]:
         """Whence stretches are seen: position `(n, 3)`, heading `(n, 4)`, rotation `(n, 4)` of the root."""
-        turns, root = self.motion.rotations[:, 0], self.motion.root
+        turns, root = np.asarray(self.motion.rotations[:, 0], dtype=np.float64), self.motion.root
+        middle: Array
         if edges.before and edges.after:
             middle = so3.slerp(turns[starts - 1], turns[starts + edges.frames], 0.5)
         else:
@@ -100,14 +101,31 @@ class Coordinates:
         origin = root[starts - 1 if edges.before else starts + edges.frames]
         half = np.arctan2(middle[:, 2], middle[:, 0])
         zero = np.zeros_like(half)
-        return origin, np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1), middle
+        return (
+            np.asarray(origin, dtype=np.float64),
+            np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1),
+            middle,
+        )
 
-    def stretches(self, starts: Indices, edges: Edges, joints: Indices, series: Array | None = None) -> Array:
+    def stretches(
+        self,
+        starts: Indices,
+        edges: Edges,
+        joints: Indices,
+        series: Array | None = None,
+        *,
+        hollow: bool = False,
+    ) -> Array:
         """Coordinates `(n, before + frames + after, numbers)` of stretches: 3 a joint, then the root's path.
 
         series: `(frames, joints, 3)` to take instead of `vectors`
+        hollow: what is inside is not to be looked at, an edge stands for it
         """
-        at = starts[:, None] + np.arange(-edges.before, edges.frames + edges.after)
+        steps = np.arange(-edges.before, edges.frames + edges.after)
+        if hollow:
+            edge = -1 if edges.before else edges.frames
+            steps[edges.before : edges.before + edges.frames] = edge
+        at = starts[:, None] + steps
         rest = joints[joints > 0]
         taken = (self.vectors if series is None else series)[:, rest][at]
         parts = [taken.reshape(*at.shape, 3 * len(rest))]
@@ -120,7 +138,7 @@ class Coordinates:
         return np.concatenate(parts, axis=-1)
 
     def decode(self, hole: Hole, edges: Edges, numbers: Array) -> tuple[Array, Array | None]:
-        """Rotations `(..., frames, joints of the hole, 4)` and the root's path `(..., frames, 3)`, if of it."""
+        """Rotations `(..., frames, joints of the hole, 4)` and the root's path `(..., frames, 3)`, or None."""
         rest = hole.joints[hole.joints > 0]
         size = 3 * len(rest)
         logs = numbers[..., :size].reshape(*numbers.shape[:-1], len(rest), 3) / self.weights[rest, None]
@@ -131,6 +149,16 @@ class Coordinates:
         turns = so3.multiply(middle[0], so3.exp(numbers[..., size : size + 3] / self.weights[0]))
         path = origin[0] + so3.rotate(facing[0], numbers[..., size + 3 :] / METRE)
         return np.concatenate([turns[..., None, :], found], axis=-2), path
+
+    def turned_evenly(self, hole: Hole, numbers: Array) -> Array:
+        """Numbers `(frames, numbers)` of a hole with its joints, but the root, slerped from edge to edge."""
+        rest = hole.joints[hole.joints > 0]
+        share = (np.arange(1, hole.frames + 1) / (hole.frames + 1))[:, None]
+        first, last = self.motion.rotations[hole.first - 1, rest], self.motion.rotations[hole.stop, rest]
+        logs = so3.log(so3.multiply(so3.inverse(self.mean[rest]), so3.slerp(first, last, share)))
+        found = numbers.copy()
+        found[:, : 3 * len(rest)] = (logs * self.weights[rest, None]).reshape(hole.frames, -1)
+        return found
 
     def poses_at_edges(self, starts: Indices, edges: Edges, positions: Array) -> Array:
         """What the figure does at the edges `(n, numbers)`: joints and their speed, as seen from there.
