@@ -45,9 +45,8 @@ def main() -> int:
     model = PoseModel.fit([motion], modes=15, metric="canonical")
     own = Curve(motion, model, every, frame)
     print(f"catch at {frame / motion.frame_rate:.2f} s, both hands {100 * UP:.0f} cm up\n")
-    print(
-        f"{'':34} {'missed cm':>14} {'latent speed':>20} {'at the key frame':>20} {'peak acc.':>10} {'slide':>7}"
-    )
+    head = ("missed cm", "latent speed", "at the key frame", "peak acc.", "slide")
+    print(f"{'':34} {head[0]:>14} {head[1]:>20} {head[2]:>20} {head[3]:>10} {head[4]:>7}")
     print(f"{'clip, replication':34} {'':14} {REPLICATED[2]:>20} {REPLICATED[4]:>20}")
     print(f"{'clip, here (median/95 %/max)':34} {'':14} {own.speeds():>20} {own.bend:20.2f}")
     print(f"{'absolute, replication':34} {REPLICATED[0]:>14} {REPLICATED[1]:>20} {REPLICATED[3]:>20}")
@@ -103,11 +102,10 @@ def catch_frame(motion: marey.Motion) -> int:
 
 
 def draw(motion: marey.Motion, best: Steered, asked: list[ReachAt], model: PoseModel, out) -> None:
-    from dataclasses import replace
-
     from PIL import Image
 
     from marey.views import plots, style
+    from marey.views.rows import row
     from marey.views.shots import strip
     from marey.views.troupe import across_view, troupe
 
@@ -139,12 +137,9 @@ def draw(motion: marey.Motion, best: Steered, asked: list[ReachAt], model: PoseM
     )
     marks = np.full((4, len(goal), 3), np.nan)
     marks[2] = places[0]
-    rows = []
-    for one in (motion, best.motion):
-        four = replace(one, rotations=one.rotations[some], root=one.root[some], translations=None)
-        rows.append(strip(troupe([four], marks=marks), (1280, 400)))
+    rows = [strip(row(one, some, marks=marks), (1280, 400)) for one in (motion, best.motion)]
     picture = np.concatenate([np.concatenate([poses, curve], axis=1), *rows])
-    Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(out, optimize=True)
+    Image.fromarray(picture).save(out, optimize=True)
     print(f"\nwrote {out}")
 
 

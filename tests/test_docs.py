@@ -17,7 +17,15 @@ from marey.cli.main import app
 from marey.errors import MareyWarning
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = ("pose-models", "inverse-kinematics", "monte-carlo-ik", "compression", "filtering", "style")
+PAGES = (
+    "pose-models",
+    "inverse-kinematics",
+    "monte-carlo-ik",
+    "compression",
+    "filtering",
+    "style",
+    "steering",
+)
 
 
 @pytest.fixture

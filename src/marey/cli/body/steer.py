@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from marey.body.chaining import Chained, chain
 from marey.body.cleanup import clean
@@ -241,15 +240,15 @@ def _at_their_times(asked: list[list[ReachAt]], chained: Chained) -> list[ReachA
 def _draw(before: Motion, after: Motion, requests: list[ReachAt], out: Path) -> None:
     """Poses around the targets, the original above, the result below, balls where targets are."""
     from marey.io.images import encode_image
+    from marey.views.rows import row
     from marey.views.shots import strip
-    from marey.views.troupe import troupe
 
     asked = goals(before, requests) if requests else []
     frames = _shown(after.frames, [goal.frame for goal in asked], after.frame_rate)
     marks = np.full((len(frames), len(asked), 3), np.nan)
     for column, goal in enumerate(asked):
         marks[[frame == goal.frame for frame in frames], column] = goal.place
-    pictures = [strip(troupe([_picked(clip, frames)], marks=marks), SIZE) for clip in (before, after)]
+    pictures = [strip(row(clip, frames, marks=marks), SIZE) for clip in (before, after)]
     with write_beside(out) as draft:
         draft.write_bytes(encode_image(np.concatenate(pictures), out.suffix))
 
@@ -266,9 +265,3 @@ def _shown(count: int, asked: list[int], rate: float) -> list[int]:
     return sorted(
         {int(np.clip(moments[0] + i * step, 0, count - 1)) for i in range(-(SHOWN // 2), SHOWN // 2 + 1)}
     )
-
-
-def _picked(motion: Motion, frames: list[int]) -> Motion:
-    rows: NDArray[np.intp] = np.array(frames)
-    moved = None if motion.translations is None else motion.translations[rows]
-    return replace(motion, rotations=motion.rotations[rows], root=motion.root[rows], translations=moved)
