@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, condition, fit
-from marey.statistics.autoregression.conditioning import evidence
+from marey.statistics.autoregression.conditioning import _stretches, evidence
 
 FRAMES, SIZE = 24, 3
 
@@ -68,6 +70,55 @@ def test_holes_evidence_and_conditions_match_the_dense_conditional():
     assert (np.abs(found - covariance) <= 5 * deviation + 1e-12).all()
     assert np.abs(np.einsum("tc,ntc->n", functionals[0], drawn) - 1.0).max() < 1e-9
     assert (drawn[:, np.isfinite(known)] == known[np.isfinite(known)]).all()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_long_holes_have_the_dense_law_with_and_without_jumps(order):
+    """Keys far apart, a partly known frame, evidence, free ends: runs are left out of the factorisation."""
+    frames, rng = 320, np.random.default_rng(order)
+    coefficients = [1.5 * np.eye(SIZE), -0.7 * np.eye(SIZE), 0.05 * np.eye(SIZE)][:order]
+    coefficients[0] *= 1.0 if order > 1 else 0.6
+    coefficients[0] += 0.02 * rng.standard_normal((SIZE, SIZE))
+    one = VectorAutoregression(np.ones(SIZE), coefficients, 0.1 * np.eye(SIZE) + 0.05)
+    known = np.full((frames, SIZE), np.nan)
+    series = one.sample(frames, rng=1)
+    for start, stop in ((100, 101), (201, 204), (310, 311)):
+        known[start:stop] = series[start:stop]
+    known[202, 1] = np.nan
+    soft = evidence([240], np.eye(SIZE)[:1], [[0.3]], 0.2)
+    law = condition(one, known, soft=soft)
+    assert sum(len(stretch.runs) for stretch in law.stretches) >= 3
+    mean, stretches = _stretches(one, known, soft, jumps=False)
+    plain = replace(law, mean=mean, stretches=stretches)
+
+    there = np.isfinite(known)
+    measured = np.zeros((1, frames, SIZE))
+    measured[0, 240, 0] = 1.0
+    rows = np.concatenate([np.eye(frames * SIZE)[there.ravel()], measured.reshape(1, -1)])
+    values, noise = np.append(known[there], 0.3), np.append(np.zeros(there.sum()), 0.2)
+    expected, covariance = dense_law(one, rows, values, noise, frames)
+    vectors = rng.standard_normal((3, frames, SIZE))
+    answers = (vectors.reshape(3, -1) @ covariance).reshape(vectors.shape)
+    for found in (law, plain):
+        assert np.abs(found.mean.ravel() - expected).max() < 1e-8
+        assert np.abs(found.answer(vectors) - answers).max() < 1e-7
+        drawn = found.sample(rng=3, count=8000)
+        projected = np.einsum("ktc,ntc->nk", vectors, drawn - found.mean)
+        wanted = np.einsum("ktc,ktc->k", vectors, answers)
+        assert np.abs(projected.var(axis=0) / wanted - 1.0).max() < 6 * np.sqrt(2 / 8000)
+    blocks = covariance.reshape(frames, SIZE, frames, SIZE)
+    assert max(np.abs(law.covariances[t] - blocks[t, :, t]).max() for t in range(frames)) < 1e-8
+
+
+def test_a_model_near_radius_one_fills_a_long_hole_without_losing_digits():
+    slow = VectorAutoregression([0.0], [[[1.9988]], [[-0.9989]]], [[1e-6]])
+    series = slow.sample(3000, rng=0)
+    holed = series.copy()
+    holed[500:2500] = np.nan
+    law = condition(slow, holed)
+    steps = slow.residuals(law.sample(rng=1))[498:2502]
+    assert abs(float(np.var(steps)) / 1e-6 - 1.0) < 0.2
+    assert np.abs(steps).max() < 6e-3
 
 
 def test_a_series_that_is_wholly_unknown_has_the_long_run_law():

@@ -44,7 +44,7 @@ def run(
             "--out",
             "-o",
             metavar="OUT",
-            help="Clip (.bvh, .glb, …), several: a folder of .bvh; film or picture; numbers (.npz).",
+            help="Clip (.bvh, .glb, …), several: a folder of .bvh; film; picture; numbers (.npz).",
         ),
     ] = None,
     pin: Annotated[
@@ -171,8 +171,9 @@ def _draw(clips: list[Motion], out: Path) -> None:
     from marey.views.troupe import troupe
 
     if out.suffix.lower() in PICTURES:
+        shown = clips if len(clips) == 1 else [one[one.frames - 1 :] for one in clips]
         with write_beside(out) as draft:
-            draft.write_bytes(encode_image(strip(troupe(clips), SIZE), out.suffix))
+            draft.write_bytes(encode_image(strip(troupe(shown), SIZE), out.suffix))
         return
     rate = clip_rate(clips[0].frame_rate)
     shown = [one if np.isclose(rate, one.frame_rate) else one.resample(rate) for one in clips]

@@ -275,14 +275,12 @@ class _Energy:
 
     def times(self, series: Array) -> Array:
         """The energy's matrix times a series `(frames, components)` zero where frames are left out."""
-        order, frames = self.order, len(series)
+        order = self.order
         found = np.zeros_like(series)
-        rest = np.zeros((max(frames - order, 0), series.shape[1]))
-        for i in range(order + 1):
-            rest += product(series[order - i : frames - i], self.steps[i].T)
-        rest[~self.ordinary[order:]] = 0.0
-        for i in range(order + 1):
-            found[order - i : frames - i] += product(rest, self.weighed[i])
+        at = np.flatnonzero(self.ordinary)
+        rest = sum(product(series[at - i], step.T) for i, step in enumerate(self.steps))
+        for i, step in enumerate(self.weighed):
+            found[at - i] += product(np.asarray(rest), step)
         if self.start.size:
             found[:order] += (self.start @ series[:order].ravel()).reshape(order, -1)
         for run in self.runs:
