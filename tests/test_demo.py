@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import marey
-from marey import demo
 from marey.body import CompressedMotion, Motion, PoseModel
+from marey.demo import poses
+from marey.demo.exhibit import Entry
 
-CHAPTERS = [demo.modes, demo.handles, demo.trackers, demo.compression]
+CHAPTERS = [poses.modes, poses.handles, poses.trackers, poses.compression]
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +23,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def entries(folder: Path) -> dict[str, demo.Entry]:
+def entries(folder: Path) -> dict[str, Entry]:
     return {chapter.__name__: chapter(folder) for chapter in CHAPTERS}
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_every_file_of_a_chapter_is_there_and_the_first_can_be_shown(
-    chapter: Callable[[Path], demo.Entry], entries: dict[str, demo.Entry], folder: Path
+    chapter: Callable[[Path], Entry], entries: dict[str, Entry], folder: Path
 ) -> None:
     entry = entries[chapter.__name__]
     assert entry.files[0].endswith((".mp4", ".png"))
@@ -36,26 +37,26 @@ def test_every_file_of_a_chapter_is_there_and_the_first_can_be_shown(
     assert re.search(r"\d", entry.measured)
 
 
-def test_the_stored_model_is_the_one_described(entries: dict[str, demo.Entry], folder: Path) -> None:
+def test_the_stored_model_is_the_one_described(entries: dict[str, Entry], folder: Path) -> None:
     model = marey.load(folder / "walk-model.mry")
     assert isinstance(model, PoseModel)
     assert entries["modes"].measured.startswith(f"{model.modes} modes")
 
 
 def test_the_led_foot_goes_around_and_the_rest_of_the_body_stays_upright(
-    entries: dict[str, demo.Entry], folder: Path
+    entries: dict[str, Entry], folder: Path
 ) -> None:
     led = marey.load(folder / "handles.glb")
     motion = led if isinstance(led, Motion) else led.motion
     positions = motion.positions()
-    foot, other, head = (positions[:, motion.skeleton.index(name)] for name in (*demo.FEET, "Head"))
+    foot, other, head = (positions[:, motion.skeleton.index(name)] for name in (*poses.FEET, "Head"))
     assert np.ptp(foot[:, 1]) > 0.2 and np.ptp(foot[:, 2]) > 0.5
     assert np.ptp(other, axis=0).max() < 0.05
     assert head[:, 1].min() > 1.3
 
 
 def test_the_rebuilt_walk_is_near_the_truth_without_having_seen_it(
-    entries: dict[str, demo.Entry], folder: Path
+    entries: dict[str, Entry], folder: Path
 ) -> None:
     said = re.search(r"joints are ([\d.]+) cm off", entries["trackers"].measured)
     assert said is not None and float(said[1]) < 3
@@ -66,7 +67,7 @@ def test_the_rebuilt_walk_is_near_the_truth_without_having_seen_it(
 
 
 def test_the_compressed_walk_has_the_size_and_error_in_its_caption(
-    entries: dict[str, demo.Entry], folder: Path
+    entries: dict[str, Entry], folder: Path
 ) -> None:
     path = folder / "walk-1cm.mry"
     assert f"{path.stat().st_size:,} bytes" in entries["compression"].title

@@ -1,0 +1,108 @@
+"""Chapters of the demo on pose models: modes, handles, trackers, compression."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from marey import samples
+from marey.body.codec import compress, joint_error
+from marey.body.ik import PoseSolver, Reach
+from marey.body.motion import concatenate
+from marey.body.pose_model import PoseModel
+from marey.body.trackers import Trackers, heading_of, reconstruct
+from marey.demo.exhibit import CLIP_RATE, SMALLER, Entry, thinned, timed, write_clip
+from marey.io import save
+from marey.views import shots, style, view
+from marey.views.troupe import troupe
+
+# Metres a second of the walks that pose models are learned from.
+WALKING_SPEEDS = (0.9, 1.15, 1.4, 1.65)
+FEET = ("LeftToeBase", "RightToeBase")
+# Their mean is grey: where both figures agree, neither colour shows.
+ORIGINAL, DECODED = "#62bfe0", "#f2a58e"
+
+
+def modes(folder: Path) -> Entry:
+    """The pose model of walks: the mean pose, and what each mode does to it."""
+    walks = [samples.walk(speed=speed) for speed in WALKING_SPEEDS]
+    seconds, model = timed(lambda: PoseModel.fit(walks, variance=0.99))
+    error = np.mean([model.joint_errors(walk).mean() for walk in walks])
+    save(model, folder / "walk-model.mry")
+    view(model.first(3), folder / "modes.png", size=(1280, 440))
+    view(model, folder / "modes-variance.png", size=(1280, 440), kind="variance")
+    return Entry(
+        "What walking is made of: the mean pose and its modes",
+        f"{model.modes} modes instead of {3 * model.skeleton.joints - 3} angles hold "
+        f"{100 * model.variance:.1f} % of the variance of {model.frames} poses and keep joints within "
+        f"{100 * error:.2g} cm on average; learned in {1e3 * seconds:.0f} ms",
+        ("modes.png", "modes-variance.png", "walk-model.mry"),
+    )
+
+
+def handles(folder: Path) -> Entry:
+    """A pose that follows handles: one foot is led around, the other one and the head stay."""
+    walks = [samples.walk(speed=speed) for speed in WALKING_SPEEDS]
+    model, start = PoseModel.fit(walks, modes=8), walks[1][20]
+    solver = PoseSolver(model, start=start)
+    foot, still, head = (start.positions()[0, start.skeleton.index(name)] for name in (*FEET, "Head"))
+    turn = np.linspace(0, 2 * np.pi, 50, endpoint=False)
+    led = foot + np.stack([0 * turn, 0.14 - 0.14 * np.cos(turn), 0.32 * np.sin(turn)], axis=1)
+    posed = [
+        solver.solve([Reach(FEET[0], place), Reach(FEET[1], still), Reach("Head", head)]) for place in led
+    ]
+    followed = concatenate([pose.motion(CLIP_RATE) for pose in posed])
+    save(followed, folder / "handles.glb")
+    marks = np.stack([led, *(np.broadcast_to(place, led.shape) for place in (still, head))], axis=1)
+    # Seen from the side, where the foot goes to and fro.
+    seen = replace(troupe([followed], marks=marks), facing=np.array([0.8, 0.0, 0.6]))
+    write_clip(shots.clip(seen, (720, 540)), folder / "handles.mp4")
+    return Entry(
+        "Posed by handles: one foot is led around, the other and the head stay, the rest follows",
+        f"{model.modes} modes and a free root; targets met within "
+        f"{max(pose.report.residual_cm for pose in posed):.2g} cm, "
+        f"{np.median([pose.report.milliseconds for pose in posed]):.2f} ms a pose",
+        ("handles.mp4", "handles.glb"),
+    )
+
+
+def trackers(folder: Path) -> Entry:
+    """A walk rebuilt from three trackers, walking behind the truth."""
+    walk = samples.walk(2.5, speed=1.3)
+    model = PoseModel.fit([samples.walk(speed=speed) for speed in WALKING_SPEEDS], modes=6)
+    seen = Trackers.of_motion(walk, [*FEET, "Head_end"], directions=["Head_end"])
+    seconds, found = timed(lambda: reconstruct(model, seen))
+    off = 100 * np.linalg.norm(found.positions() - walk.positions(), axis=2)
+    save(found, folder / "rebuilt.bvh")
+    behind = -0.95 * heading_of(walk)
+    marks = np.concatenate([seen.positions, seen.positions + behind], axis=1)
+    rebuilt = troupe([walk, found], colours=[style.CLAY, None], shifts=[np.zeros(3), behind], marks=marks)
+    write_clip(shots.clip(thinned(rebuilt), SMALLER), folder / "rebuilt.mp4")
+    return Entry(
+        "A body from three trackers: feet and head of the walker ahead move the one behind",
+        f"no walk of this speed was learned from; joints are {off.mean():.1f} cm off on average, "
+        f"{off.max():.1f} cm at most; {1e3 * seconds / walk.frames:.2f} ms a frame",
+        ("rebuilt.mp4", "rebuilt.bvh"),
+    )
+
+
+def compression(folder: Path) -> Entry:
+    """A clip within 1 cm: the original and what was stored, through each other."""
+    walk = samples.walk(2.5)
+    small = compress(walk, max_error=0.01)
+    save(small, folder / "walk-1cm.mry")
+    save(walk, folder / "walk-original.bvh")
+    seconds, again = timed(small.decode)
+    error, text = joint_error(walk, again), (folder / "walk-original.bvh").stat().st_size
+    true, stored = troupe([walk], colours=[ORIGINAL]), troupe([again], colours=[DECODED])
+    images = shots.clip(thinned(true), SMALLER, also=thinned(stored))
+    write_clip(images, folder / "walk-1cm.mp4")
+    return Entry(
+        f"A clip in {small.bytes:,} bytes: original (blue) and decoded (orange), grey where they agree",
+        f"{small.raw_bytes:,} bytes of channels, {text:,} of BVH become "
+        f"{small.bytes:,}, 1 : {small.ratio:.0f}; joints are {100 * error.mean:.2f} cm off on average, "
+        f"{100 * error.maximum:.2f} cm at most; decoded in {1e6 * seconds / walk.frames:.0f} µs a frame",
+        ("walk-1cm.mp4", "walk-1cm.mry", "walk-original.bvh"),
+    )
