@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from marey.body.codec.clip import CompressedMotion
+from marey.body.dynamics import MotionModel
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -139,6 +140,19 @@ def _pose_model(model: PoseModel) -> dict[str, Any]:
     }
 
 
+def _motion_model(model: MotionModel) -> dict[str, Any]:
+    return {
+        "joints": model.poses.skeleton.joints,
+        "modes": model.modes,
+        "variance": _rounded(model.poses.variance),
+        "method": model.method,
+        "order": model.dynamics.order,
+        "radius": _rounded(model.radius),
+        "period": None if model.trend.period is None else _rounded(model.trend.period),
+        "joint_names": list(model.poses.skeleton.names),
+    }
+
+
 def _compressed(clip: CompressedMotion) -> dict[str, Any]:
     return {
         "joints": clip.joints,
@@ -166,5 +180,6 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "field": (FieldSeries, _field),
     "video": (Footage, _footage),
     "pose model": (PoseModel, _pose_model),
+    "motion model": (MotionModel, _motion_model),
     "compressed motion": (CompressedMotion, _compressed),
 }

@@ -113,6 +113,16 @@ class MotionModel:
         return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
 
     @property
+    def frames(self) -> int:
+        """How many frames it was learned from."""
+        return self.poses.frames
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the example lasts."""
+        return self.frames / self.frame_rate
+
+    @property
     def radius(self) -> float:
         """Spectral radius of the dynamics: the nearer to 1, the longer they remember."""
         return self.dynamics.radius

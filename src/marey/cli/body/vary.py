@@ -89,6 +89,8 @@ def run(
         raise InputError(f"--count {count}: from 1 to 10000")
     if method not in METHODS:
         raise InputError(f"--method {method}: one of {', '.join(METHODS)}")
+    if not 0 <= deviation <= 1:
+        raise InputError(f"--deviation {deviation:g}: from 0 (the clip) to 1 (all new)")
     pins = _times(pin)
     motion = clip_of(load_with_bar(source, clip=clip, unit=from_unit, up=from_up), source, raw=raw)
     started = time.perf_counter()

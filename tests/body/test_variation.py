@@ -1,0 +1,237 @@
+"""Variants of a clip: what is kept, what differs, and that they could be the example's."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import marey
+from marey.body.contacts import feet, rest_levels
+from marey.body.motion import Motion
+from marey.body.variation import vary
+from marey.body.variation.laws import draw
+from marey.body.variation.measures import beyond_range
+from marey.body.variation.shaping import retimed, tempo, within_range
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.statistics.processes.example_law import ExampleLaw, autocovariances
+from marey.statistics.processes.kriging import Functional
+
+NOTHING = np.empty(0, dtype=np.intp)
+
+
+@pytest.fixture(scope="module")
+def walk() -> Motion:
+    """A walk whose steps differ, as a person's do."""
+    clean = marey.samples.walk(seconds=5)
+    rng = np.random.default_rng(0)
+    seconds = np.arange(clean.frames) / clean.frame_rate
+    sway = np.zeros((clean.frames, clean.joints, 3))
+    for frequency in (0.3, 0.7, 1.1, 1.7):
+        phase = rng.uniform(0, 2 * np.pi, (clean.joints, 3))
+        sway += 0.03 * np.sin(2 * np.pi * frequency * seconds[:, None, None] + phase)
+    return Motion(clean.skeleton, so3.multiply(clean.rotations, so3.exp(sway)), clean.root, clean.frame_rate)
+
+
+def series(frames: int = 240) -> np.ndarray:
+    seconds = np.arange(frames) / 60
+    one = np.sin(2 * np.pi * 0.9 * seconds) + 0.4 * np.sin(2 * np.pi * 2.1 * seconds + 1)
+    other = 0.5 * np.sin(2 * np.pi * 0.9 * seconds + 0.8) + 0.2 * np.cos(2 * np.pi * 0.35 * seconds)
+    found = np.stack([one, other], axis=1)
+    return found - found.mean(axis=0)
+
+
+def seeds(count: int) -> list[np.random.SeedSequence]:
+    return np.random.SeedSequence(7).spawn(count)
+
+
+def angle(a: Motion, b: Motion, frames: object) -> float:
+    """Largest angle, degrees, between poses of two clips, wherever they stand."""
+    return float(np.degrees(so3.distance(a.rotations[frames, 1:], b.rotations[frames, 1:]).max()))
+
+
+def test_the_law_has_the_covariances_of_the_example_at_all_lags_and_across_components() -> None:
+    law = ExampleLaw.of(series())
+    drawn = law.sample(400, rngs=range(3000))
+    for lag in (0, 3, 20, 60):
+        found = np.einsum("ni,nj->ij", drawn[:, 200], drawn[:, 200 - lag]) / len(drawn)
+        assert np.allclose(found, law.covariances(lag + 1)[lag], atol=0.05)
+
+
+def test_the_law_keeps_the_spread_that_tapering_took() -> None:
+    example = series()
+    law = ExampleLaw.of(example)
+    assert np.allclose(np.diag(law.covariances(1)[0]), (example**2).mean(axis=0))
+
+
+def test_conditions_are_met_exactly_and_leave_the_rest_to_chance() -> None:
+    law = ExampleLaw.of(series())
+    conditions = [Functional([50], [1.0], [0.3, -0.2]), Functional([0, 99], [-1.0, 1.0], 0.0)]
+    drawn = law.sample(100, rngs=range(8), conditions=conditions)
+    assert np.abs(drawn[:, 50] - [0.3, -0.2]).max() < 1e-9
+    assert np.abs(drawn[:, 0] - drawn[:, 99]).max() < 1e-9
+    assert drawn[:, 75].std(axis=0).min() > 0.05
+
+
+def test_conditional_draws_have_the_law_of_kriging() -> None:
+    law = ExampleLaw.of(series())
+    value = np.array([0.5, 0.1])
+    drawn = law.sample(120, rngs=range(4000), conditions=[Functional([60], [1.0], value)])
+    covariances = law.covariances(11)
+    gain = covariances[10] @ np.linalg.inv(covariances[0])
+    assert np.allclose(drawn[:, 70].mean(axis=0), gain @ value, atol=0.05)
+    assert np.allclose(np.cov(drawn[:, 70].T), covariances[0] - gain @ covariances[10].T, atol=0.05)
+
+
+def test_more_conditions_than_numbers_are_refused() -> None:
+    law = ExampleLaw.of(series(20))
+    with pytest.raises(InputError, match="conditions"):
+        law.sample(10, rngs=[0], conditions=[Functional([i % 10], [1.0], 0.0) for i in range(16)])
+
+
+@pytest.mark.parametrize("deviation", [0.3, 1.0])
+def test_autocovariance_of_the_example_lies_in_the_band_of_the_variants_at_all_lags(deviation: float) -> None:
+    rest = series(360)
+    drawn = draw(rest, 60.0, seeds=seeds(200), deviation=deviation, kept_frames=NOTHING)
+    own, found = autocovariances(rest, 120), autocovariances(drawn, 120)
+    low, high = np.percentile(found, [2.5, 97.5], axis=0)
+    assert ((low <= own) & (own <= high)).mean() > 0.95
+
+
+def test_a_deviation_of_nothing_is_the_example() -> None:
+    rest = series()
+    assert np.array_equal(draw(rest, 60.0, seeds=seeds(2), deviation=0.0, kept_frames=NOTHING)[1], rest)
+
+
+@pytest.mark.parametrize("kept_modes", [0, 1])
+def test_kept_frames_and_modes_are_kept(kept_modes: int) -> None:
+    rest = series()
+    kept = np.array([40, 130])
+    drawn = draw(rest, 60.0, seeds=seeds(3), deviation=0.8, kept_frames=kept, kept_modes=kept_modes)
+    assert np.abs(drawn[:, kept] - rest[kept]).max() < 1e-9
+    assert np.abs(drawn[:, :, :kept_modes] - rest[:, :kept_modes]).max(initial=0.0) < 1e-9
+    # Beside a key frame the draw has not had time to leave.
+    assert np.abs(drawn[:, 41] - rest[41]).max() < 0.5 * rest.std()
+    assert np.abs(drawn - rest).max() > 0.2 * rest.std()
+
+
+def test_variants_keep_pinned_poses_and_differ_elsewhere(walk: Motion) -> None:
+    variants = vary(walk, count=3, pins=[1.0, 3.0], deviation=0.7, rng=0)
+    pinned = [60, 180]
+    assert all(angle(variant, walk, pinned) < 0.1 for variant in variants)
+    assert angle(variants[0], variants[1], slice(None)) > 5
+
+
+def test_a_variant_depends_on_the_seed_and_its_number_alone(walk: Motion) -> None:
+    few, many = vary(walk, count=2, rng=5), vary(walk, count=4, rng=5)
+    assert np.allclose(few[1].rotations, many[1].rotations)
+    assert not np.allclose(few[1].rotations, vary(walk, count=2, rng=6)[1].rotations)
+
+
+def test_the_dial_leads_away_from_the_example(walk: Motion) -> None:
+    away = [vary(walk, count=3, deviation=dial, rng=0).report.deviation_cm for dial in (0.0, 0.2, 0.5, 1.0)]
+    assert away[0] < 1e-3
+    assert away == sorted(away)
+
+
+def test_more_kept_modes_stay_nearer(walk: Motion) -> None:
+    away = [
+        vary(walk, count=4, keep_modes=kept, deviation=1, rng=0, timing=0).report.deviation_cm
+        for kept in (0, 2, 6)
+    ]
+    assert away[0] > away[1] > away[2]
+
+
+def test_a_loop_ends_in_the_pose_in_which_it_began(walk: Motion) -> None:
+    for options in ({}, {"keep_modes": 2}, {"method": "gp"}):
+        looped = vary(walk[::2], count=1, loop=True, deviation=0.5, modes=4, rng=1, **options)[0]
+        gap = so3.distance(looped.rotations[0, 1:], looped.rotations[-1, 1:])
+        assert np.degrees(gap.max()) < 0.1
+        assert abs(looped.root[0, 1] - looped.root[-1, 1]) < 1e-6
+
+
+def test_joints_leave_their_range_by_a_tenth_at_most_unless_they_may(walk: Motion) -> None:
+    held = vary(walk, count=4, deviation=1, rng=2, timing=0)
+    free = vary(walk, count=4, deviation=1, rng=2, timing=0, free_range=True)
+    assert held.report.beyond_range <= 0.1 + 1e-6
+    assert free.report.beyond_range > held.report.beyond_range
+
+
+def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion) -> None:
+    held = vary(walk, count=4, deviation=0.3, rng=2).report
+    free = vary(walk, count=4, deviation=0.3, rng=2, hold=False).report
+    assert held.foot_slide_ratio <= 1.2
+    assert free.foot_slide_ratio > held.foot_slide_ratio
+
+
+def test_feet_of_variants_do_not_sink(walk: Motion) -> None:
+    levels, joints = rest_levels(walk), list(feet(walk.skeleton))
+    deepest = (walk.positions()[:, joints, 1] - levels).min()
+    for variant in vary(walk, count=4, deviation=0.5, rng=3):
+        assert (variant.positions()[:, joints, 1] - levels).min() > min(deepest, -0.01) - 0.02
+
+
+def test_variants_begin_where_the_example_does(walk: Motion) -> None:
+    for variant in vary(walk, count=2, deviation=0.5, rng=0):
+        assert np.linalg.norm((variant.root[0] - walk.root[0])[[0, 2]]) < 0.1
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**31), st.floats(0.0, 0.5), st.lists(st.integers(0, 199), max_size=5))
+def test_time_runs_on_and_keeps_its_fixed_frames(seed: int, amount: float, fixed: list[int]) -> None:
+    kept = np.array(sorted(set(fixed)), dtype=np.intp)
+    places = tempo(200, 60.0, amount, kept, np.random.default_rng(seed))
+    assert (np.diff(places) > 0).all()
+    assert np.allclose(places[kept], kept) and places[0] == 0 and places[-1] == 199
+
+
+def test_a_change_of_tempo_keeps_poses_and_path(walk: Motion) -> None:
+    same = retimed(walk, np.arange(walk.frames, dtype=float))
+    assert angle(same, walk, slice(None)) < 1e-4 and np.allclose(same.root, walk.root)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(-1e3, 1e3), st.floats(-5, 5), st.floats(0, 5))
+def test_a_range_is_left_by_a_tenth_at_most_and_never_touched_inside(
+    value: float, low: float, size: float
+) -> None:
+    high = low + size
+    found = float(within_range(np.array(value), np.array(low), np.array(high)))
+    assert low - 0.1 * size - 1e-9 <= found <= high + 0.1 * size + 1e-9
+    if low <= value <= high:
+        assert found == pytest.approx(value, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deviation": 1.5}, "deviation"),
+        ({"count": 0}, "count"),
+        ({"pins": [99.0]}, "pin at 99"),
+        ({"method": "magic"}, "joint, gp"),
+        ({"keep_modes": -1}, "keep_modes"),
+        ({"timing": 2.0}, "timing"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(walk: Motion, options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        vary(walk, **options)
+
+
+def test_punches_share_the_blow_and_nothing_else(data_dir: Path) -> None:
+    with pytest.warns(marey.errors.MareyWarning):
+        punch = marey.load(data_dir / "skeleton" / "cmu_bvh" / "143_23.bvh", clean=True)[::2]
+    blow = int(
+        np.argmax(
+            np.linalg.norm(punch.positions()[:, punch.skeleton.index("RightHand")] - punch.root, axis=1)
+        )
+    )
+    variants = vary(punch, count=4, pins=[blow / punch.frame_rate], rng=1)
+    hand = np.array([v.positions()[:, punch.skeleton.index("RightHand")] - v.root for v in variants])
+    apart = [np.linalg.norm(a - b, axis=-1).mean() for i, a in enumerate(hand) for b in hand[:i]]
+    assert all(angle(v, punch, [blow]) < 0.1 for v in variants)
+    assert np.mean(apart) > 0.02
+    assert variants.report.foot_slide_ratio <= 1.2
+    assert max(beyond_range(punch, v, variants.poses.geodesics.mean) for v in variants) <= 0.12

@@ -1,0 +1,54 @@
+"""`marey body learn` as a user types it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import marey
+from marey.body.dynamics import MotionModel
+from tests.cli.commands import refused, result, run
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("learn") / "walk.bvh"
+    marey.save(marey.samples.walk(seconds=4), path)
+    return path
+
+
+def test_learn_stores_a_model_and_says_what_it_found(walk, tmp_path, capsys):
+    told = result(capsys, "body", "learn", walk, "-o", tmp_path / "walk.mry", "--modes", 4)
+    model = marey.load(tmp_path / "walk.mry")
+    assert isinstance(model, MotionModel)
+    assert told["modes"] == model.modes == 4
+    assert told["method"] == "joint" and told["order"] == model.dynamics.order
+    assert told["period"] == pytest.approx(model.trend.period, abs=1e-3)
+    assert told["log_likelihood"] == pytest.approx(model.log_likelihood(marey.load(walk)), rel=1e-3)
+    assert 0 < told["radius"] < 1
+
+
+def test_the_period_can_be_given_or_ruled_out(walk, tmp_path, capsys):
+    out = tmp_path / "walk.mry"
+    assert result(capsys, "body", "learn", walk, "-o", out, "--period", "none")["period"] is None
+    assert result(capsys, "body", "learn", walk, "-o", out, "--period", "1.1")["period"] == 1.1
+
+
+def test_the_sources_model_can_be_learned(walk, tmp_path, capsys):
+    told = result(capsys, "body", "learn", walk, "-o", tmp_path / "w.mry", "--method", "gp", "--modes", 2)
+    assert told["method"] == "gp"
+
+
+def test_info_tells_about_a_motion_model(walk, tmp_path, capsys):
+    run(capsys, "body", "learn", walk, "-o", tmp_path / "walk.mry")
+    told = result(capsys, "info", tmp_path / "walk.mry")
+    assert told["kind"] == "motion model" and told["method"] == "joint" and told["modes"] > 0
+
+
+def test_wishes_that_make_no_sense_are_refused_in_a_line(walk, tmp_path, capsys):
+    out = tmp_path / "walk.mry"
+    assert "joint, gp" in refused(capsys, "body", "learn", walk, "-o", out, "--method", "magic")
+    assert "--period" in refused(capsys, "body", "learn", walk, "-o", out, "--period", "often")
+    assert ".mry" in refused(capsys, "body", "learn", walk, "-o", tmp_path / "walk.bvh")
+    assert not out.exists()
