@@ -1,13 +1,20 @@
 """Articulated characters."""
 
-from marey.body import differential, ik, joint_frames
+from marey.body import contacts, differential, ik, joint_frames
+from marey.body.chaining import chain
 from marey.body.cleanup import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
+from marey.body.dynamics import MotionModel
+from marey.body.filling import fill
+from marey.body.filtering import FilterSettings, filter_motion
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
+from marey.body.steering import ReachAt, steer
+from marey.body.stream import MotionStream
+from marey.body.style import restyle
 from marey.body.trackers import BodyFromTrackers, Trackers, reconstruct
 from marey.body.variation import Variants, vary
 
@@ -15,22 +22,32 @@ __all__ = [
     "BodyFromTrackers",
     "CleanReport",
     "CompressedMotion",
+    "FilterSettings",
     "GlobalPose",
     "Markers",
     "Motion",
+    "MotionModel",
+    "MotionStream",
     "PoseModel",
+    "ReachAt",
     "Skeleton",
     "Trackers",
     "Variants",
+    "chain",
     "clean",
     "compress",
     "concatenate",
+    "contacts",
     "decompress",
     "differential",
     "end_positions",
+    "fill",
+    "filter_motion",
     "forward_kinematics",
     "ik",
     "joint_frames",
     "reconstruct",
+    "restyle",
+    "steer",
     "vary",
 ]
