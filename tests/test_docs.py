@@ -25,6 +25,7 @@ PAGES = (
     "filtering",
     "style",
     "steering",
+    "dynamics",
 )
 
 
