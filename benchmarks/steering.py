@@ -96,7 +96,7 @@ def _others(motion: marey.Motion, effectors: np.ndarray) -> np.ndarray:
 
 
 def _summary(rows: np.ndarray) -> int:
-    bars = (NEAR_CM, ACCELERATION, SPEED, SLIDING + 0.02)
+    bars = (NEAR_CM, ACCELERATION, SPEED, SLIDING + 0.005)
     labels = ("missed, cm", "peak acceleration / own", "latent speed / own maximum", "sliding / own")
     print()
     missed = False

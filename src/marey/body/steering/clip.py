@@ -109,7 +109,8 @@ def steer(
             motion, result, asked, spans, share=1.0 if mode == "simulate" else deviation,
             anew=mode == "simulate", rng=rng,
         )  # fmt: skip
-        result = settled(_solve(start, freedom, asked, ground, spans), ground, spans)
+        result = _solve(start, freedom, asked, ground, spans)
+    result = settled(result, ground, spans)
     misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in asked]
     return Steered(
         result,
