@@ -12,8 +12,9 @@ help:  ## what there is
 demo: $(VENV)/.ready  ## run marey on its built-in samples, write a gallery
 	$(BIN)/marey demo --out $(OUT)
 
+# Each core has its own worker: threads of linear algebra would only get in their way.
 test: $(VENV)/.ready .node/.ready  ## all tests, on all cores
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.ready  ## ruff and mypy
 	$(BIN)/ruff check .
