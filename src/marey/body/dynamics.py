@@ -199,7 +199,8 @@ def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoreg
     """The same recursion in coordinates in which its long-run covariance is the given one.
 
     What is simulated is mapped by the symmetric M with M S M = C, so eigenvalues, that is rhythm and memory,
-    stay. A model that is far off is brought nearer, by no more than a factor of 2 in any direction.
+    stay. Directions are changed by no more than a factor of 2 against one another; a model that swings too
+    widely is calmed as a whole first.
 
     >>> swing = VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]])
     >>> with_spread(swing, np.array([[1.1]])).stationary[0, 0].round(6).item()
@@ -211,9 +212,11 @@ def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoreg
     wanted = _root(covariance + least * np.eye(size))
     inner = _root(wanted @ spread @ wanted)
     factors, along = np.linalg.eigh(wanted @ np.linalg.solve(inner, wanted))
-    factors = np.clip(factors, 1 / MOST_CHANGE, MOST_CHANGE)
+    # Of a nearly noiseless example the recursion knows little, and may swing far more widely than that did.
+    calmer = min(1.0, MOST_CHANGE * float(factors.min()))
+    factors = np.clip(factors / calmer, 1 / MOST_CHANGE, MOST_CHANGE)
     to, back = (along * factors) @ along.T, (along / factors) @ along.T
-    noise = to @ model.noise @ to.T
+    noise = calmer**2 * to @ model.noise @ to.T
     return VectorAutoregression(model.mean, to @ model.coefficients @ back, 0.5 * (noise + noise.T))
 
 
