@@ -187,10 +187,12 @@ class Stream:
 
     def _take_up(self) -> None:
         """Put what has come within the horizon into the plans of those it is asked of."""
-        near = [one for one in self._waiting if one[0].time - self.time < self.horizon]
-        if not near:
+        if min(one[0].time for one in self._waiting) - self.time >= self.horizon:
             return
-        self._waiting = [one for one in self._waiting if one[0].time - self.time >= self.horizon]
+        # Those soon to come are taken along, so that gains are made anew once for many.
+        reach = self.time + 2 * self.horizon
+        near = [one for one in self._waiting if one[0].time < reach]
+        self._waiting = [one for one in self._waiting if one[0].time >= reach]
         for asked, who, values in near:
             left = np.ones(len(who), dtype=bool)
             for plan in list(self._plans):
