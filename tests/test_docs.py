@@ -23,9 +23,11 @@ PAGES = (
     "monte-carlo-ik",
     "compression",
     "filtering",
+    "hole-filling",
     "style",
     "steering",
     "dynamics",
+    "variation",
 )
 
 
