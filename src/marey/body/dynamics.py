@@ -22,7 +22,7 @@ from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
 from marey.statistics.autoregression.fitting import information_criterion
 from marey.statistics.autoregression.model import Seed
-from marey.statistics.processes.trend import Trend
+from marey.statistics.processes.trend import Trend, find_period
 
 Array = NDArray[np.float64]
 
@@ -38,7 +38,10 @@ RIDGE, RIDGE_FOR_FEW = 1e-7, 1e-4
 # Frames a coefficient of a row below which there are few.
 ENOUGH = 2
 
+# Directions of the long run are changed by no more than this factor against one another.
 MOST_CHANGE = 2.0
+# Share of the poses' variance in which a cycle is looked for.
+POSES_SHARE = 0.99
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,10 @@ class MotionModel:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
         poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
         coordinates = poses.encode(motion)
+        if period == "auto":
+            # Poses repeat more plainly than the root's travel, which also turns and drifts.
+            alone = PoseModel.fit([motion], variance=POSES_SHARE)
+            period = find_period(alone.encode(motion), motion.frame_rate) if alone.modes else None
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
         if method == "gp":
