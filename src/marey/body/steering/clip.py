@@ -110,7 +110,7 @@ def steer(
             anew=mode == "simulate", rng=rng,
         )  # fmt: skip
         result = _solve(start, freedom, asked, ground, spans)
-    result = settled(result, ground, spans)
+    result = settled(result, asked, ground, spans)
     misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in asked]
     return Steered(
         result,

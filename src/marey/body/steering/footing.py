@@ -88,14 +88,18 @@ def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
     return Observations(at, joints, np.zeros((len(at), 3)), ground.places[at, which], np.full(len(at), HELD))
 
 
-def settled(motion: Motion, ground: Footing, spans: list[Span]) -> Motion:
-    """The clip with the legs bent within the spans until standing feet are where they stand, to rounding."""
+def settled(motion: Motion, asked: list[Goal], ground: Footing, spans: list[Span]) -> Motion:
+    """The clip with the legs bent within the spans until standing feet are where they stand, to rounding.
+
+    Feet that are asked for are left as they are: a stand beside the request may contradict it a little.
+    """
     inside = _covered(len(ground.standing), spans)
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
     rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
     column = {joint: i for i, joint in enumerate(ground.joints)}
     fade = max(1, round(FADE * motion.frame_rate))
-    for leg in legs(motion.skeleton):
+    busy = {joint for goal in asked for joint in _foot_of(motion, goal)}
+    for leg in (leg for leg in legs(motion.skeleton) if leg.ankle not in busy):
         goals: list[Array] = []
         for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
             held = ground.standing[:, column[joint]] & inside
