@@ -138,7 +138,7 @@ class Coordinates:
         return np.concatenate(parts, axis=-1)
 
     def decode(self, hole: Hole, edges: Edges, numbers: Array) -> tuple[Array, Array | None]:
-        """Rotations `(..., frames, joints of the hole, 4)` and the root's path `(..., frames, 3)`, or None."""
+        """Rotations `(..., frames, joints of it, 4)` and the root's path `(..., frames, 3)`, or None."""
         rest = hole.joints[hole.joints > 0]
         size = 3 * len(rest)
         logs = numbers[..., :size].reshape(*numbers.shape[:-1], len(rest), 3) / self.weights[rest, None]
