@@ -25,7 +25,7 @@ ASIDE = 0.9
 
 def variants(folder: Path) -> Entry:
     """One walk, and three that never took place."""
-    walk = samples.walk(4)
+    walk = samples.walk(3)
     seconds, made = timed(lambda: vary(walk, count=3, deviation=0.6, rng=1))
     for number, variant in enumerate(made, start=1):
         save(variant, folder / f"walk-{number}.bvh")
@@ -58,10 +58,10 @@ def hole(folder: Path) -> Entry:
 
 def steered(folder: Path) -> Entry:
     """A walker who touches two points on the way."""
-    walk = samples.walk(4)
+    walk = samples.walk(3)
     asked = [
-        ReachAt("RightHand", 1.5, [-0.05, 0.35, 0.15], relative=True),
-        ReachAt("LeftHand", 2.8, [0.1, 0.5, 0.2], relative=True),
+        ReachAt("RightHand", 1.0, [-0.05, 0.35, 0.15], relative=True),
+        ReachAt("LeftHand", 2.2, [0.1, 0.5, 0.2], relative=True),
     ]
     seconds, found = timed(lambda: steer(walk, asked))
     at = walk.positions()
@@ -85,7 +85,7 @@ def stream(folder: Path) -> Entry:
     starts = np.stack([1.1 * across[0], np.zeros(8), -1.6 * across[1]], axis=1) + model.start
     running = MotionStream(model, rng=2, characters=8, starts=starts)
     frames = []
-    for _ in range(180):
+    for _ in range(150):
         running.step()
         frames.append(running.poses())
     walkers = [

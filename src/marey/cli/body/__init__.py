@@ -23,23 +23,25 @@ from marey.cli.body import (
     vary,
 )
 
-app = typer.Typer(help="Skeleton motion: pose models, inverse kinematics, compression.", no_args_is_help=True)
+app = typer.Typer(
+    help="Skeleton motion: clean, model, pose, vary, repair, steer, store.", no_args_is_help=True
+)
 
 COMMANDS: tuple[ModuleType, ...] = (
+    filter,
     fit,
     ik,
-    reconstruct,
-    compress,
-    decompress,
-    filter,
-    fill,
-    restyle,
     particles,
-    steer,
     fingers,
-    stream,
+    reconstruct,
     learn,
     vary,
+    fill,
+    steer,
+    restyle,
+    stream,
+    compress,
+    decompress,
 )
 for command in COMMANDS:
     app.command(command.NAME)(command.run)
