@@ -111,8 +111,8 @@ def statsmodels_sample(one: VectorAutoregression, keyed: np.ndarray, ours: float
     peer["selection", :size, :], peer["state_cov"] = np.eye(size), one.noise
     peer.initialize_known(np.zeros(order * size), one.stationary)
     smoother = peer.simulation_smoother()
-    smoother.simulate(random_state=0)
-    theirs = least(lambda: smoother.simulate(random_state=0), 3)
+    smoother.simulate(rng=0)
+    theirs = least(lambda: smoother.simulate(rng=0), 3)
     print(f"  statsmodels' simulation smoother, the same: {theirs:.1f}: {theirs / ours:.0f} times")
 
 
