@@ -117,7 +117,7 @@ def draw(motion: marey.Motion, best: Steered, asked: list[ReachAt], model: PoseM
                   marks=np.concatenate([places, places + 1.1 * right], axis=1))  # fmt: skip
     poses = strip(pair, (480, 400))
     figure = plots.blank((800, 400))
-    with plots._style():
+    with plots.house_style():
         axes = figure.subplots()
         seconds = np.arange(motion.frames) / motion.frame_rate
         for one, label, colour in (

@@ -163,7 +163,7 @@ def picture(data_given: Path | None, out: Path) -> None:
     rate, frames = motion.frame_rate, len(curve)
     seconds = np.arange(frames) / rate
     figure = plots.blank((1280, 760))
-    with plots._style():
+    with plots.house_style():
         panels = figure.subplots(2, 1, sharex=True)
         for panel, size in zip(panels, (5, 40), strict=True):
             start = frames // 2 - size // 2

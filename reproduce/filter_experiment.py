@@ -82,7 +82,7 @@ def signal_figure(out: Path) -> None:
     figure = plots.blank((1500, 620))
     figure.set_dpi(90)
     figure.set_size_inches(1500 / 90, 620 / 90)
-    with plots._style():
+    with plots.house_style():
         grid = figure.subplots(2, len(columns), sharex=True, sharey="row")
         for (curves, speeds), (name, q) in zip(grid.T, columns.items(), strict=True):
             near = np.where((np.einsum("ti,ti->t", q, truth) < 0)[:, None], -q, q)
@@ -133,7 +133,7 @@ def draw_paths(name: str, truth: Motion, rows: dict[str, Motion], hand: str, out
     figure = plots.blank((1500, 460))
     figure.set_dpi(90)
     figure.set_size_inches(1500 / 90, 460 / 90)
-    with plots._style():
+    with plots.house_style():
         for axes, key in zip(figure.subplots(1, 4, sharex=True, sharey=True), shown, strict=True):
             seen = (place(rows[key], hand) - np.asarray(rows[key].root)) @ axes_of.T
             axes.plot(*(true_path @ axes_of.T).T, color=style.SOFT_INK, lw=1.0, label="original")

@@ -140,7 +140,7 @@ def survey(clips: dict[str, Path], about: dict[str, str], out: Path) -> bool:
 
 def histogram(sets: dict[str, np.ndarray], path: Path) -> None:
     figure = plots.blank((1280, 560))
-    with plots._style():
+    with plots.house_style():
         panels = zip(figure.subplots(1, 2), (("all", 2, "99 %"), ("walks", 1, "95 %")), strict=True)
         for axes, (name, column, level) in panels:
             bins = np.arange(0.5, max(found[:, 2].max(initial=1) for found in sets.values()) + 1)
@@ -157,7 +157,7 @@ def histogram(sets: dict[str, np.ndarray], path: Path) -> None:
 
 def variance_curves(clips: dict[str, Path], out: Path) -> None:
     figure = plots.blank((960, 560))
-    with plots._style():
+    with plots.house_style():
         axes = figure.subplots()
         shown = [name for name in ("02_01", "85_01", "85_12") if name in clips]
         for name, colour in zip(shown, style.PALETTE, strict=False):

@@ -51,7 +51,7 @@ def modes() -> np.ndarray:
 def variance() -> np.ndarray:
     """Share of variance by number of modes, in the three metrics, and what it means in centimetres."""
     figure = plots.blank((1280, 400))
-    with plots._style():
+    with plots.house_style():
         shares, errors = figure.subplots(1, 2)
         for index, (name, what) in enumerate(
             (("02_01", "walk"), ("17_10", "boxing"), ("85_12", "break-dance"))
@@ -135,7 +135,7 @@ def compression() -> np.ndarray:
     errors = np.linalg.norm(decoded[-1].positions() - wheel.positions(), axis=2).mean(axis=1)
     frame = int(np.argmax(errors))
     figure = plots.blank((1280, 760))
-    with plots._style():
+    with plots.house_style():
         grid = figure.add_gridspec(2, len(bounds), height_ratios=(1, 1.15))
         for column, (bound, small, again) in enumerate(zip(bounds, clips, decoded, strict=True)):
             axes = figure.add_subplot(grid[0, column])

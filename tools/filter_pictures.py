@@ -49,7 +49,7 @@ def signal() -> object:
     noisy = shaken(truth, NOISE, 0)
     columns = {"noisy": noisy} | {name: how.rotations(noisy, 100.0) for name, how in FILTERS.items()}
     figure = sheet(1280, 520)
-    with plots._style():
+    with plots.house_style():
         grid = figure.subplots(2, len(columns), sharex=True, sharey="row")
         for (curves, speeds), (name, q) in zip(grid.T, columns.items(), strict=True):
             for values, look in ((truth, {"color": style.FAINT, "lw": 3.5}), (q, {"lw": 1.1})):

@@ -12,8 +12,7 @@ import numpy as np
 from marey.body.filling import Filling
 from marey.errors import InputError
 from marey.views import style
-from marey.views.plots import _style as house_style
-from marey.views.plots import blank
+from marey.views.plots import blank, house_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

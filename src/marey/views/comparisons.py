@@ -17,8 +17,7 @@ from marey.body.style import Restyled, travelling_figure
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.views import style
-from marey.views.plots import _style as house_style
-from marey.views.plots import blank
+from marey.views.plots import blank, house_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

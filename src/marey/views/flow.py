@@ -71,7 +71,7 @@ class _Drawing:
         self.mask = np.ones((fields.rows, fields.columns), bool) if fields.mask is None else fields.mask
         self.largest = largest
         self.figure = plots.blank(size)
-        with plots._style():
+        with plots.house_style():
             self.axes = self.figure.add_subplot()
             self.axes.grid(False)
             blank = np.full((fields.rows, fields.columns, 3), 255, dtype=np.uint8)
@@ -108,12 +108,12 @@ class _Drawing:
         self.arrows.set_UVC(u * shorten, v * shorten)
 
     def title(self, text: str) -> None:
-        with plots._style():
+        with plots.house_style():
             self.axes.set_title(text)
 
     def image(self) -> Image:
         canvas: Any = self.figure.canvas
-        with plots._style():
+        with plots.house_style():
             canvas.draw()
         return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 

@@ -26,7 +26,7 @@ def sheet(footage: Footage, size: tuple[int, int]) -> Figure:
     columns = _columns(len(chosen), footage.columns / footage.rows, size)
     rows = -(-len(chosen) // columns)
     figure = plots.blank(size)
-    with plots._style():
+    with plots.house_style():
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes in grid.flat:
             axes.set_axis_off()

@@ -52,7 +52,7 @@ def curves(
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     figure = blank(size)
-    with _style():
+    with house_style():
         grid = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for axes, (title, lines) in zip(grid.flat, panels.items(), strict=False):
             for label, (values, colour) in lines.items():
@@ -86,7 +86,7 @@ def trajectory(motion: Motion, *, size: tuple[int, int] = (1280, 720)) -> Figure
     path = points[:, plan]
     speed = _speed(path, motion.frame_rate)
     figure = blank(size)
-    with _style():
+    with house_style():
         axes = figure.subplots()
         drawn = _coloured_line(axes, path, speed)
         axes.plot(*path[0], "o", color=style.INK, ms=5)
@@ -128,7 +128,7 @@ def tracks(
     places = tracks.positions
     present = tracks.present
     figure = blank(size)
-    with _style():
+    with house_style():
         axes = figure.subplots()
         segments, who, when = _segments(places, present)
         width = float(np.clip(14 / np.sqrt(tracks.agents), 0.6, 2.2))
@@ -168,7 +168,7 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
     ending = path.suffix.lower().lstrip(".")
     if ending not in known:
         raise InputError(f"{path}: plots are written as {', '.join('.' + e for e in known)}")
-    with write_beside(path) as draft, _style():
+    with write_beside(path) as draft, house_style():
         figure.savefig(draft, format=ending, dpi=figure.dpi)
 
 
@@ -178,13 +178,14 @@ def blank(size: tuple[int, int]) -> Figure:
     from matplotlib.figure import Figure
 
     dots = max(110 * min(size) / 620, 20.0)
-    with _style():
+    with house_style():
         figure = Figure(figsize=(size[0] / dots, size[1] / dots), dpi=dots, layout="constrained")
         FigureCanvasAgg(figure)
     return figure
 
 
-def _style() -> Any:
+def house_style() -> Any:
+    """Settings of the house style, for a `with` block around what draws."""
     import matplotlib
 
     settings: Any = style.PLOT_SETTINGS

@@ -52,7 +52,7 @@ def sheet(model: PoseModel, size: tuple[int, int]) -> Figure:
         model, poses.reshape(rows * len(STEPS), model.modes), (size[0] // 8, int(0.86 * size[1]) // rows)
     )
     figure = plots.blank(size)
-    with plots._style():
+    with plots.house_style():
         grid = figure.subplots(rows, len(STEPS), squeeze=False)
         shares = np.diff(model.geodesics.explained, prepend=0.0)
         for index, axes in enumerate(grid.flat):
@@ -127,7 +127,7 @@ def variance(model: PoseModel, size: tuple[int, int]) -> Figure:
     share = 100.0 * np.concatenate([[0.0], np.cumsum(spectrum)]) / total
     shown = min(int(np.searchsorted(share, 99.95)) + 2, len(spectrum))
     figure = plots.blank(size)
-    with plots._style():
+    with plots.house_style():
         axes = figure.subplots()
         modes = np.arange(shown + 1)
         kept = min(model.modes, shown)
