@@ -23,12 +23,21 @@ from marey.body.contacts import (
 )
 from marey.body.ik.plants import runs
 from marey.body.motion import Motion
+from marey.body.variation.planting import Ranges, planted
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Seconds: over which the rank is smoothed, and that a foot stands at least.
 SMOOTH, SHORTEST = 0.05, 0.1
+# The same for feet that are to stand, with the shortest gap, and how much longer they stand than the example's.
+STEADY, LEAST, GAP, LONGER = 0.08, 0.12, 0.1, 1.1
+BISECTIONS = 8
+# Metres that a foot may sink.
+SINK = 0.01
+# Metres a second at which it is looked how high feet are, and the share of them that are lower still.
+PACES = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+LOWER = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,29 +48,27 @@ class Footing:
     speed: metres a second below which they stand
     share: `(feet,)`, part of the frames in which each stands
     slide: metres a second at which standing feet move
+    lift: `(feet, paces)`, metres above their levels that feet keep at speeds of `PACES` at least
     """
 
     levels: Array
     speed: float
     share: Array
     slide: float
+    lift: Array
 
     @classmethod
     def of(cls, example: Motion) -> Footing:
         """Measure a clip."""
         standing = contacts(example)
         share = standing.mean(axis=0)
-        return cls(rest_levels(example), standing_speed(example), share, sliding(example, standing).speed)
+        levels = rest_levels(example)
+        slide = sliding(example, standing).speed
+        return cls(levels, standing_speed(example), share, slide, _lift(example, levels))
 
     def standing(self, motion: Motion) -> Mask:
         """Where feet of another clip of the figure stand `(frames, feet)`."""
-        joints = list(feet(motion.skeleton))
-        places = motion.positions()[:, joints]
-        above = np.maximum(places[..., 1] - self.levels, 0.0)
-        rank = np.hypot(speeds(places, motion.frame_rate) / self.speed, above / HEIGHT)
-        from scipy.ndimage import gaussian_filter1d
-
-        rank = gaussian_filter1d(rank, SMOOTH * motion.frame_rate, axis=0, mode="nearest")
+        rank = self._rank(motion, SMOOTH)
         found = np.zeros(rank.shape, dtype=bool)
         for foot, share in enumerate(self.share):
             if share > 0:
@@ -71,6 +78,44 @@ class Footing:
                     found[a:b, foot] = False
         return found
 
+    def stands(self, motion: Motion) -> Mask:
+        """Where feet shall stand `(frames, feet)`: somewhat longer than they do in the example, and whole."""
+        rank = self._rank(motion, STEADY)
+        rate = motion.frame_rate
+        found = np.zeros(rank.shape, dtype=bool)
+        for foot, share in enumerate(self.share):
+            wanted = min(1.0, LONGER * share)
+            low, high = 0.0, 1.0
+            # What is tidied away is made up for by a higher threshold.
+            for _ in range(BISECTIONS if share > 0 else 0):
+                middle = 0.5 * (low + high)
+                tried = rank[:, foot] <= np.quantile(rank[:, foot], middle)
+                _tidied(tried, rate)
+                low, high = (low, middle) if tried.mean() > wanted else (middle, high)
+            if share > 0:
+                found[:, foot] = rank[:, foot] <= np.quantile(rank[:, foot], high)
+                _tidied(found[:, foot], rate)
+        return found
+
+    def _rank(self, motion: Motion, smooth: float) -> Array:
+        joints = list(feet(motion.skeleton))
+        places = motion.positions()[:, joints]
+        above = np.maximum(places[..., 1] - self.levels, 0.0)
+        rank = np.hypot(speeds(places, motion.frame_rate) / self.speed, above / HEIGHT)
+        from scipy.ndimage import gaussian_filter1d
+
+        return np.asarray(gaussian_filter1d(rank, smooth * motion.frame_rate, axis=0, mode="nearest"))
+
+    def floor(self, motion: Motion, standing: Mask) -> Array:
+        """Heights `(frames, feet)` below which feet are not: a swinging foot is lifted as the example's."""
+        joints = list(feet(motion.skeleton))
+        fast = speeds(motion.positions()[:, joints], motion.frame_rate)
+        from scipy.ndimage import gaussian_filter1d
+
+        fast = gaussian_filter1d(fast, SMOOTH * motion.frame_rate, axis=0, mode="nearest")
+        lift = np.stack([np.interp(fast[:, i], PACES, self.lift[i]) for i in range(len(joints))], axis=1)
+        return self.levels + np.where(standing, -SINK, lift)
+
     def held(self, motion: Motion, standing: Mask, kept: Mask) -> Motion:
         """The clip with its standing feet held, but for half of what the example's slide too.
 
@@ -78,3 +123,41 @@ class Footing:
         """
         slack = 0.2 * self.slide
         return hold_feet(motion, standing, levels=self.levels, kept=kept, roam=np.inf, slack=slack)
+
+    def planted(self, motion: Motion, standing: Mask, kept: Mask, ranges: Ranges | None) -> Motion:
+        """The clip with its standing feet held as far as joints' ranges allow."""
+        return planted(
+            motion,
+            standing,
+            levels=self.levels,
+            floor=self.floor(motion, standing),
+            kept=kept,
+            ranges=ranges,
+            slack=0.2 * self.slide,
+        )
+
+
+def _lift(example: Motion, levels: Array) -> Array:
+    """How high feet are at least, `(feet, paces)` above their levels: all but the lowest of each pace."""
+    places = example.positions()[:, list(feet(example.skeleton))]
+    fast, above = speeds(places, example.frame_rate), places[..., 1] - levels
+    found = np.full((len(levels), len(PACES)), -SINK)
+    for foot in range(len(levels)):
+        for i in range(1, len(PACES)):
+            # A pace stands for the speeds about it; of too few nothing is learned.
+            near = np.abs(fast[:, foot] - PACES[i]) < 0.5 * (PACES[i] - PACES[i - 1])
+            if near.sum() >= 8:
+                found[foot, i] = max(float(np.quantile(above[near, foot], LOWER)), -SINK)
+            else:
+                found[foot, i] = found[foot, i - 1]
+    return found
+
+
+def _tidied(standing: Mask, rate: float) -> None:
+    """Close short gaps and drop short stands, in place."""
+    for a, b in runs(~standing):
+        if a > 0 and b < len(standing) and b - a < GAP * rate:
+            standing[a:b] = True
+    for a, b in runs(standing):
+        if b - a < LEAST * rate:
+            standing[a:b] = False

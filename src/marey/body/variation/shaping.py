@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Part of its range by which a number may leave it.
 BEYOND = 0.1
+# Radians: a turn whose logarithm is well told from the other way round.
+MOST_TURN = 3.1
 # Seconds over which the height is corrected, and over which the tempo changes.
 SETTLE, TEMPO = 0.12, 0.7
 # Seconds over which a loop is closed.
@@ -46,7 +48,15 @@ def within_range(values: Array, low: Array, high: Array, *, beyond: float = BEYO
 def limited(rotations: Array, mean: Array, low: Array, high: Array) -> Array:
     """Rotations `(frames, joints, 4)` whose logarithms at `mean` `(joints, 4)` stay in their range."""
     turns = so3.log(so3.multiply(so3.inverse(mean), rotations))
-    kept = within_range(turns, low, high)
+    # A turn beyond half a turn is one the other way round: the one nearer to the range is meant.
+    angle = np.linalg.norm(turns, axis=-1, keepdims=True)
+    other = turns * (1 - 2 * np.pi / np.maximum(angle, 1e-9))
+    away, away_other = (
+        np.linalg.norm(t - np.clip(t, low, high), axis=-1, keepdims=True) for t in (turns, other)
+    )
+    kept = within_range(np.where(away_other < away, other, turns), low, high)
+    size = np.linalg.norm(kept, axis=-1, keepdims=True)
+    kept = kept * np.minimum(1.0, MOST_TURN / np.maximum(size, 1e-9))
     changed = np.abs(kept - turns).max(axis=-1, keepdims=True) > 0
     return np.where(changed, so3.multiply(mean, so3.exp(kept)), rotations)
 

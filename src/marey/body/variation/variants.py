@@ -22,6 +22,7 @@ from marey.body.root_travel import Travel, heading, path
 from marey.body.variation.footing import Footing
 from marey.body.variation.laws import METHODS, draw
 from marey.body.variation.measures import VariationReport, report_on
+from marey.body.variation.planting import Ranges
 from marey.body.variation.shaping import closed, grounded, limited, retimed, tempo, within_range
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -132,6 +133,9 @@ def vary(
         if amount > 0:
             places = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
             variant = retimed(variant, places)
+            if not free_range:
+                # Between two poses far apart lies one that may be beyond both.
+                variant = model.limited(variant)
         if loop:
             variant = closed(variant)
         made.append(replace(variant, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
@@ -195,16 +199,22 @@ class _Learned:
         variant = grounded(variant, self.example, self.footing.levels)
         fixed = np.zeros(variant.frames, dtype=bool)
         fixed[kept] = True
-        standing = self.footing.standing(variant)
+        standing = self.footing.stands(variant)
         if free_range:
             return self.footing.held(variant, standing, fixed)
         low, high = self.turns
+        variant = self.footing.planted(variant, standing, fixed, Ranges(self.mean, low, high))
         for _ in range(ROUNDS):
             variant = self.footing.held(variant, standing, fixed)
-            rotations = np.array(variant.rotations, dtype=np.float64)
-            rotations[:, 1:] = limited(rotations[:, 1:], self.mean[1:], low[1:], high[1:])
-            variant = replace(variant, rotations=continuous(so3.normalise(rotations)))
+            variant = self.limited(variant)
         return variant
+
+    def limited(self, variant: Motion) -> Motion:
+        """The clip with all joints but the root within their range."""
+        low, high = self.turns
+        rotations = np.array(variant.rotations, dtype=np.float64)
+        rotations[:, 1:] = limited(rotations[:, 1:], self.mean[1:], low[1:], high[1:])
+        return replace(variant, rotations=continuous(so3.normalise(rotations)))
 
 
 def _smooth(coordinates: Array, frame_rate: float) -> Array:
