@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.steering.conditioning import EXACT, Observations, conditioned
-from marey.body.steering.footing import Footing, footing, held_feet, settled
+from marey.body.steering.footing import Footing, footing, settled
 from marey.body.steering.freedom import Freedom
-from marey.body.steering.measures import peak_ratio, usual_acceleration
+from marey.body.steering.measures import latent_speeds, peak_ratio
 from marey.body.steering.process import Span, merged
+from marey.body.steering.reach import MET, feet_stay, within_reach
 from marey.body.steering.requests import Goal, ReachAt, goals, path
 from marey.body.steering.simulation import simulated
+from marey.body.steering.solving import LONGEST, first_halves, solved, spans_around
 from marey.errors import InputError
 from marey.statistics.autoregression.model import Seed
 
@@ -32,16 +33,10 @@ Array = NDArray[np.float64]
 MODES = ("displace", "simulate")
 # Modes of the pose model that is learned from the clip.
 POSE_MODES = 15
-# Seconds before and after a request: at least, and at most when chosen.
-SHORTEST, LONGEST = 0.25, 2.0
-# Peak of the displacement's acceleration, by distance over half the interval squared.
-PEAK = 6.0
-# Of the clip's own: how much acceleration is allowed, and what the first guess adds.
-ALLOWED, ADDED = 1.5, 0.5
+# Of the clip's own: how much acceleration is allowed, and how much speed in the pose model's coordinates.
+ALLOWED, FAST = 1.5, 1.15
 # How much longer the interval is tried next, and what that must bring for another attempt.
 WIDER, HELPS = 1.4, 0.95
-# Metres within which a target counts as met.
-NEAR = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +59,9 @@ class Steered:
     def lines(self) -> list[str]:
         """One sentence for every target that was missed."""
         return [
-            f"reach {name} is missed by {miss:.1f} cm"
+            f"reach {name} is missed by {miss:.1f} cm: the body does not get further"
             for name, miss in zip(self.names, self.residual_cm, strict=True)
-            if miss > 100 * NEAR
+            if miss > 100 * MET
         ]
 
 
@@ -96,22 +91,22 @@ def steer(
     (True, True)
     """
     _check(mode, deviation, interval)
-    asked = goals(motion, requests)
+    wanted = goals(motion, requests)
     poses = _poses(motion) if model is None else model
     if poses.skeleton.names != motion.skeleton.names:
         raise InputError("the pose model's joints differ from those of the clip")
     freedom = Freedom.of(motion, poses)
+    asked = within_reach(motion, freedom, wanted, interval)
     ground = footing(motion, asked)
-    halves = _first_halves(motion, asked, interval)
-    result, spans = _widened(motion, freedom, asked, ground, halves, fixed=interval is not None)
+    halves = first_halves(motion, asked, interval)
+    result, spans = _widened(motion, poses, freedom, asked, ground, halves, fixed=interval is not None)
     if mode == "simulate" or deviation > 0:
         start = simulated(
             motion, result, asked, spans, share=1.0 if mode == "simulate" else deviation,
             anew=mode == "simulate", rng=rng,
         )  # fmt: skip
-        result = _solve(start, freedom, asked, ground, spans)
-    result = settled(result, asked, ground, spans)
-    misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in asked]
+        result = settled(solved(start, freedom, asked, ground, spans), asked, ground, spans)
+    misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in wanted]
     return Steered(
         result,
         tuple(100 * miss for miss in misses),
@@ -122,72 +117,47 @@ def steer(
 
 
 def _widened(
-    motion: Motion, freedom: Freedom, asked: list[Goal], ground: Footing, halves: Array, *, fixed: bool
+    motion: Motion,
+    poses: PoseModel,
+    freedom: Freedom,
+    asked: list[Goal],
+    ground: Footing,
+    halves: Array,
+    *,
+    fixed: bool,
 ) -> tuple[Motion, list[Span]]:
-    """The steered clip, with intervals as long as accelerations like the clip's own need."""
+    """The steered clip, with intervals as long as accelerations and speeds like the clip's own need."""
+    usual = latent_speeds(motion, poses).max(initial=0.0)
     longest = LONGEST * motion.frame_rate
     best: tuple[Motion, list[Span]] | None = None
     worst = np.inf
     while True:
-        spans = _spans(asked, ground, halves)
-        result = _solve(motion, freedom, asked, ground, spans)
-        ratios = np.array([peak_ratio(motion, result, g, s) for g, s in zip(asked, spans, strict=True)])
+        spans = spans_around(asked, ground, halves)
+        result = settled(solved(motion, freedom, asked, ground, spans), asked, ground, spans)
+        ratios = np.array(
+            [
+                max(
+                    peak_ratio(motion, result, goal, span) / ALLOWED,
+                    _speed(result, poses, span) / (FAST * max(usual, 1e-9)),
+                )
+                for goal, span in zip(asked, spans, strict=True)
+            ]
+        )
         helps = ratios.max() < HELPS * worst
-        if best is None or ratios.max() < worst:
+        if best is None or (ratios.max() < worst and feet_stay(result, asked, ground, spans)):
             best, worst = (result, spans), float(ratios.max())
-        wider = (ratios > ALLOWED) & (halves < longest)
+        wider = (ratios > 1.0) & (halves < longest)
         # Where targets contradict one another, or are out of reach, more time is of no use.
         if fixed or not wider.any() or not helps:
             return best
         halves = np.where(wider, np.minimum(WIDER * halves, longest), halves)
 
 
-def _solve(motion: Motion, freedom: Freedom, asked: list[Goal], ground: Footing, spans: list[Span]) -> Motion:
-    """Targets met and feet held, stretch by stretch."""
-    for first, last in merged(spans, motion.frames):
-        here = [i for i, goal in enumerate(asked) if first <= goal.frame <= last]
-        parts = [_around(motion, asked[i]) for i in here]
-        local = [spans[i] for i in here]
-        held = held_feet(ground, local, motion.frame_rate)
-        motion = conditioned(motion, freedom, local, Observations.joined([*parts, held]))
-    return motion
-
-
-def _around(motion: Motion, goal: Goal) -> Observations:
-    """The target, and the frames beside it at the original's velocity."""
-    course = path(motion, goal)
-    frames = np.array([f for f in goal.frame + np.arange(-1, 2) if 0 <= f < motion.frames])
-    count = len(frames)
-    return Observations(
-        frames,
-        np.full(count, goal.joint),
-        np.tile(goal.point, (count, 1)),
-        goal.place + course[frames] - course[goal.frame],
-        np.where(frames == goal.frame, EXACT / 3, EXACT),
-    )
-
-
-def _spans(asked: list[Goal], ground: Footing, halves: Array) -> list[Span]:
-    """Intervals around requests; a foot's begins before its stand and ends after."""
-    found = []
-    for goal, stand, half in zip(asked, ground.stands, halves.tolist(), strict=True):
-        first, last = (goal.frame, goal.frame) if stand is None else stand
-        found.append(Span(first - half, last + half))
-    return found
-
-
-def _first_halves(motion: Motion, asked: list[Goal], interval: float | None) -> Array:
-    """Frames before and after each request that change; those of one moment change together."""
-    rate = motion.frame_rate
-    if interval is not None:
-        return np.full(len(asked), max(0.5 * interval * rate, 1.5))
-    found = np.empty(len(asked))
-    for i, goal in enumerate(asked):
-        usual = max(usual_acceleration(path(motion, goal), rate), 1e-9)
-        seconds = np.sqrt(PEAK * np.linalg.norm(goal.way) / (ADDED * usual))
-        found[i] = np.clip(seconds, SHORTEST, LONGEST / 2) * rate
-    frames = np.array([goal.frame for goal in asked])
-    return np.array([found[frames == frame].max() for frame in frames])
+def _speed(motion: Motion, poses: PoseModel, span: Span) -> float:
+    """The largest change of coordinates between frames around a span."""
+    first = max(int(np.floor(span.start)) - 1, 0)
+    speeds = latent_speeds(motion[first : int(np.ceil(span.end)) + 2], poses)
+    return float(speeds.max(initial=0.0))
 
 
 def _poses(motion: Motion) -> PoseModel:

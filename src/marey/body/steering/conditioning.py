@@ -116,7 +116,7 @@ def _solved(motion: Motion, freedom: Freedom, at: Array, asked: Observations, sm
     kernel = np.repeat(np.repeat(at @ at.T, 3, axis=0), 3, axis=1)
     damping = 0.0
     for _ in range(STEPS):
-        slopes = freedom.gradients(turns, pose, above, points) * precise[:, None, None]
+        slopes = freedom.gradients(at @ numbers, turns, pose, above, points) * precise[:, None, None]
         flat = slopes.reshape(-1, freedom.size)
         gram = (flat @ flat.T) * kernel
         carried = np.einsum("pcs,ps->pc", slopes, at @ numbers)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.contacts import contacts, feet
+from marey.body.contacts import contacts, feet, rest_levels
 from marey.body.ik.plants import ramps, runs
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -38,30 +38,40 @@ class Footing(NamedTuple):
     """Where feet stand.
 
     joints: joints that can stand; standing: `(frames, joints)`, while they are to be held
-    places: `(frames, joints, 3)`, where, metres
+    places: `(frames, joints, 3)`, where, metres; floor: `(frames, joints)`, the height they keep above
     stands: frames `[first, last]` of the stand that goes with each goal, or None
     """
 
     joints: tuple[int, ...]
     standing: NDArray[np.bool_]
     places: Array
+    floor: Array
     stands: list[tuple[int, int] | None]
 
+    def covered(self, spans: list[Span]) -> NDArray[np.bool_]:
+        """Frames strictly within any of the spans."""
+        t = np.arange(len(self.standing))
+        return np.asarray(np.any([(t > span.start) & (t < span.end) for span in spans], axis=0))
 
-def footing(motion: Motion, asked: list[Goal]) -> Footing:
-    """Where the feet of a clip stand and are to be held, given what is asked of them."""
+
+def footing(motion: Motion, asked: list[Goal], *, let_go: bool = False) -> Footing:
+    """Where the feet of a clip stand and are to be held, given what is asked of them.
+
+    let_go: feet that are asked for are held nowhere, rather than to take their stand elsewhere
+    """
     joints = feet(motion.skeleton)
     standing = contacts(motion) if joints else np.zeros((motion.frames, 0), dtype=bool)
     places = np.array(motion.positions()[:, list(joints)], dtype=np.float64)
+    floor = np.minimum(places[..., 1], rest_levels(motion)) if joints else places[..., 1]
     stands: list[tuple[int, int] | None] = []
     for goal in asked:
-        columns = [i for i, joint in enumerate(joints) if joint in _foot_of(motion, goal)]
+        columns = [i for i, joint in enumerate(joints) if joint in foot_of(motion, goal)]
         stand = (
             _stand(np.asarray(standing[:, columns].any(axis=1)), goal.frame, motion.frame_rate)
             if columns
             else None
         )
-        whole = stand is not None and _moves_whole(motion, goal, stand, standing[:, columns])
+        whole = not let_go and stand is not None and _moves_whole(motion, goal, stand, standing[:, columns])
         stands.append(stand if whole else None)
         if stand is not None and whole:
             # A foot in the air comes down elsewhere, at the ground's height.
@@ -69,14 +79,14 @@ def footing(motion: Motion, asked: list[Goal]) -> Footing:
             places[stand[0] : stand[1] + 1, columns] += goal.way * [1.0, float(on_ground), 1.0]
         elif stand is not None:
             standing[stand[0] : stand[1] + 1, columns] = False
-    return Footing(joints, standing, places, stands)
+    return Footing(joints, standing, places, floor, stands)
 
 
 def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
     """Feet at some of the frames in which they stand within the spans."""
     frames, columns = [], []
     every = max(1, round(EVERY * rate))
-    inside = _covered(len(ground.standing), spans)
+    inside = ground.covered(spans)
     for column in range(len(ground.joints)):
         for a, b in runs(ground.standing[:, column] & inside):
             chosen = np.unique(np.append(np.arange(a, b, every), b - 1))
@@ -91,24 +101,37 @@ def held_feet(ground: Footing, spans: list[Span], rate: float) -> Observations:
 def settled(motion: Motion, asked: list[Goal], ground: Footing, spans: list[Span]) -> Motion:
     """The clip with the legs bent within the spans until standing feet are where they stand, to rounding.
 
-    Feet that are asked for are left as they are: a stand beside the request may contradict it a little.
+    Other feet are lifted where they would sink into the ground. Feet that are asked for are left as they are:
+    a stand beside the request may contradict it a little.
     """
-    inside = _covered(len(ground.standing), spans)
+    inside = ground.covered(spans)
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
     rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
     column = {joint: i for i, joint in enumerate(ground.joints)}
     fade = max(1, round(FADE * motion.frame_rate))
-    busy = {joint for goal in asked for joint in _foot_of(motion, goal)}
+    busy = {joint for goal in asked for joint in foot_of(motion, goal)}
     for leg in (leg for leg in legs(motion.skeleton) if leg.ankle not in busy):
         goals: list[Array] = []
         for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
             held = ground.standing[:, column[joint]] & inside
             off = ground.places[:, column[joint]] - pose.positions[:, joint]
-            goals.append(pose.positions[:, joint] + _led_over(off, held, fade) * inside[:, None])
+            led = _led_over(off, held, fade)
+            sunk = ground.floor[:, column[joint]] - pose.positions[:, joint, 1] - led[:, 1]
+            led[:, 1] += _lifted(sunk, fade) * ~held
+            goals.append(pose.positions[:, joint] + led * inside[:, None])
         bend_leg(rotations, parents, pose, leg, goals[0], goals[1] if len(goals) > 1 else None)
     flipped = np.einsum("tja,tja->tj", rotations, motion.rotations) < 0
     bent = so3.normalise(np.where(flipped[..., None], -rotations, rotations))
     return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))
+
+
+def foot_of(motion: Motion, goal: Goal) -> set[int]:
+    """Joints of the foot that a goal is about; none if it is about another part."""
+    for leg in legs(motion.skeleton):
+        below = set(motion.skeleton.descendants(leg.ankle)) | {leg.ankle}
+        if goal.joint in below:
+            return below
+    return set()
 
 
 def _led_over(off: Array, held: NDArray[np.bool_], fade: int) -> Array:
@@ -120,18 +143,14 @@ def _led_over(off: Array, held: NDArray[np.bool_], fade: int) -> Array:
     return np.asarray(ramps(held, fade)[:, None] * off[nearest])
 
 
-def _covered(frames: int, spans: list[Span]) -> NDArray[np.bool_]:
-    t = np.arange(frames)
-    return np.asarray(np.any([(t > span.start) & (t < span.end) for span in spans], axis=0))
+def _lifted(sunk: Array, fade: int) -> Array:
+    """What lifts by `sunk` `(frames,)` at least where that is above 0, smoothly."""
+    from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
-
-def _foot_of(motion: Motion, goal: Goal) -> set[int]:
-    """Joints of the foot that a goal is about; none if it is about another part."""
-    for leg in legs(motion.skeleton):
-        below = set(motion.skeleton.descendants(leg.ankle)) | {leg.ankle}
-        if goal.joint in below:
-            return below
-    return set()
+    if sunk.max(initial=0.0) <= 0:
+        return np.zeros_like(sunk)
+    wide = maximum_filter1d(np.maximum(sunk, 0.0), 2 * fade + 1, mode="nearest")
+    return np.asarray(gaussian_filter1d(wide, 0.5 * fade, mode="nearest", truncate=2.0))
 
 
 def _stand(held: NDArray[np.bool_], frame: int, rate: float) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ A displacement of a frame is `B z` with z of independent unit numbers: coordinat
 deviations (so that limbs move together as they do in the clip, the prior of inverse kinematics in Courty
 2013, section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root. The map
 changes slowly in the world's frame: a captured limb whose twist jumps, while its joints do not, is displaced
-without a jump.
+without a jump. Numbers are bounded smoothly, so that no joint and no root goes further than bodies do.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ MOVES = 1e-4
 SMOOTH = 0.05
 # The root, as readily as a mode goes by one deviation: radians, metres.
 ROOT_TURN, ROOT_SHIFT = 0.1, 0.05
+# Deviations that are never passed: of modes, of joints singly, and of the root's way (30 cm).
+MOST_MODE, MOST_ALONE, MOST_SHIFT = 3.0, 6.0, 6.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +76,16 @@ class Freedom:
     def displacement(self, numbers: Array) -> tuple[Array, Array]:
         """Turns `(frames, joints, 3)` in the joints' frames and shifts `(frames, 3)` of `(frames, size)`."""
         modes, joints = len(self.directions), self.alone.shape[1]
+        numbers = self._bounded(numbers)
         along = np.einsum("tm,mjc->tjc", numbers[:, :modes], self.directions)
         turns = np.einsum("tjab,tjb->tja", self.tangent, along)
         turns += np.einsum("tjab,tjb->tja", self.alone, numbers[:, modes:-3].reshape(-1, joints, 3))
         return turns, self.shift * numbers[:, -3:]
 
-    def gradients(self, turns: Array, pose: GlobalPose, above: Array, points: Array) -> Array:
+    def gradients(self, numbers: Array, turns: Array, pose: GlobalPose, above: Array, points: Array) -> Array:
         """How points move with the numbers, `(points, 3, size)`; one point a frame.
 
+        numbers: `(points, size)`, where
         turns: `(points, joints, 3)`, displacement that the pose has already
         above: `(points, joints)`, 1 for joints that carry the point
         points: `(points, 3)`, world, metres
@@ -93,12 +97,44 @@ class Freedom:
         by_modes = along @ self.directions.reshape(len(self.directions), -1).T
         singly = np.swapaxes(lever @ self.alone, 1, 2).reshape(count, 3, -1)
         by_root = np.broadcast_to(self.shift * np.eye(3), (count, 3, 3))
-        return np.concatenate([by_modes, singly, by_root], axis=2)
+        free = np.concatenate([by_modes, singly, by_root], axis=2)
+        return self._by_unbounded(free, numbers)
+
+    def _bounded(self, numbers: Array) -> Array:
+        """Numbers `(frames, size)`, small ones as they are, the largest no more than the most."""
+        return numbers * _slack(self._sizes(numbers)) ** 0.25
+
+    def _by_unbounded(self, slopes: Array, numbers: Array) -> Array:
+        """Slopes `(points, 3, size)` by bounded numbers as those by the numbers themselves."""
+        slack = _slack(self._sizes(numbers))
+        found = slopes * (slack**1.25)[:, None]
+        # The root's three are bounded together, so they depend on one another.
+        way, its = numbers[:, -3:], slack[:, -3:]
+        along = its**1.25 * way / MOST_SHIFT**2
+        found[..., -3:] = (
+            slopes[..., -3:] * (its**0.25)[:, None]
+            - ((slopes[..., -3:] @ way[..., None]) @ along[:, None])
+            * ((way**2).sum(axis=1) / MOST_SHIFT**2)[:, None, None]
+        )
+        return np.asarray(found)
+
+    def _sizes(self, numbers: Array) -> Array:
+        """How large numbers are, of what they may be."""
+        modes = len(self.directions)
+        sizes = np.abs(numbers) / MOST_ALONE
+        sizes[:, :modes] = np.abs(numbers[:, :modes]) / MOST_MODE
+        sizes[:, -3:] = np.linalg.norm(numbers[:, -3:], axis=1, keepdims=True) / MOST_SHIFT
+        return sizes
 
 
 def displaced(rotations: Array, root: Array, turns: Array, shifts: Array) -> tuple[Array, Array]:
     """Rotations `(frames, joints, 4)` turned in their own frames, and the root's path shifted."""
     return so3.multiply(rotations, so3.exp(turns)), root + shifts
+
+
+def _slack(sizes: Array) -> Array:
+    """1 for small sizes, towards 0 beyond 1; `size · slack^¼` stays below 1 and has the slope `slack^1¼`."""
+    return np.asarray(1.0 / (1.0 + sizes**4))
 
 
 def _own_turns(geodesics: PrincipalGeodesics) -> Array:

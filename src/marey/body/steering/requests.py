@@ -47,6 +47,10 @@ class Goal(NamedTuple):
     place: Array
     way: Array
 
+    def at(self, place: Array) -> Goal:
+        """The same for another place `(3,)`."""
+        return self._replace(place=place, way=self.way + place - self.place)
+
 
 def goals(motion: Motion, requests: Sequence[ReachAt]) -> list[Goal]:
     """Requests in terms of a clip, in their order.
