@@ -12,6 +12,8 @@ import cv2
 import numpy as np
 import pytest
 
+import marey
+from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -348,3 +350,9 @@ def test_real_captures_are_drawn_whole_and_large(name, data_dir):
     assert np.ptp(columns) > 100 and np.ptp(rows) > 35
     assert not mask[:2].any() and not mask[-2:].any()
     assert not mask[:, :2].any() and not mask[:, -2:].any()
+
+
+@pytest.mark.parametrize("kind", ["law", "strip"])
+def test_a_motion_model_shows_its_law_or_a_new_motion(kind, tmp_path):
+    view(MotionModel.fit(marey.samples.walk(3), modes=3), tmp_path / "it.png", size=SMALL, kind=kind)
+    assert read_png(tmp_path / "it.png").std() > 4

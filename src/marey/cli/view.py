@@ -36,7 +36,7 @@ def run(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance.",
+            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance; law.",
         ),
     ] = None,
     frames: Frames = None,
@@ -64,6 +64,8 @@ def run(
     marey view people.csv -o people.png              trajectories
 
     marey view model.mry -o modes.mp4                modes of a pose model, to and fro
+
+    marey view motion.mry -o law.png                 what a motion model does over time
     """
     from marey.views import view
 

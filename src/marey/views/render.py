@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import checked_rate
 from marey._progress import Progress
+from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -28,6 +29,8 @@ Image = NDArray[np.uint8]
 PICTURES, CLIPS = (".png",), (".mp4", ".gif")
 SMALLEST, LARGEST = 16, 7680
 USUAL_RATE, FASTEST = 30.0, 240.0
+# Seconds of a new motion of a model that are shown at most.
+LONGEST_MOTION = 20.0
 
 KINDS: dict[type, tuple[str, ...]] = {
     Motion: ("strip", "curves", "path"),
@@ -38,6 +41,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     FieldSeries: ("flow",),
     Footage: ("sheet",),
     PoseModel: ("modes", "variance"),
+    MotionModel: ("law", "strip"),
 }
 """What a picture of each type can show; the first is the usual one."""
 
@@ -54,13 +58,13 @@ def view(
     """Draw anything we load, off-screen; the ending of `path` chooses picture (.png) or clip (.mp4, .gif).
 
     A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks and
-    fields, a plot; of footage, a contact sheet; of a pose model, its modes. Clips run at the speed of the
-    capture.
+    fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model, its law over
+    time. Clips run at the speed of the capture; that of a motion model is a new motion.
 
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
     kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
-        of a pose model "modes" or "variance"
+        of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion)
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -99,12 +103,14 @@ def clip_rate(rate: float) -> float:
 
 def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) -> None:
     if kind == "strip":
+        if isinstance(thing, MotionModel):
+            thing = _new_motion(thing)
         from marey.views.actors import actor
         from marey.views.shots import strip
 
         _write_png(strip(actor(thing), size), draft)
         return
-    from marey.views import flow, footage, plots, pose_modes
+    from marey.views import flow, footage, motion_laws, plots, pose_modes
 
     motion = thing.motion if isinstance(thing, Character) else thing
     if kind == "curves":
@@ -113,6 +119,8 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
         figure = pose_modes.sheet(thing, size)
     elif kind == "variance":
         figure = pose_modes.variance(thing, size)
+    elif kind == "law":
+        figure = motion_laws.law(thing, size)
     elif kind == "flow":
         figure = flow.picture(thing, size)
     elif kind == "sheet":
@@ -138,6 +146,8 @@ def _write_clip(
             pose_modes.sweep(thing, size, wanted), path, frame_rate=wanted, progress=progress, total=total
         )
         return
+    if isinstance(thing, MotionModel):
+        thing = _new_motion(thing)
     blends = not isinstance(thing, FieldSeries | Footage)
     rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
     if frame_rate is not None:
@@ -148,6 +158,11 @@ def _write_clip(
         thing = thing.resample(wanted)
     frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
     write_frames(_clip_images(thing, size), path, frame_rate=wanted, progress=progress, total=frames)
+
+
+def _new_motion(model: MotionModel) -> Motion:
+    """A motion of the model, the same at every call, as long as its example."""
+    return model.sample(min(model.frames, round(LONGEST_MOTION * model.frame_rate)), rng=0)
 
 
 def _clip_images(thing: Any, size: tuple[int, int]) -> Iterator[Image]:
