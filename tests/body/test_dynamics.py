@@ -100,5 +100,10 @@ def test_an_unknown_method_is_refused(walk: Motion) -> None:
         MotionModel.fit(walk, method="magic")
 
 
+def test_a_pose_is_no_motion_to_learn_from(walk: Motion) -> None:
+    with pytest.raises(InputError, match="does not move"):
+        MotionModel.fit(walk[:1])
+
+
 def test_a_clip_of_a_few_frames_can_be_learned_from(walk: Motion) -> None:
     assert MotionModel.fit(walk[:6]).sample(20, rng=0).frames == 20

@@ -94,6 +94,7 @@ def test_mistakes_are_one_line(
         ((noisy, out, "--joints", ","), "at least one"),
         ((noisy, out, "--method", "butterworth", "--cutoff", "40"), "30 Hz"),
         ((noisy, out, "--picture", "x.gif"), ".png"),
+        ((noisy, out, "--picture", tmp_path / "nowhere" / "x.png"), "no folder"),
         ((noisy, tmp_path / "x.txt"), "x.txt"),
         ((noisy, noisy), "own input"),
         ((tmp_path / "none.bvh", out), "none.bvh"),

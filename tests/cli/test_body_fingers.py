@@ -73,5 +73,7 @@ def test_tables_without_fingers_are_refused(
     assert "--size" in refused(
         capsys, "body", "fingers", folder / "tips.csv", tmp_path / "x.bvh", "--size", "big"
     )
-    marey.save(marey.samples.walk(1), tmp_path / "walk.mry")
+    lone = tmp_path / "lone.mry"
+    marey.save(marey.samples.walk(1).subtree("Head"), lone)
+    assert "fingers" in refused(capsys, "body", "fingers", lone, tmp_path / "x.bvh")
     assert not (tmp_path / "x.bvh").exists()

@@ -82,11 +82,20 @@ def test_several_solutions_likely_poses_and_learned_dynamics(
     assert result(capsys, *words, "--dynamics")["residual_cm"] < 10
 
 
+def test_a_look_is_missed_by_degrees(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    words = ("body", "particles", folder / "walk.bvh", tmp_path / "o.bvh", "--look-at", "Head=1,1.5,5")
+    found = result(capsys, *words, *QUICK)
+    assert found["residual_cm"] is None and 0 <= found["residual_degrees"] < 6
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         ((), "nothing to do"),
         (("--reach", "LeftHand=1,2"), "JOINT=X,Y,Z"),
+        (("--reach", "LeftHand=1,2,1e300"), "JOINT=X,Y,Z"),
         (("--reach", "Hand=1,2,3"), "did you mean"),
         (("--move", "LeftHand=0,0,0", "--count", "1"), "--count 1"),
         (("--move", "LeftHand=0,0,0", "--at", "99"), "--at 99"),

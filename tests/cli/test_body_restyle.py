@@ -56,12 +56,17 @@ def test_mistakes_are_one_line(
     short, hand = tmp_path / "short.bvh", tmp_path / "hand.bvh"
     motion = marey.load(walk)
     marey.save(motion[:10], short)
+    marey.save(motion[:1], tmp_path / "still.bvh")
     marey.save(motion.subtree("LeftHand"), hand)
     for words, told in (
         ((walk, other, out, "--timing", "both"), "reference, own"),
         ((walk, other, out, "--spatial", 3), "from 0 to 1"),
         ((walk, other, out, "--modes", -1), "modes"),
+        ((walk, other, out, "--modes", 0), "at least one"),
         ((walk, other, out, "--band", -1), "band"),
+        ((walk, other, out, "--derivative", -1), "seconds"),
+        ((tmp_path / "still.bvh", tmp_path / "still.bvh", out), "neither clip moves"),
+        ((walk, other, out, "--picture", tmp_path / "nowhere" / "x.png"), "no folder"),
         ((walk, short, out), "at most 4 times"),
         ((walk, hand, out), "different joints"),
         ((walk, other, tmp_path / "x.txt"), "x.txt"),

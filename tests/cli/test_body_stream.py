@@ -65,7 +65,10 @@ def test_mistakes_are_told_in_one_line(folder, capsys):
     assert "room" in refused(capsys, "body", "stream", model, "--characters", 99, "-o", folder / "a.png")
     assert "write e.g." in refused(capsys, "body", "stream", model, "--pin", "walk.bvh")
     missing = f"1={folder / 'walk.bvh'}@99"
-    assert "no frame" in refused(capsys, "body", "stream", model, "--pin", missing)
+    assert "goes from 0" in refused(capsys, "body", "stream", model, "--pin", missing)
     late = f"-1={folder / 'walk.bvh'}"
-    assert "passed" in refused(capsys, "body", "stream", model, "--pin", late)
+    assert "simulation goes from 0" in refused(capsys, "body", "stream", model, "--pin", late)
+    assert "simulation goes" in refused(capsys, "body", "stream", model, "--pin", f"99={folder / 'walk.bvh'}")
+    assert "up to" in refused(capsys, "body", "stream", model, "--seconds", "1e300")
+    assert "--seed" in refused(capsys, "body", "stream", model, "--seed", -1)
     assert "already" in refused(capsys, "body", "stream", model, "--modes", 3)

@@ -104,7 +104,13 @@ class MotionModel:
         """
         if method not in METHODS:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+        if modes is not None and modes < 1:
+            raise InputError(f"modes {modes}: at least one is needed")
+        if isinstance(period, float | int) and not period <= motion.frames / motion.frame_rate:
+            raise InputError(f"period {period:g}: a cycle is not longer than the clip, in seconds")
         poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
+        if not poses.modes:
+            raise InputError("the clip does not move: there is nothing to learn")
         coordinates = poses.encode(motion)
         if period == "auto":
             # Poses repeat more plainly than the root's travel, which also turns and drifts.

@@ -108,6 +108,10 @@ def restyle(
         raise InputError(f"timing {timing!r}: one of {', '.join(TIMINGS)}")
     if not (np.isfinite(spatial) and 0.0 <= spatial <= 1.0):
         raise InputError(f"spatial: a share from 0 to 1, got {spatial}")
+    if not (np.isfinite(derivative) and derivative >= 0.0):
+        raise InputError(f"derivative: seconds, not below 0, got {derivative}")
+    if modes is not None and modes < 1:
+        raise InputError(f"modes {modes}: at least one is needed to align by")
     _check_alike(motion, reference)
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
@@ -116,6 +120,8 @@ def restyle(
         model = common_model(figure, other, modes=modes)
     elif modes is not None:
         model = model.first(modes)
+    if not model.modes:
+        raise InputError("neither clip moves its joints: there is nothing to align")
     alignment = aligned(
         model.encode(figure),
         model.encode(other),

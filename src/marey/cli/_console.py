@@ -113,6 +113,12 @@ def check_apart(target: Path, *sources: Path) -> None:
             raise InputError(f"{target}: would be written over its own input; give another name")
 
 
+def check_folder(target: Path) -> None:
+    """A result that could not be written, after all the work, for want of its folder is an error."""
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
+
+
 def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:
     """What is in a file, read with a progress bar; of several clips only the one called `clip`, if given."""
     in_reader = clip is not None and source.suffix.lower() in (".glb", ".gltf")

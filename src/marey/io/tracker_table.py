@@ -116,9 +116,8 @@ def _rate(times: NDArray[np.float64] | None, given: float | None, path: Path) ->
     if given is not None:
         return given
     if times is None or len(times) < 2:
-        raise FormatError(
-            "no column `time` to tell the frame rate; give it, e.g. --from-frame-rate 60", path=path
-        )
+        missing = "no column `time`" if times is None else "no second row"
+        raise FormatError(f"{missing} to tell the frame rate; give it, e.g. --from-frame-rate 60", path=path)
     steps = np.diff(times)
     if not np.isfinite(steps).all() or steps.min() <= 0:
         row = int(np.flatnonzero(~(steps > 0))[0]) + 3

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.body.particles import PoseBatch, RandomWalk, SwingTwistLimits, body_chain, hand_chain
+import marey
+from marey.body.particles import (
+    PoseBatch,
+    RandomWalk,
+    SwingTwistLimits,
+    as_seen,
+    body_chain,
+    hand_chain,
+    human_chain,
+)
 from marey.body.particles.chains import frame_of
 from marey.geometry import rotations as so3
 
@@ -87,3 +98,10 @@ def test_steps_that_are_refused_are_drawn_again_without_bias_inside() -> None:
     moved = RandomWalk(chain, 0.1).advance(still, 1.0, np.random.default_rng(0))
     angles = chain.limits.parts(moved.rotations)[:, index, 0]
     assert angles.min() >= 0 and abs(angles.mean() - 0.1 * np.sqrt(2 / np.pi)) < 0.005
+
+
+def test_a_clip_in_which_nothing_turns_makes_no_joint_stiff() -> None:
+    walk = marey.samples.walk(1)
+    free = human_chain(walk.skeleton)
+    still = replace(walk, rotations=np.repeat(walk.rotations[:1], walk.frames, axis=0))
+    assert as_seen(free, still).freedoms == free.freedoms >= as_seen(free, walk).freedoms

@@ -113,7 +113,8 @@ def as_seen(chain: Chain, motion: Motion) -> Chain:
     deviations = np.array(chain.noise.deviations)
     if motion.frames >= LEAST_FRAMES:
         turned = so3.distance(motion.rotations, motion.rotations[:1]).max(axis=0)
-        deviations[turned < STILL] = 0.0
+        # A clip in which nothing turns does not tell what is stiff.
+        deviations[(turned < STILL) & (turned.max() >= STILL)] = 0.0
     limits = chain.limits.containing(motion.rotations)
     return replace(chain, limits=limits, noise=replace(chain.noise, deviations=deviations))
 

@@ -107,6 +107,8 @@ def hand_of_clip(motion: Motion, *, margin: float = 0.2, likely: bool = True) ->
     >>> learned.freedoms, learned.noise.deviations[1].round(3).tolist()
     (15, [1.0, 0.0, 0.0])
     """
+    if motion.joints < 2:
+        raise InputError("a hand has fingers: a skeleton of one joint has none")
     if motion.frames < LEAST_FRAMES:
         raise InputError(
             f"{motion.frames} frames are too few to learn a hand from; at least {LEAST_FRAMES} are needed"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion
 from marey.body.motion import Motion
-from marey.cli._console import progress_bar
+from marey.cli._console import check_folder, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import write_beside
@@ -17,6 +17,7 @@ from marey.io._files import write_beside
 Array = NDArray[np.float64]
 
 PICTURES = (".png",)
+PLOTS = (".png", ".svg", ".pdf")
 SIZE = (1280, 720)
 # Metres from the root beyond which a target is left out of the picture.
 IN_VIEW = 3.0
@@ -26,6 +27,23 @@ def check_writable(out: Path) -> None:
     """Refuse early what can hold neither a clip nor a picture of one."""
     if out.suffix.lower() not in PICTURES and "Motion" not in format_to_write(out).writes:
         raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry) or a picture (.png)")
+    check_folder(out)
+
+
+def check_clip(out: Path) -> None:
+    """Refuse early what cannot hold a clip."""
+    if "Motion" not in format_to_write(out).writes:
+        raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry)")
+    check_folder(out)
+
+
+def check_plot(picture: Path | None) -> None:
+    """Refuse early what cannot hold a plot."""
+    if picture is None:
+        return
+    if picture.suffix.lower() not in PLOTS:
+        raise InputError(f"--picture {picture}: write it as .png, .svg or .pdf")
+    check_folder(picture)
 
 
 def write(motion: Motion | CompressedMotion, out: Path, marks: Array) -> None:

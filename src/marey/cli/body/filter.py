@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from marey.body.cleanup import clean
 from marey.body.filtering import CUTOFF, METHODS, FilterSettings, filter_motion
-from marey.body.motion import Motion
-from marey.character import Character
 from marey.cli._console import (
     Clip,
     Json,
@@ -22,12 +19,12 @@ from marey.cli._console import (
     Up,
     check_apart,
     emit,
-    load_with_bar,
-    note,
     progress_bar,
 )
+from marey.cli.body._inputs import load_whole_clip
+from marey.cli.body._pictures import check_clip, check_plot
 from marey.errors import InputError
-from marey.io import format_to_write, save
+from marey.io import save
 
 NAME = "filter"
 
@@ -103,14 +100,9 @@ def run(
     Scales come from the noise of each joint: a clean clip hardly changes.
     """
     _check_options(source, target, method, angle, picture)
-    motion = _motion(
-        load_with_bar(source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root),
-        source,
+    motion = load_whole_clip(
+        source, raw=raw, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
     )
-    if not raw:
-        motion, found = clean(motion)
-        for line in found.lines() if found.changed else ():
-            note(line)
     settings = FilterSettings(
         method,
         sigma=_seconds(sigma, motion.frame_rate),
@@ -137,15 +129,13 @@ def run(
 def _check_options(
     source: Path, target: Path, method: str, angle: float | None, picture: Path | None
 ) -> None:
-    if "Motion" not in format_to_write(target).writes:
-        raise InputError(f"{target}: write a clip (.bvh, .glb, .usd, .mry)")
+    check_clip(target)
+    check_plot(picture)
     check_apart(target, source)
     if method not in OFFERED:
         raise InputError(f"--method {method}: one of {', '.join(OFFERED)}")
     if angle is not None and not 0.0 < angle <= 360.0:
         raise InputError(f"--angle {angle:g}: degrees, above 0")
-    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"--picture {picture}: write it as .png, .svg or .pdf")
 
 
 def _seconds(text: str | None, frame_rate: float) -> float | None:
@@ -156,10 +146,3 @@ def _seconds(text: str | None, frame_rate: float) -> float | None:
     if found is None:
         raise InputError(f"--sigma {text}: write a time, e.g. 10ms, 0.01s or 2f (frames)")
     return float(found.group(1)) * {"ms": 1e-3, "f": 1.0 / frame_rate}.get(found.group(2), 1.0)
-
-
-def _motion(thing: Any, source: Path) -> Motion:
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion can be filtered, this is a {type(thing).__name__}")
-    return motion

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.body.cleanup import clean
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
 from marey.body.codec.encoding import compress
 from marey.body.ik.clip import solve_clip
@@ -22,9 +21,7 @@ from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, l
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import travelling_joint
 from marey.body.skeleton import Skeleton
-from marey.character import Character
 from marey.cli._console import (
     Clip,
     Json,
@@ -33,14 +30,13 @@ from marey.cli._console import (
     Unit,
     Up,
     emit,
-    load_with_bar,
     note,
     parse_length,
     progress_bar,
 )
+from marey.cli.body._inputs import frame_at, joint_numbers, load_clip, load_pose_model
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import load
 
 NAME = "ik"
 
@@ -135,9 +131,13 @@ def run(
     Places are in metres, y up. Without --model, poses stay like those of the clip itself.
     """
     _check_options(out, at, blend, over, noise, method, damping)
-    motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+    motion = load_clip(
+        source, raw=raw, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+    )
+    if motion.translations is not None:
+        note("joints that slide are posed with the bones of the skeleton at rest")
     body, about = _body(motion, model, full)
-    frame = _frame(motion, at)
+    frame = 0 if at is None else frame_at(motion, at, "--at")
     parsed = _targets(motion, frame if over is None else None, reach, move, orient, look_at, pin, above)
     options: dict[str, Any] = {"root": "fixed" if fixed_root else "free"}
     if noise is not None:
@@ -203,53 +203,18 @@ def _check_options(
         raise InputError(f"--damping {damping}: one of {', '.join(DAMPINGS)}")
 
 
-def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion:
-    thing = load_with_bar(source, clip=clip, **options)
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion can be posed, this is a {type(thing).__name__}")
-    if top := travelling_joint(motion):
-        names = motion.skeleton.names
-        note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
-        motion = motion.subtree(names[top])
-    if motion.translations is not None:
-        note("joints that slide are posed with the bones of the skeleton at rest")
-    if raw:
-        return motion
-    motion, report = clean(motion)
-    for line in report.lines() if report.changed else ():
-        note(line)
-    return motion
-
-
 def _body(motion: Motion, model: Path | None, full: bool) -> tuple[PoseModel | Skeleton, str]:
     """What is posed, and in a few words what that means."""
     if full and model is not None:
         raise InputError("--full takes any pose, --model the poses of a model: give one of them")
     if model is not None:
-        learned = load(model)
-        if not isinstance(learned, PoseModel):
-            raise InputError(f"{model}: not a pose model but a {type(learned).__name__}; see marey body fit")
-        if learned.skeleton.names != motion.skeleton.names:
-            raise InputError(f"{model}: its joints differ from those of the clip")
-        return learned, f"of {model}"
+        return load_pose_model(model, motion), f"of {model}"
     if full:
         return motion.skeleton, "of the whole skeleton"
     if motion.frames < ENOUGH_FRAMES:
         note(f"a clip of {motion.frames} frames is too short to learn poses from: any pose is allowed")
         return motion.skeleton, "of the whole skeleton"
     return PoseModel.fit([motion], modes=min(MODES, 3 * motion.joints)), "like those of the clip"
-
-
-def _frame(motion: Motion, at: float | None) -> int:
-    if at is None:
-        return 0
-    frame = round(at * motion.frame_rate) if math.isfinite(at) else -1
-    if not 0 <= frame < motion.frames:
-        raise InputError(
-            f"--at {at:g}: the clip goes from 0 to {(motion.frames - 1) / motion.frame_rate:g} seconds"
-        )
-    return frame
 
 
 def _targets(
@@ -266,42 +231,30 @@ def _targets(
     pose = forward_kinematics(motion if frame is None else motion[frame])
     targets: list[Target] = []
     for text in reach or []:
-        joint, place = _numbers("--reach", text, 3)
+        joint, place = joint_numbers("--reach", text, 3)
         targets.append(Reach(joint, place))
     for text in move or []:
-        joint, shift = _numbers("--move", text, 3)
+        joint, shift = joint_numbers("--move", text, 3)
         index, point = locate(motion.skeleton, joint)
         places = points_on(pose, [index], point[None])[:, 0] + shift
         targets.append(Reach(joint, places if frame is None else places[0]))
     for text in orient or []:
-        joint, rotation = _numbers("--orient", text, 4)
+        joint, rotation = joint_numbers("--orient", text, 4)
+        if np.linalg.norm(rotation) < 1e-6:
+            raise InputError(f"--orient {text}: four zeros are no rotation; 1,0,0,0 is no turn")
         targets.append(Orient(joint, rotation))
     for text in look_at or []:
-        joint, point = _numbers("--look-at", text, 3)
+        joint, point = joint_numbers("--look-at", text, 3)
         targets.append(LookAt(joint, point))
     targets += [Pin(joint) for joint in pin or []]
     for text in above or []:
-        joint, height = _numbers("--above", text, 1)
+        joint, height = joint_numbers("--above", text, 1)
         targets.append(Contact(joint, height[0], above=True))
     if not any(not isinstance(target, Pin | Contact) for target in targets):
         raise InputError("nothing to do: give a target, e.g. --reach LeftHand=0.3,1.4,0.5")
     for target in targets:
         locate(motion.skeleton, target.joint)
     return targets
-
-
-def _numbers(option: str, text: str, count: int) -> tuple[str, NDArray[np.float64]]:
-    joint, equals, rest = text.partition("=")
-    example = "JOINT=" + ",".join({1: "H", 3: "XYZ", 4: "WXYZ"}[count])
-    try:
-        values = np.array([float(part) for part in rest.split(",")])
-    except ValueError:
-        values = np.empty(0)
-    if not (joint.strip() and equals and values.shape == (count,) and np.isfinite(values).all()):
-        raise InputError(f"{option} {text}: write it as {example}, numbers in metres")
-    if option == "--orient" and np.linalg.norm(values) < 1e-6:
-        raise InputError(f"{option} {text}: four zeros are no rotation; 1,0,0,0 is no turn")
-    return joint.strip(), values
 
 
 def _over_range(

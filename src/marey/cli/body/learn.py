@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from marey.body.cleanup import clean
 from marey.body.dynamics import METHODS, MotionModel
-from marey.body.motion import Motion
-from marey.body.root_travel import travelling_joint
-from marey.character import Character
-from marey.cli._console import Clip, Json, Unit, Up, check_apart, emit, load_with_bar, note
+from marey.cli._console import (
+    Clip,
+    Json,
+    Rate,
+    Root,
+    Unit,
+    Up,
+    check_apart,
+    check_folder,
+    emit,
+    progress_bar,
+)
+from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
 
@@ -39,6 +48,8 @@ def run(
     ] = False,
     from_unit: Unit = None,
     from_up: Up = None,
+    from_frame_rate: Rate = None,
+    root: Root = None,
     clip: Clip = None,
     json: Json = False,
 ) -> None:
@@ -59,10 +70,14 @@ def run(
     if method not in METHODS:
         raise InputError(f"--method {method}: one of {', '.join(METHODS)}")
     cycle = _period(period)
+    check_folder(out)
     check_apart(out, source)
-    motion = clip_of(load_with_bar(source, clip=clip, unit=from_unit, up=from_up), source, raw=raw)
+    motion = load_clip(
+        source, raw=raw, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+    )
     started = time.perf_counter()
-    model = MotionModel.fit(motion, modes=modes, variance=variance, period=cycle, method=method)
+    with progress_bar("learning"):
+        model = MotionModel.fit(motion, modes=modes, variance=variance, period=cycle, method=method)
     milliseconds = 1e3 * (time.perf_counter() - started)
     save(model, out)
     found = model.trend.period
@@ -82,22 +97,6 @@ def run(
     emit(result, as_json=json)
 
 
-def clip_of(thing: Any, path: Path, *, raw: bool) -> Motion:
-    """The clip of what a file holds: without joints that only carry the figure, and cleaned."""
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{path}: skeleton motion is needed, not a {type(thing).__name__}")
-    if top := travelling_joint(motion):
-        names = motion.skeleton.names
-        note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
-        motion = motion.subtree(names[top])
-    if not raw:
-        motion, report = clean(motion)
-        for line in report.lines():
-            note(f"{path}: {line}")
-    return motion
-
-
 def _period(text: str) -> float | Literal["auto"] | None:
     if text == "auto":
         return "auto"
@@ -107,6 +106,6 @@ def _period(text: str) -> float | Literal["auto"] | None:
         seconds = float(text)
     except ValueError:
         seconds = float("nan")
-    if not seconds > 0:
+    if not (math.isfinite(seconds) and seconds > 0):
         raise InputError(f"--period {text}: seconds, or auto, or none")
     return seconds

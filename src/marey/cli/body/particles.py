@@ -12,7 +12,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.body.cleanup import clean
 from marey.body.ik.targets import locate
 from marey.body.motion import Motion
 from marey.body.particles import (
@@ -34,8 +33,6 @@ from marey.body.particles import (
     solve_several,
 )
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import travelling_joint
-from marey.character import Character
 from marey.cli._console import (
     Clip,
     Json,
@@ -45,13 +42,12 @@ from marey.cli._console import (
     Up,
     check_apart,
     emit,
-    load_with_bar,
     note,
     progress_bar,
 )
+from marey.cli.body._inputs import frame_at, joint_numbers, load_clip, load_pose_model
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import load
 
 NAME = "particles"
 
@@ -87,7 +83,8 @@ def run(
     ] = False,
     solutions: Annotated[int, typer.Option(metavar="K", help="Different motions: OUT-1, OUT-2, …")] = 1,
     polish: Annotated[
-        bool, typer.Option("--polish", help="Meet the targets to a millimetre in the end.")
+        bool,
+        typer.Option("--polish", help="Meet targets in the end as exactly as limits and feet allow."),
     ] = False,
     frame_rate: Annotated[float, typer.Option(metavar="F", help="Of the result, frames per second.")] = 30.0,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same motion.")] = 0,
@@ -117,7 +114,12 @@ def run(
     never left, only widened to hold the poses of the clip.
     """
     _check(source, out, count, steps, solutions, frame_rate, seed)
-    motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+    motion = load_clip(
+        source, raw=raw, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+    )
+    if motion.translations is not None:
+        note("joints that slide are posed with the bones of the skeleton at rest")
+        motion = replace(motion, translations=None)
     first = _frame(motion, at)
     chain = as_seen(human_chain(motion.skeleton), motion)
     asked = _targets(first, reach, move, look_at)
@@ -126,7 +128,7 @@ def run(
         feet = feet_on_floor(first)
         held = [*feet, Balanced([foot.joint for foot in feet])]
     if model is not None:
-        habits: list[Constraint] = [Likely(_model(model, motion))]
+        habits: list[Constraint] = [Likely(load_pose_model(model, motion))]
     else:
         habits = [NearRest(first.rotations[0])]
     options: dict[str, Any] = {"particles": count, "steps": steps}
@@ -144,9 +146,10 @@ def run(
     marks = np.array([target.position for target in asked if isinstance(target, At)]).reshape(-1, 3)
     for path, result in zip(paths, results):
         write(result, path, np.repeat(marks[None], result.frames, axis=0))
-    residuals = [_residual(result, asked) for result in results]
+    residuals = [_residuals(result, asked) for result in results]
     facts: dict[str, Any] = {
-        "residual_cm": round(100 * residuals[0], 4),
+        "residual_cm": residuals[0][0],
+        "residual_degrees": residuals[0][1],
         "foot_drift_cm": round(100 * _drift(results[0], held), 4) if floor else None,
         "seconds": round(seconds, 3),
         "particles": count,
@@ -156,7 +159,7 @@ def run(
         "files": [str(path) for path in paths],
     }
     if solutions > 1:
-        facts["residuals_cm"] = [round(100 * miss, 4) for miss in residuals]
+        facts["residuals_cm"] = [miss for miss, _ in residuals]
     emit(facts, as_json=json)
 
 
@@ -174,31 +177,8 @@ def _check(
         raise InputError(f"--frame-rate {frame_rate}: frames per second above 0")
 
 
-def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion:
-    thing = load_with_bar(source, clip=clip, **options)
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion can be posed, this is a {type(thing).__name__}")
-    if top := travelling_joint(motion):
-        names = motion.skeleton.names
-        note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
-        motion = motion.subtree(names[top])
-    if motion.translations is not None:
-        note("joints that slide are posed with the bones of the skeleton at rest")
-        motion = replace(motion, translations=None)
-    if raw:
-        return motion
-    motion, report = clean(motion)
-    for line in report.lines() if report.changed else ():
-        note(line)
-    return motion
-
-
 def _frame(motion: Motion, at: float) -> PoseBatch:
-    frame = round(at * motion.frame_rate) if math.isfinite(at) else -1
-    if not 0 <= frame < motion.frames:
-        last = (motion.frames - 1) / motion.frame_rate
-        raise InputError(f"--at {at:g}: the clip goes from 0 to {last:g} seconds")
+    frame = frame_at(motion, at, "--at")
     rows = slice(frame, frame + 1)
     return PoseBatch(motion.skeleton, np.array(motion.rotations[rows]), np.array(motion.root[rows]))
 
@@ -209,7 +189,7 @@ def _targets(
     targets: list[Constraint] = []
     for option, texts in (("--reach", reach), ("--move", move), ("--look-at", look_at)):
         for text in texts or []:
-            joint, place = _numbers(option, text)
+            joint, place = joint_numbers(option, text)
             locate(first.skeleton, joint)
             if option == "--look-at":
                 targets.append(Facing(joint, place))
@@ -218,26 +198,6 @@ def _targets(
     if not targets:
         raise InputError("nothing to do: give a target, e.g. --reach LeftHand=0.3,1.4,0.5")
     return targets
-
-
-def _numbers(option: str, text: str) -> tuple[str, Array]:
-    joint, equals, rest = text.partition("=")
-    try:
-        values = np.array([float(part) for part in rest.split(",")])
-    except ValueError:
-        values = np.empty(0)
-    if not (joint.strip() and equals and values.shape == (3,) and np.isfinite(values).all()):
-        raise InputError(f"{option} {text}: write it as JOINT=X,Y,Z, numbers in metres")
-    return joint.strip(), values
-
-
-def _model(path: Path, motion: Motion) -> PoseModel:
-    learned = load(path)
-    if not isinstance(learned, PoseModel):
-        raise InputError(f"{path}: not a pose model but a {type(learned).__name__}; see marey body fit")
-    if learned.skeleton.names != motion.skeleton.names:
-        raise InputError(f"{path}: its joints differ from those of the clip")
-    return learned
 
 
 def _dynamics(chain: Chain, motion: Motion, frame_rate: float) -> LearnedDynamics:
@@ -272,10 +232,17 @@ def _numbered(out: Path, number: int) -> Path:
     return out.with_name(f"{out.stem}-{number}{out.suffix}")
 
 
-def _residual(result: Motion, asked: list[Constraint]) -> float:
-    """Metres, or for looks radians, by which the last frame misses its targets at most."""
+def _residuals(result: Motion, asked: list[Constraint]) -> tuple[float | None, float | None]:
+    """Centimetres and, for looks, degrees by which the last frame misses its targets at most."""
     last = PoseBatch(result.skeleton, np.array(result.rotations[-1:]), np.array(result.root[-1:]))
-    return max(float(np.linalg.norm(target.errors(last))) for target in asked)
+    misses = [(isinstance(target, Facing), float(np.linalg.norm(target.errors(last)))) for target in asked]
+    places = [100 * miss for look, miss in misses if not look]
+    looks = [math.degrees(miss) for look, miss in misses if look]
+    return _largest(places), _largest(looks)
+
+
+def _largest(values: list[float]) -> float | None:
+    return round(max(values), 4) if values else None
 
 
 def _drift(result: Motion, held: list[Constraint]) -> float:

@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.cleanup import clean
-from marey.body.motion import Motion
 from marey.body.style import TIMINGS, restyle
-from marey.character import Character
 from marey.cli._console import (
     Json,
     Rate,
@@ -19,12 +16,12 @@ from marey.cli._console import (
     Up,
     check_apart,
     emit,
-    load_with_bar,
-    note,
     progress_bar,
 )
+from marey.cli.body._inputs import load_whole_clip
+from marey.cli.body._pictures import check_clip, check_plot
 from marey.errors import InputError
-from marey.io import format_to_write, save
+from marey.io import save
 
 NAME = "restyle"
 
@@ -86,15 +83,13 @@ def run(
 
     marey body restyle walk.bvh happy.bvh out.bvh --open --picture steps.png
     """
-    if "Motion" not in format_to_write(target).writes:
-        raise InputError(f"{target}: write a clip (.bvh, .glb, .usd, .mry)")
+    check_clip(target)
+    check_plot(picture)
     check_apart(target, source, reference)
     if timing not in TIMINGS:
         raise InputError(f"--timing {timing}: one of {', '.join(TIMINGS)}")
-    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"--picture {picture}: write it as .png, .svg or .pdf")
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
-    motion, other = (_motion(path, raw, options) for path in (source, reference))
+    motion, other = (load_whole_clip(path, raw=raw, **options) for path in (source, reference))
     with progress_bar("aligning"):
         found = restyle(
             motion,
@@ -114,16 +109,3 @@ def run(
         names = source.stem, reference.stem, target.stem
         plots.save(comparisons.in_step(motion, other, found, names=names), picture)
     emit({**found.as_dict(), "timing": timing, "spatial": spatial, "path": str(target)}, as_json=json)
-
-
-def _motion(source: Path, raw: bool, options: dict[str, Any]) -> Motion:
-    thing = load_with_bar(source, clip=None, **options)
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion has style, this is a {type(thing).__name__}")
-    if raw:
-        return motion
-    motion, report = clean(motion)
-    for line in report.lines() if report.changed else ():
-        note(line)
-    return motion

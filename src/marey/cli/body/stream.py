@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.body.cleanup import clean
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.stream import MotionStream
-from marey.character import Character
-from marey.cli._console import Json, check_apart, emit, load_with_bar, note, progress_bar
+from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli.body._inputs import figure_of, frame_at, load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import write_beside, write_folder_beside
@@ -27,6 +26,8 @@ Array = NDArray[np.float64]
 FILMS, PICTURES = (".mp4", ".webm", ".gif"), (".png",)
 SIZE = (1280, 720)
 MOST_DRAWN = 30
+# Seconds, a day: nobody waits for more.
+LONGEST = 86_400.0
 # Bytes of coordinates that may be held to be written.
 LARGEST_RECORD = 2 << 30
 EXAMPLE = "1.5=walk.bvh@0.4"
@@ -74,8 +75,10 @@ def run(
 
     Nobody is in step with another; poses that are asked for are met without a jump.
     """
-    if characters < 1 or not (np.isfinite(seconds) and seconds > 0):
-        raise InputError("give --characters N and --seconds S above 0")
+    if characters < 1 or not 0 < seconds <= LONGEST:
+        raise InputError(f"give --characters N above 0 and --seconds S above 0, up to {LONGEST:g}")
+    if seed < 0:
+        raise InputError(f"--seed {seed}: not below 0")
     _check_out(out, characters)
     pins = [_parsed_pin(text) for text in pin or []]
     if out is not None:
@@ -86,8 +89,10 @@ def run(
         raise InputError(f"{out}: {characters} characters for {seconds:g} s are too much for one file")
     stream = MotionStream(model, np.random.default_rng(seed), characters=characters)
     for at, path, moment in pins:
-        pose = _motion(load_with_bar(path, clip=None), path)
-        stream.pin(at, model.poses.encode(pose)[_frame(pose, moment, path)])
+        if not 0 <= at <= seconds:
+            raise InputError(f"--pin {at:g}={path}: the simulation goes from 0 to {seconds:g} seconds")
+        pose = load_clip(path)
+        stream.pin(at, model.poses.encode(pose)[frame_at(pose, moment, f"{path} at")])
     made, elapsed = _simulated(stream, frames, decode, record=out is not None)
     if out is not None and made is not None:
         _write(stream, made, out)
@@ -186,8 +191,7 @@ def _check_out(out: Path | None, characters: int) -> None:
     if out is None:
         return
     ending = out.suffix.lower()
-    if not out.parent.is_dir():
-        raise InputError(f"{out}: cannot be written: there is no folder {out.parent}")
+    check_folder(out)
     if ending in FILMS + PICTURES:
         if characters > MOST_DRAWN:
             raise InputError(f"{out}: a picture has room for {MOST_DRAWN} characters, not {characters}")
@@ -203,18 +207,10 @@ def _model(source: Path, modes: int | None) -> MotionModel:
         if modes is not None:
             raise InputError(f"--modes {modes}: {source} is a model already, with {thing.modes} modes")
         return thing
-    motion, report = clean(_motion(thing, source))
-    for line in report.lines():
-        note(line)
+    motion = figure_of(thing, source, raw=False)
     note(f"learning from {source.name}; marey body learn keeps the model for later")
-    return MotionModel.fit(motion, modes=modes)
-
-
-def _motion(thing: Any, path: Path) -> Motion:
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{path}: neither a motion model nor a skeleton's motion")
-    return motion
+    with progress_bar("learning"):
+        return MotionModel.fit(motion, modes=modes)
 
 
 def _parsed_pin(text: str) -> tuple[float, Path, float]:
@@ -226,10 +222,3 @@ def _parsed_pin(text: str) -> tuple[float, Path, float]:
         return float(moment), Path(path if at else rest), float(when) if at else 0.0
     except ValueError:
         raise InputError(f"--pin {text}: write e.g. {EXAMPLE}") from None
-
-
-def _frame(motion: Motion, moment: float, path: Path) -> int:
-    frame = round(moment * motion.frame_rate) if np.isfinite(moment) else -1
-    if not 0 <= frame < motion.frames:
-        raise InputError(f"{path}: it has no frame at {moment:g} s")
-    return frame

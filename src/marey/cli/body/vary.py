@@ -15,8 +15,8 @@ from marey.body.motion import Motion
 from marey.body.variation import Variants, vary
 from marey.body.variation.laws import METHODS
 from marey.body.variation.variants import DEVIATION
-from marey.cli._console import Clip, Json, Unit, Up, emit, load_with_bar, progress_bar
-from marey.cli.body.learn import clip_of
+from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
+from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import write_beside, write_folder_beside
@@ -92,7 +92,7 @@ def run(
     if not 0 <= deviation <= 1:
         raise InputError(f"--deviation {deviation:g}: from 0 (the clip) to 1 (all new)")
     pins = _times(pin)
-    motion = clip_of(load_with_bar(source, clip=clip, unit=from_unit, up=from_up), source, raw=raw)
+    motion = load_clip(source, raw=raw, clip=clip, unit=from_unit, up=from_up)
     started = time.perf_counter()
     with progress_bar("varying") as progress:
         variants = vary(
