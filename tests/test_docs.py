@@ -63,7 +63,15 @@ def test_every_line_of_a_page_works(page: str, folder: Path) -> None:
     assert len(os.listdir(folder)) > 4  # noqa: PTH208 - only how many
 
 
-@pytest.mark.parametrize("page", [*PAGES, "views", "formats", "architecture"])
+def test_the_programs_of_the_page_on_processes_run(folder: Path) -> None:
+    names: dict[str, object] = {}
+    programs = [text for language, text in blocks("processes") if language]
+    for text in programs:
+        exec(compile(text, "processes.md", "exec"), names)
+    assert len(programs) > 2
+
+
+@pytest.mark.parametrize("page", [*PAGES, "processes", "views", "formats", "architecture"])
 def test_links_and_pictures_of_a_page_are_there(page: str) -> None:
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)]+)\)", text):
