@@ -172,12 +172,9 @@ def hold_feet(
     )
     if not len(joints) or motion.frames < 3:
         return motion
-    rest = rest_levels(motion) if levels is None else checked("levels", levels, (len(joints),))
+    shifts, root = standing_shifts(motion, stands, levels=levels, kept=still, roam=roam, slack=slack)
     pose = forward_kinematics(motion)
     places = pose.positions[:, joints]
-    shifts, root = _shifts(
-        places, stands, rest, still, motion.frame_rate, roam, slack, _siblings(motion, joints)
-    )
     moved = pose._replace(positions=pose.positions + root[:, None])
     rotations = np.array(motion.rotations, dtype=np.float64)
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
@@ -198,6 +195,30 @@ def hold_feet(
     return replace(
         motion, rotations=continuous(so3.normalise(rotations)), root=path, translations=translations
     )
+
+
+def standing_shifts(
+    motion: Motion,
+    standing: ArrayLike,
+    *,
+    levels: ArrayLike | None = None,
+    kept: ArrayLike | None = None,
+    roam: float = 0.0,
+    slack: float = 0.0,
+) -> tuple[Array, Array]:
+    """Smoothest shifts of the feet `(frames, feet, 3)` and of the root `(frames, 3)` that let feet stand.
+
+    The options are those of :func:`hold_feet`, which bends the legs there.
+    """
+    joints = _feet_of(motion)
+    stands = _standing(standing, motion, joints)
+    still = (
+        np.zeros(motion.frames, bool) if kept is None else checked("kept", kept, (motion.frames,), dtype=bool)
+    )
+    rest = rest_levels(motion) if levels is None else checked("levels", levels, (len(joints),))
+    places = forward_kinematics(motion).positions[:, joints]
+    siblings = _siblings(motion, joints)
+    return _shifts(places, stands, rest, still, motion.frame_rate, roam, slack, siblings)
 
 
 # Hertz: how fast legs may be changed, and the root, beside what standing feet ask for.
@@ -233,11 +254,14 @@ def _shifts(
     for one, other in siblings:
         system.add(0, {(0, one): 1.0, (0, other): -1.0}, _RIGID)
     swing = _ROOT * (rate / (2 * np.pi * _ROOT_RATE)) ** 4
-    reach = max(roam, 1 / (2 * np.pi * _ROOT_RATE)) * rate
+    least = 1 / (2 * np.pi * _ROOT_RATE)
     start = np.arange(frames) == 0
-    system.add(0, {(0, root): 1.0}, np.where(start, 1.0, max(swing / reach**4, 1e-9)))
     system.add(2, _second(root, 1.0), swing)
+    # Feet may lead the root away over the ground, but not up or down.
     upright = system.copy()
+    for equations, seconds in ((system, max(roam, least)), (upright, least)):
+        back = max(swing / (seconds * rate) ** 4, 1e-9)
+        equations.add(0, {(0, root): 1.0}, np.where(start, 1.0, back))
 
     both = stands[1:] & stands[:-1]
     for foot in range(count):

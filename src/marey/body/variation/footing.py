@@ -15,24 +15,26 @@ from marey.body.contacts import (
     HEIGHT,
     contacts,
     feet,
-    hold_feet,
     rest_levels,
     sliding,
     speeds,
+    standing_shifts,
     standing_speed,
 )
 from marey.body.ik.plants import runs
 from marey.body.motion import Motion
-from marey.body.variation.planting import Ranges, planted
+from marey.body.variation.planting import Ranges, planted, settled
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Seconds: over which the rank is smoothed, and that a foot stands at least.
 SMOOTH, SHORTEST = 0.05, 0.1
-# The same for feet that are to stand, with the shortest gap, and how much longer they stand than the example's.
+# The same for feet that are to stand, with the shortest gap, and how much longer they do than the example's.
 STEADY, LEAST, GAP, LONGER = 0.08, 0.12, 0.1, 1.1
 BISECTIONS = 8
+# How often what is left is shifted.
+ROUNDS = 2
 # Metres that a foot may sink.
 SINK = 0.01
 # Metres a second at which it is looked how high feet are, and the share of them that are lower still.
@@ -116,25 +118,23 @@ class Footing:
         lift = np.stack([np.interp(fast[:, i], PACES, self.lift[i]) for i in range(len(joints))], axis=1)
         return self.levels + np.where(standing, -SINK, lift)
 
-    def held(self, motion: Motion, standing: Mask, kept: Mask) -> Motion:
-        """The clip with its standing feet held, but for half of what the example's slide too.
+    def held(self, motion: Motion, standing: Mask, kept: Mask, ranges: Ranges | None) -> Motion:
+        """The clip with its standing feet still, but for part of what the example's slide too.
 
         kept: `(frames,)`, frames whose pose stays
+        ranges: of the joints; None if they are free
         """
         slack = 0.2 * self.slide
-        return hold_feet(motion, standing, levels=self.levels, kept=kept, roam=np.inf, slack=slack)
-
-    def planted(self, motion: Motion, standing: Mask, kept: Mask, ranges: Ranges | None) -> Motion:
-        """The clip with its standing feet held as far as joints' ranges allow."""
-        return planted(
-            motion,
-            standing,
-            levels=self.levels,
-            floor=self.floor(motion, standing),
-            kept=kept,
-            ranges=ranges,
-            slack=0.2 * self.slide,
+        floor = self.floor(motion, standing)
+        near = planted(
+            motion, standing, levels=self.levels, floor=floor, kept=kept, ranges=ranges, slack=slack
         )
+        for _ in range(ROUNDS):
+            shifts, root = standing_shifts(
+                near, standing, levels=self.levels, kept=kept, roam=np.inf, slack=slack
+            )
+            near = settled(near, shifts, root, kept=kept, ranges=ranges)
+        return near
 
 
 def _lift(example: Motion, levels: Array) -> Array:

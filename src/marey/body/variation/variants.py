@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._progress import Progress
+from marey.body.ik.plants import ramps
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
@@ -35,8 +36,10 @@ Array = NDArray[np.float64]
 DEVIATION = 0.3
 # Standard deviation of the tempo at deviation 1.
 TIMING = 0.1
-# How often feet are held and legs brought back into their range.
-ROUNDS = 2
+# Seconds beside a kept frame over which its detail comes and goes.
+DETAIL = 0.1
+# Cosine of the tilt from which a clip turns over.
+UPSIDE_DOWN = -0.5
 # Hertz: what a body does faster is detail or noise, and kept as it is.
 FASTEST = 6.0
 
@@ -127,7 +130,7 @@ def vary(
     for number, (rest, seed) in enumerate(zip(drawn, seeds, strict=True)):
         if progress is not None:
             progress(number, count)
-        variant = model.clip(rest, free_range=free_range, loop=loop, kept=kept)
+        variant = model.clip(rest, deviation=deviation, free_range=free_range, loop=loop, kept=kept)
         if hold:
             variant = model.held(variant, kept, free_range=free_range)
         if amount > 0:
@@ -149,11 +152,10 @@ class _Learned:
 
     def __init__(self, motion: Motion, modes: int | None, variance: float | None) -> None:
         self.example = motion
-        self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root="heading")
-        travel = self.poses.travel
-        assert travel is not None
-        self.travel = travel
-        samples = pose_samples(motion, "heading")
+        # Who turns over has no heading on the way: root and path then stay the example's.
+        self.root = "none" if _turns_over(motion) else "heading"
+        self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root=self.root)
+        samples = pose_samples(motion, self.root)
         self.coordinates = _smooth(self.poses.encode(motion), motion.frame_rate)
         trend = Trend.fit(self.coordinates, motion.frame_rate, degree=0)
         self.trend = trend.at(np.arange(motion.frames) / motion.frame_rate)
@@ -163,34 +165,50 @@ class _Learned:
         # joints, does not come twice.
         rebuilt = self.poses.decode(self.coordinates)
         self.detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
-        self.travel_detail = samples.numbers - travel.decode(self.coordinates)
+        travel = self.poses.travel
+        self.travel_detail = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
         self.mean = self.poses.geodesics.mean
         turns = so3.log(so3.multiply(so3.inverse(self.mean), samples.rotations))
         self.turns = turns.min(axis=0), turns.max(axis=0)
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.footing = Footing.of(motion)
 
-    def clip(self, rest: Array, *, free_range: bool, loop: bool, kept: NDArray[np.intp]) -> Motion:
+    def clip(
+        self, rest: Array, *, deviation: float, free_range: bool, loop: bool, kept: NDArray[np.intp]
+    ) -> Motion:
         """The clip of coordinates about the trend, from where the example began."""
         example = self.example
         coordinates = self.trend + rest
-        share = _fading(example.frames, example.frame_rate) if loop else np.ones(example.frames)
+        share = self._told(deviation, kept)
+        if loop:
+            share = share * _fading(example.frames, example.frame_rate)
         detail = so3.exp(share[:, None, None] * self.detail)
         rotations = so3.multiply(self.poses.decode(coordinates), detail)
-        features = self.travel.decode(coordinates) + share[:, None] * self.travel_detail
         if not free_range:
             rotations = limited(rotations, self.mean, *self.turns)
-            features = within_range(features, *self.speeds)
-        travelled = path(
-            Travel(features, rotations[:, 0]),
-            example.frame_rate,
-            start=example.root[0],
-            heading=float(heading(example)[0]),
-        )
-        rotations[:, 0] = travelled.rotations
-        return replace(
-            example, rotations=continuous(so3.normalise(rotations)), root=travelled.positions, channels=None
-        )
+        travel = self.poses.travel
+        if travel is None:
+            rotations[:, 0], places = example.rotations[:, 0], example.root
+        else:
+            features = travel.decode(coordinates) + share[:, None] * self.travel_detail
+            if not free_range:
+                features = within_range(features, *self.speeds)
+            yaw = float(heading(example)[0])
+            travelled = path(
+                Travel(features, rotations[:, 0]), example.frame_rate, start=example.root[0], heading=yaw
+            )
+            rotations[:, 0], places = travelled.rotations, travelled.positions
+        return replace(example, rotations=continuous(so3.normalise(rotations)), root=places, channels=None)
+
+    def _told(self, deviation: float, kept: NDArray[np.intp]) -> Array:
+        """Share of the detail that variants have `(frames,)`: as much as of the clip, and all at kept frames.
+
+        Detail belongs to its frame, the end of a fast move to the move; elsewhere it would be a jerk.
+        """
+        there = np.zeros(self.example.frames, dtype=bool)
+        there[kept] = True
+        near = ramps(there, round(DETAIL * self.example.frame_rate))
+        return np.asarray(near + (1 - near) * np.cos(0.5 * np.pi * deviation))
 
     def held(self, variant: Motion, kept: NDArray[np.intp], *, free_range: bool) -> Motion:
         """The clip with feet at the ground, and still while they stand, as far as the legs' ranges allow."""
@@ -200,14 +218,9 @@ class _Learned:
         fixed = np.zeros(variant.frames, dtype=bool)
         fixed[kept] = True
         standing = self.footing.stands(variant)
-        if free_range:
-            return self.footing.held(variant, standing, fixed)
-        low, high = self.turns
-        variant = self.footing.planted(variant, standing, fixed, Ranges(self.mean, low, high))
-        for _ in range(ROUNDS):
-            variant = self.footing.held(variant, standing, fixed)
-            variant = self.limited(variant)
-        return variant
+        ranges = None if free_range else Ranges(self.mean, *self.turns)
+        variant = self.footing.held(variant, standing, fixed, ranges)
+        return variant if free_range else self.limited(variant)
 
     def limited(self, variant: Motion) -> Motion:
         """The clip with all joints but the root within their range."""
@@ -215,6 +228,12 @@ class _Learned:
         rotations = np.array(variant.rotations, dtype=np.float64)
         rotations[:, 1:] = limited(rotations[:, 1:], self.mean[1:], low[1:], high[1:])
         return replace(variant, rotations=continuous(so3.normalise(rotations)))
+
+
+def _turns_over(motion: Motion) -> bool:
+    """Whether the root's up ever points down: a somersault, a cartwheel."""
+    up = so3.rotate(motion.rotations[:, 0], np.array([0.0, 1.0, 0.0]))
+    return bool(up[:, 1].min() < UPSIDE_DOWN)
 
 
 def _smooth(coordinates: Array, frame_rate: float) -> Array:
