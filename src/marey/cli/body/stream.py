@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
 from marey.body.stream import MotionStream
 from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.cli.body._inputs import figure_of, frame_at, load_clip
@@ -207,6 +208,8 @@ def _model(source: Path, modes: int | None) -> MotionModel:
         if modes is not None:
             raise InputError(f"--modes {modes}: {source} is a model already, with {thing.modes} modes")
         return thing
+    if isinstance(thing, PoseModel):
+        raise InputError(f"{source}: a pose model does not tell how poses follow; see marey body learn")
     motion = figure_of(thing, source, raw=False)
     note(f"learning from {source.name}; marey body learn keeps the model for later")
     with progress_bar("learning"):
