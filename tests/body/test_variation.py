@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.body.contacts import feet, rest_levels
+from marey.body.contacts import feet, rest_levels, speeds
 from marey.body.motion import Motion
 from marey.body.variation import vary
 from marey.body.variation.laws import draw
 from marey.body.variation.measures import beyond_range
-from marey.body.variation.shaping import retimed, tempo, within_range
+from marey.body.variation.shaping import limited, retimed, tempo, within_range
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example_law import ExampleLaw, autocovariances
@@ -25,7 +25,7 @@ NOTHING = np.empty(0, dtype=np.intp)
 @pytest.fixture(scope="module")
 def walk() -> Motion:
     """A walk whose steps differ, as a person's do."""
-    clean = marey.samples.walk(seconds=5)
+    clean = marey.samples.walk(seconds=5)[::2]
     rng = np.random.default_rng(0)
     seconds = np.arange(clean.frames) / clean.frame_rate
     sway = np.zeros((clean.frames, clean.joints, 3))
@@ -119,7 +119,7 @@ def test_kept_frames_and_modes_are_kept(kept_modes: int) -> None:
 
 def test_variants_keep_pinned_poses_and_differ_elsewhere(walk: Motion) -> None:
     variants = vary(walk, count=3, pins=[1.0, 3.0], deviation=0.7, rng=0)
-    pinned = [60, 180]
+    pinned = [30, 90]
     assert all(angle(variant, walk, pinned) < 0.1 for variant in variants)
     assert angle(variants[0], variants[1], slice(None)) > 5
 
@@ -131,7 +131,7 @@ def test_a_variant_depends_on_the_seed_and_its_number_alone(walk: Motion) -> Non
 
 
 def test_the_dial_leads_away_from_the_example(walk: Motion) -> None:
-    away = [vary(walk, count=3, deviation=dial, rng=0).report.deviation_cm for dial in (0.0, 0.2, 0.5, 1.0)]
+    away = [vary(walk, count=2, deviation=dial, rng=0).report.deviation_cm for dial in (0.0, 0.2, 0.5, 1.0)]
     assert away[0] < 1e-3
     assert away == sorted(away)
 
@@ -146,7 +146,7 @@ def test_more_kept_modes_stay_nearer(walk: Motion) -> None:
 
 def test_a_loop_ends_in_the_pose_in_which_it_began(walk: Motion) -> None:
     for options in ({}, {"keep_modes": 2}, {"method": "gp"}):
-        looped = vary(walk[::2], count=1, loop=True, deviation=0.5, modes=4, rng=1, **options)[0]
+        looped = vary(walk, count=1, loop=True, deviation=0.5, modes=4, rng=1, **options)[0]
         gap = so3.distance(looped.rotations[0, 1:], looped.rotations[-1, 1:])
         assert np.degrees(gap.max()) < 0.1
         assert abs(looped.root[0, 1] - looped.root[-1, 1]) < 1e-6
@@ -159,18 +159,43 @@ def test_joints_leave_their_range_by_a_tenth_at_most_unless_they_may(walk: Motio
     assert free.report.beyond_range > held.report.beyond_range
 
 
-def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion) -> None:
-    held = vary(walk, count=4, deviation=0.3, rng=2).report
-    free = vary(walk, count=4, deviation=0.3, rng=2, hold=False).report
-    assert held.foot_slide_ratio <= 1.2
+@pytest.mark.parametrize("deviation", [0.3, 1.0])
+def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion, deviation: float) -> None:
+    held = vary(walk, count=3, deviation=deviation, rng=2).report
+    free = vary(walk, count=3, deviation=deviation, rng=2, hold=False).report
+    assert held.worst_foot_slide_ratio <= 1.2
     assert free.foot_slide_ratio > held.foot_slide_ratio
 
 
-def test_feet_of_variants_do_not_sink(walk: Motion) -> None:
+@pytest.mark.parametrize("deviation", [0.5, 1.0])
+def test_feet_of_variants_do_not_sink(walk: Motion, deviation: float) -> None:
     levels, joints = rest_levels(walk), list(feet(walk.skeleton))
     deepest = (walk.positions()[:, joints, 1] - levels).min()
-    for variant in vary(walk, count=4, deviation=0.5, rng=3):
-        assert (variant.positions()[:, joints, 1] - levels).min() > min(deepest, -0.01) - 0.02
+    for variant in vary(walk, count=3, deviation=deviation, rng=3):
+        assert (variant.positions()[:, joints, 1] - levels).min() > min(deepest, 0.0) - 0.011
+
+
+def test_feet_that_swing_are_lifted_as_the_examples(walk: Motion) -> None:
+    """Feet near the ground are no faster than the example's: none drags over it."""
+    levels, joints = rest_levels(walk), list(feet(walk.skeleton))
+
+    def dragging(clip: Motion) -> float:
+        places = clip.positions()[:, joints]
+        moving = speeds(places, clip.frame_rate)
+        return float(moving[places[..., 1] - levels < 0.02].mean())
+
+    for variant in vary(walk, count=2, deviation=1.0, rng=4):
+        assert dragging(variant) <= 1.2 * dragging(walk)
+
+
+def test_a_cartwheel_keeps_its_turn_and_its_joints_their_ranges(walk: Motion) -> None:
+    turning = np.linspace(0, 2 * np.pi, walk.frames)[:, None] * [0.0, 0.0, 1.0]
+    rotations = np.array(walk.rotations)
+    rotations[:, 0] = so3.multiply(so3.exp(turning), rotations[:, 0])
+    wheel = Motion(walk.skeleton, rotations, walk.root + [0.0, 1.0, 0.0], walk.frame_rate)
+    variants = vary(wheel, count=1, deviation=1.0, timing=0, rng=0)
+    assert so3.distance(variants[0].rotations[:, 0], wheel.rotations[:, 0]).max() < 1e-6
+    assert variants.report.beyond_range <= 0.1 + 1e-6
 
 
 def test_variants_begin_where_the_example_does(walk: Motion) -> None:
@@ -185,6 +210,12 @@ def test_time_runs_on_and_keeps_its_fixed_frames(seed: int, amount: float, fixed
     places = tempo(200, 60.0, amount, kept, np.random.default_rng(seed))
     assert (np.diff(places) > 0).all()
     assert np.allclose(places[kept], kept) and places[0] == 0 and places[-1] == 199
+
+
+def test_a_turn_beyond_half_a_turn_is_limited_on_its_own_side() -> None:
+    low, high = np.array([-0.5, -0.1, -0.1]), np.array([3.0, 0.1, 0.1])
+    beyond = so3.exp([[[3.3, 0.0, 0.0]]])
+    assert so3.log(limited(beyond, so3.identity(1), low, high))[0, 0, 0] > 2.9
 
 
 def test_a_change_of_tempo_keeps_poses_and_path(walk: Motion) -> None:

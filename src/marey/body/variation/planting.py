@@ -20,16 +20,17 @@ from marey.body.motion import Motion
 from marey.body.two_bone import legs
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.geometry.matrices import hat, to_matrix
 from marey.geometry.tangent import dexp_body, dexp_body_inverse
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Frames a second at which changes are solved for.
-COARSE = 40.0
+COARSE = 30.0
 # Gauss-Newton steps, whole ones at first, then this part of them; radians that a joint turns in one at most;
 # radians and metres below which they end.
-STEPS, WHOLE, RELAX, STRIDE, ENOUGH = 14, 3, 0.7, 0.5, 2e-3
+STEPS, WHOLE, RELAX, STRIDE, ENOUGH = 8, 3, 0.7, 0.5, 2e-3
 # Hertz: how fast legs, and the root's path, may be changed beside what standing feet ask for.
 LEG_RATE, ROOT_RATE = 2.0, 0.7
 # Weights beside 1 for a metre by which a foot is moved: a standing foot's step, its height, a joint beyond
@@ -204,7 +205,7 @@ def _now(chain: _Chain, root: Array, own: Array) -> _Now:
             slope = np.zeros((len(place), 3, 12))
             slope[:, :, :3] = np.eye(3)
             for i, (axis, centre) in enumerate(zip(axes, centres, strict=True)):
-                slope[:, :, 3 + 3 * i : 6 + 3 * i] = -_hat(place - centre) @ axis
+                slope[:, :, 3 + 3 * i : 6 + 3 * i] = -hat(place - centre) @ axis
             places.append(place)
             slopes.append(slope)
         local = chain.local[:, number]
@@ -213,7 +214,7 @@ def _now(chain: _Chain, root: Array, own: Array) -> _Now:
             turned.append(local)
         whole = so3.multiply(whole, local)
         if joint in chain.turning:
-            axes.append(_matrices(whole) @ spread[:, len(axes)])
+            axes.append(to_matrix(whole) @ spread[:, len(axes)])
             centres.append(place)
     return _Now(np.stack(turned, axis=1), np.stack(places, axis=1), np.stack(slopes, axis=1))
 
@@ -364,13 +365,3 @@ class _Normal:
         flat = band.reshape(2 * size + 1, -1)
         found = solveh_banded(flat, right.ravel(), lower=True, check_finite=False, overwrite_ab=True)
         return np.asarray(found).reshape(frames, size)
-
-
-def _matrices(q: Array) -> Array:
-    return so3.rotate(q[..., None, :], np.eye(3)).swapaxes(-1, -2)
-
-
-def _hat(v: Array) -> Array:
-    found = np.zeros((*v.shape, 3))
-    found[..., 0, 1], found[..., 0, 2], found[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
-    return found - found.swapaxes(-1, -2)
