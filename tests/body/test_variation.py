@@ -192,7 +192,7 @@ def test_a_cartwheel_keeps_its_turn_and_its_joints_their_ranges(walk: Motion) ->
     turning = np.linspace(0, 2 * np.pi, walk.frames)[:, None] * [0.0, 0.0, 1.0]
     rotations = np.array(walk.rotations)
     rotations[:, 0] = so3.multiply(so3.exp(turning), rotations[:, 0])
-    wheel = Motion(walk.skeleton, rotations, walk.root + [0.0, 1.0, 0.0], walk.frame_rate)
+    wheel = Motion(walk.skeleton, rotations, walk.root + np.array([0.0, 1.0, 0.0]), walk.frame_rate)
     variants = vary(wheel, count=1, deviation=1.0, timing=0, rng=0)
     assert so3.distance(variants[0].rotations[:, 0], wheel.rotations[:, 0]).max() < 1e-6
     assert variants.report.beyond_range <= 0.1 + 1e-6

@@ -1,7 +1,8 @@
 """When the feet of a simulated clip stand: as often as the example's, where they come nearest to standing.
 
 Simulated feet slide and float, so that fixed thresholds would find no contact to hold; frames are ranked by
-speed and height instead, and as many stand as in the example. O(frames log frames).
+speed and height instead, and as many stand as in the example, a tenth more while they are being held.
+O(frames log frames).
 """
 
 from __future__ import annotations
