@@ -74,6 +74,9 @@ def main() -> None:
         fail("not enough memory for this; try fewer frames (--frames A:B)")
         sys.exit(2)
     except Exception as error:
+        # Compiled code that is interrupted fails with an error of its own on top.
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            sys.exit(130)
         if os.environ.get("MAREY_DEBUG"):
             raise
         fail(f"internal error: {type(error).__name__}: {error} (MAREY_DEBUG=1 shows where; please report it)")
