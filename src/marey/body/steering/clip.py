@@ -9,12 +9,13 @@ clip's poses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.dynamics import METHODS, MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.steering.footing import Footing, footing, settled
@@ -37,6 +38,9 @@ POSE_MODES = 15
 ALLOWED, FAST = 1.5, 1.15
 # How much longer the interval is tried next, and what that must bring for another attempt.
 WIDER, HELPS = 1.4, 0.95
+# Draws until one is as calm as the clip: share of the clip's variance that is simulated, times the interval.
+# Details that are kept must not cancel others that are drawn; of a nearly noiseless clip fewer are learned.
+TRIES = ((0.999, 1.0), (0.999, WIDER), (0.99, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,7 @@ def steer(
     *,
     mode: str = "displace",
     deviation: float = 0.0,
+    method: str = "joint",
     interval: float | None = None,
     model: PoseModel | None = None,
     rng: Seed = None,
@@ -80,6 +85,8 @@ def steer(
     mode: "displace", a smooth change of the original; or "simulate", the interval drawn anew from the clip's
         dynamics, given the pose at the request and the frames around
     deviation: how much chance there is beside a smooth change, 1 as much as in the clip's dynamics
+    method: dynamics that chance follows: "joint", or "gp", each coordinate by itself with a squared
+        exponential covariance, the source's
     interval: seconds that may change around a request; as long as needed if None
     model: poses to stay like; learned from the clip if None
     rng: seed of what is simulated
@@ -90,7 +97,7 @@ def steer(
     >>> max(found.residual_cm) < 0.5, found.peak_acceleration_ratio <= 1.5
     (True, True)
     """
-    _check(mode, deviation, interval)
+    _check(mode, deviation, method, interval)
     wanted = goals(motion, requests)
     poses = _poses(motion) if model is None else model
     if poses.skeleton.names != motion.skeleton.names:
@@ -101,16 +108,23 @@ def steer(
     halves = first_halves(motion, asked, interval)
     result, spans = _widened(motion, poses, freedom, asked, ground, halves, fixed=interval is not None)
     if mode == "simulate" or deviation > 0:
-        start = simulated(
-            motion, result, asked, spans, share=1.0 if mode == "simulate" else deviation,
-            anew=mode == "simulate", rng=rng,
-        )  # fmt: skip
-        result = settled(solved(start, freedom, asked, ground, spans), asked, ground, spans)
+        generator = np.random.default_rng(rng)
+
+        def drawn(variance: float, spans: list[Span]) -> Motion:
+            learned = MotionModel.fit(motion, variance=variance, method=method)
+            start = simulated(
+                learned, motion, result, asked, spans, share=None if mode == "simulate" else deviation,
+                rng=generator,
+            )  # fmt: skip
+            return settled(solved(start, freedom, asked, ground, spans), asked, ground, spans)
+
+        tries = [one for one in TRIES if interval is None or one[1] == 1.0]
+        result, spans = _calmest(motion, asked, spans, drawn, tries)
     misses = [float(np.linalg.norm(path(result[g.frame], g)[0] - g.place)) for g in wanted]
     return Steered(
         result,
         tuple(100 * miss for miss in misses),
-        max(peak_ratio(motion, result, g, span) for g, span in zip(asked, spans, strict=True)),
+        _worst_ratio(motion, result, asked, spans),
         merged(spans, motion.frames),
         tuple(f"{r.joint} at {r.time:g} s" for r in requests),
     )
@@ -153,6 +167,29 @@ def _widened(
         halves = np.where(wider, np.minimum(WIDER * halves, longest), halves)
 
 
+def _calmest(
+    motion: Motion,
+    asked: list[Goal],
+    spans: list[Span],
+    drawn: Callable[[float, list[Span]], Motion],
+    tries: list[tuple[float, float]],
+) -> tuple[Motion, list[Span]]:
+    """The first draw with accelerations like the clip's, or the one that comes nearest to that."""
+    found = []
+    for variance, factor in tries:
+        around = [span.wider(factor) for span in spans]
+        result = drawn(variance, around)
+        found.append((_worst_ratio(motion, result, asked, around), result, around))
+        if found[-1][0] <= ALLOWED:
+            break
+    _, result, around = min(found, key=lambda one: one[0])
+    return result, around
+
+
+def _worst_ratio(motion: Motion, result: Motion, asked: list[Goal], spans: list[Span]) -> float:
+    return max(peak_ratio(motion, result, goal, span) for goal, span in zip(asked, spans, strict=True))
+
+
 def _speed(motion: Motion, poses: PoseModel, span: Span) -> float:
     """The largest change of coordinates between frames around a span."""
     first = max(int(np.floor(span.start)) - 1, 0)
@@ -164,9 +201,11 @@ def _poses(motion: Motion) -> PoseModel:
     return PoseModel.fit([motion], modes=min(POSE_MODES, 3 * motion.joints))
 
 
-def _check(mode: str, deviation: float, interval: float | None) -> None:
+def _check(mode: str, deviation: float, method: str, interval: float | None) -> None:
     if mode not in MODES:
         raise InputError(f"mode {mode!r}: one of {', '.join(MODES)}")
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
     if interval is not None and not (np.isfinite(interval) and interval > 0):

@@ -1,7 +1,7 @@
 """What is drawn by chance around a request: the clip's joint model, given the frames that stay.
 
-Either the interval anew, given the pose at the request and all frames outside (conditional simulation, Courty
-2013, section 3.2.3.2), or a deviation from a smooth change that is nothing at the request and at the edges.
+Either the interval anew, given the poses at the request and all frames outside (conditional simulation,
+Courty 2013, section 3.2.3.2), or a deviation from a smooth change, nothing at the request and at the edges.
 The root's travel is part of the model; that it ends where the original goes on is imposed on its sum. What
 the model does not hold of a clip is kept. Cost: that of learning the dynamics, and of one conditional draw.
 """
@@ -24,24 +24,27 @@ from marey.statistics.autoregression.model import Seed
 
 Array = NDArray[np.float64]
 
+# Seconds before and after a request whose poses are given too: it is passed at the right velocity.
+BESIDE = 1 / 60
+
 
 def simulated(
+    learned: MotionModel,
     original: Motion,
     smooth: Motion,
     asked: list[Goal],
     spans: list[Span],
     *,
-    share: float,
-    anew: bool,
+    share: float | None,
     rng: Seed,
 ) -> Motion:
     """A clip that is drawn within the spans and the original outside.
 
     smooth: the clip as it is steered without chance; its poses at the requests are kept
-    share: how much of the simulated deviation is taken
-    anew: draw the motion itself, rather than a deviation from `smooth`
+    learned: dynamics of the original
+    share: how much of a simulated deviation from `smooth` is taken; None draws the motion itself
     """
-    learned = MotionModel.fit(original)
+    anew = share is None
     base = original if anew else smooth
     coordinates = learned.poses.encode(base)
     centre = learned.expected(original.frames)
@@ -49,16 +52,17 @@ def simulated(
     unknown = np.zeros(original.frames, dtype=bool)
     for first, last in stretches:
         unknown[first : last + 1] = True
-    unknown[[goal.frame for goal in asked]] = False
+    beside = max(1, round(BESIDE * original.frame_rate))
+    near = [f for goal in asked for f in range(goal.frame - beside, goal.frame + beside + 1)]
+    given = sorted({f for f in near if 0 <= f < original.frames and unknown[f]})
+    unknown[given] = False
     known = coordinates - centre if anew else np.zeros_like(coordinates)
     if anew:
-        wanted = learned.poses.encode(smooth)
-        for goal in asked:
-            known[goal.frame] = wanted[goal.frame] - centre[goal.frame]
+        known[given] = learned.poses.encode(smooth)[given] - centre[given]
     law = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
     rows, values = _way_back(learned, base, stretches, coordinates, centre if anew else None)
     drawn = law.given(rows, values).sample(rng)
-    new = drawn + centre if anew else coordinates + share * drawn
+    new = drawn + centre if share is None else coordinates + share * drawn
     return _transferred(learned, base, coordinates, new, stretches)
 
 

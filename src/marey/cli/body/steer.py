@@ -41,6 +41,8 @@ EXAMPLE = "JOINT@TIME=X,Y,Z, metres, or JOINT@TIME=+X,Y,Z for an offset"
 # Poses of a picture, and its size.
 SHOWN = 5
 SIZE = (1280, 400)
+# Repetitions, and seconds between two.
+MOST, LONGEST = 1000, 60.0
 
 
 def run(
@@ -63,6 +65,12 @@ def run(
     deviation: Annotated[
         float, typer.Option(metavar="S", help="Chance beside the change; 1: as in the clip's own dynamics.")
     ] = 0.0,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="METHOD", help="What chance follows: joint, or gp, the source's, each by itself."
+        ),
+    ] = "joint",
     interval: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="How long the change may take; as long as needed if not given."),
@@ -77,7 +85,7 @@ def run(
         float | None,
         typer.Option(metavar="SECONDS", help="Between repetitions; as long as needed if not given."),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of what is simulated.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of what is simulated.")] = 0,
     picture: Annotated[
         Path | None,
         typer.Option(metavar="PNG", help="Poses around each target: the clip above, the new below."),
@@ -113,6 +121,8 @@ def run(
         raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry)")
     if picture is not None and picture.suffix.lower() != ".png":
         raise InputError(f"--picture {picture}: pictures are written as .png")
+    if transition is not None and not 0 < transition <= LONGEST:
+        raise InputError(f"--transition {transition:g}: seconds above 0, at most {LONGEST:g}")
     motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
     parsed = [_parsed(text) for text in reach or []]
     times = _repetitions(parsed, repeat)
@@ -122,8 +132,8 @@ def run(
     asked = [[one for one in some if one is not None] for some in wanted]
     facts: dict[str, Any]
     if times > 1:
-        if mode != "displace" or interval is not None:
-            raise InputError("--mode and --interval are for a clip that is not repeated")
+        if mode != "displace" or method != "joint" or interval is not None:
+            raise InputError("--mode, --method and --interval are for a clip that is not repeated")
         with progress_bar("chaining"):
             chained = chain(
                 motion, asked, turns=_turns(turn, times), transition=transition, deviation=deviation, rng=seed
@@ -134,7 +144,9 @@ def run(
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
         with progress_bar("steering"):
-            found = steer(motion, asked[0], mode=mode, deviation=deviation, interval=interval, rng=seed)
+            found = steer(
+                motion, asked[0], mode=mode, deviation=deviation, method=method, interval=interval, rng=seed
+            )
         for line in found.lines():
             note(line)
         result, before, requests = found.motion, motion, asked[0]
@@ -209,6 +221,8 @@ def _repetitions(parsed: list[list[ReachAt | None]], repeat: int | None) -> int:
     counts = {len(ways) for ways in parsed if len(ways) > 1}
     if repeat is not None and repeat < 1:
         raise InputError(f"--repeat {repeat}: at least once")
+    if repeat is not None and repeat > MOST:
+        raise InputError(f"--repeat {repeat}: at most {MOST} times")
     if len(counts | ({repeat} if repeat is not None else set())) > 1:
         told = sorted(counts | ({repeat} if repeat is not None else set()))
         raise InputError(f"--reach and --repeat name different numbers of repetitions: {told}")
