@@ -38,8 +38,9 @@ RIDGE, RIDGE_FOR_FEW = 1e-7, 1e-4
 # Frames a coefficient of a row below which there are few.
 ENOUGH = 2
 
-# Directions of the long run are changed by no more than this factor against one another.
-MOST_CHANGE = 2.0
+# A recursion that swings more widely than this in some direction is calmed as a whole; then directions are
+# changed by no more than so much: more would make what is simulated too fast.
+WIDEST, MOST_CHANGE = 2.0, 1.5
 # Share of the poses' variance in which a cycle is looked for.
 POSES_SHARE = 0.99
 
@@ -212,8 +213,8 @@ def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoreg
     """The same recursion in coordinates in which its long-run covariance is the given one.
 
     What is simulated is mapped by the symmetric M with M S M = C, so eigenvalues, that is rhythm and memory,
-    stay. Directions are changed by no more than a factor of 2 against one another; a model that swings too
-    widely is calmed as a whole first.
+    stay. Directions are changed by no more than half against one another; a model that swings too widely is
+    calmed as a whole first.
 
     >>> swing = VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]])
     >>> with_spread(swing, np.array([[1.1]])).stationary[0, 0].round(6).item()
@@ -226,7 +227,7 @@ def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoreg
     inner = _root(wanted @ spread @ wanted)
     factors, along = np.linalg.eigh(wanted @ np.linalg.solve(inner, wanted))
     # Of a nearly noiseless example the recursion knows little, and may swing far more widely than that did.
-    calmer = min(1.0, MOST_CHANGE * float(factors.min()))
+    calmer = min(1.0, WIDEST * float(factors.min()))
     factors = np.clip(factors / calmer, 1 / MOST_CHANGE, MOST_CHANGE)
     to, back = (along * factors) @ along.T, (along / factors) @ along.T
     noise = calmer**2 * to @ model.noise @ to.T
