@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from marey.body.filling import kriging
 from marey.body.filling.gaps import Hole
+from marey.body.filling.guiding import Guide
 from marey.body.filling.interpolation import smooth, straight, surroundings
 from marey.body.filling.learning import BEYOND, learn
 from marey.body.filling.stretches import Coordinates, Edges
@@ -25,6 +26,8 @@ METHODS = ("joint", "gp", "cubic", "slerp", "linear")
 # Stretches to learn from: at least, at most, and at most so many frames of them.
 FEWEST, MOST, MOST_FRAMES = 8, 300, 40_000
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1)
+# Seconds of a hole from which on paths through the world say more than angles.
+GUIDED = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +114,23 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
     if len(starts) < FEWEST:
         deviations = _guessed(curve, straight(own, edges))
     else:
-        inside = known[:, edges.before : edges.before + edges.frames]
+        guide = None
         features = None if len(others) else _features(coordinates, starts, hole, edges)
+        if _guided(coordinates, hole, edges):
+            guide = Guide(coordinates, np.append(starts, hole.first), edges)
+            known = np.concatenate([known, guide.paths(hollow=False)[:-1]], axis=-1)
+            own = np.concatenate([own, guide.paths(hollow=True)[-1:]], axis=-1)
+        inside = known[:, edges.before : edges.before + edges.frames]
+        bridges = smooth(np.concatenate([known, own]), edges, rate)
         lesson = learn(
             starts,
             edges,
-            inside - smooth(known, edges, rate),
+            inside,
+            bridges,
             surroundings(known, edges, BEYOND),
             surroundings(own, edges, BEYOND)[0],
             features,
+            guide,
         )
         curve = curve + lesson.correction
         deviations, inflation = lesson.missed, 1.0 + 1.0 / lesson.independent
@@ -128,6 +139,13 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
         rest = hole.joints[hole.joints > 0]
         mean[:, : 3 * len(rest)] += series[hole.first : hole.stop, rest].reshape(hole.frames, -1)
     return Bridge(edges, mean, deviations, inflation)
+
+
+def _guided(coordinates: Coordinates, hole: Hole, edges: Edges) -> bool:
+    """Whether whole frames are missing, for long enough, between two edges."""
+    whole = len(hole.joints) == coordinates.motion.joints
+    long = hole.frames >= GUIDED * coordinates.motion.frame_rate
+    return whole and long and edges.before > 0 and edges.after > 0
 
 
 def _kriged(coordinates: Coordinates, hole: Hole, edges: Edges, frames: int) -> Bridge:

@@ -3,7 +3,8 @@
 The smooth bridge of each known stretch misses something. Part of that follows from the frames beyond the
 edges, alike for all joints (a pooled linear regression, that is, kriging with the clip's own covariance);
 part from what the figure does at the edges, as in stretches that begin and end alike (Gaussian process
-regression over whole stretches, which keeps limbs together). How much to trust either, and how much is
+regression over whole stretches, which keeps limbs together); between them, paths through the world lead the
+poses. How much to trust either, and how much is
 missed in the end, is measured on stretches that were left out. After Courty 2013, section 3.2.3.1, whose
 components are independent. O(stretches² · frames + stretches³).
 """
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.filling.guiding import Guide
 from marey.body.filling.stretches import Edges
 
 Array = NDArray[np.float64]
@@ -33,6 +35,8 @@ FEATURES = 16
 KEPT_VARIANCE = 0.98
 # Stretches of independent motion that a clip must have for half of what it teaches to be believed.
 HALF_BELIEF = 2.0
+# Corrections are not larger than this share of those that were tried.
+LARGEST = 0.9
 
 
 class Lesson(NamedTuple):
@@ -47,30 +51,41 @@ class Lesson(NamedTuple):
 def learn(
     starts: Indices,
     edges: Edges,
-    missed: Array,
+    inside: Array,
+    bridges: Array,
     around: Array,
     around_hole: Array,
     features: tuple[Array, Array] | None,
+    guide: Guide | None,
 ) -> Lesson:
     """Learn from stretches what their smooth bridges missed.
 
     starts: `(n,)`, first frames, in order
-    missed: `(n, frames, numbers)`; around: `(n, places, numbers)`, their surroundings
-    around_hole: `(places, numbers)`
+    inside: `(n, frames, numbers)`; bridges: `(n + 1, frames, numbers)`, of the stretches and the hole
+    around: `(n, places, numbers)`, their surroundings; around_hole: `(places, numbers)`
     features: of the stretches `(n, features)` and of the hole `(features,)`, or None for no examples
+    guide: if it is given, the last numbers are paths of its points
     """
     folds = _folds(starts, edges.frames)
     independent = len(np.unique(starts // max(edges.frames, 1)))
     points = None if features is None else _Points.of(*features)
     counts = np.ones(len(starts)) if points is None else points.likeness
-    weights, expected = _pooled(missed, around, folds, counts)
-    belief = _belief(missed, expected, counts, independent)
-    correction = belief * np.einsum("kl,kd->ld", weights, around_hole)
-    missed = _scaled(missed - belief * expected, around, around_hole)
+    numbers = inside.shape[-1] - (0 if guide is None else 3 * len(guide.joints))
+    missed = inside - bridges[:-1]
+    weights, expected = _pooled(missed, around, folds, counts, numbers)
+    belief = _belief(missed[..., :numbers], expected[..., :numbers], counts, independent)
+    told = belief * np.concatenate([expected, np.einsum("kl,kd->ld", weights, around_hole)[None]])
+    if guide is not None:
+        led = guide.lead(missed - told[:-1], bridges + told)
+        told = told[..., :numbers] + led * (independent + 1) / (independent + 2)
+    missed, around, around_hole = (part[..., :numbers] for part in (missed, around, around_hole))
+    correction = _within(told[-1], told[:-1])
+    missed = _scaled(missed - told[:-1], around, around_hole)
     if points is not None:
         more, expected = _exemplars(missed, points, folds, counts)
         belief = _belief(missed, expected, counts, independent)
-        correction, missed = correction + belief * more, missed - belief * expected
+        correction = correction + belief * _within(more, expected)
+        missed = missed - belief * expected
     return Lesson(correction, missed, float(independent))
 
 
@@ -109,9 +124,18 @@ def _belief(missed: Array, expected: Array, counts: Array, independent: float) -
     return best * independent / (independent + HALF_BELIEF)
 
 
-def _pooled(missed: Array, around: Array, folds: Folds, counts: Array) -> tuple[Array, Array]:
+def _within(correction: Array, expected: Array) -> Array:
+    """A correction, made smaller where it is larger than nearly all that were tried: it is a guess then."""
+    largest = float(np.quantile(np.square(expected).sum(axis=(1, 2)), LARGEST))
+    return np.asarray(
+        correction * min(1.0, np.sqrt(largest / max(float(np.square(correction).sum()), 1e-300)))
+    )
+
+
+def _pooled(missed: Array, around: Array, folds: Folds, counts: Array, numbers: int) -> tuple[Array, Array]:
     """Weights `(places, frames)` by which surroundings tell what is missed, and what they tell of
-    stretches left out; none if that does not help."""
+    stretches left out; none if that does not help. Learned from the first `numbers`."""
+    everything, missed, around = around, missed[..., :numbers], around[..., :numbers]
     size = np.sqrt(np.square(around).mean(axis=(1, 2)))
     scale = 1.0 / np.sqrt(np.maximum(size, max(float(np.quantile(size, 0.1)), 1e-9)))
     scale = scale[:, None, None]
@@ -125,13 +149,14 @@ def _pooled(missed: Array, around: Array, folds: Folds, counts: Array) -> tuple[
         gram[np.diag_indices_from(gram)] += ridge * np.diag(gram) + 1e-9 * max(np.trace(gram), 1e-300)
         return np.linalg.solve(gram, outer[which].sum(axis=0))
 
-    best, kept, told = _loss(missed, counts), np.inf, np.zeros_like(missed)
+    best, kept = _loss(missed, counts), np.inf
+    told = np.zeros((*missed.shape[:2], everything.shape[-1]))
     for ridge in RIDGES if places else ():
-        guess = np.zeros_like(missed)
+        guess = np.zeros_like(told)
         for test, training in folds:
             if len(training):
-                guess[test] = solved(training, ridge).T @ around[test]
-        loss = _loss(missed - guess, counts)
+                guess[test] = solved(training, ridge).T @ everything[test]
+        loss = _loss(missed - guess[..., :numbers], counts)
         if loss < best:
             best, kept, told = loss, ridge, guess
     if not np.isfinite(kept):
