@@ -20,8 +20,6 @@ from marey.body.motion import Motion
 from marey.body.two_bone import legs
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-from marey.geometry.matrices import hat, to_matrix
-from marey.geometry.tangent import dexp_body, dexp_body_inverse
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -36,8 +34,8 @@ LEG_RATE, ROOT_RATE = 2.0, 0.7
 # Weights beside 1 for a metre by which a foot is moved: a standing foot's step, its height, a joint beyond
 # its range, a kept pose, the root's shift.
 STAND, LIFT, RANGE, KEEP, ROOT = 3e4, 1e4, 3e3, 1e8, 0.3
-# The same for a foot's place and a joint's range in single frames, and steps there.
-FIRM, SETTLING = 30.0, 3
+# The same for a foot's place and a joint's range in single frames, steps there, and radians of the last.
+FIRM, SETTLING, SETTLED = 30.0, 3, 1e-4
 # Metres that a turn of a radian at hip, knee and ankle counts as.
 ARMS = (0.9, 0.45, 0.2)
 
@@ -92,26 +90,17 @@ def settled(motion: Motion, shifts: Array, root: Array, *, kept: Mask, ranges: R
 
     Every frame by itself, by damped least squares: a leg that is stretched gives way instead of snapping.
     """
-    every = np.arange(motion.frames)
-    chains = _chains(motion, every)
-    change = np.zeros((motion.frames, 3 + 9 * len(chains)))
+    from marey.body.variation import _kernels
+
+    change = np.zeros((motion.frames, 3 + 9 * len(legs(motion.skeleton))))
     change[:, :3] = root
-    for number, chain in enumerate(chains):
-        own = np.zeros((motion.frames, 3, 3))
-        goals = _now(chain, np.zeros_like(root), own).places + shifts[:, chain.columns]
-        damped = np.square(np.repeat(ARMS, 3))
-        for _ in range(SETTLING):
-            now = _now(chain, root, own)
-            block = _Block(motion.frames)
-            wrong = (now.places - goals).reshape(motion.frames, -1)
-            block.add(now.slopes.reshape(motion.frames, -1, 12), wrong, np.full(wrong.shape, FIRM))
-            if ranges is not None:
-                over, slopes = _range_rows(chain, ranges, now, own)
-                block.add_turns(slopes, over, FIRM * (over != 0))
-            right = block.right[:, 3:] - damped * own.reshape(-1, 9)
-            step = np.linalg.solve(block.own[:, 3:, 3:] + np.diag(damped), right[..., None])[..., 0]
-            own = own + np.clip(step, -STRIDE, STRIDE).reshape(-1, 3, 3)
-        change[:, 3 + 9 * number : 12 + 9 * number] = own.reshape(-1, 9)
+    damped = np.square(np.repeat(ARMS, 3))
+    for number, chain in enumerate(_chains(motion, np.arange(motion.frames))):
+        own = change[:, 3 + 9 * number : 12 + 9 * number]
+        asked = np.ascontiguousarray(shifts[:, chain.columns])
+        _kernels.settle(
+            chain.numbers, _limits(ranges, chain), root, asked, damped, (FIRM, SETTLING, STRIDE, SETTLED), own
+        )
     return _changed(motion, change, kept)
 
 
@@ -132,32 +121,19 @@ def _changed(motion: Motion, change: Array, kept: Mask) -> Motion:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Chain:
-    """A leg from its hip down: joints, what they are at the outset, which of them turn, and the foot's.
+class _Chain(NamedTuple):
+    """A leg from its hip down.
 
-    above, hip: `(frames, 4)` and `(frames, 3)`, the frame that carries the leg, and where the hip is
-    local, offsets: `(frames, joints, 4)` and `(frames, joints − 1, 3)`
-    columns: which of the standing joints the points are
+    turning: hip, knee and ankle
+    columns: which of the standing joints its points are
+    numbers: as the kernels want it: the frame that carries the leg `(frames, 4)`, where the hip is
+        `(frames, 3)`, local rotations `(frames, joints, 4)`, offsets `(frames, joints − 1, 3)`, and for each
+        joint which of those that turn, and of the points, it is, or −1
     """
 
-    joints: list[int]
     turning: tuple[int, int, int]
-    points: list[int]
     columns: list[int]
-    above: Array
-    hip: Array
-    local: Array
-    offsets: Array
-
-
-class _Now(NamedTuple):
-    """A leg as it is: turned joints `(frames, 3, 4)`, the foot's points `(frames, points, 3)`, and how these
-    move with the root and the three joints `(frames, points, 3, 12)`."""
-
-    turned: Array
-    places: Array
-    slopes: Array
+    numbers: tuple[Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64]]
 
 
 def _chains(motion: Motion, at: NDArray[np.intp]) -> list[_Chain]:
@@ -174,57 +150,26 @@ def _chains(motion: Motion, at: NDArray[np.intp]) -> list[_Chain]:
         turned = pose.rotations[at]
         moved = np.diff(pose.positions[at][:, joints], axis=1)
         points = [joint for joint in (leg.ankle, leg.toe) if joint >= 0]
-        found.append(
-            _Chain(
-                joints,
-                (leg.hip, leg.knee, leg.ankle),
-                points,
-                [standing.index(joint) for joint in points],
-                turned[:, int(parents[leg.hip])],
-                pose.positions[at, leg.hip],
-                np.asarray(motion.rotations[at][:, joints], dtype=np.float64),
-                so3.rotate(so3.inverse(turned[:, joints[:-1]]), moved),
-            )
+        turning = (leg.hip, leg.knee, leg.ankle)
+        numbers = (
+            np.ascontiguousarray(turned[:, int(parents[leg.hip])]),
+            np.ascontiguousarray(pose.positions[at, leg.hip]),
+            np.ascontiguousarray(motion.rotations[at][:, joints], dtype=np.float64),
+            np.ascontiguousarray(so3.rotate(so3.inverse(turned[:, joints[:-1]]), moved)),
+            np.array([turning.index(j) if j in turning else -1 for j in joints], dtype=np.int64),
+            np.array([points.index(j) if j in points else -1 for j in joints], dtype=np.int64),
         )
+        found.append(_Chain(turning, [standing.index(joint) for joint in points], numbers))
     return found
 
 
-def _now(chain: _Chain, root: Array, own: Array) -> _Now:
-    """The leg with the root shifted `(frames, 3)` and its joints turned by vectors `(frames, 3, 3)`."""
-    whole, place = chain.above, chain.hip + root
-    turned: list[Array] = []
-    axes: list[Array] = []
-    centres: list[Array] = []
-    places, slopes = [], []
-    spread = dexp_body(own)
-    turns = so3.exp(own)
-    for number, joint in enumerate(chain.joints):
-        if number:
-            place = place + so3.rotate(whole, chain.offsets[:, number - 1])
-        if joint in chain.points:
-            slope = np.zeros((len(place), 3, 12))
-            slope[:, :, :3] = np.eye(3)
-            for i, (axis, centre) in enumerate(zip(axes, centres, strict=True)):
-                slope[:, :, 3 + 3 * i : 6 + 3 * i] = -hat(place - centre) @ axis
-            places.append(place)
-            slopes.append(slope)
-        local = chain.local[:, number]
-        if joint in chain.turning:
-            local = so3.multiply(local, turns[:, len(turned)])
-            turned.append(local)
-        whole = so3.multiply(whole, local)
-        if joint in chain.turning:
-            axes.append(to_matrix(whole) @ spread[:, len(axes)])
-            centres.append(place)
-    return _Now(np.stack(turned, axis=1), np.stack(places, axis=1), np.stack(slopes, axis=1))
-
-
-def _range_rows(chain: _Chain, ranges: Ranges, now: _Now, own: Array) -> tuple[Array, Array]:
-    """How far logarithms of the joints are beyond their ranges `(frames, 3, 3)`, and their slopes."""
+def _limits(ranges: Ranges | None, chain: _Chain) -> tuple[Array, Array, Array]:
+    """Ranges of the joints of a leg that turn; endless if they are free."""
+    if ranges is None:
+        return so3.identity(3), np.full((3, 3), -np.inf), np.full((3, 3), np.inf)
     turning = list(chain.turning)
-    logs = so3.log(so3.multiply(so3.inverse(ranges.mean[turning]), now.turned))
-    over = logs - np.clip(logs, ranges.low[turning], ranges.high[turning])
-    return over, dexp_body_inverse(logs) @ dexp_body(own)
+    mean, low, high = (np.ascontiguousarray(part[turning], dtype=np.float64) for part in ranges)
+    return mean, low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,26 +183,35 @@ class _Problem:
 
     def solve(self, standing: Mask, levels: Array, floor: Array, still: Mask, slack: float) -> Array:
         """Changes `(frames, 3 + 9 legs)`: metres of the root, rotation vectors of hip, knee and ankle."""
+        from scipy.linalg import solveh_banded
+
+        from marey.body.variation import _kernels
+
         size = 3 + 9 * len(self.chains)
         change = np.zeros((self.frames, size))
         prior = self._prior(size, still)
         ceiling = np.where(standing, levels + 0.5 * HEIGHT, np.inf)
+        # A step is a speed times a time: weighed so that the same speed counts the same at every rate.
+        weights = STAND * (self.rate / COARSE) ** 2, LIFT, RANGE
+        asked = [
+            (
+                np.append([0, 1, 2], 3 + 9 * number + np.arange(9)),
+                chain.numbers,
+                _limits(self.ranges, chain),
+                tuple(np.ascontiguousarray(limit[:, chain.columns]) for limit in (floor, ceiling)),
+                np.ascontiguousarray(standing[:, chain.columns]),
+            )
+            for number, chain in enumerate(self.chains)
+        ]
         for count in range(STEPS):
-            normal = _Normal(self.frames, size)
-            for number, chain in enumerate(self.chains):
-                columns = np.append([0, 1, 2], 3 + 9 * number + np.arange(9))
-                own = change[:, columns[3:]].reshape(-1, 3, 3)
-                now = _now(chain, change[:, :3], own)
-                block = _Block(self.frames)
-                self._stand(block, now, standing[:, chain.columns], slack)
-                heights = now.places[..., 1]
-                wrong = heights - np.clip(heights, floor[:, chain.columns], ceiling[:, chain.columns])
-                block.add(now.slopes[:, :, 1], wrong, LIFT * (wrong != 0))
-                if self.ranges is not None:
-                    over, slopes = _range_rows(chain, self.ranges, now, own)
-                    block.add_turns(slopes, over, RANGE * (over != 0))
-                normal.take(block, columns)
-            step = normal.solve(prior, change)
+            band, right = _smooth_normal(prior, change)
+            for columns, numbers, ranges, limits, stands in asked:
+                _kernels.add_leg(
+                    band, right, columns, numbers, ranges, change, limits, stands, slack / self.rate, weights
+                )
+            step = solveh_banded(
+                band.T, right.ravel(), lower=True, check_finite=False, overwrite_ab=True
+            ).reshape(self.frames, size)
             step[:, 3:] = np.clip(step[:, 3:], -STRIDE, STRIDE)
             # Ranges that are left and entered in turn would make whole steps go to and fro.
             change = change + (step if count < WHOLE else RELAX * step)
@@ -278,90 +232,26 @@ class _Problem:
         bends[3:] = squares * (self.rate / (2 * np.pi * LEG_RATE)) ** 4
         return weights, bends
 
-    def _stand(self, block: _Block, now: _Now, stands: Mask, slack: float) -> None:
-        """That points do not move over the ground while they stand."""
-        both = stands[1:] & stands[:-1]
-        steps = np.diff(now.places[..., [0, 2]], axis=0)
-        long = np.linalg.norm(steps, axis=-1, keepdims=True)
-        slid = steps * np.maximum(1 - slack / self.rate / np.maximum(long, 1e-12), 0.0)
-        # A step is a speed times a time: weighed so that the same speed counts the same at every rate.
-        weight = np.repeat(np.where(both, STAND * (self.rate / COARSE) ** 2, 0.0), 2, axis=1)
-        rows = now.slopes[:, :, [0, 2]].reshape(self.frames, -1, 12)
-        block.add_steps(rows, slid.reshape(self.frames - 1, -1), weight)
 
+def _smooth_normal(prior: tuple[Array, Array], change: Array) -> tuple[Array, Array]:
+    """Normal equations that keep changes small and smooth.
 
-class _Block:
-    """Normal equations of the root and one leg, frame by frame and between neighbours."""
-
-    def __init__(self, frames: int) -> None:
-        self.own = np.zeros((frames, 12, 12))
-        self.next = np.zeros((frames - 1, 12, 12))
-        self.right = np.zeros((frames, 12))
-
-    def add(self, slope: Array, value: Array, weight: Array) -> None:
-        """Rows `(frames, rows, 12)` times the step are minus `value` `(frames, rows)`."""
-        heavy = slope * weight[..., None]
-        self.own += slope.transpose(0, 2, 1) @ heavy
-        self.right -= (value[:, None] @ heavy)[:, 0]
-
-    def add_turns(self, slope: Array, value: Array, weight: Array) -> None:
-        """The same for rows `(frames, joints, 3, 3)` that know one joint each."""
-        heavy = slope * weight[..., None]
-        squares = slope.swapaxes(-1, -2) @ heavy
-        for joint in range(3):
-            here = slice(3 + 3 * joint, 6 + 3 * joint)
-            self.own[:, here, here] += squares[:, joint]
-        self.right[:, 3:] -= (value[:, :, None] @ heavy).reshape(-1, 9)
-
-    def add_steps(self, slope: Array, value: Array, weight: Array) -> None:
-        """Rows of the next frame minus those of this one are minus `value` `(frames − 1, rows)`."""
-        here, there = slope[:-1], slope[1:]
-        heavy_here, heavy_there = here * weight[..., None], there * weight[..., None]
-        self.own[:-1] += here.transpose(0, 2, 1) @ heavy_here
-        self.own[1:] += there.transpose(0, 2, 1) @ heavy_there
-        self.next -= there.transpose(0, 2, 1) @ heavy_here
-        self.right[:-1] += (value[:, None] @ heavy_here)[:, 0]
-        self.right[1:] -= (value[:, None] @ heavy_there)[:, 0]
-
-
-class _Normal:
-    """Normal equations of least squares that couple each frame with the two after it."""
-
-    def __init__(self, frames: int, size: int) -> None:
-        self.own = np.zeros((frames, size, size))
-        self.next = np.zeros((frames - 1, size, size))
-        self.right = np.zeros((frames, size))
-
-    def take(self, block: _Block, columns: NDArray[np.intp]) -> None:
-        """Add the equations of some unknowns."""
-        row, column = columns[:, None], columns
-        self.own[:, row, column] += block.own
-        self.next[:, row, column] += block.next
-        self.right[:, columns] += block.right
-
-    def solve(self, prior: tuple[Array, Array], change: Array) -> Array:
-        """The step, `(frames, size)`, with changes kept small and smooth."""
-        from scipy.linalg import solveh_banded
-
-        weights, bends = prior
-        frames, size = self.right.shape
-        band = np.zeros((2 * size + 1, frames, size))
-        row, column = np.tril_indices(size)
-        band[row - column, :, column] = self.own[:, row, column].T
-        row, column = (index.ravel() for index in np.indices((size, size)))
-        band[size + row - column, :-1, column] = self.next[:, row, column].T
-        bent = bends * np.diff(change, 2, axis=0)
-        right = self.right - weights * change
-        right[:-2] -= bent
-        right[1:-1] += 2 * bent
-        right[2:] -= bent
-        band[0] += weights
-        band[0, :-2] += bends
-        band[0, 1:-1] += 4 * bends
-        band[0, 2:] += bends
-        band[size, :-2] -= 2 * bends
-        band[size, 1:-1] -= 2 * bends
-        band[2 * size, :-2] += bends
-        flat = band.reshape(2 * size + 1, -1)
-        found = solveh_banded(flat, right.ravel(), lower=True, check_finite=False, overwrite_ab=True)
-        return np.asarray(found).reshape(frames, size)
+    Lower diagonals of the matrix `(frames · unknowns, 2 unknowns + 1)`, a row a column of it, and the right
+    side `(frames, unknowns)`.
+    """
+    weights, bends = prior
+    frames, size = change.shape
+    bent = bends * np.diff(change, 2, axis=0)
+    right = -weights * change
+    right[:-2] -= bent
+    right[1:-1] += 2 * bent
+    right[2:] -= bent
+    band = np.zeros((frames, size, 2 * size + 1))
+    band[..., 0] = weights
+    band[:-2, :, 0] += bends
+    band[1:-1, :, 0] += 4 * bends
+    band[2:, :, 0] += bends
+    band[:-2, :, size] -= 2 * bends
+    band[1:-1, :, size] -= 2 * bends
+    band[:-2, :, 2 * size] += bends
+    return band.reshape(frames * size, -1), right
