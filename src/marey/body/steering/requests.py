@@ -17,6 +17,7 @@ from marey.errors import InputError
 Array = NDArray[np.float64]
 
 _HERE = (0.0, 0.0, 0.0)
+FARTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,8 @@ def _vector(request: ReachAt, name: str) -> Array:
         value = np.asarray(getattr(request, name), dtype=np.float64)
     except (TypeError, ValueError):
         value = np.empty(0)
-    if value.shape != (3,) or not np.isfinite(value).all():
-        raise InputError(f"reach {request.joint} at {request.time:g} s: its {name} is three finite numbers")
+    if value.shape != (3,) or not (np.abs(value) < FARTHEST).all():
+        raise InputError(
+            f"reach {request.joint} at {request.time:g} s: its {name} is three numbers, metres, below a million"
+        )
     return value
