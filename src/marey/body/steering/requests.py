@@ -100,7 +100,6 @@ def _vector(request: ReachAt, name: str) -> Array:
     except (TypeError, ValueError):
         value = np.empty(0)
     if value.shape != (3,) or not (np.abs(value) < FARTHEST).all():
-        raise InputError(
-            f"reach {request.joint} at {request.time:g} s: its {name} is three numbers, metres, below a million"
-        )
+        wanted = "is three finite numbers, metres, below a million"
+        raise InputError(f"reach {request.joint} at {request.time:g} s: its {name} {wanted}")
     return value
