@@ -44,8 +44,8 @@ def filled_holes(filling: Filling, *, size: tuple[int, int] = (1280, 720)) -> Fi
     with house_style():
         grid = figure.subplots(3, len(shown), sharex=True, squeeze=False)
         for column, joint in enumerate(shown):
-            band = filling.band[first:stop, joint]
             for axis in range(3):
+                band = filling.axis_band[first:stop, joint, axis]
                 plot, line = grid[axis, column], likeliest[:, joint, axis]
                 plot.fill_between(time, line - band, line + band, color=style.PALETTE[0], alpha=0.18, lw=0)
                 for other in others:

@@ -48,12 +48,19 @@ class Bridge:
     independent: bool = False
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
-        """Random deviations `(count, frames, numbers)`, Gaussian."""
+        """Random deviations `(count, frames, numbers)`: Gaussian, as large as one of them by chance."""
         if self.independent:
             noise = rng.standard_normal((count, len(self.deviations), len(self.mean)))
             return np.einsum("dtk,ndk->ntd", self.deviations, noise, optimize=True)
         many = len(self.deviations)
-        noise = rng.standard_normal((count, many)) * (self.inflation / np.sqrt(max(many, 1)))
+        if not many:
+            return np.zeros((count, *self.mean.shape))
+        # Busy stretches deviate far more than calm ones: one Gaussian for all would be too wide for most.
+        sizes = np.sqrt(np.square(self.deviations).mean(axis=(1, 2)))
+        likely = np.maximum(sizes, max(float(np.median(sizes)), 1e-300))
+        noise = rng.standard_normal((count, many)) / likely
+        noise *= self.inflation * rng.choice(sizes, count)[:, None]
+        noise /= max(float(np.linalg.norm(sizes / likely)), 1e-300)
         return np.tensordot(noise, self.deviations, axes=1)
 
     def members(self, count: int) -> Array:
@@ -93,22 +100,25 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
     rate, here = coordinates.motion.frame_rate, np.array([hole.first])
     starts = _thinned(coordinates.whole(edges), edges.frames)
     others = _others(coordinates, hole)
-    choices: list[Array | None] = [None]
+    choices: list[tuple[Array, Array] | None] = [None]
     if len(others) and len(hole.joints[hole.joints > 0]):
         choices.append(_following(coordinates, hole, others))
-    best: tuple[float, Array | None, Array] | None = None
+    best: tuple[float, tuple[Array, Array] | None, Array] | None = None
     for series in choices:
         if len(starts) < FEWEST:
             best = (0.0, series, np.empty(0))
             continue
-        known = coordinates.stretches(starts, edges, hole.joints, _without(coordinates, series))
+        left_out = None if series is None else coordinates.vectors - series[1]
+        known = coordinates.stretches(starts, edges, hole.joints, left_out)
         inside = known[:, edges.before : edges.before + edges.frames]
         loss = float(np.sqrt(np.square(inside - smooth(known, edges, rate)).sum(axis=-1)).mean())
         if best is None or loss < best[0]:
             best = (loss, series, known)
     assert best is not None
     _, series, known = best
-    own = coordinates.stretches(here, edges, hole.joints, _without(coordinates, series), hollow=True)
+    following = None if series is None else series[0]
+    left = None if following is None else coordinates.vectors - following
+    own = coordinates.stretches(here, edges, hole.joints, left, hollow=True)
     curve = smooth(own, edges, rate)
     inflation = 1.0
     if len(starts) < FEWEST:
@@ -135,9 +145,9 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
         curve = curve + lesson.correction
         deviations, inflation = lesson.missed, 1.0 + 1.0 / lesson.independent
     mean = curve[0]
-    if series is not None:
+    if following is not None:
         rest = hole.joints[hole.joints > 0]
-        mean[:, : 3 * len(rest)] += series[hole.first : hole.stop, rest].reshape(hole.frames, -1)
+        mean[:, : 3 * len(rest)] += following[hole.first : hole.stop, rest].reshape(hole.frames, -1)
     return Bridge(edges, mean, deviations, inflation)
 
 
@@ -167,8 +177,11 @@ def _others(coordinates: Coordinates, hole: Hole) -> Indices:
     return np.flatnonzero(known)
 
 
-def _following(coordinates: Coordinates, hole: Hole, others: Indices) -> Array:
-    """What the missing joints do by what the others do, `(frames, joints, 3)`, 0 for the others."""
+def _following(coordinates: Coordinates, hole: Hole, others: Indices) -> tuple[Array, Array]:
+    """What the missing joints do by what the others do, `(frames, joints, 3)`, 0 for the others.
+
+    Then the same learned without the fifth of the clip that a frame lies in, to judge it by.
+    """
     rest = hole.joints[hole.joints > 0]
     whole = np.flatnonzero(~coordinates.missing.any(axis=1))
     inputs = coordinates.vectors[:, others].reshape(len(coordinates.vectors), -1)
@@ -190,14 +203,14 @@ def _following(coordinates: Coordinates, hole: Hole, others: Indices) -> Array:
         )
         for ridge in RIDGES
     ]
-    weights = solved(np.asarray(gram), np.asarray(products), RIDGES[int(np.argmin(losses))])
-    found = np.zeros_like(coordinates.vectors)
-    found[:, rest] = (level + (inputs - centre) @ weights).reshape(len(inputs), len(rest), 3)
-    return found
-
-
-def _without(coordinates: Coordinates, series: Array | None) -> Array | None:
-    return None if series is None else coordinates.vectors - series
+    ridge = RIDGES[int(np.argmin(losses))]
+    full, left_out = np.zeros_like(coordinates.vectors), np.zeros_like(coordinates.vectors)
+    learned = solved(np.asarray(gram), np.asarray(products), ridge)
+    full[:, rest] = (level + (inputs - centre) @ learned).reshape(len(inputs), len(rest), 3)
+    for part, (a, b) in zip(parts, sums, strict=True):
+        told = level + x[part] @ solved(gram - a, products - b, ridge)
+        left_out[np.ix_(whole[part], rest)] = told.reshape(len(part), len(rest), 3)
+    return full, left_out
 
 
 def _features(coordinates: Coordinates, starts: Indices, hole: Hole, edges: Edges) -> tuple[Array, Array]:

@@ -37,12 +37,14 @@ class Filling:
     alternatives: the clip with other content, drawn at random
     missing: `(frames, joints)`, what was filled
     band: `(frames, joints)`, metres, within which a joint was with a probability of 90 %; 0 where known
+    axis_band: `(frames, joints, 3)`, the same for each coordinate by itself
     """
 
     motion: Motion
     alternatives: tuple[Motion, ...]
     missing: Mask
     band: Array
+    axis_band: Array
 
     @property
     def frames_filled(self) -> int:
@@ -92,7 +94,7 @@ def fill(
         raise InputError("joints of this clip slide; fill clips whose bones keep their length")
     found = holes(mask)
     if not found:
-        return Filling(motion, (motion,) * samples, mask, np.zeros(mask.shape))
+        return Filling(motion, (motion,) * samples, mask, np.zeros(mask.shape), np.zeros((*mask.shape, 3)))
     coordinates = _coordinates(motion, mask, examples)
     canvas = _Canvas.of(motion, mask, samples)
     for hole in tracked(found, progress):
@@ -142,10 +144,11 @@ class _Canvas:
                 for rotations, root in zip(self.rotations, self.root, strict=True)
             ]
         )
-        off = np.linalg.norm(places[1 + self.samples :] - places[0], axis=-1)
-        band = np.zeros(mask.shape)
-        band[self.at] = np.quantile(off, BAND, axis=0) * self.scales[:, None]
-        return Filling(made[0], tuple(made[1:]), mask, band)
+        away = places[1 + self.samples :] - places[0]
+        band, axis_band = np.zeros(mask.shape), np.zeros((*mask.shape, 3))
+        band[self.at] = np.quantile(np.linalg.norm(away, axis=-1), BAND, axis=0) * self.scales[:, None]
+        axis_band[self.at] = np.quantile(np.abs(away), BAND, axis=0) * self.scales[:, None, None]
+        return Filling(made[0], tuple(made[1:]), mask, band, axis_band)
 
     def _clip(self, motion: Motion, version: int) -> Motion:
         rotations, root = motion.rotations.copy(), motion.root.copy()
