@@ -276,7 +276,7 @@ def _shifts(
 
 def _levelled(system: _System, heights: Array, stands: Mask, rest: Array) -> Array:
     """Vertical shifts that keep standing feet at their level and no foot below it."""
-    floor, ceiling = rest - _SINK, np.where(stands, rest + HEIGHT, np.inf)
+    floor, ceiling = rest - _SINK, np.where(stands, rest + LEAVE * HEIGHT, np.inf)
     active, found = stands, np.zeros((*heights.shape, 1))
     for _ in range(_ROUNDS):
         asked = system.copy()

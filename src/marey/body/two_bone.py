@@ -7,6 +7,7 @@ iterated: O(frames) a leg, and a leg that is asked to stay keeps its rotations.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ class Leg(NamedTuple):
     toe: int
 
 
+@lru_cache(maxsize=16)
 def legs(skeleton: Skeleton) -> tuple[Leg, ...]:
     """The legs of a skeleton, by the names and places of their joints; none if it has no feet.
 

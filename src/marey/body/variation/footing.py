@@ -1,7 +1,7 @@
 """When the feet of a simulated clip stand: as often as the example's, where they come nearest to standing.
 
 Simulated feet slide and float, so that fixed thresholds would find no contact to hold; frames are ranked by
-speed and height instead, and as many stand as in the example, a tenth more while they are being held.
+speed and height instead, and as many stand as in the example.
 O(frames log frames).
 """
 
@@ -31,9 +31,12 @@ Mask = NDArray[np.bool_]
 
 # Seconds: over which the rank is smoothed, and that a foot stands at least.
 SMOOTH, SHORTEST = 0.05, 0.1
-# The same for feet that are to stand, with the shortest gap, and how much longer they do than the example's.
-STEADY, LEAST, GAP, LONGER = 0.08, 0.12, 0.1, 1.1
+# The same for feet that are to stand, with the shortest gap.
+STEADY, LEAST, GAP = 0.08, 0.12, 0.1
 BISECTIONS = 8
+# How much feet may slide beside the example's, metres a second that these count as at least, and metres that
+# feet may sink below the example's.
+MOST_SLIDE, LEAST_SLIDE, MOST_SUNK = 1.0, 1e-3, 0.02
 # How often what is left is shifted.
 ROUNDS = 2
 # Metres that a foot may sink.
@@ -82,12 +85,12 @@ class Footing:
         return found
 
     def stands(self, motion: Motion) -> Mask:
-        """Where feet shall stand `(frames, feet)`: somewhat longer than they do in the example, and whole."""
+        """Where feet shall stand `(frames, feet)`: as long as they do in the example, in whole stretches."""
         rank = self._rank(motion, STEADY)
         rate = motion.frame_rate
         found = np.zeros(rank.shape, dtype=bool)
         for foot, share in enumerate(self.share):
-            wanted = min(1.0, LONGER * share)
+            wanted = share
             low, high = 0.0, 1.0
             # What is tidied away is made up for by a higher threshold.
             for _ in range(BISECTIONS if share > 0 else 0):
@@ -109,6 +112,16 @@ class Footing:
 
         return np.asarray(gaussian_filter1d(rank, smooth * motion.frame_rate, axis=0, mode="nearest"))
 
+    def stance(self, motion: Motion) -> tuple[float, float]:
+        """Metres a second at which feet slide, and metres that they sink below their levels."""
+        places = motion.positions()[:, list(feet(motion.skeleton)), 1]
+        return sliding(motion, self.standing(motion)).speed, max(float((self.levels - places).max()), 0.0)
+
+    def fault(self, motion: Motion, example: tuple[float, float]) -> float:
+        """How badly feet stand beside the example's stance: above 1 if they slide or sink too much."""
+        slid, sunk = self.stance(motion)
+        return max(slid / (MOST_SLIDE * max(example[0], LEAST_SLIDE)), (sunk - example[1]) / MOST_SUNK)
+
     def floor(self, motion: Motion, standing: Mask) -> Array:
         """Heights `(frames, feet)` below which feet are not: a swinging foot is lifted as the example's."""
         joints = list(feet(motion.skeleton))
@@ -119,16 +132,25 @@ class Footing:
         lift = np.stack([np.interp(fast[:, i], PACES, self.lift[i]) for i in range(len(joints))], axis=1)
         return self.levels + np.where(standing, -SINK, lift)
 
-    def held(self, motion: Motion, standing: Mask, kept: Mask, ranges: Ranges | None) -> Motion:
+    def held(self, motion: Motion, kept: Mask, ranges: Ranges | None, *, loose: bool = False) -> Motion:
         """The clip with its standing feet still, but for part of what the example's slide too.
 
         kept: `(frames,)`, frames whose pose stays
         ranges: of the joints; None if they are free
+        loose: whether feet may lead the root's path away from what it was
         """
+        standing = self.stands(motion)
         slack = 0.2 * self.slide
         floor = self.floor(motion, standing)
         near = planted(
-            motion, standing, levels=self.levels, floor=floor, kept=kept, ranges=ranges, slack=slack
+            motion,
+            standing,
+            levels=self.levels,
+            floor=floor,
+            kept=kept,
+            ranges=ranges,
+            slack=slack,
+            loose=loose,
         )
         for _ in range(ROUNDS):
             shifts, root = standing_shifts(

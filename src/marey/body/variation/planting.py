@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.contacts import HEIGHT, feet
+from marey.body.contacts import HEIGHT, LEAVE, feet
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.two_bone import legs
@@ -32,8 +32,10 @@ STEPS, WHOLE, RELAX, STRIDE, ENOUGH = 8, 3, 0.7, 0.5, 2e-3
 # Hertz: how fast legs, and the root's path, may be changed beside what standing feet ask for.
 LEG_RATE, ROOT_RATE = 2.0, 0.7
 # Weights beside 1 for a metre by which a foot is moved: a standing foot's step, its height, a joint beyond
-# its range, a kept pose, the root's shift.
-STAND, LIFT, RANGE, KEEP, ROOT = 3e4, 1e4, 3e3, 1e8, 0.3
+# its range, a kept pose.
+STAND, LIFT, RANGE, KEEP = 3e4, 1e4, 3e3, 1e8
+# The same for the root's shift, and that up or down: feet shall hardly change the path, or may lead it.
+FIRM_ROOT, LOOSE_ROOT = (30.0, 1e3), (0.3, 0.3)
 # The same for a foot's place and a joint's range in single frames, steps there, and radians of the last.
 FIRM, SETTLING, SETTLED = 30.0, 3, 1e-4
 # Metres that a turn of a radian at hip, knee and ankle counts as.
@@ -57,6 +59,7 @@ def planted(
     kept: Mask,
     ranges: Ranges | None,
     slack: float = 0.0,
+    loose: bool = False,
 ) -> Motion:
     """The clip with standing feet still and no foot below the ground, as far as ranges allow.
 
@@ -65,13 +68,15 @@ def planted(
     floor: `(frames, feet)`, metres, heights below which they never are
     kept: `(frames,)`, frames whose pose stays
     slack: metres a second that a standing foot may slide
+    loose: whether feet may lead the root's path away from what it was
     """
     every = max(1, round(motion.frame_rate / COARSE))
     at = np.round(np.linspace(0, motion.frames - 1, (motion.frames - 1) // every + 1)).astype(np.intp)
     if len(at) < 4 or not standing.shape[1]:
         return motion
     rate = motion.frame_rate * (len(at) - 1) / (motion.frames - 1)
-    problem = _Problem(rate, _chains(motion, at), ranges, len(at))
+    root = LOOSE_ROOT if loose else FIRM_ROOT
+    problem = _Problem(rate, _chains(motion, at), ranges, len(at), root)
     still = np.zeros(len(at), dtype=bool)
     places = np.searchsorted(at, np.flatnonzero(kept))
     still[places] = still[np.maximum(places - 1, 0)] = True
@@ -180,6 +185,7 @@ class _Problem:
     chains: list[_Chain]
     ranges: Ranges | None
     frames: int
+    root: tuple[float, float]
 
     def solve(self, standing: Mask, levels: Array, floor: Array, still: Mask, slack: float) -> Array:
         """Changes `(frames, 3 + 9 legs)`: metres of the root, rotation vectors of hip, knee and ankle."""
@@ -190,7 +196,7 @@ class _Problem:
         size = 3 + 9 * len(self.chains)
         change = np.zeros((self.frames, size))
         prior = self._prior(size, still)
-        ceiling = np.where(standing, levels + 0.5 * HEIGHT, np.inf)
+        ceiling = np.where(standing, levels + LEAVE * HEIGHT, np.inf)
         # A step is a speed times a time: weighed so that the same speed counts the same at every rate.
         weights = STAND * (self.rate / COARSE) ** 2, LIFT, RANGE
         asked = [
@@ -224,11 +230,11 @@ class _Problem:
         squares = np.tile(np.square(np.repeat(ARMS, 3)), len(self.chains))
         weights = np.empty((self.frames, size))
         # Feet may carry the root wherever they go, but not up or down.
-        weights[:, :3] = [1e-7, ROOT, 1e-7]
+        weights[:, :3] = [1e-7, self.root[1], 1e-7]
         weights[0, :3] = 1.0
         weights[:, 3:] = squares * np.where(still, KEEP, 1.0)[:, None]
         bends = np.empty(size)
-        bends[:3] = ROOT * (self.rate / (2 * np.pi * ROOT_RATE)) ** 4
+        bends[:3] = self.root[0] * (self.rate / (2 * np.pi * ROOT_RATE)) ** 4
         bends[3:] = squares * (self.rate / (2 * np.pi * LEG_RATE)) ** 4
         return weights, bends
 

@@ -28,6 +28,7 @@ from marey.body.variation.shaping import closed, grounded, limited, retimed, tem
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.statistics.processes.example_law import ExampleLaw
 from marey.statistics.processes.kriging import Functional
 from marey.statistics.processes.trend import Trend
 
@@ -35,7 +36,9 @@ Array = NDArray[np.float64]
 
 DEVIATION = 0.3
 # Standard deviation of the tempo at deviation 1.
-TIMING = 0.1
+TIMING = 0.03
+# Draws of a variant whose feet do not stand well.
+DRAWS = 4
 # Seconds beside a kept frame over which its detail comes and goes.
 DETAIL = 0.1
 # Cosine of the tilt from which a clip turns over.
@@ -98,11 +101,12 @@ def vary(
     loop: make the last pose the first one, with its velocity
     method: "joint" keeps all covariances over time and across the body; "gp" is the source's model, an
         independent squared exponential process a mode
-    timing: standard deviation of a random tempo, 0 for none; a tenth of the deviation if None
+    timing: standard deviation of a random tempo, 0 for none; 0.03 times the deviation if None
     free_range: let joints leave the example's range by more than a tenth
     hold: keep standing feet where they are
     modes, variance: size of the pose model, as in :meth:`PoseModel.fit`
-    rng: seed; the n-th variant depends on it and on n alone
+    rng: seed; the n-th variant depends on it and on n alone, also where it was drawn again because its feet
+        slid or sank too much
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=4)
@@ -115,24 +119,40 @@ def vary(
     kept = _frames(pins, motion)
     seeds = _seeds(rng).spawn(count)
     amount = TIMING * deviation if timing is None else float(timing)
-    drawn = draw(
-        model.rest,
-        motion.frame_rate,
-        seeds=[seed.spawn(1)[0] for seed in seeds],
-        deviation=float(deviation),
-        kept_frames=kept,
-        kept_modes=keep_modes,
-        conditions=_closing(model) if loop else (),
-        method=method,
-    )
+
+    def drawn(seeds: Sequence[np.random.SeedSequence]) -> Array:
+        return draw(
+            model.rest,
+            motion.frame_rate,
+            seeds=[seed.spawn(1)[0] for seed in seeds],
+            deviation=float(deviation),
+            kept_frames=kept,
+            kept_modes=keep_modes,
+            conditions=_closing(model) if loop else (),
+            method=method,
+        )
+
     made = []
     hold = hold and deviation > 0
-    for number, (rest, seed) in enumerate(zip(drawn, seeds, strict=True)):
+    simulated = method == "joint" and keep_modes == 0
+    for number, (rest, seed) in enumerate(zip(drawn(seeds), seeds, strict=True)):
         if progress is not None:
             progress(number, count)
-        variant = model.clip(rest, deviation=deviation, free_range=free_range, loop=loop, kept=kept)
-        if hold:
-            variant = model.held(variant, kept, free_range=free_range)
+        least, variant = np.inf, motion
+        for attempt in range(DRAWS if simulated and hold else 1):
+            tried = model.clip(
+                rest if attempt == 0 else drawn([seed])[0],
+                deviation=deviation,
+                free_range=free_range,
+                loop=loop,
+                kept=kept,
+                noise=seed.spawn(1)[0] if simulated else None,
+            )
+            tried, fault = model.held(tried, kept, free_range=free_range) if hold else (tried, 0.0)
+            if fault < least:
+                least, variant = fault, tried
+            if least <= 1:
+                break
         if amount > 0:
             places = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
             variant = retimed(variant, places)
@@ -164,33 +184,46 @@ class _Learned:
         # nothing is then lost, and the noise of measured velocities, which the coordinates share out to all
         # joints, does not come twice.
         rebuilt = self.poses.decode(self.coordinates)
-        self.detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
+        detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
         travel = self.poses.travel
-        self.travel_detail = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
+        away = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
+        self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
+        self.detail_law = ExampleLaw.of(self.detail - self.detail.mean(axis=0))
         self.mean = self.poses.geodesics.mean
         turns = so3.log(so3.multiply(so3.inverse(self.mean), samples.rotations))
         self.turns = turns.min(axis=0), turns.max(axis=0)
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.footing = Footing.of(motion)
+        self.stance = self.footing.stance(motion) if len(self.footing.levels) else (0.0, 0.0)
 
     def clip(
-        self, rest: Array, *, deviation: float, free_range: bool, loop: bool, kept: NDArray[np.intp]
+        self,
+        rest: Array,
+        *,
+        deviation: float,
+        free_range: bool,
+        loop: bool,
+        kept: NDArray[np.intp],
+        noise: np.random.SeedSequence | None,
     ) -> Motion:
-        """The clip of coordinates about the trend, from where the example began."""
+        """The clip of coordinates about the trend, from where the example began.
+
+        noise: seed of new detail; none if None
+        """
         example = self.example
         coordinates = self.trend + rest
-        share = self._told(deviation, kept)
+        detail = self._detail(deviation, kept, noise)
         if loop:
-            share = share * _fading(example.frames, example.frame_rate)
-        detail = so3.exp(share[:, None, None] * self.detail)
-        rotations = so3.multiply(self.poses.decode(coordinates), detail)
+            detail *= _fading(example.frames, example.frame_rate)[:, None]
+        turns = detail[:, : 3 * example.joints].reshape(example.frames, -1, 3)
+        rotations = so3.multiply(self.poses.decode(coordinates), so3.exp(turns))
         if not free_range:
             rotations = limited(rotations, self.mean, *self.turns)
         travel = self.poses.travel
         if travel is None:
             rotations[:, 0], places = example.rotations[:, 0], example.root
         else:
-            features = travel.decode(coordinates) + share[:, None] * self.travel_detail
+            features = travel.decode(coordinates) + detail[:, 3 * example.joints :]
             if not free_range:
                 features = within_range(features, *self.speeds)
             yaw = float(heading(example)[0])
@@ -200,27 +233,41 @@ class _Learned:
             rotations[:, 0], places = travelled.rotations, travelled.positions
         return replace(example, rotations=continuous(so3.normalise(rotations)), root=places, channels=None)
 
-    def _told(self, deviation: float, kept: NDArray[np.intp]) -> Array:
-        """Share of the detail that variants have `(frames,)`: as much as of the clip, and all at kept frames.
+    def _detail(
+        self, deviation: float, kept: NDArray[np.intp], noise: np.random.SeedSequence | None
+    ) -> Array:
+        """Detail of a variant `(frames, numbers)`: as much of the clip's as of the clip itself, all of it at
+        kept frames, and the rest new.
 
         Detail belongs to its frame, the end of a fast move to the move; elsewhere it would be a jerk.
         """
-        there = np.zeros(self.example.frames, dtype=bool)
+        frames, angle = self.example.frames, 0.5 * np.pi * deviation
+        there = np.zeros(frames, dtype=bool)
         there[kept] = True
-        near = ramps(there, round(DETAIL * self.example.frame_rate))
-        return np.asarray(near + (1 - near) * np.cos(0.5 * np.pi * deviation))
+        near = ramps(there, round(DETAIL * self.example.frame_rate))[:, None]
+        usual = self.detail.mean(axis=0)
+        told = usual + (near + (1 - near) * np.cos(angle)) * (self.detail - usual)
+        if noise is not None and deviation > 0:
+            told += (1 - near) * np.sin(angle) * self.detail_law.sample(frames, rngs=[noise])[0]
+        return np.asarray(told)
 
-    def held(self, variant: Motion, kept: NDArray[np.intp], *, free_range: bool) -> Motion:
-        """The clip with feet at the ground, and still while they stand, as far as the legs' ranges allow."""
+    def held(self, variant: Motion, kept: NDArray[np.intp], *, free_range: bool) -> tuple[Motion, float]:
+        """The clip with feet still while they stand, as far as the legs allow, and how badly they do."""
         if not len(self.footing.levels):
-            return variant
-        variant = grounded(variant, self.example, self.footing.levels)
+            return variant, 0.0
         fixed = np.zeros(variant.frames, dtype=bool)
         fixed[kept] = True
-        standing = self.footing.stands(variant)
         ranges = None if free_range else Ranges(self.mean, *self.turns)
-        variant = self.footing.held(variant, standing, fixed, ranges)
-        return variant if free_range else self.limited(variant)
+        found = []
+        # Feet that cannot stand on the path as it is lead it.
+        for loose in (False, True):
+            start = grounded(variant, self.example, self.footing.levels) if loose else variant
+            held = self.footing.held(start, fixed, ranges, loose=loose)
+            held = held if free_range else self.limited(held)
+            found.append((held, self.footing.fault(held, self.stance)))
+            if found[-1][1] <= 1:
+                break
+        return min(found, key=lambda one: one[1])
 
     def limited(self, variant: Motion) -> Motion:
         """The clip with all joints but the root within their range."""
