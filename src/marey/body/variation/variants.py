@@ -20,6 +20,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
 from marey.body.root_travel import Travel, heading, path
+from marey.body.two_bone import legs
 from marey.body.variation.footing import Footing
 from marey.body.variation.laws import METHODS, draw
 from marey.body.variation.measures import VariationReport, report_on
@@ -188,7 +189,7 @@ class _Learned:
         travel = self.poses.travel
         away = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
         self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
-        self.detail_law = ExampleLaw.of(self.detail - self.detail.mean(axis=0))
+        self.detail_law = ExampleLaw.of((self.detail - self.detail.mean(axis=0)) * self._told_anew())
         self.mean = self.poses.geodesics.mean
         turns = so3.log(so3.multiply(so3.inverse(self.mean), samples.rotations))
         self.turns = turns.min(axis=0), turns.max(axis=0)
@@ -250,6 +251,20 @@ class _Learned:
         if noise is not None and deviation > 0:
             told += (1 - near) * np.sin(angle) * self.detail_law.sample(frames, rngs=[noise])[0]
         return np.asarray(told)
+
+    def _told_anew(self) -> Array:
+        """1 for numbers of the detail that are drawn anew, 0 for those of the legs and the root's turn.
+
+        Much of a leg's detail is the shock of a step: anywhere else feet would pop.
+        """
+        skeleton = self.example.skeleton
+        told = np.ones(self.detail.shape[1])
+        told[:3] = 0.0
+        for leg in legs(skeleton):
+            for joint in range(self.example.joints):
+                if leg.hip in skeleton.ancestors(joint):
+                    told[3 * joint : 3 * joint + 3] = 0.0
+        return told
 
     def held(self, variant: Motion, kept: NDArray[np.intp], *, free_range: bool) -> tuple[Motion, float]:
         """The clip with feet still while they stand, as far as the legs allow, and how badly they do."""
