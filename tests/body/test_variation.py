@@ -1,5 +1,6 @@
 """Variants of a clip: what is kept, what differs, and that they could be the example's."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import marey
 from marey.body.contacts import feet, rest_levels, speeds
 from marey.body.motion import Motion
 from marey.body.variation import vary
+from marey.body.variation.footing import Footing
 from marey.body.variation.laws import draw
 from marey.body.variation.measures import beyond_range
 from marey.body.variation.shaping import limited, retimed, tempo, within_range
@@ -186,6 +188,28 @@ def test_feet_that_swing_are_lifted_as_the_examples(walk: Motion) -> None:
 
     for variant in vary(walk, count=2, deviation=1.0, rng=4):
         assert dragging(variant) <= 1.2 * dragging(walk)
+
+
+def test_noise_of_measured_motion_is_drawn_anew(walk: Motion) -> None:
+    noise = 0.01 * np.random.default_rng(1).standard_normal((walk.frames, 3))
+    noisy = replace(walk, root=walk.root + noise)
+    variants = vary(noisy, count=4, deviation=1.0, hold=False, timing=0, rng=0)
+
+    def fast(motion: Motion) -> np.ndarray:
+        return np.diff(variants.poses.encode(motion), 2, axis=0).std(axis=0)
+
+    shares = np.mean([fast(v) for v in variants], axis=0) / fast(noisy)
+    assert (shares > 0.6).all() and (shares < 1.5).all()
+
+
+def test_feet_that_cannot_stand_on_the_path_lead_it(walk: Motion) -> None:
+    """A path far too short for the steps: firmly held feet slide, those that lead the path do not."""
+    footing = Footing.of(walk)
+    short = replace(walk, root=walk.root * [1.0, 1.0, 0.6])
+    nothing = np.zeros(walk.frames, dtype=bool)
+    usual = footing.stance(walk)
+    firm, loose = (footing.held(short, nothing, None, loose=loose) for loose in (False, True))
+    assert footing.fault(loose, usual) < footing.fault(firm, usual) < footing.fault(short, usual)
 
 
 def test_a_cartwheel_keeps_its_turn_and_its_joints_their_ranges(walk: Motion) -> None:

@@ -37,7 +37,7 @@ STAND, LIFT, RANGE, KEEP = 3e4, 1e4, 3e3, 1e8
 # The same for the root's shift, and that up or down: feet shall hardly change the path, or may lead it.
 FIRM_ROOT, LOOSE_ROOT = (30.0, 1e3), (0.3, 0.3)
 # The same for a foot's place and a joint's range in single frames, steps there, and radians of the last.
-FIRM, SETTLING, SETTLED = 30.0, 3, 1e-4
+FIRM, SETTLING, SETTLED = 30.0, 3, 1e-3
 # Metres that a turn of a radian at hip, knee and ankle counts as.
 ARMS = (0.9, 0.45, 0.2)
 
