@@ -16,6 +16,9 @@ from marey._compiling import njit
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+# Small vectors and matrices are tuples: arrays would be allocated for each.
+Row = tuple[float, ...]
+Rows = tuple[Row, Row, Row]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy"}
 
@@ -166,7 +169,8 @@ def leg_frame(
     """
     above, hip, local, offsets, turns, points = chain
     mean, low, high = ranges
-    whole, turned = above[frame].copy(), np.empty(4)
+    carried = above[frame]
+    whole = (carried[0], carried[1], carried[2], carried[3])
     place = hip[frame] + own[:3]
     axes, centres = np.empty((3, 3, 3)), np.empty((3, 3))
     met = 0
@@ -191,8 +195,9 @@ def leg_frame(
         if joint < 0:
             whole = _multiply(whole, local[frame, number])
             continue
-        vector = own[3 + 3 * joint : 6 + 3 * joint]
-        angle = np.sqrt((vector * vector).sum())
+        first = 3 + 3 * joint
+        vector = (own[first], own[first + 1], own[first + 2])
+        angle = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
         spread = _dexp(vector, angle)
         turned = _multiply(local[frame, number], _exp(vector, angle))
         whole = _multiply(whole, turned)
@@ -250,90 +255,81 @@ def _solve(matrix: Array, right: Array) -> None:
 
 
 @njit(**_OPTIONS)
-def _carry(place: Array, matrix: Array, offset: Array) -> None:
+def _carry(place: Array, matrix: Rows, offset: Array) -> None:
     """Go on from a place by a turned offset, in place."""
     for i in range(3):
-        place[i] += matrix[i, 0] * offset[0] + matrix[i, 1] * offset[1] + matrix[i, 2] * offset[2]
+        place[i] += matrix[i][0] * offset[0] + matrix[i][1] * offset[1] + matrix[i][2] * offset[2]
 
 
 @njit(**_OPTIONS)
-def _product(a: Array, b: Array, out: Array) -> None:
+def _product(a: Rows, b: Rows, out: Array) -> None:
     for i in range(3):
         for j in range(3):
-            out[i, j] = a[i, 0] * b[0, j] + a[i, 1] * b[1, j] + a[i, 2] * b[2, j]
+            out[i, j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j]
 
 
 @njit(**_OPTIONS)
-def _multiply(a: Array, b: Array) -> Array:
-    out = np.empty(4)
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
-    return out
+def _multiply(a: Any, b: Any) -> Row:
+    return (
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    )
 
 
 @njit(**_OPTIONS)
-def _matrix(q: Array) -> Array:
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    out = np.empty((3, 3))
-    out[0, 0], out[0, 1], out[0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
-    out[1, 0], out[1, 1], out[1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
-    out[2, 0], out[2, 1], out[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
-    return out
+def _matrix(q: Row) -> Rows:
+    w, x, y, z = q
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
 
 
 @njit(**_OPTIONS)
-def _exp(vector: Array, angle: float) -> Array:
-    out = np.empty(4)
-    out[0] = np.cos(0.5 * angle)
-    out[1:] = vector * (np.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5)
-    return out
+def _exp(v: Row, angle: float) -> Row:
+    part = np.sin(0.5 * angle) / angle if angle > 1e-8 else 0.5
+    return (np.cos(0.5 * angle), part * v[0], part * v[1], part * v[2])
 
 
 @njit(**_OPTIONS)
-def _log_from(mean: Array, q: Array) -> Array:
-    """Logarithm `(3,)` of a rotation seen from another."""
-    away = _multiply(np.array([mean[0], -mean[1], -mean[2], -mean[3]]), q)
-    if away[0] < 0:
-        away = -away
-    sine = np.sqrt(away[1] ** 2 + away[2] ** 2 + away[3] ** 2)
-    if sine < 1e-9:
-        return 2.0 * away[1:]
-    return away[1:] * (2.0 * np.arctan2(sine, away[0]) / sine)
+def _log_from(mean: Array, q: Row) -> Row:
+    """Logarithm of a rotation seen from another."""
+    w, x, y, z = _multiply((mean[0], -mean[1], -mean[2], -mean[3]), q)
+    sine = np.sqrt(x * x + y * y + z * z)
+    part = 2.0 * np.arctan2(sine, abs(w)) / sine if sine > 1e-9 else 2.0
+    if w < 0:
+        part = -part
+    return (part * x, part * y, part * z)
 
 
 @njit(**_OPTIONS)
-def _dexp(vector: Array, angle: float) -> Array:
+def _dexp(v: Row, angle: float) -> Rows:
     squared = angle * angle
     if angle < 1e-2:
-        return _polynomial(vector, -(0.5 - squared / 24.0), 1.0 / 6.0 - squared / 120.0)
+        return _polynomial(v, -(0.5 - squared / 24.0), 1.0 / 6.0 - squared / 120.0)
     half = np.sin(0.5 * angle) / angle
-    return _polynomial(vector, -2.0 * half * half, (angle - np.sin(angle)) / (squared * angle))
+    return _polynomial(v, -2.0 * half * half, (angle - np.sin(angle)) / (squared * angle))
 
 
 @njit(**_OPTIONS)
-def _dexp_inverse(vector: Array) -> Array:
-    squared = (vector * vector).sum()
+def _dexp_inverse(v: Row) -> Rows:
+    squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
     if squared < 1e-4:
-        return _polynomial(vector, 0.5, 1.0 / 12.0 + squared / 720.0)
+        return _polynomial(v, 0.5, 1.0 / 12.0 + squared / 720.0)
     half = 0.5 * np.sqrt(squared)
-    return _polynomial(vector, 0.5, (1.0 - half * np.cos(half) / np.sin(half)) / squared)
+    return _polynomial(v, 0.5, (1.0 - half * np.cos(half) / np.sin(half)) / squared)
 
 
 @njit(**_OPTIONS)
-def _polynomial(w: Array, first: float, second: float) -> Array:
+def _polynomial(w: Row, first: float, second: float) -> Rows:
     """I + first W + second W² with W the matrix of the cross product with w."""
-    out = np.empty((3, 3))
-    squared = (w * w).sum()
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = second * w[i] * w[j]
-        out[i, i] += 1.0 - second * squared
-    out[0, 1] -= first * w[2]
-    out[0, 2] += first * w[1]
-    out[1, 0] += first * w[2]
-    out[1, 2] -= first * w[0]
-    out[2, 0] -= first * w[1]
-    out[2, 1] += first * w[0]
-    return out
+    x, y, z = w
+    rest = 1.0 - second * (x * x + y * y + z * z)
+    return (
+        (rest + second * x * x, second * x * y - first * z, second * x * z + first * y),
+        (second * x * y + first * z, rest + second * y * y, second * y * z - first * x),
+        (second * x * z - first * y, second * y * z + first * x, rest + second * z * z),
+    )

@@ -37,8 +37,8 @@ BISECTIONS = 8
 # How much feet may slide beside the example's, metres a second that these count as at least, and metres that
 # feet may sink below the example's.
 MOST_SLIDE, LEAST_SLIDE, MOST_SUNK = 1.0, 1e-3, 0.02
-# How often what is left is shifted.
-ROUNDS = 2
+# How often what is left is shifted, and the share of the example's sliding that is still enough.
+ROUNDS, STILL = 2, 0.5
 # Metres that a foot may sink.
 SINK = 0.01
 # Metres a second at which it is looked how high feet are, and the share of them that are lower still.
@@ -152,7 +152,9 @@ class Footing:
             slack=slack,
             loose=loose,
         )
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
+            if number and sliding(near, standing).speed <= STILL * self.slide:
+                break
             shifts, root = standing_shifts(
                 near, standing, levels=self.levels, kept=kept, roam=np.inf, slack=slack
             )

@@ -2,7 +2,7 @@
 
 The clip's coordinates are drawn anew from the law of the example, nearer to it or farther; key frames and the
 first modes can be kept. Joints stay within their ranges, the root's path is the sum of its steps from where
-the example began, and feet that stand are held. Cost: O(frames log frames), some 0.4 ms a frame.
+the example began, and feet that stand are held. Cost: O(frames log frames), some 0.15 ms a frame.
 """
 
 from __future__ import annotations
