@@ -14,7 +14,7 @@ from tests.cli.commands import refused, result
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("vary") / "walk.bvh"
-    marey.save(marey.samples.walk(seconds=3), path)
+    marey.save(marey.samples.walk(seconds=2.5), path)
     return path
 
 
