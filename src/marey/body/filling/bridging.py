@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from marey.body.filling import kriging
 from marey.body.filling.gaps import Hole
 from marey.body.filling.guiding import Guide
-from marey.body.filling.interpolation import smooth, straight, surroundings
+from marey.body.filling.interpolation import likely, smooth, straight, surroundings
 from marey.body.filling.learning import BEYOND, learn
 from marey.body.filling.stretches import Coordinates, Edges
 from marey.errors import InputError
@@ -98,6 +98,8 @@ def bridge(coordinates: Coordinates, hole: Hole, frames: int, method: str) -> Br
 
 def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
     rate, here = coordinates.motion.frame_rate, np.array([hole.first])
+    # World paths that lead the poses are learned about the cubic curve.
+    base = smooth if _guided(coordinates, hole, edges) else likely
     starts = _thinned(coordinates.whole(edges), edges.frames)
     others = _others(coordinates, hole)
     choices: list[tuple[Array, Array] | None] = [None]
@@ -111,7 +113,7 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
         left_out = None if series is None else coordinates.vectors - series[1]
         known = coordinates.stretches(starts, edges, hole.joints, left_out)
         inside = known[:, edges.before : edges.before + edges.frames]
-        loss = float(np.sqrt(np.square(inside - smooth(known, edges, rate)).sum(axis=-1)).mean())
+        loss = float(np.sqrt(np.square(inside - base(known, edges, rate)).sum(axis=-1)).mean())
         if best is None or loss < best[0]:
             best = (loss, series, known)
     assert best is not None
@@ -119,7 +121,7 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
     following = None if series is None else series[0]
     left = None if following is None else coordinates.vectors - following
     own = coordinates.stretches(here, edges, hole.joints, left, hollow=True)
-    curve = smooth(own, edges, rate)
+    curve = base(own, edges, rate)
     inflation = 1.0
     if len(starts) < FEWEST:
         deviations = _guessed(curve, straight(own, edges))
@@ -131,7 +133,7 @@ def _learned(coordinates: Coordinates, hole: Hole, edges: Edges) -> Bridge:
             known = np.concatenate([known, guide.paths(hollow=False)[:-1]], axis=-1)
             own = np.concatenate([own, guide.paths(hollow=True)[-1:]], axis=-1)
         inside = known[:, edges.before : edges.before + edges.frames]
-        bridges = smooth(np.concatenate([known, own]), edges, rate)
+        bridges = base(np.concatenate([known, own]), edges, rate)
         lesson = learn(
             starts,
             edges,
