@@ -3,7 +3,7 @@
 The source claims much and prints no number. Beside ours stand those of an independent computation, whose
 random values differ: condition of the matrices, roughness of draws (double kriging and the joint posterior
 are the same law), windows and clusters in a stream, and how far a hole is constrained by its sides. Writes
-`hole_filling.png`: two holes in a latent curve with the kriging mean, a straight line, five simulations and
+`conditional_simulation.png`: two holes in a latent curve with the kriging mean, a straight line, five simulations and
 the 90 % band.
 
     python reproduce/conditional_simulation.py [--data FOLDER] [--out FOLDER]
@@ -191,8 +191,8 @@ def picture(data_given: Path | None, out: Path) -> None:
         panels[0].legend(loc="lower right", fontsize=8, ncols=2)
         panels[1].set_xlabel("seconds")
     out.mkdir(parents=True, exist_ok=True)
-    plots.save(figure, out / "hole_filling.png")
-    print(f"\n{out / 'hole_filling.png'}")
+    plots.save(figure, out / "conditional_simulation.png")
+    print(f"\n{out / 'conditional_simulation.png'}")
 
 
 if __name__ == "__main__":
