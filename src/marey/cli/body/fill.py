@@ -8,10 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.cleanup import clean
 from marey.body.filling import METHODS, fill, frozen
 from marey.body.motion import Motion
-from marey.character import Character
 from marey.cli._console import (
     Clip,
     Json,
@@ -21,10 +19,10 @@ from marey.cli._console import (
     Up,
     check_apart,
     emit,
-    load_with_bar,
     note,
     progress_bar,
 )
+from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
 
@@ -84,7 +82,7 @@ def run(
     """
     _check_options(source, target, method, samples, seed, picture)
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
-    motion = _motion(source, clip, raw, options)
+    motion = load_clip(source, clip=clip, raw=raw, **options)
     gaps = [_gap(text, motion) for text in gap or ()]
     if auto:
         found = frozen(motion)
@@ -95,7 +93,7 @@ def run(
             "say what is missing: --gap A:B (frames, or 1.5s:2s), or --auto for frozen stretches"
         )
     names = None if joints is None else [name.strip() for name in joints.split(",") if name.strip()]
-    examples = [_motion(path, None, raw, options) for path in example or ()]
+    examples = [load_clip(path, raw=raw, **options) for path in example or ()]
     with progress_bar("filling") as progress:
         filled = fill(
             motion,
@@ -142,19 +140,6 @@ def _check_options(
         raise InputError(f"--seed {seed}: 0 or more")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise InputError(f"--picture {picture}: write it as .png, .svg or .pdf")
-
-
-def _motion(source: Path, clip: str | None, raw: bool, options: dict[str, Any]) -> Motion:
-    thing = load_with_bar(source, clip=clip, **options)
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion can be filled, this is a {type(thing).__name__}")
-    if raw:
-        return motion
-    motion, found = clean(motion)
-    for line in found.lines() if found.changed else ():
-        note(line)
-    return motion
 
 
 def _gap(text: str, motion: Motion) -> tuple[int, int]:

@@ -12,12 +12,9 @@ import numpy as np
 import typer
 
 from marey.body.chaining import Chained, chain
-from marey.body.cleanup import clean
 from marey.body.motion import Motion
-from marey.body.root_travel import travelling_joint
 from marey.body.steering import ReachAt, steer
 from marey.body.steering.requests import goals
-from marey.character import Character
 from marey.cli._console import (
     Clip,
     Json,
@@ -27,10 +24,10 @@ from marey.cli._console import (
     Up,
     check_apart,
     emit,
-    load_with_bar,
     note,
     progress_bar,
 )
+from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import write_beside
@@ -123,7 +120,8 @@ def run(
         raise InputError(f"--picture {picture}: pictures are written as .png")
     if transition is not None and not 0 < transition <= LONGEST:
         raise InputError(f"--transition {transition:g}: seconds above 0, at most {LONGEST:g}")
-    motion = _motion(source, clip, raw, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root)
+    options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
+    motion = load_clip(source, clip=clip, raw=raw, **options)
     parsed = [_parsed(text) for text in reach or []]
     times = _repetitions(parsed, repeat)
     if not parsed and times == 1:
@@ -172,23 +170,6 @@ def _told(chained: Chained, motion: Motion) -> dict[str, Any]:
         "starts": [start / motion.frame_rate for start in chained.starts],
         "transitions": [[a / motion.frame_rate, b / motion.frame_rate] for a, b in chained.transitions],
     }
-
-
-def _motion(source: Path, clip: str | None, raw: bool, **options: Any) -> Motion:
-    thing = load_with_bar(source, clip=clip, **options)
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if not isinstance(motion, Motion):
-        raise InputError(f"{source}: only skeleton motion can be steered, this is a {type(thing).__name__}")
-    if top := travelling_joint(motion):
-        names = motion.skeleton.names
-        note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
-        motion = motion.subtree(names[top])
-    if raw:
-        return motion
-    motion, report = clean(motion)
-    for line in report.lines() if report.changed else ():
-        note(line)
-    return motion
 
 
 def _parsed(text: str) -> list[ReachAt | None]:
