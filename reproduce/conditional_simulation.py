@@ -3,8 +3,8 @@
 The source claims much and prints no number. Beside ours stand those of an independent computation, whose
 random values differ: condition of the matrices, roughness of draws (double kriging and the joint posterior
 are the same law), windows and clusters in a stream, and how far a hole is constrained by its sides. Writes
-`conditional_simulation.png`: two holes in a latent curve with the kriging mean, a straight line, five simulations and
-the 90 % band.
+`conditional_simulation.png`: two holes in a latent curve with the kriging mean, a straight line, five
+simulations and the 90 % band.
 
     python reproduce/conditional_simulation.py [--data FOLDER] [--out FOLDER]
 
