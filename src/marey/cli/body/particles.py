@@ -51,6 +51,9 @@ from marey.errors import InputError
 
 NAME = "particles"
 
+# Centimetres from which on a miss is told in words.
+MISSED = 2.0
+
 Array = NDArray[np.float64]
 
 # Modes of the pose model that dynamics are learned in.
@@ -160,6 +163,8 @@ def run(
     }
     if solutions > 1:
         facts["residuals_cm"] = [miss for miss, _ in residuals]
+    if (residuals[0][0] or 0.0) > MISSED:
+        note(f"a target is missed by {residuals[0][0]:.1f} cm: it may be out of reach; more --steps may help")
     emit(facts, as_json=json)
 
 

@@ -270,7 +270,10 @@ class _Energy:
         order, size = model.order, model.components
         self.ranks, self.ordinary, self.runs, self.order = ranks, ordinary, runs, order
         self.steps = np.concatenate([np.eye(size)[None], -model.coefficients])
-        self.weighed = np.linalg.solve(model.noise, self.steps)
+        try:
+            self.weighed = np.linalg.solve(model.noise, self.steps)
+        except np.linalg.LinAlgError as error:
+            raise InputError("the model's noise is singular: some numbers never vary freely") from error
         self.start = model.long_run_precision if beginning else np.empty((0, 0))
 
     def times(self, series: Array) -> Array:
