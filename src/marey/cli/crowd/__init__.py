@@ -1,0 +1,16 @@
+"""`marey crowd …`: what can be done with the motion of many people, one file a verb."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import typer
+
+app = typer.Typer(
+    help="Crowds: capture motion from video, edit and extend it, animate, simulate, film, measure.",
+    no_args_is_help=True,
+)
+
+COMMANDS: tuple[ModuleType, ...] = ()
+for command in COMMANDS:
+    app.command(command.NAME)(command.run)
