@@ -229,3 +229,20 @@ def test_unwritable_places_are_named(tmp_path):
             write(random_series(), path)
     with pytest.raises(InputError, match="is a file"):
         write(random_series(), tmp_path / "file")
+
+
+def test_who_is_where_is_kept_through_interruption(tmp_path):
+    rng = np.random.default_rng(0)
+    fields = rng.normal(size=(7, 4, 6, 2)).astype(np.float32)
+    presence = rng.integers(0, 256, (7, 4, 6)).astype(np.uint8)
+    path = tmp_path / "flow.zarr"
+    with FieldWriter(path, rows=4, columns=6, frame_rate=25, with_presence=True) as writer:
+        writer.append(fields[:3], presence[:3])
+    with FieldWriter.resume(path) as writer:
+        writer.append(fields[3:], presence[3:])
+        with pytest.raises(InputError, match="presence"):
+            writer.append(fields[:1])
+    back = marey.load(path)
+    np.testing.assert_array_equal(back.presence, presence)
+    marey.save(back[2:], tmp_path / "part.zarr")
+    np.testing.assert_array_equal(marey.load(tmp_path / "part.zarr").presence, presence[2:])

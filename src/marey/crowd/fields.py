@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, handed_over
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
-from marey.geometry.resampling import linear, sample_positions
+from marey.geometry.resampling import linear, nearest, sample_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,7 @@ class FieldSeries(Timed):
     frame_rate: frames per second
     mask: `(rows, columns)`, True where the field means something; None = everywhere
     homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres
+    presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255
     name: what to call it
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
@@ -34,6 +36,7 @@ class FieldSeries(Timed):
     mask: BoolArray | None = None
     homography: FloatArray | None = None
     name: str = ""
+    presence: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         given = np.asarray(self.velocities)
@@ -41,19 +44,22 @@ class FieldSeries(Timed):
         velocities = checked("velocities", given, (None, None, None, 2), dtype=dtype)
         if velocities.size == 0:
             raise InputError("field series: there is no frame or no pixel")
-        mask, homography = self.mask, self.homography
+        mask, homography, presence = self.mask, self.homography, self.presence
         if mask is not None:
             mask = checked("mask", mask, velocities.shape[1:3], dtype=np.bool_)
         if homography is not None:
             homography = checked("homography", homography, (3, 3))
             if abs(np.linalg.det(homography)) < 1e-12 * np.abs(homography).max() ** 3:
                 raise InputError("homography: it is singular")
+        if presence is not None:
+            presence = checked("presence", presence, velocities.shape[:3], dtype=np.uint8)
         assign(
             self,
             velocities=velocities,
             frame_rate=checked_rate(self.frame_rate),
             mask=mask,
             homography=homography,
+            presence=presence,
         )
 
     @property
@@ -77,7 +83,9 @@ class FieldSeries(Timed):
         step = frames.step or 1
         # Velocities are per frame: with every step-th frame kept, a frame lasts step times as long.
         velocities = self.velocities[frames] if step == 1 else handed_over(self.velocities[frames] * step)
-        return replace(self, velocities=velocities, frame_rate=self.frame_rate / abs(step))
+        presence = None if self.presence is None else self.presence[frames]
+        rate = self.frame_rate / abs(step)
+        return replace(self, velocities=velocities, frame_rate=rate, presence=presence)
 
     def resample(self, frame_rate: float) -> FieldSeries:
         """At another rate, linear in time. Velocities are per frame: longer frames, larger values.
@@ -87,9 +95,11 @@ class FieldSeries(Timed):
         (2, [2.0, 2.0])
         """
         rate = checked_rate(frame_rate)
-        fields = linear(self.velocities, sample_positions(self.frames, self.frame_rate, rate))
+        at = sample_positions(self.frames, self.frame_rate, rate)
+        fields = linear(self.velocities, at)
         fields *= fields.dtype.type(self.frame_rate / rate)
-        return replace(self, velocities=handed_over(fields), frame_rate=rate)
+        presence = None if self.presence is None else self.presence[nearest(self.frames, at)]
+        return replace(self, velocities=handed_over(fields), frame_rate=rate, presence=presence)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -99,8 +109,13 @@ class FieldSeries(Timed):
             homography = np.diag([-1.0, 1, 1]) @ homography @ unflip
         velocities = self.velocities[:, :, ::-1].copy()
         velocities[..., 0] *= -1
-        mask = None if self.mask is None else self.mask[:, ::-1]
-        return replace(self, velocities=handed_over(velocities), mask=mask, homography=homography)
+        return replace(
+            self,
+            velocities=handed_over(velocities),
+            mask=None if self.mask is None else self.mask[:, ::-1],
+            homography=homography,
+            presence=None if self.presence is None else self.presence[:, :, ::-1],
+        )
 
     def crop(self, rows: slice, columns: slice) -> FieldSeries:
         """A window of the image, e.g. `crop(slice(10, 50), slice(0, 80))`.
@@ -118,9 +133,13 @@ class FieldSeries(Timed):
         if homography is not None:
             shift = np.array([[1.0, 0, window[1].start], [0, 1, window[0].start], [0, 0, 1]])
             homography = homography @ shift
-        mask = None if self.mask is None else self.mask[tuple(window)]
-        velocities = self.velocities[:, window[0], window[1]]
-        return replace(self, velocities=velocities, mask=mask, homography=homography)
+        return replace(
+            self,
+            velocities=self.velocities[:, window[0], window[1]],
+            mask=None if self.mask is None else self.mask[tuple(window)],
+            homography=homography,
+            presence=None if self.presence is None else self.presence[:, window[0], window[1]],
+        )
 
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
@@ -146,7 +165,14 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
         first,
         velocities=handed_over(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
+        presence=_joined_presence(parts),
     )
+
+
+def _joined_presence(parts: Sequence[FieldSeries]) -> NDArray[np.uint8] | None:
+    """End to end, if all of them say who is where."""
+    known = [part.presence for part in parts if part.presence is not None]
+    return handed_over(np.concatenate(known)) if len(known) == len(parts) else None
 
 
 def _same_camera(a: FloatArray | None, b: FloatArray | None) -> bool:

@@ -1,7 +1,8 @@
 """Velocity fields on disk as a zarr store (version 3), compressed in chunks of a few frames.
 
 The group's attribute `marey` holds kind, version, frame rate, frames written, homography and name; the
-arrays are `velocities` `(frames, rows, columns, 2)` and, if there is one, `mask` `(rows, columns)`. Captures
+arrays are `velocities` `(frames, rows, columns, 2)` and, if there are, `mask` `(rows, columns)` and
+`presence` `(frames, rows, columns)` uint8. Captures
 longer than memory are written and read block by block (:class:`FieldWriter`, :func:`blocks`).
 """
 
@@ -14,7 +15,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import BoolArray, FloatArray, checked, checked_rate, handed_over
 from marey._progress import Progress
@@ -69,10 +70,13 @@ def write(
             homography=fields.homography,
             name=fields.name,
             precision=precision or str(fields.velocities.dtype),  # type: ignore[arg-type]
+            with_presence=fields.presence is not None,
         ) as writer,
     ):
         for start in range(0, fields.frames, writer.chunk):
-            writer.append(fields.velocities[start : start + writer.chunk])
+            part = slice(start, start + writer.chunk)
+            presence = None if fields.presence is None else fields.presence[part]
+            writer.append(fields.velocities[part], presence)
             if progress is not None:
                 progress(min(start + writer.chunk, fields.frames), fields.frames)
 
@@ -101,11 +105,15 @@ class FieldWriter:
     homography: ArrayLike | None = None
     name: str = ""
     precision: Precision = "float32"
+    with_presence: bool = False
+    """Whether every block comes with who is where."""
     frames: int = field(default=0, init=False)
     """Frames stored or waiting for their chunk."""
     _array: Any = field(default=None, init=False, repr=False)
     _group: Any = field(default=None, init=False, repr=False)
     _waiting: list[FloatArray] = field(default_factory=list, init=False, repr=False)
+    _presence: Any = field(default=None, init=False, repr=False)
+    _waiting_presence: list[NDArray[np.uint8]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.path = Path(self.path)
@@ -144,11 +152,20 @@ class FieldWriter:
         writer._array, writer._group = store.array, store.group
         whole = store.frames - store.frames % writer.chunk
         writer._waiting = [np.asarray(store.array[whole : store.frames])] if whole < store.frames else []
+        writer._presence = store.presence
+        writer.with_presence = store.presence is not None
+        writer._waiting_presence = (
+            [np.asarray(store.presence[whole : store.frames])]
+            if writer.with_presence and whole < store.frames
+            else []
+        )
         writer.frames = store.frames
         return writer
 
-    def append(self, velocities: ArrayLike) -> None:
-        """Frames `(n, rows, columns, 2)` after those there are."""
+    def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
+        """Frames `(n, rows, columns, 2)` after those there are, and who is where `(n, rows, columns)`."""
+        if (presence is None) == self.with_presence:
+            raise InputError("presence: give it with every block of a series that has it, and only then")
         given = np.asarray(velocities)
         dtype = given.dtype if given.dtype == np.float32 else np.float64
         block = checked("velocities", given, (None, self.rows, self.columns, 2), dtype=dtype)
@@ -156,6 +173,9 @@ class FieldWriter:
             block = block.astype(self.precision)
         if not np.isfinite(block).all():
             raise InputError(f"velocities: some are too large for {self.precision}")
+        if presence is not None:
+            shape = (len(block), self.rows, self.columns)
+            self._waiting_presence.append(checked("presence", presence, shape, dtype=np.uint8))
         self._waiting.append(block)
         self.frames += len(block)
         ready = sum(len(part) for part in self._waiting)
@@ -188,6 +208,14 @@ class FieldWriter:
             # A missing chunk then means a damaged store, not zeros.
             config={"write_empty_chunks": True},
         )
+        if self.with_presence:
+            self._presence = self._group.create_array(
+                "presence",
+                shape=(0, self.rows, self.columns),
+                chunks=(self.chunk, self.rows, self.columns),
+                dtype="uint8",
+                config={"write_empty_chunks": True},
+            )
         if empty.mask is not None:
             self._group.create_array("mask", data=np.asarray(empty.mask), config={"write_empty_chunks": True})
         self._group.attrs["marey"] = {
@@ -206,6 +234,11 @@ class FieldWriter:
         try:
             self._array.resize((start + count, self.rows, self.columns, 2))
             self._array[start : start + count] = waiting[:count]
+            if self.with_presence:
+                seen = np.concatenate(self._waiting_presence)
+                self._presence.resize((start + count, self.rows, self.columns))
+                self._presence[start : start + count] = seen[:count]
+                self._waiting_presence = [seen[count:]] if count < len(seen) else []
             self._group.attrs["marey"] = {**self._group.attrs["marey"], "frames": start + count}
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
@@ -269,12 +302,17 @@ class _Store:
                 mask=self.mask(),
                 homography=self.attributes["homography"],
                 name=self.attributes["name"],
+                presence=None if self.presence is None else np.asarray(self.presence[start:stop]),
             )
         except MareyError as error:
             raise FormatError(str(error), path=self.path) from error
         except Exception as error:  # decompression of damaged chunks fails in many ways
             message = f"frames {start} to {stop} are damaged ({_line(error)})"
             raise FormatError(message, path=self.path) from error
+
+    @property
+    def presence(self) -> Any:
+        return self.group.get("presence")
 
     def mask(self) -> BoolArray | None:
         return np.asarray(self.group["mask"][:], dtype=np.bool_) if "mask" in self.group else None
@@ -290,6 +328,15 @@ class _Store:
             raise FormatError(f"counts {self.frames} frames and has room for {shape[0]}", path=self.path)
         if self.bytes_of(min(self.chunk, self.frames)) > LARGEST_SERIES // 4:
             raise FormatError(f"its chunks of {self.chunk} frames are too large", path=self.path)
+        if self.presence is not None and (
+            self.presence.shape != shape[:3]
+            or self.presence.chunks != chunks[:3]
+            or self.presence.dtype != np.uint8
+        ):
+            raise FormatError(
+                f"its presence is {self.presence.shape} {self.presence.dtype}, chunks {self.presence.chunks}",
+                path=self.path,
+            )
         if "mask" in self.group and self.group["mask"].shape != shape[1:3]:
             raise FormatError(f"its mask is {self.group['mask'].shape}", path=self.path)
         for index in range(-(-self.frames // self.chunk)):

@@ -1,0 +1,146 @@
+"""A place with people in it: walls, where groups start, their wishes (Courty 2013, section 6.3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import BoolArray, assign, checked
+from marey.errors import InputError
+
+Array = NDArray[np.float64]
+Wish = Literal["reach", "circle", "leave"]
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What a group wants.
+
+    wish: `"reach"` the area by the shortest way round obstacles, `"circle"` about its centre
+        (counter-clockwise seen from above), or `"leave"` it in all directions
+    area: polygon `(corners, 2)`, metres
+    vanish: whether people who reach the area are gone
+    """
+
+    area: Array
+    wish: Wish = "reach"
+    vanish: bool = True
+
+    def __post_init__(self) -> None:
+        if self.wish not in ("reach", "circle", "leave"):
+            raise InputError(f"wish {self.wish!r}: one of reach, circle, leave")
+        assign(self, area=polygon("goal", self.area))
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """People who start in one area with one wish.
+
+    people: how many stand there at first
+    start: polygon `(corners, 2)`, metres
+    goal: name of a goal of the scene
+    speed: factor on everyone's desired speed (panic: 4)
+    rate: people per second who come in later, from the same area
+    """
+
+    people: int
+    start: Array
+    goal: str
+    speed: float = 1.0
+    rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.people < 0 or self.rate < 0 or not self.speed > 0:
+            raise InputError("group: people and rate must not be negative, speed must be positive")
+        assign(self, start=polygon("start", self.start))
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A place and who is in it.
+
+    size: (width, depth) in metres; the ground is `0 <= x <= width`, `0 <= y <= depth`
+    obstacles: solid polygons, each `(corners, 2)` metres; where the ground ends without one, it is open
+    goals: by name
+    groups: who is there
+    hold: seconds at the start in which nobody wants to move
+    seconds: how long it lasts
+    name: what to call it
+
+    >>> east = Goal([[15, 0], [16, 0], [16, 8], [15, 8]])
+    >>> walkers = Group(20, [[0, 1], [4, 1], [4, 7], [0, 7]], "east")
+    >>> Scene((16, 8), goals={"east": east}, groups=[walkers]).walkable(0.5).shape
+    (16, 32)
+    """
+
+    size: tuple[float, float]
+    obstacles: tuple[Array, ...] = ()
+    goals: Mapping[str, Goal] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    hold: float = 3.0
+    seconds: float = 30.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        width, depth = (float(side) for side in self.size)
+        if not (0 < width < 1e4 and 0 < depth < 1e4):
+            raise InputError(f"scene: its size is {width:g} × {depth:g} m")
+        for number, group in enumerate(self.groups):
+            if group.goal not in self.goals:
+                known = ", ".join(self.goals) or "none"
+                raise InputError(f"group {number}: goal {group.goal!r} is not in the scene (it has {known})")
+        if self.hold < 0 or not self.seconds > 0:
+            raise InputError("scene: hold must not be negative and seconds must be positive")
+        assign(
+            self,
+            size=(width, depth),
+            obstacles=tuple(polygon(f"obstacle {n}", one) for n, one in enumerate(self.obstacles)),
+            goals=dict(self.goals),
+            groups=tuple(self.groups),
+        )
+
+    def walkable(self, spacing: float) -> BoolArray:
+        """Cells `(rows, columns)` whose centres are free; row 0 at y = 0, cells `spacing` metres wide."""
+        free = np.ones(self.grid(spacing), dtype=bool)
+        centres = cell_centres(free.shape, spacing)
+        for obstacle in self.obstacles:
+            free &= ~inside(centres, obstacle)
+        return free
+
+    def grid(self, spacing: float) -> tuple[int, int]:
+        """(rows, columns) of cells of `spacing` metres that cover the ground."""
+        return int(np.ceil(self.size[1] / spacing - 1e-9)), int(np.ceil(self.size[0] / spacing - 1e-9))
+
+
+def polygon(name: str, corners: ArrayLike) -> Array:
+    """Corners `(corners, 2)`, at least three, or an error that names the thing."""
+    points = checked(name, corners, (None, 2))
+    if len(points) < 3:
+        raise InputError(f"{name}: a polygon has at least three corners, this has {len(points)}")
+    return points
+
+
+def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
+    """`(rows, columns, 2)` metres."""
+    rows, columns = np.mgrid[: shape[0], : shape[1]]
+    return np.stack([(columns + 0.5) * spacing, (rows + 0.5) * spacing], axis=-1)
+
+
+def inside(points: Array, corners: Array) -> BoolArray:
+    """Which points `(..., 2)` lie in a polygon `(corners, 2)`: an odd number of edges to their right.
+
+    >>> inside(np.array([[0.5, 0.5], [2.0, 0.5]]), np.array([[0, 0], [1, 0], [1, 1], [0, 1]])).tolist()
+    [True, False]
+    """
+    within = np.zeros(points.shape[:-1], dtype=bool)
+    x, y = points[..., 0], points[..., 1]
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if y0 == y1:
+            continue
+        crosses = (y0 > y) != (y1 > y)
+        within ^= crosses & (x < x0 + (y - y0) * (x1 - x0) / (y1 - y0))
+    return within
