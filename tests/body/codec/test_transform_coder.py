@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from marey.body.codec import CompressedMotion
-from marey.body.codec.transform import range_coder
+from marey.body.codec.transform import _kernels
 from marey.body.codec.transform.range_coder import RangeCoder, decide
-from marey.body.codec.transform.wavelet import band_sizes
+from marey.statistics.coding import range_coder
+from marey.statistics.coding.wavelet import band_sizes
 
 HUGE = st.integers(-(2**40), 2**40)
 SMALL = st.integers(-3, 3)
@@ -127,9 +128,9 @@ def test_tables_stay_clear_of_halves_so_that_all_machines_agree() -> None:
 
 
 def test_tables_are_those_of_the_format() -> None:
-    squash, stretch = range_coder._logistic_tables()
-    probabilities, counts = range_coder._first_probabilities()
-    tables = (squash, stretch, range_coder._rates(), probabilities, counts)
+    squash, stretch = range_coder.logistic_tables()
+    probabilities, counts = range_coder.first_probabilities(_kernels.END)
+    tables = (squash, stretch, range_coder.rates(), probabilities, counts)
     assert [zlib.crc32(np.asarray(table, dtype="<i4").tobytes()) for table in tables] == CHECKSUMS
 
 

@@ -14,11 +14,11 @@ from marey.body.codec.transform.limbs import limbs
 from marey.body.codec.transform.metric import displacement_metric
 from marey.body.codec.transform.segment import read_segment, write_segment
 from marey.body.codec.transform.trial import attempt, farthest, look_at
-from marey.body.codec.transform.wavelet import analyse, band_frames, band_sizes, synthesise
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
 
 WALK = marey.samples.walk(seconds=2, frame_rate=30)
 STEP = 60

@@ -15,9 +15,9 @@ from marey.body.codec.transform.basis import BODY, CURVES, Basis, read_basis, wr
 from marey.body.codec.transform.channels import Channels, columns_of, lever_arms, reaches
 from marey.body.codec.transform.limbs import limbs
 from marey.body.codec.transform.range_coder import RangeCoder
-from marey.body.codec.transform.wavelet import band_frames, band_sizes, synthesise
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError
+from marey.statistics.coding.wavelet import band_frames, band_sizes, synthesise
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

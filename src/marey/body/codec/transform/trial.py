@@ -47,10 +47,10 @@ from marey.body.codec.transform.segment import (
     steps_of,
     write_segment,
 )
-from marey.body.codec.transform.wavelet import analyse, band_frames, band_sizes, synthesise
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
+from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -62,6 +62,6 @@ def band_frames(frames: int, levels: int) -> NDArray[np.int64]:
 
 
 def _transform(work: Array, levels: int, *, inverse: bool) -> None:
-    from marey.body.codec.transform._curve_kernels import transform
+    from marey.statistics.coding._wavelet_kernels import transform
 
     transform(work, levels, np.array(_STEPS), _SCALE, inverse)
