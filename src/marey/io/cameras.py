@@ -1,0 +1,188 @@
+"""Cameras in files: Tsai calibrations (XML), homographies as text, our own `camera.json`.
+
+A Tsai file is in millimetres with a lens term of first order on the sensor (Tsai, "A versatile camera
+calibration technique", 1987). A homography is nine numbers; those of the ETH and UCY recordings take
+(row, column) of the picture, not (column, row), to metres. Cost: nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.crowd.camera import Camera
+from marey.crowd.homography import Homography
+from marey.errors import FormatError, InputError
+from marey.io._files import read_bytes, write_beside
+from marey.io._text import shown
+
+View = Camera | Homography
+Order = Literal["row-column", "column-row"]
+
+LARGEST_CAMERA_FILE = 1 << 20
+MILLIMETRE = 1e-3
+TSAI = {
+    "Geometry": ("width", "height", "dpx", "dpy"),
+    "Intrinsic": ("focal", "kappa1", "cx", "cy", "sx"),
+    "Extrinsic": ("tx", "ty", "tz", "rx", "ry", "rz"),
+}
+
+
+def read(path: Path, *, order: Order = "row-column") -> View:
+    """The camera of a file: a :class:`Camera` if it says all, else a :class:`Homography`.
+
+    order: of the pixel coordinates that a homography written as text takes
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "H.txt"
+    >>> _ = path.write_text("0 0.1 0\\n-0.1 0 0\\n0 0 1\\n")
+    >>> read(path).to_ground([[30.0, 20.0]]).tolist()  # column 30, row 20
+    [[3.0, -2.0]]
+    """
+    path = Path(path)
+    if order not in ("row-column", "column-row"):
+        raise InputError(f"order {order!r}: row-column or column-row")
+    content = read_bytes(path, limit=LARGEST_CAMERA_FILE)
+    head = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    try:
+        if head == b"<":
+            return _tsai(content, path)
+        if head == b"{":
+            return _of_json(content, path)
+        return _of_text(content, path, order)
+    except InputError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def write(camera: View, path: Path) -> None:
+    """As JSON, metres and pixels, that :func:`read` gives back exactly."""
+    if isinstance(camera, Camera):
+        content: dict[str, Any] = {
+            "kind": "camera",
+            "name": camera.name,
+            "size": list(camera.size),
+            "intrinsics": camera.intrinsics.tolist(),
+            "rotation": camera.rotation.tolist(),
+            "translation": camera.translation.tolist(),
+            "distortion": list(camera.distortion),
+        }
+    else:
+        content = {"kind": "homography", "name": camera.name, "matrix": camera.matrix.tolist()}
+    with write_beside(Path(path)) as draft:
+        draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _tsai(content: bytes, path: Path) -> Camera:
+    values, name = _tsai_values(content, path)
+    # The sensor's pixels are dpx × dpy millimetres; sx makes up for the frame grabber's clock.
+    focal = values["focal"]
+    intrinsics = np.array(
+        [
+            [focal * values["sx"] / values["dpx"], 0, values["cx"]],
+            [0, focal / values["dpy"], values["cy"]],
+            [0, 0, 1.0],
+        ]
+    )
+    translation = MILLIMETRE * np.array([values["tx"], values["ty"], values["tz"]])
+    return Camera(
+        intrinsics,
+        _rotation(values["rx"], values["ry"], values["rz"]),
+        translation,
+        (int(values["width"]), int(values["height"])),
+        # kappa1 is per square millimetre on the sensor, ours per square of X / Z.
+        (values["kappa1"] * focal**2, 0.0),
+        name or path.stem,
+    )
+
+
+def _tsai_values(content: bytes, path: Path) -> tuple[dict[str, float], str]:
+    if b"<!" in content.replace(b"<!--", b""):
+        raise FormatError("declares a document type, which a camera file has no need of", path=path)
+    try:
+        root = ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise FormatError(f"is not XML: {error}", path=path) from error
+    camera = root if root.tag == "Camera" else root.find(".//Camera")
+    if camera is None:
+        raise FormatError("has no <Camera>: not a Tsai calibration", path=path)
+    values = {}
+    for part, wanted in TSAI.items():
+        element = camera.find(part)
+        if element is None:
+            raise FormatError(f"its <Camera> has no <{part}>", path=path)
+        for key in wanted:
+            text = element.get(key)
+            if text is None:
+                raise FormatError(f"its <{part}> has no {key}", path=path)
+            values[key] = _number(text, f"{key} of <{part}>", path)
+    for key in ("width", "height", "dpx", "dpy", "focal", "sx"):
+        if not 0 < values[key] < 1e9:
+            raise FormatError(f"{key} is {values[key]:g}; it must be positive", path=path)
+    return values, camera.get("name") or ""
+
+
+def _rotation(about_x: float, about_y: float, about_z: float) -> NDArray[np.float64]:
+    """About x, then y, then z, radians."""
+    (cx, sx), (cy, sy), (cz, sz) = ((np.cos(a), np.sin(a)) for a in (about_x, about_y, about_z))
+    first = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+    second = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    third = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
+    return np.asarray(third @ second @ first)
+
+
+def _of_json(content: bytes, path: Path) -> View:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", path=path) from error
+    name = str(found.get("name", ""))
+    kind = found.get("kind")
+    if kind == "homography":
+        return Homography(_given(found, "matrix", path), name)
+    if kind != "camera":
+        raise FormatError('is no camera: "kind" is neither "camera" nor "homography"', path=path)
+    size = _given(found, "size", path)
+    if not (isinstance(size, list) and len(size) == 2 and all(isinstance(n, int) and n > 0 for n in size)):
+        raise FormatError(f"size is {shown(str(size))}; it must be [columns, rows]", path=path)
+    bend = found.get("distortion", [0.0, 0.0])
+    if not (isinstance(bend, list) and len(bend) == 2 and all(isinstance(k, int | float) for k in bend)):
+        raise FormatError(f"distortion is {shown(str(bend))}; it must be [k1, k2]", path=path)
+    intrinsics, rotation, translation = (
+        _given(found, key, path) for key in ("intrinsics", "rotation", "translation")
+    )
+    return Camera(intrinsics, rotation, translation, (size[0], size[1]), (bend[0], bend[1]), name)
+
+
+def _given(found: dict[str, Any], key: str, path: Path) -> Any:
+    if key not in found:
+        raise FormatError(f"has no {key!r}", path=path)
+    return found[key]
+
+
+def _of_text(content: bytes, path: Path, order: Order) -> Homography:
+    words = content.decode("latin-1").replace(",", " ").replace(";", " ").split()
+    if len(words) != 9:
+        raise FormatError(
+            f"is no camera we know: neither XML nor JSON, and {len(words)} words are not the nine numbers of "
+            "a homography",
+            path=path,
+        )
+    matrix = np.array([_number(word, "an entry", path) for word in words]).reshape(3, 3)
+    if order == "row-column":
+        matrix = matrix[:, [1, 0, 2]]
+    return Homography(matrix, path.parent.name if path.stem == "H" else path.stem)
+
+
+def _number(text: str, what: str, path: Path) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise FormatError(f"{what} is {shown(text)}, not a number", path=path) from error
+    if not np.isfinite(value):
+        raise FormatError(f"{what} is {shown(text)}, not finite", path=path)
+    return value
