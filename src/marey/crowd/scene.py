@@ -1,9 +1,12 @@
-"""A place with people in it: walls, where groups start, their wishes (Courty 2013, section 6.3.1)."""
+"""A place with people in it: walls, where groups start, what they wish (Courty 2013, section 6.3.1).
+
+The eight places of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scenes` reads others from JSON.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -111,6 +114,23 @@ class Scene:
             free &= ~inside(centres, obstacle)
         return free
 
+    def with_people(self, count: int) -> Scene:
+        """As many people as asked for at the start, shared out as they are now."""
+        now = np.array([group.people for group in self.groups])
+        if count < 0 or now.sum() == 0:
+            raise InputError(f"people: {count} of a scene where {now.sum()} start")
+        # Largest remainders, so that the shares are whole and add up.
+        share = now * (count / now.sum())
+        whole = np.floor(share).astype(int)
+        whole[np.argsort(whole - share, kind="stable")[: count - whole.sum()]] += 1
+        groups = (replace(group, people=int(n)) for group, n in zip(self.groups, whole, strict=True))
+        return replace(self, groups=tuple(groups))
+
+    def faster(self, factor: float) -> Scene:
+        """Everyone wishes to move so many times as fast."""
+        groups = (replace(group, speed=group.speed * factor) for group in self.groups)
+        return replace(self, groups=tuple(groups))
+
     def grid(self, spacing: float) -> tuple[int, int]:
         """(rows, columns) of cells of `spacing` metres that cover the ground."""
         return int(np.ceil(self.size[1] / spacing - 1e-9)), int(np.ceil(self.size[0] / spacing - 1e-9))
@@ -122,6 +142,15 @@ def polygon(name: str, corners: ArrayLike) -> Array:
     if len(points) < 3:
         raise InputError(f"{name}: a polygon has at least three corners, this has {len(points)}")
     return points
+
+
+def rectangle(west: float, south: float, east: float, north: float) -> Array:
+    """Corners `(4, 2)` of a rectangle along the axes, counter-clockwise.
+
+    >>> rectangle(0, 0, 2, 1).tolist()
+    [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
+    """
+    return np.array([[west, south], [east, south], [east, north], [west, north]], dtype=np.float64)
 
 
 def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
