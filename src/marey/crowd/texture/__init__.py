@@ -1,0 +1,22 @@
+"""Endless crowd motion from a short capture: which moments are alike, where to jump, how to hide it.
+
+Courty & Corpetti 2007, section 4.2. :func:`learn` compares all frames, :class:`FlowTexture` plays for ever.
+"""
+
+from __future__ import annotations
+
+from marey.crowd.texture.distances import flow_scale, frame_distances
+from marey.crowd.texture.playing import FlowTexture, extend, field_changes, learn
+from marey.crowd.texture.transitions import Transitions, diagonal_filter, transitions
+
+__all__ = [
+    "FlowTexture",
+    "Transitions",
+    "diagonal_filter",
+    "extend",
+    "field_changes",
+    "flow_scale",
+    "frame_distances",
+    "learn",
+    "transitions",
+]

@@ -1,0 +1,226 @@
+"""Endless, aperiodic playback of a captured flow: frames in a random order that never shows a cut.
+
+Courty & Corpetti 2007, section 4.2. Where playback jumps, the two stretches of fields are cross-faded over
+some frames about the jump. A frame costs one field, two in a fade; memory is that of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import FloatArray, handed_over
+from marey._progress import Progress
+from marey.crowd.fields import FieldSeries
+from marey.crowd.texture.distances import flow_scale, frame_distances
+from marey.crowd.texture.transitions import (
+    SHARPNESS,
+    Transitions,
+    diagonal_filter,
+    margin,
+    shortest_clip,
+    transitions,
+)
+from marey.errors import InputError
+
+Array = NDArray[np.float64]
+Seed = int | np.random.Generator | None
+
+ROUGHEST = 1.25
+"""A cross-fade may change fields this many times as quickly as the quickest frames of the source."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowTexture:
+    """A captured flow that can be played for ever.
+
+    fields: the source
+    distances: `(frames, frames)`, mean angle between fields, radians
+    scale: what velocities were multiplied by before they were compared
+    taps: of the diagonal filter
+    fade: frames of the cross-fade at a jump
+    transitions: the jumps
+    """
+
+    fields: FieldSeries
+    distances: Array
+    scale: float
+    taps: int
+    fade: int
+    transitions: Transitions
+
+    @property
+    def filtered(self) -> Array:
+        """Distances after the diagonal filter, `(frames - taps + 1, frames - taps + 1)`."""
+        return diagonal_filter(self.distances, self.taps)
+
+    def runs(self, seed: Seed = None) -> Iterator[tuple[int, int]]:
+        """First and last frame of every stretch that is played, for ever; the first one begins at 0."""
+        rng = np.random.default_rng(seed)
+        chance: list[float] = self.transitions.chance().tolist()
+        start = here = 0
+        while True:
+            while rng.random() >= chance[here]:
+                here += 1
+            yield start, here
+            targets, probabilities = self.transitions.from_frame(here)
+            start = int(rng.choice(targets, p=probabilities / probabilities.sum()))
+            here = start + self.transitions.run - 1
+
+    def sequence(self, frames: int, seed: Seed = None) -> NDArray[np.int64]:
+        """Which frame of the source is played when, `(frames,)`; half-way through a fade it is the new one.
+
+        >>> import marey
+        >>> texture = learn(marey.samples.field(20, 30, seconds=4))
+        >>> texture.sequence(1000, seed=0).shape
+        (1000,)
+        """
+        order = np.empty(frames, dtype=np.int64)
+        at = 0
+        runs = self.runs(seed)
+        while at < frames:
+            start, last = next(runs)
+            part = np.arange(start, last + 1)[: frames - at]
+            order[at : at + len(part)] = part
+            at += len(part)
+        return order
+
+    def play(self, seed: Seed = None) -> Iterator[tuple[FloatArray, NDArray[np.uint8] | None]]:
+        """Velocities `(rows, columns, 2)` and presence `(rows, columns)` of one frame after the other."""
+        side = margin(self.fade)
+        runs = self.runs(seed)
+        start, last = next(runs)
+        left = -1
+        while True:
+            following = next(runs)
+            for frame in range(start, last + 1):
+                # Frames since the jump before (0 is the first one after it), and to the one to come.
+                since, until = frame - start, frame - last - 1
+                if left >= 0 and since < side:
+                    yield self._mixed(left + since, frame, since, side)
+                elif until >= -side:
+                    yield self._mixed(frame, following[0] + until, until, side)
+                else:
+                    yield self._mixed(frame, frame, 0, side)
+            left = last + 1
+            start, last = following
+
+    def blocks(self, frames: int, *, seed: Seed = None, size: int = 32) -> Iterator[FieldSeries]:
+        """`frames` frames as series of `size` each, to be written one after the other in little memory."""
+        if frames < 1 or size < 1:
+            raise InputError(f"frames: at least 1, got {min(frames, size)}")
+        playing = self.play(seed)
+        for start in range(0, frames, size):
+            part = [next(playing) for _ in range(min(size, frames - start))]
+            seen = [presence for _, presence in part if presence is not None]
+            yield replace(
+                self.fields,
+                velocities=handed_over(np.stack([velocities for velocities, _ in part])),
+                presence=handed_over(np.stack(seen)) if seen else None,
+            )
+
+    def _mixed(
+        self, old: int, new: int, since: int, side: int
+    ) -> tuple[FloatArray, NDArray[np.uint8] | None]:
+        velocities, presence = self.fields.velocities, self.fields.presence
+        if old == new:
+            return velocities[new], None if presence is None else presence[new]
+        share = (since + side + 0.5) / (2 * side)
+        field = np.asarray((1 - share) * velocities[old] + share * velocities[new], dtype=velocities.dtype)
+        if presence is None:
+            return field, None
+        return field, np.rint((1 - share) * presence[old] + share * presence[new]).astype(np.uint8)
+
+
+def learn(
+    fields: FieldSeries,
+    *,
+    taps: int = 8,
+    fade: int | None = None,
+    scale: float | None = None,
+    sharpness: float = SHARPNESS,
+    progress: Progress | None = None,
+) -> FlowTexture:
+    """Compare all frames of a captured flow and choose the jumps that let it be played for ever.
+
+    taps: frames that must be alike about a jump
+    fade: frames of the cross-fade at a jump; if None as many as taps, or more where that would be rough
+    scale: of velocities before they are compared; :func:`~marey.crowd.texture.flow_scale` if None
+    sharpness: larger makes jumps more frequent and their choice freer
+
+    >>> import marey
+    >>> texture = learn(marey.samples.field(20, 30, seconds=4))
+    >>> texture.distances.shape, texture.taps
+    ((100, 100), 8)
+    """
+    given = shortest_clip(taps, taps if fade is None else fade) if taps > 0 else 0
+    if taps < 1 or fields.frames < given:
+        # Says what is wrong before all frames are compared.
+        transitions(np.zeros((fields.frames, fields.frames)), taps=taps, fade=fade)
+    scale = flow_scale(fields) if scale is None else float(scale)
+    distances = frame_distances(fields, scale=scale, progress=progress)
+    if fade is not None:
+        found = transitions(distances, taps=taps, fade=fade, sharpness=sharpness)
+        return FlowTexture(fields, distances, scale, taps, fade, found)
+    fade = taps
+    quickest = float(np.quantile(field_changes(fields), 0.99)) if fields.frames > 1 else 0.0
+    while True:
+        found = transitions(distances, taps=taps, fade=fade, sharpness=sharpness)
+        texture = FlowTexture(fields, distances, scale, taps, fade, found)
+        wanted = _smooth_fade(texture, quickest)
+        longer = min(wanted, 2 * fade)
+        if wanted <= fade or shortest_clip(taps, longer) > 0.75 * fields.frames:
+            return texture
+        fade = longer
+
+
+def extend(
+    fields: FieldSeries, frames: int, *, taps: int = 8, seed: Seed = None, progress: Progress | None = None
+) -> FieldSeries:
+    """A captured flow made as long as wanted, in memory; see :meth:`FlowTexture.blocks` for longer ones.
+
+    >>> import marey
+    >>> extend(marey.samples.field(20, 30, seconds=4), 500, seed=0).frames
+    500
+    """
+    texture = learn(fields, taps=taps, progress=progress)
+    return next(texture.blocks(frames, seed=seed, size=frames))
+
+
+def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array:
+    """How much each frame differs from the one before: root mean square, pixels per frame, `(frames - 1,)`.
+
+    before: `(rows, columns, 2)`, the frame before the first one; then there are as many as frames
+
+    >>> steps = np.zeros((3, 2, 2, 2)); steps[1:] = [3.0, 4.0]
+    >>> field_changes(FieldSeries(steps, 25)).tolist()
+    [5.0, 0.0]
+    """
+    inside = slice(None) if fields.mask is None else fields.mask
+    changes = []
+    last = None if before is None else np.asarray(before)
+    for now in fields.velocities:
+        if last is not None:
+            changes.append(np.sqrt(2 * np.mean(np.square((now - last)[inside], dtype=np.float64))))
+        last = now
+    return np.array(changes)
+
+
+def _smooth_fade(texture: FlowTexture, quickest: float) -> int:
+    """Frames over which the jumps must be faded so that fields change about as quickly as they did."""
+    velocities = texture.fields.velocities
+    inside = slice(None) if texture.fields.mask is None else texture.fields.mask
+    jumps = texture.transitions
+    probable = np.argsort(-jumps.probabilities)[:2000]
+    worst = 0.0
+    for k in probable:
+        apart = velocities[jumps.sources[k] + 1] - velocities[jumps.targets[k]]
+        worst = max(worst, float(np.sqrt(2 * np.mean(np.square(apart[inside], dtype=np.float64)))))
+    # In a fade both stretches go on, at different phases, while one gives way to the other.
+    room = (ROUGHEST - 1.0) * quickest
+    if worst <= 0.0:
+        return texture.fade
+    return int(min(np.ceil(worst / room) if room > 0 else np.inf, 10 * texture.fields.frames))
