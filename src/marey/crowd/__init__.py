@@ -1,9 +1,10 @@
 """The motion of many people."""
 
 from marey.crowd.camera import Camera
+from marey.crowd.capturing import capture
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Goal, Group, Scene
 from marey.crowd.tracks import Tracks
 
-__all__ = ["Camera", "FieldSeries", "Footage", "Goal", "Group", "Scene", "Tracks"]
+__all__ = ["Camera", "FieldSeries", "Footage", "Goal", "Group", "Scene", "Tracks", "capture"]

@@ -329,7 +329,9 @@ class _Store:
         if self.bytes_of(min(self.chunk, self.frames)) > LARGEST_SERIES // 4:
             raise FormatError(f"its chunks of {self.chunk} frames are too large", path=self.path)
         if self.presence is not None and (
-            self.presence.shape != shape[:3]
+            # A crash may have left room for frames that do not count yet in one of them.
+            self.presence.shape[0] < self.frames
+            or self.presence.shape[1:] != shape[1:3]
             or self.presence.chunks != chunks[:3]
             or self.presence.dtype != np.uint8
         ):

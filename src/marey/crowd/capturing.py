@@ -1,0 +1,246 @@
+"""Crowd motion capture: a film becomes a series of fields (Courty & Corpetti 2007, sections 2 and 3).
+
+Every pair of neighbouring pictures gives one field, n pictures n - 1 of them; pairs do not depend on each
+other, so several are worked on at once, any of them can be computed alone, and the result is the same.
+Where nobody is seen the pictures count for little and the regulariser fills in. Memory: a few pictures and
+fields a thread, whatever the length; time: the estimator's, plus two to four milliseconds a picture.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import handed_over
+from marey._progress import Progress
+from marey.crowd.background import UNKNOWN, Background, make_background, sampled_frames
+from marey.crowd.fields import FieldSeries
+from marey.crowd.footage import Footage
+from marey.crowd.framing import Framing, Mask, Picture, Size, View, frame_footage
+from marey.errors import InputError
+
+ENGINE = "divcurl"
+REGULARISED = ("divcurl", "hs")
+"""Engines with a weight alpha of their smoothness."""
+LARGEST_SERIES = 8 << 30
+"""Bytes of a series in memory; a longer one is captured to disk."""
+EMPTY_WEIGHT = 0.1
+"""What the pictures count for where nobody is seen: the place itself does not move."""
+
+Moment = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
+"""A field `(rows, columns, 2)` and who is seen where `(rows, columns)`."""
+
+
+def capture(
+    footage: Footage,
+    *,
+    engine: str = ENGINE,
+    size: Size = None,
+    mask: Mask = None,
+    camera: View = None,
+    plane_height: float = 0.0,
+    alpha: float | None = None,
+    presence: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> FieldSeries:
+    """The motion in a film, one field for each two neighbouring pictures, in memory.
+
+    engine: `divcurl` (keeps whirls and sources), `hs`, `lk`, `parametric`, `dis` or `farneback`
+    size: working grid, (columns, rows) or the longer side; None = 320. Velocities are in its pixels a frame
+    mask: what counts: an image or array of any size, or polygons in pixels of the video
+    camera: a :class:`~marey.crowd.Camera` (its lens is straightened) or a homography of the video's pixels
+    plane_height: metres above the ground at which bodies are seen by a camera; about 0.9 for people
+    alpha: weight of the smoothness (`divcurl`, `hs`); None = from the pictures. The source has 250
+    presence: also find who is seen where, and let the pictures count for little where nobody is
+    jobs: threads; None = one a core. The result does not depend on it
+
+    >>> from marey import samples
+    >>> flow = capture(samples.footage(samples.crowd(people=20, seconds=0.2)), size=80, engine="dis")
+    >>> flow.velocities.shape, flow.presence.shape
+    ((4, 24, 80, 2), (4, 24, 80))
+    """
+    plan = plan_capture(
+        footage,
+        engine=engine,
+        size=size,
+        mask=mask,
+        camera=camera,
+        plane_height=plane_height,
+        alpha=alpha,
+        presence=presence,
+    )
+    bytes_needed = plan.frames * plan.rows * plan.columns * (9 if presence else 8)
+    if bytes_needed > LARGEST_SERIES:
+        raise InputError(
+            f"{plan.frames} fields of {plan.columns} × {plan.rows} take {bytes_needed / 1e9:.0f} GB; "
+            "capture them to disk with marey.io.capturing.capture_to, or to a smaller size"
+        )
+    velocities = np.empty((plan.frames, plan.rows, plan.columns, 2), dtype=np.float32)
+    seen = np.empty(velocities.shape[:3], dtype=np.uint8) if presence else None
+    for index, (moved, there) in enumerate(plan.moments(jobs=jobs)):
+        velocities[index] = moved
+        if seen is not None and there is not None:
+            seen[index] = there
+        if progress is not None:
+            progress(index + 1, plan.frames)
+    return FieldSeries(
+        handed_over(velocities),
+        footage.frame_rate,
+        mask=plan.framing.mask,
+        homography=plan.framing.homography,
+        name=footage.name,
+        presence=None if seen is None else handed_over(seen),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CapturePlan:
+    """A capture that is ready to run, from any field on; made by :func:`plan_capture`."""
+
+    footage: Footage
+    framing: Framing
+    engine: str
+    presence: bool
+    options: dict[str, Any] = field(default_factory=dict)
+    """Of the estimator."""
+
+    @property
+    def frames(self) -> int:
+        """Number of fields: one less than there are pictures."""
+        return self.footage.frames - 1
+
+    @property
+    def rows(self) -> int:
+        """Height of the working grid."""
+        return self.framing.size[1]
+
+    @property
+    def columns(self) -> int:
+        """Width of the working grid."""
+        return self.framing.size[0]
+
+    def moments(self, start: int = 0, *, jobs: int | None = None) -> Iterator[Moment]:
+        """The fields from number `start` on, in order, each as soon as it is there."""
+        threads = _threads(jobs)
+        pending: deque[Future[Moment]] = deque()
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for first, second, background in self._pairs(start):
+                    pending.append(pool.submit(self._moment, first, second, background))
+                    if len(pending) > 2 * threads:
+                        yield pending.popleft().result()
+                while pending:
+                    yield pending.popleft().result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _moment(self, first: Picture, second: Picture, background: Background | None) -> Moment:
+        from marey.crowd.estimation import estimate
+
+        there = None if background is None else background.presence(first)
+        if np.array_equal(first, second):
+            # A frame that was lost, and is shown twice.
+            return np.zeros((*first.shape, 2), dtype=np.float32), there
+        moved = estimate(
+            first,
+            second,
+            engine=self.engine,
+            mask=self.framing.mask,
+            weight=None if there is None else data_weight(there),
+            **self.options,
+        )
+        return np.asarray(moved, dtype=np.float32), there
+
+    def _pairs(self, start: int) -> Iterator[tuple[Picture, Picture, Background | None]]:
+        pictures = self._pictures(start, self.footage.frames, 1)
+        first = next(pictures)
+        backgrounds = self._backgrounds(start)
+        for second in pictures:
+            yield first, second, next(backgrounds)
+            first = second
+
+    def _backgrounds(self, start: int) -> Iterator[Background | None]:
+        """That of each picture from number `start` on."""
+        if not self.presence:
+            while True:
+                yield None
+        known: dict[int, NDArray[np.uint8]] = {}
+        frame = start
+        while True:
+            shared, samples = sampled_frames(self.footage.frames, self.footage.frame_rate, frame)
+            known = {number: known[number] for number in samples if number in known}
+            missing = [number for number in samples if number not in known]
+            if missing:
+                # Windows move forwards, so what is missing lies together at the end.
+                images = self._pictures(missing[0], missing[-1] + 1, samples.step)
+                known.update(zip(missing, (np.rint(image).astype(np.uint8) for image in images), strict=True))
+            background = make_background(np.stack([known[number] for number in samples]))
+            for _ in range(frame, shared.stop):
+                yield background
+            frame = shared.stop
+
+    def _pictures(self, start: int, stop: int, step: int) -> Iterator[Picture]:
+        """Those pictures on the working grid, all of them or an error."""
+        wanted = range(start, stop, step)
+        shown = 0
+        for image in self.footage.open(start, stop, step):
+            yield self.framing.picture(image)
+            shown += 1
+        if shown < len(wanted):
+            raise InputError(
+                f"{self.footage.name or 'footage'}: ends early, at picture {wanted[shown]} of "
+                f"{self.footage.frames}; it is damaged, capture the frames before that one"
+            )
+
+
+def plan_capture(
+    footage: Footage,
+    *,
+    engine: str = ENGINE,
+    size: Size = None,
+    mask: Mask = None,
+    camera: View = None,
+    plane_height: float = 0.0,
+    alpha: float | None = None,
+    presence: bool = True,
+) -> CapturePlan:
+    """Everything checked and prepared, nothing decoded yet; for what the options mean see :func:`capture`."""
+    from marey.crowd.estimation import ENGINES
+
+    if engine not in ENGINES:
+        raise InputError(f"engine {engine!r}: one of {', '.join(ENGINES)}")
+    if alpha is not None and engine not in REGULARISED:
+        raise InputError(f"alpha: {engine} has none; it belongs to {' and '.join(REGULARISED)}")
+    if alpha is not None and not (np.isfinite(alpha) and alpha > 0):
+        raise InputError(f"alpha {alpha:g}: must be positive")
+    if footage.frames < 2:
+        raise InputError(f"{footage.name or 'footage'}: is one picture; motion needs two or more")
+    framing = frame_footage(footage, size=size, mask=mask, camera=camera, plane_height=plane_height)
+    options = {} if alpha is None else {"alpha": float(alpha)}
+    return CapturePlan(footage, framing, engine, presence, options)
+
+
+def data_weight(presence: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """What pictures count for, 0 to 1: fully where somebody is seen or may be, little where nobody is.
+
+    >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
+    array([0.1 , 0.55, 1.  , 1.  ], dtype=float32)
+    """
+    sure = np.minimum(presence.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
+    return EMPTY_WEIGHT + (1 - EMPTY_WEIGHT) * sure
+
+
+def _threads(jobs: int | None) -> int:
+    if jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if jobs < 1:
+        raise InputError(f"jobs {jobs}: at least one")
+    return jobs
