@@ -1,0 +1,218 @@
+"""JuPedSim's recordings, `.sqlite`: who was where, and the walkable area (database versions 1 and 2).
+
+Tables: `trajectory_data(frame, id, pos_x, pos_y, ori_x, ori_y)`, metres and unit vectors; `metadata(key,
+value)` with `version`, `fps` and the bounds of the geometry; `geometry(hash, wkt)`, `frame_data(frame,
+geometry_hash)`. Files are opened read-only; nothing in a file is run. Cost: linear in the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.crowd.rows import RowError
+from marey.crowd.scene import Scene, rectangle
+from marey.crowd.tracks import Tracks
+from marey.errors import FormatError, InputError
+from marey.io._files import check_readable, write_beside
+from marey.io._wkt import to_wkt
+from marey.io.scenes import walkable_wkt
+
+Array = NDArray[np.float64]
+
+VERSION = 2
+VERSIONS = (1, 2)
+MAGIC = b"SQLite format 3\x00"
+NEEDED = ("frame", "id", "pos_x", "pos_y")
+ROWS_AT_A_TIME = 100_000
+MOST_ROWS = 200_000_000
+# Metres round people whose walkable area nobody tells.
+AROUND = 1.0
+# Metres per second below which a person's direction is that of before.
+STANDING = 0.05
+
+
+def read(path: Path) -> Tracks:
+    """Tracks of a recording; frame numbers and ids are the file's."""
+    path = Path(path)
+    with _opened(path) as connection:
+        _check_version(connection, path)
+        rate = _number(connection, "fps", path)
+        if not rate > 0:
+            raise FormatError(f"its fps are {rate:g}", path=path)
+        columns = _rows(connection, path)
+    try:
+        return Tracks.from_rows(*columns, rate, name=path.stem)
+    except RowError as error:
+        raise FormatError(f"row {error.row} of trajectory_data: {error}", path=path) from error
+    except InputError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def read_walkable(path: Path) -> str:
+    """The recording's walkable area as well-known text; of several over time, the first."""
+    path = Path(path)
+    with _opened(path) as connection:
+        _check_table(connection, "geometry", ("wkt",), path)
+        found = connection.execute("SELECT wkt FROM geometry LIMIT 1").fetchone()
+    if found is None or not isinstance(found[0], str):
+        raise FormatError("there is no geometry in it", path=path)
+    return str(found[0])
+
+
+def write(tracks: Tracks, path: Path, *, scene: Scene | None = None, velocities: Array | None = None) -> None:
+    """A recording that JuPedSim and PedPy read; without `scene`, a rectangle round everyone is walkable.
+
+    velocities: `(frames, agents, 2)` metres per second, which people face; by default those of the tracks
+    """
+    path = Path(path)
+    present = tracks.present
+    if not present.any():
+        raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
+    area = walkable_wkt(scene) if scene is not None else _rectangle_round(tracks)
+    low, high = _bounds(tracks, scene)
+    facing = _facing(tracks.velocities() if velocities is None else np.asarray(velocities), present)
+    assert tracks.ids is not None
+    index, agent = np.nonzero(present)
+    numbers = tracks.frame_numbers // tracks.frame_step
+    # Signed 64 bits, which is what SQLite's integers are.
+    mark = int.from_bytes(hashlib.sha256(area.encode()).digest()[:8], "big", signed=True)
+    metadata = {
+        "version": str(VERSION),
+        "fps": repr(tracks.frame_rate),
+        "xmin": repr(low[0]),
+        "xmax": repr(high[0]),
+        "ymin": repr(low[1]),
+        "ymax": repr(high[1]),
+    }
+    with write_beside(path) as draft, closing(sqlite3.connect(draft)) as connection:
+        connection.execute("PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA journal_mode=OFF")
+        connection.execute(
+            "CREATE TABLE trajectory_data (frame INTEGER NOT NULL, id INTEGER NOT NULL, pos_x REAL NOT NULL,"
+            " pos_y REAL NOT NULL, ori_x REAL NOT NULL, ori_y REAL NOT NULL)"
+        )
+        connection.execute("CREATE TABLE metadata(key TEXT NOT NULL UNIQUE PRIMARY KEY, value TEXT NOT NULL)")
+        connection.execute("CREATE TABLE geometry(hash INTEGER NOT NULL, wkt TEXT NOT NULL)")
+        connection.execute("CREATE UNIQUE INDEX geometry_hash ON geometry(hash)")
+        connection.execute(
+            "CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)"
+        )
+        connection.executemany("INSERT INTO metadata VALUES(?, ?)", metadata.items())
+        connection.execute("INSERT INTO geometry VALUES(?, ?)", (mark, area))
+        connection.executemany("INSERT INTO frame_data VALUES(?, ?)", ((n, mark) for n in numbers.tolist()))
+        for start in range(0, len(index), ROWS_AT_A_TIME):
+            i, a = index[start : start + ROWS_AT_A_TIME], agent[start : start + ROWS_AT_A_TIME]
+            places, ways = tracks.positions[i, a], facing[i, a]
+            rows = zip(
+                numbers[i].tolist(),
+                tracks.ids[a].tolist(),
+                *(column.tolist() for column in (*places.T, *ways.T)),
+                strict=True,
+            )
+            connection.executemany("INSERT INTO trajectory_data VALUES(?, ?, ?, ?, ?, ?)", rows)
+        connection.execute("CREATE INDEX frame_id_idx ON trajectory_data(frame, id)")
+        connection.commit()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    check_readable(path)
+    with path.open("rb") as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise FormatError("not an SQLite database", path=path)
+    address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            # A schema is text from the file: no function of ours may be called from it.
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA cell_size_check=ON")
+            yield connection
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeDecodeError) as error:
+        raise FormatError(f"a damaged SQLite database ({error})", path=path) from error
+
+
+def _check_table(connection: sqlite3.Connection, name: str, columns: tuple[str, ...], path: Path) -> None:
+    """An ordinary table with these columns: a view or a virtual table could be anything."""
+    found = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+    ordinary = found is not None and found[0] == "table" and isinstance(found[1], str)
+    if not ordinary or found[1].lstrip().upper().startswith("CREATE VIRTUAL"):
+        raise FormatError(f"has no table {name}: not a JuPedSim recording", path=path)
+    there = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+    for column in columns:
+        if column not in there:
+            raise FormatError(f"table {name} has no column {column}", path=path)
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> None:
+    _check_table(connection, "metadata", ("key", "value"), path)
+    version = _number(connection, "version", path)
+    if version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise FormatError(f"JuPedSim database version {version:g}; versions {known} are read", path=path)
+
+
+def _number(connection: sqlite3.Connection, key: str, path: Path) -> float:
+    found = connection.execute("SELECT value FROM metadata WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        raise FormatError(f"its metadata do not tell {key}", path=path)
+    try:
+        number = float(found[0])
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise FormatError(f"its metadata say {key} is {str(found[0])[:40]!r}", path=path)
+    return number
+
+
+def _rows(connection: sqlite3.Connection, path: Path) -> Array:
+    """frame, id, x, y as `(4, rows)`."""
+    _check_table(connection, "trajectory_data", NEEDED, path)
+    cursor = connection.execute(f"SELECT {', '.join(NEEDED)} FROM trajectory_data LIMIT {MOST_ROWS + 1}")
+    parts: list[Array] = []
+    count = 0
+    while block := cursor.fetchmany(ROWS_AT_A_TIME):
+        try:
+            parts.append(np.array(block, dtype=np.float64))
+        except (TypeError, ValueError) as error:
+            raise FormatError(f"rows from {count} of trajectory_data: not all are numbers", path=path) from error
+        count += len(block)
+    if count > MOST_ROWS:
+        raise FormatError(f"has more than {MOST_ROWS} rows; read it in parts", path=path)
+    if not parts:
+        raise FormatError("nobody is in it: trajectory_data is empty", path=path)
+    return np.ascontiguousarray(np.concatenate(parts).T)
+
+
+def _facing(velocities: Array, present: NDArray[np.bool_]) -> Array:
+    """Unit vectors `(frames, agents, 2)`: where one walks, or last walked, or will first walk; else +x."""
+    speed = np.linalg.norm(np.nan_to_num(velocities), axis=-1)
+    walks = present & (speed > STANDING)
+    frames = np.arange(len(present))[:, None]
+    last = np.maximum.accumulate(np.where(walks, frames, -1), axis=0)
+    first = walks.argmax(axis=0)
+    chosen = np.where(last >= 0, last, first)
+    ways = np.take_along_axis(velocities, chosen[..., None], axis=0)
+    length = np.linalg.norm(ways, axis=-1, keepdims=True)
+    known = walks.any(axis=0)[None, :, None] & (length > 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(known, ways / length, [1.0, 0.0])
+
+
+def _bounds(tracks: Tracks, scene: Scene | None) -> tuple[list[float], list[float]]:
+    if scene is not None:
+        return [0.0, 0.0], [float(side) for side in scene.size]
+    low, high = np.nanmin(tracks.positions, axis=(0, 1)), np.nanmax(tracks.positions, axis=(0, 1))
+    return (low - AROUND).tolist(), (high + AROUND).tolist()
+
+
+def _rectangle_round(tracks: Tracks) -> str:
+    low, high = _bounds(tracks, None)
+    return to_wkt([(rectangle(*low, *high), ())])
