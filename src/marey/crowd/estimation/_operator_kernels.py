@@ -1,0 +1,295 @@
+"""Compiled regularisers and the solver: weighted differences of a field, their adjoint, conjugate gradients.
+
+Fields are planes `(2, rows, columns)` of float32. The second-order form is the sum over pixels and both
+components of `weight (f_xx² + 2 f_xy² + f_yy²)`, whose interior equation is that of the squared gradients of
+divergence and curl; the first-order form is that of Horn and Schunck. A term whose weight is zero is cut.
+Cost: about ten nanoseconds a pixel for one product with the whole system. Importing this module imports
+numba: do so inside functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._compiling import njit
+
+Array = NDArray[Any]
+
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+
+
+@njit(**_OPTIONS)
+def second_order_product(field: Array, weights: Array, out: Array) -> None:
+    """`out = Dᵀ W D field` for the second differences; weights `(3, rows, columns)`: xx, xy, yy.
+
+    The xx and yy terms stand at their middle pixel, the xy term at the upper left pixel of its square.
+    """
+    rows, columns = field.shape[1:]
+    term = np.zeros(columns, dtype=np.float32)
+    two = np.float32(2.0)
+    for k in range(2):
+        f, o = field[k], out[k]
+        for r in range(rows):
+            for c in range(columns):
+                o[r, c] = 0.0
+        for r in range(rows):
+            here, w, target = f[r], weights[0, r], o[r]
+            term[0] = 0.0
+            term[columns - 1] = 0.0
+            for c in range(1, columns - 1):
+                term[c] = w[c] * (here[c - 1] - two * here[c] + here[c + 1])
+            for c in range(1, columns - 1):
+                target[c] += term[c - 1] - two * term[c] + term[c + 1]
+            if columns > 2:
+                target[0] += term[1]
+                target[columns - 1] += term[columns - 2]
+            if 0 < r < rows - 1:
+                above, below, w = f[r - 1], f[r + 1], weights[2, r]
+                o_above, o_below = o[r - 1], o[r + 1]
+                for c in range(columns):
+                    t = w[c] * (above[c] - two * here[c] + below[c])
+                    o_above[c] += t
+                    target[c] -= two * t
+                    o_below[c] += t
+            if r < rows - 1:
+                below, w, o_below = f[r + 1], weights[1, r], o[r + 1]
+                for c in range(columns - 1):
+                    term[c] = two * w[c] * (here[c] - here[c + 1] - below[c] + below[c + 1])
+                target[0] += term[0]
+                o_below[0] -= term[0]
+                for c in range(1, columns - 1):
+                    t = term[c] - term[c - 1]
+                    target[c] += t
+                    o_below[c] -= t
+                if columns > 1:
+                    target[columns - 1] -= term[columns - 2]
+                    o_below[columns - 1] += term[columns - 2]
+
+
+@njit(**_OPTIONS)
+def first_order_product(field: Array, weights: Array, out: Array) -> None:
+    """`out = Dᵀ W D field` for the first differences; weights `(2, rows, columns)`: to the right, down."""
+    rows, columns = field.shape[1:]
+    for k in range(2):
+        f, o = field[k], out[k]
+        for r in range(rows):
+            for c in range(columns):
+                o[r, c] = 0.0
+        for r in range(rows):
+            here, target = f[r], o[r]
+            w = weights[0, r]
+            for c in range(columns - 1):
+                t = w[c] * (here[c + 1] - here[c])
+                target[c] -= t
+                target[c + 1] += t
+            if r < rows - 1:
+                below, o_below, w = f[r + 1], o[r + 1], weights[1, r]
+                for c in range(columns):
+                    t = w[c] * (below[c] - here[c])
+                    target[c] -= t
+                    o_below[c] += t
+
+
+@njit(**_OPTIONS)
+def second_order_diagonal(weights: Array, out: Array) -> None:
+    """The diagonal `(rows, columns)` of the second-order form, the same for both components."""
+    rows, columns = out.shape
+    for r in range(rows):
+        for c in range(columns):
+            total = np.float32(0.0)
+            if 0 < c < columns - 1:
+                total += np.float32(4.0) * weights[0, r, c]
+            if c > 1:
+                total += weights[0, r, c - 1]
+            if c < columns - 2:
+                total += weights[0, r, c + 1]
+            if 0 < r < rows - 1:
+                total += np.float32(4.0) * weights[2, r, c]
+            if r > 1:
+                total += weights[2, r - 1, c]
+            if r < rows - 2:
+                total += weights[2, r + 1, c]
+            cross = np.float32(0.0)
+            for dr in range(2):
+                for dc in range(2):
+                    y, x = r - dr, c - dc
+                    if 0 <= y < rows - 1 and 0 <= x < columns - 1:
+                        cross += weights[1, y, x]
+            out[r, c] = total + np.float32(2.0) * cross
+
+
+@njit(**_OPTIONS)
+def first_order_diagonal(weights: Array, out: Array) -> None:
+    """The diagonal `(rows, columns)` of the first-order form, the same for both components."""
+    rows, columns = out.shape
+    for r in range(rows):
+        for c in range(columns):
+            total = np.float32(0.0)
+            if c < columns - 1:
+                total += weights[0, r, c]
+            if c > 0:
+                total += weights[0, r, c - 1]
+            if r < rows - 1:
+                total += weights[1, r, c]
+            if r > 0:
+                total += weights[1, r - 1, c]
+            out[r, c] = total
+
+
+@njit(**_OPTIONS)
+def second_order_strength(field: Array, out: Array) -> None:
+    """`u_xx² + 2 u_xy² + u_yy²` of both components together at every pixel, `(rows, columns)`."""
+    rows, columns = out.shape
+    for r in range(rows):
+        for c in range(columns):
+            out[r, c] = 0.0
+    for k in range(2):
+        f = field[k]
+        for r in range(rows):
+            up, down = max(r - 1, 0), min(r + 1, rows - 1)
+            here, above, below, o = f[r], f[up], f[down], out[r]
+            inner = np.float32(1.0 if 0 < r < rows - 1 else 0.0)
+            for c in range(1, columns - 1):
+                xx = here[c - 1] - np.float32(2.0) * here[c] + here[c + 1]
+                yy = inner * (above[c] - np.float32(2.0) * here[c] + below[c])
+                xy = np.float32(0.25) * (above[c - 1] - above[c + 1] - below[c - 1] + below[c + 1])
+                o[c] += xx * xx + yy * yy + np.float32(2.0) * xy * xy
+    for r in range(rows):
+        if columns > 2:
+            out[r, 0] = out[r, 1]
+            out[r, columns - 1] = out[r, columns - 2]
+
+
+@njit(**_OPTIONS)
+def first_order_strength(field: Array, out: Array) -> None:
+    """`u_x² + u_y² + v_x² + v_y²` at every pixel by central differences, `(rows, columns)`."""
+    rows, columns = out.shape
+    for r in range(rows):
+        for c in range(columns):
+            out[r, c] = 0.0
+    for k in range(2):
+        f = field[k]
+        for r in range(rows):
+            above, below, here = f[max(r - 1, 0)], f[min(r + 1, rows - 1)], f[r]
+            for c in range(columns):
+                x = np.float32(0.5) * (here[min(c + 1, columns - 1)] - here[max(c - 1, 0)])
+                y = np.float32(0.5) * (below[c] - above[c])
+                out[r, c] += x * x + y * y
+
+
+@njit(**_OPTIONS)
+def conjugate_gradients(
+    data: Array, right: Array, weights: Array, field: Array, order: int, iterations: int, tolerance: float
+) -> tuple[int, float]:
+    """Improve `field` towards `(data + DᵀWD) field = right`; iterations made, share of residual left.
+
+    data: `(3, rows, columns)`, the symmetric 2 × 2 matrix of every pixel: uu, uv, vv
+    right: `(2, rows, columns)`; weights as the products take them, with the regulariser's factor
+    order: 1 or 2; the preconditioner is the inverse of each pixel's own 2 × 2 block
+    """
+    rows, columns = field.shape[1:]
+    inverse = np.empty_like(data)
+    diagonal = np.empty((rows, columns), dtype=np.float32)
+    if order == 2:
+        second_order_diagonal(weights, diagonal)
+    else:
+        first_order_diagonal(weights, diagonal)
+    for r in range(rows):
+        for c in range(columns):
+            a, b, d = data[0, r, c] + diagonal[r, c], data[1, r, c], data[2, r, c] + diagonal[r, c]
+            determinant = a * d - b * b
+            # Pixels that neither the data nor a neighbour says anything about stay as they are.
+            scale = np.float32(1.0) / determinant if determinant > 1e-20 else np.float32(0.0)
+            inverse[0, r, c], inverse[1, r, c], inverse[2, r, c] = d * scale, -b * scale, a * scale
+
+    residual, product = np.empty_like(field), np.empty_like(field)
+    direction = np.zeros_like(field)
+    _product(data, weights, field, order, product)
+    for k in range(2):
+        for r in range(rows):
+            for c in range(columns):
+                residual[k, r, c] = right[k, r, c] - product[k, r, c]
+    scaled = np.empty_like(field)
+    gain = _precondition(inverse, residual, scaled)
+    first = gain
+    if not first > 0.0:
+        return 0, 0.0
+    share = np.float32(0.0)
+    for done in range(iterations):
+        for k in range(2):
+            for r in range(rows):
+                d, s = direction[k, r], scaled[k, r]
+                for c in range(columns):
+                    d[c] = s[c] + share * d[c]
+        bent = _product(data, weights, direction, order, product)
+        if not bent > 0.0:
+            return done, np.sqrt(gain / first)
+        step = np.float32(gain / bent)
+        for k in range(2):
+            for r in range(rows):
+                f, d, s, p = field[k, r], direction[k, r], residual[k, r], product[k, r]
+                for c in range(columns):
+                    f[c] += step * d[c]
+                    s[c] -= step * p[c]
+        before = gain
+        gain = _precondition(inverse, residual, scaled)
+        if gain <= tolerance * tolerance * first:
+            return done + 1, np.sqrt(gain / first)
+        share = np.float32(gain / before)
+    return iterations, np.sqrt(gain / first)
+
+
+@njit(**_OPTIONS)
+def _product(data: Array, weights: Array, field: Array, order: int, out: Array) -> float:
+    if order == 2:
+        second_order_product(field, weights, out)
+    else:
+        first_order_product(field, weights, out)
+    rows, columns = field.shape[1:]
+    total = 0.0
+    for r in range(rows):
+        u, v, p, q = field[0, r], field[1, r], out[0, r], out[1, r]
+        a, b, d = data[0, r], data[1, r], data[2, r]
+        line = np.float32(0.0)
+        for c in range(columns):
+            x = p[c] + a[c] * u[c] + b[c] * v[c]
+            y = q[c] + b[c] * u[c] + d[c] * v[c]
+            p[c] = x
+            q[c] = y
+            line += x * u[c] + y * v[c]
+        total += line
+    return total
+
+
+@njit(**_OPTIONS)
+def _precondition(inverse: Array, residual: Array, out: Array) -> float:
+    rows, columns = out.shape[1:]
+    total = 0.0
+    for r in range(rows):
+        s, t, p, q = residual[0, r], residual[1, r], out[0, r], out[1, r]
+        a, b, d = inverse[0, r], inverse[1, r], inverse[2, r]
+        line = np.float32(0.0)
+        for c in range(columns):
+            x = a[c] * s[c] + b[c] * t[c]
+            y = b[c] * s[c] + d[c] * t[c]
+            p[c] = x
+            q[c] = y
+            line += x * s[c] + y * t[c]
+        total += line
+    return total
+
+
+@njit(**_OPTIONS)
+def robust_weights(strength: Array, open_terms: Array, factor: float, scale: float, out: Array) -> None:
+    """`out[k] = factor open_terms[k] / √(1 + strength / scale²)`; a scale of 0 leaves the root out."""
+    terms, rows, columns = out.shape
+    factor = np.float32(factor)
+    sharpness = np.float32(1.0 / (scale * scale)) if scale > 0.0 else np.float32(0.0)
+    for r in range(rows):
+        for c in range(columns):
+            weight = factor / np.sqrt(np.float32(1.0) + sharpness * strength[r, c])
+            for k in range(terms):
+                out[k, r, c] = weight * open_terms[k, r, c]
