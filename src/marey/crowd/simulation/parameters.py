@@ -1,0 +1,103 @@
+"""The constants of the social forces, with the sets of three sources.
+
+People and obstacles push each other away by a exp(gap / b); where bodies touch, contact k and friction kappa
+are added (Helbing, Farkas & Vicsek 2000). The dataset's set, the default, makes bodies softer and adds
+perception, stumbling and reluctance (Courty 2013, section 6.3.2 and table 1); the control set has neither
+contact nor perception (Courty 2013, section 7.2.1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from marey.errors import InputError
+
+NEGLIGIBLE = 0.005
+"""Newtons of avoidance at the distance from which it is left out; it fades out before, by less than 0.01 N."""
+FADING = 0.6
+"""Width of the band in which it fades out, in multiples of its range."""
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """How hard one is pushed by another person, or by an obstacle.
+
+    strength: a, newtons at touch
+    range: b, metres over which avoidance falls by e
+    contact: k, newtons a metre of overlap
+    friction: kappa, kg / (m s): newtons a metre of overlap and m/s of sliding
+    """
+
+    strength: float
+    range: float
+    contact: float = 0.0
+    friction: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("strength", "contact", "friction"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"{name}: must be 0 or more, got {value}")
+        if not (math.isfinite(self.range) and self.range > 0):
+            raise InputError(f"range: must be more than 0 metres, got {self.range}")
+
+    def reach(self, radii: float) -> float:
+        """Distance in metres beyond which avoidance is left out, for bodies whose radii sum up to `radii`.
+
+        >>> round(Interaction(600, 0.3).reach(0.6), 2)
+        4.11
+        """
+        if self.strength <= NEGLIGIBLE:
+            return radii
+        return radii + self.range * math.log(self.strength / NEGLIGIBLE)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Constants of the forces on a person.
+
+    people, obstacles: what other people and walls do
+    perception: exponent gamma of 1 - (angle / pi)^gamma, the weight of a neighbour at that angle from where
+        one wants to go; None: all count alike
+    stumble: psi, kg s / m³; drag -psi |v|² v per metre by which a neighbour is nearer than
+        `stumble_reach` times the radii
+    reluctance: nu, the drag of walking away from one's goal, in multiples of the usual one
+
+    >>> Parameters().people.strength, Parameters.helbing().people.strength
+    (600.0, 2000.0)
+    """
+
+    people: Interaction = field(default_factory=lambda: Interaction(600.0, 0.3, 6e3, 12e3))
+    obstacles: Interaction = field(default_factory=lambda: Interaction(400.0, 0.3, 6e3, 12e3))
+    perception: float | None = 0.7
+    stumble: float = 300.0
+    stumble_reach: float = 1.2
+    reluctance: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.perception is not None and not 0 < self.perception <= 10:
+            raise InputError(
+                f"perception: must be more than 0 and at most 10, or None, got {self.perception}"
+            )
+        for name in ("stumble", "stumble_reach", "reluctance"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"{name}: must be 0 or more, got {value}")
+
+    @classmethod
+    def dataset(cls) -> Parameters:
+        """Soft bodies, perception, stumbling and reluctance: Courty 2013, table 1 and section 6.3.2."""
+        return cls()
+
+    @classmethod
+    def helbing(cls) -> Parameters:
+        """Helbing, Farkas & Vicsek 2000: hard bodies, avoidance of short range, no direction preferred."""
+        rigid = Interaction(2000.0, 0.08, 1.2e5, 2.4e5)
+        return cls(rigid, rigid, None, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def control(cls) -> Parameters:
+        """Courty 2013, section 7.2.1: smooth forces only, for people made by `random_people(kind="control")`."""
+        smooth = Interaction(1000.0, 0.08)
+        return cls(smooth, smooth, None, 0.0, 0.0, 0.0)
