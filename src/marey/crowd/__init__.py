@@ -4,7 +4,21 @@ from marey.crowd.camera import Camera
 from marey.crowd.capturing import capture
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
+from marey.crowd.running import Run, simulate
 from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 
-__all__ = ["Camera", "FieldSeries", "Footage", "Goal", "Group", "Scene", "Tracks", "capture"]
+__all__ = [
+    "Camera",
+    "FieldSeries",
+    "Footage",
+    "Goal",
+    "Group",
+    "Run",
+    "Scene",
+    "SimulatedCrowd",
+    "Tracks",
+    "capture",
+    "simulate",
+]

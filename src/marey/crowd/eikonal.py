@@ -47,7 +47,9 @@ def distances(free: BoolArray, start: Array, *, spacing: float, cost: Array | No
     return np.asarray(_eikonal_kernels.march(free, known, price, float(spacing)))
 
 
-def distances_to(free: BoolArray, areas: Sequence[Array], *, spacing: float, cost: Array | None = None) -> Array:
+def distances_to(
+    free: BoolArray, areas: Sequence[Array], *, spacing: float, cost: Array | None = None
+) -> Array:
     """Length of the shortest way to the nearest of several polygons, metres, `(rows, columns)`.
 
     >>> square = np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]])
@@ -63,7 +65,7 @@ def distances_to(free: BoolArray, areas: Sequence[Array], *, spacing: float, cos
 
 
 def downhill(distance: Array) -> Array:
-    """Unit vectors `(rows, columns, 2)` along -grad of a distance; zero in walls, at goals, where no way leads.
+    """Unit vectors `(rows, columns, 2)` along -grad of a distance; zero in walls and at goals.
 
     Differences are one-sided, from the side the distance comes from, so none reaches into a wall.
     """
@@ -144,7 +146,7 @@ def _nearest(points: Array, area: Array) -> Array:
 
 
 def _upwind(distance: Array) -> Array:
-    """Component along columns of -grad, times the spacing: towards the smaller neighbour, second order if any."""
+    """Component along columns of -grad, times the spacing: towards the smaller neighbour."""
     padded = np.pad(distance, ((0, 0), (2, 2)), constant_values=np.inf)
     here = distance
     left, right = padded[:, 1:-3], padded[:, 3:-1]

@@ -28,7 +28,8 @@ def free_regions(ground: Array, obstacles: Sequence[Array]) -> list[Region]:
     Outlines run counter-clockwise, holes clockwise, no corner twice.
 
     >>> from marey.crowd.scene import rectangle
-    >>> [(outline, holes)] = free_regions(rectangle(0, 0, 9, 6), [rectangle(0, 5, 9, 6), rectangle(2, 2, 3, 3)])
+    >>> walls = [rectangle(0, 5, 9, 6), rectangle(2, 2, 3, 3)]
+    >>> [(outline, holes)] = free_regions(rectangle(0, 0, 9, 6), walls)
     >>> outline.tolist(), len(holes)
     ([[0.0, 0.0], [9.0, 0.0], [9.0, 5.0], [0.0, 5.0]], 1)
     """
@@ -42,6 +43,17 @@ def free_regions(ground: Array, obstacles: Sequence[Array]) -> list[Region]:
             if around:
                 holes[around[-1]].append(ring)
     return [(outline, tuple(mine)) for outline, mine in zip(outlines, holes, strict=True)]
+
+
+def with_slits(regions: Sequence[Region]) -> Array:
+    """Regions as one polygon `(corners, 2)`: rings joined by ways that are gone there and back.
+
+    An odd number of edges beside a point tells that it is inside (:func:`marey.crowd.scene.inside`).
+    """
+    rings = [ring for outline, holes in regions for ring in (outline, *holes)]
+    there = [np.concatenate([ring, ring[:1]]) for ring in rings]
+    back = [ring[:1] for ring in rings[-2::-1]]
+    return np.concatenate(there + back)
 
 
 def area(ring: Array) -> float:

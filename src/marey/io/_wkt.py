@@ -26,7 +26,9 @@ def from_wkt(text: str) -> list[Region]:
     ([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0]], 1)
     """
     if len(text) > LARGEST_TEXT:
-        raise InputError(f"well-known text of {len(text) / 1e6:.0f} MB; at most {LARGEST_TEXT >> 20} are read")
+        raise InputError(
+            f"well-known text of {len(text) / 1e6:.0f} MB; at most {LARGEST_TEXT >> 20} are read"
+        )
     words = _words(text)
     regions: list[Region] = []
     place = _shape(words, 0, regions)
@@ -53,7 +55,9 @@ def _words(text: str) -> list[str | float]:
     while place < len(text):
         found = TOKEN.match(text, place)
         if found is None:
-            raise InputError(f"well-known text: {text[place : place + 12]!r} at character {place} is not part of it")
+            raise InputError(
+                f"well-known text: {text[place : place + 12]!r} at character {place} is not part of it"
+            )
         word, sign, number = found.groups()
         words.append(word.upper() if word else sign or float(number))
         place = found.end()
@@ -65,7 +69,9 @@ def _shape(words: list[str | float], place: int, regions: list[Region]) -> int:
     if kind == "POLYGON":
         return _polygon(words, place + 1, regions)
     if kind not in ("MULTIPOLYGON", "GEOMETRYCOLLECTION"):
-        raise InputError(f"well-known text: begins with {kind}; POLYGON, MULTIPOLYGON or GEOMETRYCOLLECTION are read")
+        raise InputError(
+            f"well-known text: begins with {kind}; POLYGON, MULTIPOLYGON or GEOMETRYCOLLECTION are read"
+        )
     place = _expect(words, place + 1, "(")
     # A collection in a collection would let a file decide how deep we go.
     while True:

@@ -49,9 +49,8 @@ class Population:
             raise InputError("population: there is no time or nobody")
         if (np.diff(times) <= 0).any():
             raise InputError("times: must grow")
-        path = {name: (people, len(times), 2) for name in ("positions", "velocities", "wishes")}
-        constant = {name: (people,) for name in ("mass", "radius", "will", "fatigue")}
-        shapes: dict[str, tuple[int, ...]] = {**path, **constant}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("mass", "radius", "will", "fatigue"), (people,))
+        shapes |= dict.fromkeys(("positions", "velocities", "wishes"), (people, len(times), 2))
         arrays = {
             name: checked(name, getattr(self, name), shape, finite=name in ("mass", "radius"))
             for name, shape in shapes.items()

@@ -102,9 +102,7 @@ def write(tracks: Tracks, path: Path, *, scene: Scene | None = None, velocities:
         connection.execute("CREATE TABLE metadata(key TEXT NOT NULL UNIQUE PRIMARY KEY, value TEXT NOT NULL)")
         connection.execute("CREATE TABLE geometry(hash INTEGER NOT NULL, wkt TEXT NOT NULL)")
         connection.execute("CREATE UNIQUE INDEX geometry_hash ON geometry(hash)")
-        connection.execute(
-            "CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)"
-        )
+        connection.execute("CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)")
         connection.executemany("INSERT INTO metadata VALUES(?, ?)", metadata.items())
         connection.execute("INSERT INTO geometry VALUES(?, ?)", (mark, area))
         connection.executemany("INSERT INTO frame_data VALUES(?, ?)", ((n, mark) for n in numbers.tolist()))
@@ -182,7 +180,9 @@ def _rows(connection: sqlite3.Connection, path: Path) -> Array:
         try:
             parts.append(np.array(block, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise FormatError(f"rows from {count} of trajectory_data: not all are numbers", path=path) from error
+            raise FormatError(
+                f"rows from {count} of trajectory_data: not all are numbers", path=path
+            ) from error
         count += len(block)
     if count > MOST_ROWS:
         raise FormatError(f"has more than {MOST_ROWS} rows; read it in parts", path=path)

@@ -143,7 +143,9 @@ def from_walkable(text: str) -> tuple[tuple[float, float], list[Array], Array]:
     for half in (rectangle(0, 0, middle, depth), rectangle(middle, 0, width, depth)):
         for wall, holes in free_regions(half, [outline + shift for outline in outlines]):
             if holes:
-                raise InputError("the walkable area lies on one side of a wall that goes round it: cut it in two")
+                raise InputError(
+                    "the walkable area lies on one side of a wall that goes round it: cut it in two"
+                )
             obstacles.append(wall)
     return (float(width), float(depth)), obstacles, shift
 
@@ -211,7 +213,9 @@ def _area(place: str, content: Any, shift: Array) -> Array:
 
 def _check_keys(place: str, content: Any, known: set[str], needed: set[str] = frozenset()) -> None:  # type: ignore[assignment]
     if not isinstance(content, dict):
-        raise InputError(f"{place}: expected an object with {', '.join(sorted(known))}, found {_short(content)}")
+        raise InputError(
+            f"{place}: expected an object with {', '.join(sorted(known))}, found {_short(content)}"
+        )
     for key in content:
         if key not in known:
             raise InputError(f"{place}: unknown key {key!r}; known are {', '.join(sorted(known))}")
