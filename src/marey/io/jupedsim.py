@@ -17,6 +17,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import BoolArray, FloatArray
 from marey.crowd.rows import RowError
 from marey.crowd.scene import Scene, rectangle
 from marey.crowd.tracks import Tracks
@@ -47,9 +48,9 @@ def read(path: Path) -> Tracks:
         rate = _number(connection, "fps", path)
         if not rate > 0:
             raise FormatError(f"its fps are {rate:g}", path=path)
-        columns = _rows(connection, path)
+        frame, person, x, y = _rows(connection, path)
     try:
-        return Tracks.from_rows(*columns, rate, name=path.stem)
+        return Tracks.from_rows(frame, person, x, y, rate, name=path.stem)
     except RowError as error:
         raise FormatError(f"row {error.row} of trajectory_data: {error}", path=path) from error
     except InputError as error:
@@ -67,7 +68,9 @@ def read_walkable(path: Path) -> str:
     return str(found[0])
 
 
-def write(tracks: Tracks, path: Path, *, scene: Scene | None = None, velocities: Array | None = None) -> None:
+def write(
+    tracks: Tracks, path: Path, *, scene: Scene | None = None, velocities: FloatArray | None = None
+) -> None:
     """A recording that JuPedSim and PedPy read; without `scene`, a rectangle round everyone is walkable.
 
     velocities: `(frames, agents, 2)` metres per second, which people face; by default those of the tracks
@@ -191,7 +194,7 @@ def _rows(connection: sqlite3.Connection, path: Path) -> Array:
     return np.ascontiguousarray(np.concatenate(parts).T)
 
 
-def _facing(velocities: Array, present: NDArray[np.bool_]) -> Array:
+def _facing(velocities: FloatArray, present: BoolArray) -> FloatArray:
     """Unit vectors `(frames, agents, 2)`: where one walks, or last walked, or will first walk; else +x."""
     speed = np.linalg.norm(np.nan_to_num(velocities), axis=-1)
     walks = present & (speed > STANDING)

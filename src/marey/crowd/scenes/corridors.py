@@ -26,7 +26,7 @@ def baffles() -> Scene:
     """Scene 3: five baffles a metre thick from alternate sides, which leave gaps of 4 m."""
     south = tuple(rectangle(x, 1, x + 1, 11) for x in (32, 44, 56))
     north = tuple(rectangle(x, 5, x + 1, 15) for x in (38, 50))
-    people = (Group(280, rectangle(9, 1.5, 29, 14.5), "east"),)
+    people = (Group(220, rectangle(13, 1.5, 29, 14.5), "east"),)
     return Scene(SIZE, (*WALLS, *south, *north), {"east": EAST}, people, seconds=45)
 
 
@@ -40,7 +40,7 @@ def escape() -> Scene:
 def sideway() -> Scene:
     """Scene 7: two crowds of a hundred walk into each other."""
     people = (
-        Group(100, rectangle(20, 2, 28, 14), "east"),
-        Group(100, rectangle(36, 2, 44, 14), "west"),
+        Group(100, rectangle(8, 1.5, 28, 14.5), "east"),
+        Group(100, rectangle(36, 1.5, 56, 14.5), "west"),
     )
     return Scene(SIZE, WALLS, {"east": EAST, "west": WEST}, people, seconds=40)

@@ -32,21 +32,21 @@ def rotation() -> Scene:
 
 
 def crossing() -> Scene:
-    """Scene 8: four groups meet where two streets 8 m wide cross, each on its way to the far end."""
-    corners = tuple(rectangle(x, y, x + 12, y + 12) for x in (0, 20) for y in (0, 20))
+    """Scene 8: four groups meet where two streets 14 m wide cross, each on its way to the far end."""
+    corners = tuple(rectangle(x, y, x + 9, y + 9) for x in (0, 23) for y in (0, 23))
     goals = {
-        "east": Goal(rectangle(30, 12, 32, 20)),
-        "west": Goal(rectangle(0, 12, 2, 20)),
-        "north": Goal(rectangle(12, 30, 20, 32)),
-        "south": Goal(rectangle(12, 0, 20, 2)),
+        "east": Goal(rectangle(30, 9, 32, 23)),
+        "west": Goal(rectangle(0, 9, 2, 23)),
+        "north": Goal(rectangle(9, 30, 23, 32)),
+        "south": Goal(rectangle(9, 0, 23, 2)),
     }
     people = (
-        Group(38, rectangle(2.5, 12.5, 9.5, 19.5), "east"),
-        Group(38, rectangle(22.5, 12.5, 29.5, 19.5), "west"),
-        Group(38, rectangle(12.5, 2.5, 19.5, 9.5), "north"),
-        Group(38, rectangle(12.5, 22.5, 19.5, 29.5), "south"),
+        Group(38, rectangle(2.2, 9.5, 8.8, 22.5), "east"),
+        Group(38, rectangle(23.2, 9.5, 29.8, 22.5), "west"),
+        Group(38, rectangle(9.5, 2.2, 22.5, 8.8), "north"),
+        Group(38, rectangle(9.5, 23.2, 22.5, 29.8), "south"),
     )
-    return Scene((32, 32), corners, goals, people, seconds=35)
+    return Scene((32, 32), corners, goals, people, seconds=40)
 
 
 def circle(centre: tuple[float, float], radius: float) -> NDArray[np.float64]:
