@@ -1,5 +1,17 @@
 """Crowd motion against the truth: fields, long ways, collisions, and what flows have in common."""
 
+from marey.crowd.evaluation.collisions import Collisions, collisions
 from marey.crowd.evaluation.fields import FieldErrors, field_errors
+from marey.crowd.evaluation.likeness import Likeness, likeness
+from marey.crowd.evaluation.paths import PathError, path_errors
 
-__all__ = ["FieldErrors", "field_errors"]
+__all__ = [
+    "Collisions",
+    "FieldErrors",
+    "Likeness",
+    "PathError",
+    "collisions",
+    "field_errors",
+    "likeness",
+    "path_errors",
+]
