@@ -35,11 +35,15 @@ class Format:
         return import_module(f"marey.io.{self.module}")
 
 
+# Bytes of a JSON file in which a scene's keys are looked for: the largest scene that is read.
+SCENE_HEAD = 16 << 20
+
 FORMATS: tuple[Format, ...] = (
     Format("bvh", "Biovision hierarchy", (".bvh",), ("Motion",), ("Motion",)),
     Format("acclaim", "Acclaim skeleton and motion", (".amc", ".asf"), ("Motion",)),
     Format("c3d", "C3D markers", (".c3d",), ("Markers",)),
     Format("deepmimic", "DeepMimic clip (JSON)", (".json",), ("Motion",)),
+    Format("scenes", "crowd scene (JSON)", (".json",), ("Scene",), ("Scene",)),
     Format(
         "gltf",
         "glTF 2.0",
@@ -58,6 +62,8 @@ FORMATS: tuple[Format, ...] = (
     Format("ply", "Stanford mesh or folder of them", (".ply",), ("MeshSequence",), ("MeshSequence",)),
     Format("npz", "NumPy mesh sequence", (".npz",), ("MeshSequence",), ("MeshSequence",)),
     Format("trajectories", "pedestrian trajectories", (".txt", ".csv", ".parquet"), ("Tracks",), ("Tracks",)),
+    Format("jupedsim", "JuPedSim recording", (".sqlite",), ("Tracks",), ("Tracks", "SimulatedCrowd")),
+    Format("agoraset", "Agoraset population", (".data",), ("Tracks",), ("SimulatedCrowd",)),
     Format("video", "video", (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif"), ("Footage",), ("Footage",)),
     Format("images", "folder of images", (".png", ".jpg", ".jpeg"), ("Footage",), ("Footage",)),
     Format("flo", "Middlebury optical flow", (".flo",), ("FieldSeries",), ("FieldSeries",)),
@@ -72,6 +78,8 @@ FORMATS: tuple[Format, ...] = (
             "MeshSequence",
             "Character",
             "Tracks",
+            "SimulatedCrowd",
+            "Scene",
             "FieldSeries",
             "PoseModel",
             "MotionModel",
@@ -82,6 +90,8 @@ FORMATS: tuple[Format, ...] = (
             "MeshSequence",
             "Character",
             "Tracks",
+            "SimulatedCrowd",
+            "Scene",
             "FieldSeries",
             "PoseModel",
             "MotionModel",
@@ -139,6 +149,8 @@ def fitting(thing: Any, path: Path) -> Any:
         return thing.motion
     if kind == "Character" and "MeshSequence" in chosen.writes:
         return thing.pose()
+    if kind == "SimulatedCrowd" and "Tracks" in chosen.writes:
+        return thing.tracks
     able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
     if not chosen.writes:
         raise InputError(f"{path}: {chosen.title} is a format we read, not one we write")
@@ -156,7 +168,7 @@ def format_of(path: Path) -> Format:
     if not path.exists() and not is_numbered(path):
         raise FormatError("no such file", path=path)
     if ending in (".txt", ".json") and path.is_file():
-        return _by_name("deepmimic" if _looks_like_json(path) else "trajectories")
+        return _by_name(_json_format(path) if _looks_like_json(path) else "trajectories")
     return _by_ending(path, ending)
 
 
@@ -164,15 +176,15 @@ def format_to_write(path: Path) -> Format:
     """The format that the ending of a file to be written asks for."""
     ending = path.suffix.lower()
     if ending:
-        return _by_ending(path, ending)
+        return _by_ending(path, ending, writes=True)
     raise InputError(f"{path}: give the file an ending, e.g. .bvh, .glb, .mp4, .csv, .mry")
 
 
-def _by_ending(path: Path, ending: str) -> Format:
-    for known in FORMATS:
-        if ending in known.endings:
-            return known
-    endings = ", ".join(e for f in FORMATS for e in f.endings)
+def _by_ending(path: Path, ending: str, *, writes: bool = False) -> Format:
+    found = [known for known in FORMATS if ending in known.endings]
+    if found:
+        return next((known for known in found if known.writes), found[0]) if writes else found[0]
+    endings = ", ".join(dict.fromkeys(e for f in FORMATS for e in f.endings))
     raise FormatError(f"unknown ending {ending!r}; known are {endings}", path=path)
 
 
@@ -194,6 +206,14 @@ def _looks_like_json(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
     return head[:1] in (b"{", b"[") or path.suffix.lower() == ".json"
+
+
+def _json_format(path: Path) -> str:
+    """A scene tells its size or walkable area, and has no frames."""
+    with path.open("rb") as file:
+        text = file.read(SCENE_HEAD)
+    is_scene = any(key in text for key in (b'"size"', b'"walkable"', b'"groups"', b'"goals"'))
+    return "scenes" if is_scene and b'"Frames"' not in text else "deepmimic"
 
 
 def _cleaned(thing: Any, path: Path) -> Any:

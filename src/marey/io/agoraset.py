@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, assign, checked
+from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import read_bytes, write_beside
@@ -69,6 +70,32 @@ class Population:
 def read(path: Path) -> Tracks:
     """Tracks of a population; `path` is either of its two files or their common beginning."""
     return read_population(path).tracks(_stem(Path(path)).name)
+
+
+def write(crowd: SimulatedCrowd, path: Path) -> None:
+    """Both files of a simulated crowd. The format has no absence: whoever is gone stands where last seen."""
+    write_population(population_of(crowd), path)
+
+
+def population_of(crowd: SimulatedCrowd) -> Population:
+    """A simulated crowd as the dataset stores it; those who are not there yet or any more stand still."""
+    present = crowd.tracks.present
+    frames = np.arange(crowd.frames)[:, None]
+    last = np.maximum.accumulate(np.where(present, frames, -1), axis=0)
+    nearest = np.where(last >= 0, last, present.argmax(axis=0))
+    places = np.take_along_axis(crowd.positions, nearest[..., None], axis=0)
+    velocities = np.where(present[..., None], crowd.velocities, 0.0)
+    wishes = np.where(present[..., None], crowd.wishes, 0.0)
+    return Population(
+        np.arange(crowd.frames) / crowd.frame_rate,
+        np.swapaxes(places, 0, 1),
+        np.swapaxes(velocities, 0, 1),
+        np.swapaxes(wishes, 0, 1),
+        crowd.mass,
+        crowd.radius,
+        crowd.desired_speed,
+        np.zeros(crowd.agents),
+    )
 
 
 def read_population(path: Path) -> Population:

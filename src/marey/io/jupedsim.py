@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray, FloatArray
 from marey.crowd.rows import RowError
 from marey.crowd.scene import Scene, rectangle
+from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, write_beside
@@ -68,20 +69,20 @@ def read_walkable(path: Path) -> str:
     return str(found[0])
 
 
-def write(
-    tracks: Tracks, path: Path, *, scene: Scene | None = None, velocities: FloatArray | None = None
-) -> None:
+def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = None) -> None:
     """A recording that JuPedSim and PedPy read; without `scene`, a rectangle round everyone is walkable.
 
-    velocities: `(frames, agents, 2)` metres per second, which people face; by default those of the tracks
+    A simulated crowd brings its scene.
     """
+    tracks, velocities = (crowd, None) if isinstance(crowd, Tracks) else (crowd.tracks, crowd.velocities)
+    scene = crowd.scene if scene is None and isinstance(crowd, SimulatedCrowd) else scene
     path = Path(path)
     present = tracks.present
     if not present.any():
         raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
     area = walkable_wkt(scene) if scene is not None else _rectangle_round(tracks)
     low, high = _bounds(tracks, scene)
-    facing = _facing(tracks.velocities() if velocities is None else np.asarray(velocities), present)
+    facing = _facing(tracks.velocities() if velocities is None else velocities, present)
     assert tracks.ids is not None
     index, agent = np.nonzero(present)
     numbers = tracks.frame_numbers // tracks.frame_step
