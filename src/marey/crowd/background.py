@@ -24,6 +24,9 @@ WINDOW = 120.0
 SPANS = 4
 """Backgrounds made in the time of a window."""
 
+SHORTEST_FILM = 5.0
+"""Seconds; in less, those who stand or go slowly are part of the place."""
+
 UNKNOWN = 128
 """Presence where there is no telling."""
 
@@ -57,6 +60,8 @@ class Background:
         """
         import cv2
 
+        if not self.known.any():
+            return np.full(picture.shape, UNKNOWN, dtype=np.uint8)
         gain, shift = brightness(picture, self.level)
         away = np.abs(picture - (gain * self.level + shift)) / self.noise
         # A person is larger than a pixel: single ones are noise, small holes are clothes.
@@ -90,6 +95,16 @@ def make_background(samples: NDArray[np.uint8]) -> Background:
     level, noise = level.reshape(rows, columns), noise.reshape(rows, columns)
     known = noise < MOST_NOISE
     return Background(level, np.clip(noise, LEAST_NOISE, MOST_NOISE), known)
+
+
+def unknown_background(rows: int, columns: int) -> Background:
+    """Of a film too short to show its place empty.
+
+    >>> unknown_background(1, 2).presence(np.zeros((1, 2), np.float32)).tolist()
+    [[128, 128]]
+    """
+    level = np.zeros((rows, columns), dtype=np.float32)
+    return Background(level, np.full_like(level, MOST_NOISE), np.zeros((rows, columns), dtype=np.bool_))
 
 
 def sampled_frames(frames: int, frame_rate: float, at: int) -> tuple[range, range]:

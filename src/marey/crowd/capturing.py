@@ -13,27 +13,43 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import handed_over
 from marey._progress import Progress
-from marey.crowd.background import UNKNOWN, Background, make_background, sampled_frames
+from marey.crowd.background import (
+    SHORTEST_FILM,
+    UNKNOWN,
+    Background,
+    make_background,
+    sampled_frames,
+    unknown_background,
+)
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.framing import Framing, Mask, Picture, Size, View, frame_footage
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.crowd.estimation import Estimator
 
 ENGINE = "divcurl"
 REGULARISED = ("divcurl", "hs")
 """Engines with a weight alpha of their smoothness."""
 LARGEST_SERIES = 8 << 30
 """Bytes of a series in memory; a longer one is captured to disk."""
-EMPTY_WEIGHT = 0.1
+EMPTY_WEIGHT = 0.03
 """What the pictures count for where nobody is seen: the place itself does not move."""
 
+PAIRS_AT_A_TIME = 4
+"""Neighbours that a thread takes together: what is prepared of a picture serves two pairs."""
+
+Pair = tuple[Picture, Picture, Background | None]
 Moment = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
 """A field `(rows, columns, 2)` and who is seen where `(rows, columns)`."""
 
@@ -63,9 +79,9 @@ def capture(
     jobs: threads; None = one a core. The result does not depend on it
 
     >>> from marey import samples
-    >>> flow = capture(samples.footage(samples.crowd(people=20, seconds=0.2)), size=80, engine="dis")
+    >>> flow = capture(samples.footage(samples.crowd(people=6, seconds=1)), size=80)
     >>> flow.velocities.shape, flow.presence.shape
-    ((4, 24, 80, 2), (4, 24, 80))
+    ((24, 24, 80, 2), (24, 24, 80))
     """
     plan = plan_capture(
         footage,
@@ -127,40 +143,43 @@ class CapturePlan:
         """Width of the working grid."""
         return self.framing.size[0]
 
-    def moments(self, start: int = 0, *, jobs: int | None = None) -> Iterator[Moment]:
-        """The fields from number `start` on, in order, each as soon as it is there."""
+    def moments(
+        self, start: int = 0, stop: int | None = None, *, jobs: int | None = None
+    ) -> Iterator[Moment]:
+        """The fields number `start` to `stop - 1`, in order, each as soon as it is there."""
         threads = _threads(jobs)
-        pending: deque[Future[Moment]] = deque()
+        idle: SimpleQueue[Estimator] = SimpleQueue()
+        for _ in range(threads):
+            idle.put(self.estimator())
+
+        def work(pairs: list[Pair]) -> list[Moment]:
+            estimator = idle.get()
+            try:
+                return [_moment(estimator, *pair) for pair in pairs]
+            finally:
+                idle.put(estimator)
+
+        pending: deque[Future[list[Moment]]] = deque()
         with ThreadPoolExecutor(threads) as pool:
             try:
-                for first, second, background in self._pairs(start):
-                    pending.append(pool.submit(self._moment, first, second, background))
-                    if len(pending) > 2 * threads:
-                        yield pending.popleft().result()
+                pairs = self._pairs(start, self.frames if stop is None else stop)
+                while run := list(islice(pairs, PAIRS_AT_A_TIME)):
+                    pending.append(pool.submit(work, run))
+                    if len(pending) > threads:
+                        yield from pending.popleft().result()
                 while pending:
-                    yield pending.popleft().result()
+                    yield from pending.popleft().result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _moment(self, first: Picture, second: Picture, background: Background | None) -> Moment:
-        from marey.crowd.estimation import estimate
+    def estimator(self) -> Estimator:
+        """One that a thread may use."""
+        from marey.crowd.estimation import Estimator
 
-        there = None if background is None else background.presence(first)
-        if np.array_equal(first, second):
-            # A frame that was lost, and is shown twice.
-            return np.zeros((*first.shape, 2), dtype=np.float32), there
-        moved = estimate(
-            first,
-            second,
-            engine=self.engine,
-            mask=self.framing.mask,
-            weight=None if there is None else data_weight(there),
-            **self.options,
-        )
-        return np.asarray(moved, dtype=np.float32), there
+        return Estimator(self.rows, self.columns, engine=self.engine, mask=self.framing.mask, **self.options)
 
-    def _pairs(self, start: int) -> Iterator[tuple[Picture, Picture, Background | None]]:
-        pictures = self._pictures(start, self.footage.frames, 1)
+    def _pairs(self, start: int, stop: int) -> Iterator[Pair]:
+        pictures = self._pictures(start, stop + 1, 1)
         first = next(pictures)
         backgrounds = self._backgrounds(start)
         for second in pictures:
@@ -172,6 +191,9 @@ class CapturePlan:
         if not self.presence:
             while True:
                 yield None
+        if self.footage.frames < SHORTEST_FILM * self.footage.frame_rate:
+            while True:
+                yield unknown_background(self.rows, self.columns)
         known: dict[int, NDArray[np.uint8]] = {}
         frame = start
         while True:
@@ -225,17 +247,27 @@ def plan_capture(
         raise InputError(f"{footage.name or 'footage'}: is one picture; motion needs two or more")
     framing = frame_footage(footage, size=size, mask=mask, camera=camera, plane_height=plane_height)
     options = {} if alpha is None else {"alpha": float(alpha)}
-    return CapturePlan(footage, framing, engine, presence, options)
+    plan = CapturePlan(footage, framing, engine, presence, options)
+    plan.estimator()  # It may have a reason to refuse, such as a size.
+    return plan
 
 
 def data_weight(presence: NDArray[np.uint8]) -> NDArray[np.float32]:
     """What pictures count for, 0 to 1: fully where somebody is seen or may be, little where nobody is.
 
     >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
-    array([0.1 , 0.55, 1.  , 1.  ], dtype=float32)
+    array([0.03, 0.52, 1.  , 1.  ], dtype=float32)
     """
     sure = np.minimum(presence.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
     return EMPTY_WEIGHT + (1 - EMPTY_WEIGHT) * sure
+
+
+def _moment(estimator: Estimator, first: Picture, second: Picture, background: Background | None) -> Moment:
+    there = None if background is None else background.presence(first)
+    if np.array_equal(first, second):
+        # A frame that was lost, and is shown twice.
+        return np.zeros((*first.shape, 2), dtype=np.float32), there
+    return estimator(first, second, weight=None if there is None else data_weight(there)), there
 
 
 def _threads(jobs: int | None) -> int:
