@@ -6,13 +6,13 @@ from types import ModuleType
 
 import typer
 
-from marey.cli.crowd import capture, dataset
+from marey.cli.crowd import capture, dataset, extend, tile
 
 app = typer.Typer(
     help="Crowds: capture motion from video, edit and extend it, animate, simulate, film, measure.",
     no_args_is_help=True,
 )
 
-COMMANDS: tuple[ModuleType, ...] = (capture, dataset)
+COMMANDS: tuple[ModuleType, ...] = (capture, dataset, extend, tile)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)

@@ -143,8 +143,7 @@ class Tiling:
     def part(self, start: int, stop: int) -> FieldSeries:
         """Frames start to stop - 1 of the environment."""
         flows = np.stack([placed.velocities(start, stop) for placed in self.placed])
-        mean = np.einsum("pn,ptnd->tnd", self.weights, flows)
-        mean[:, ~self.free.ravel()] = 0.0
+        mean = self._mean(flows)
         self._system.solve(flows, mean)
         shape = (stop - start, self.rows, self.columns)
         single = all(patch.fields.velocities.dtype == np.float32 for patch in self.patches)
@@ -157,6 +156,15 @@ class Tiling:
             name=" + ".join(dict.fromkeys(p.fields.name for p in self.patches if p.fields.name)),
             presence=self._presence(start, stop, shape),
         )
+
+    def mean(self, start: int, stop: int) -> Array:
+        """The weighted mean of the patches before anything is solved, `(frames, pixels, 2)`; 0 in gaps."""
+        return self._mean(np.stack([placed.velocities(start, stop) for placed in self.placed]))
+
+    def _mean(self, flows: Array) -> Array:
+        mean = np.einsum("pn,ptnd->tnd", self.weights, flows)
+        mean[:, ~self.free.ravel()] = 0.0
+        return np.asarray(mean)
 
     def _presence(self, start: int, stop: int, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
         if all(patch.fields.presence is None for patch in self.patches):
