@@ -89,17 +89,27 @@ def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, chance: int) 
 def code_number(
     coder: Any, number: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
 ) -> int:
-    """Write or read one signed whole number whose magnitude should be about `expected` / 256.
+    """Write or read one signed whole number whose magnitude should be about `expected` / 256."""
+    found = code_magnitude(coder, abs(number), expected, groups, inputs, mixer, contexts)
+    if found == 0:
+        return 0
+    negative = _narrow(coder[0], coder[1], 1 if number < 0 else 0, 32768)
+    return -found if (negative if coder[0][DECODING] else number < 0) else found
 
-    The high part of the magnitude is unary, bit by bit in the contexts of `groups`; a large magnitude is
-    expected to have low bits that are noise, which cost one bit each.
+
+@njit(**OPTIONS)
+def code_magnitude(
+    coder: Any, magnitude: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
+) -> int:
+    """Write or read a whole number from 0 on that should be about `expected` / 256.
+
+    Its high part is unary, bit by bit in the contexts of `groups`; a large magnitude is expected to have low
+    bits that are noise, which cost one bit each.
     """
     registers, buffer = coder[0], coder[1]
-    decoding = registers[DECODING]
     shift = 0
     while (expected >> (shift + 10)) > 0:
         shift += 1
-    magnitude = abs(number)
     high = magnitude >> shift
     found = 0
     while found < UNARY:
@@ -117,10 +127,7 @@ def code_number(
         else:
             low = _narrow(registers, buffer, (magnitude >> j) & 1, 32768)
         found = (found << 1) | low
-    if found == 0:
-        return 0
-    negative = _narrow(registers, buffer, 1 if number < 0 else 0, 32768)
-    return -found if (negative if decoding else number < 0) else found
+    return found
 
 
 @njit(**OPTIONS)

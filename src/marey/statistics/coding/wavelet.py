@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 # The four lifting steps of the 9/7 pair and its scaling, from its published factorisation.
-_STEPS = (-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971)
-_SCALE = 1.149604398860241
+LIFTING_STEPS = (-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971)
+LIFTING_SCALE = 1.149604398860241
 
 
 def band_sizes(frames: int, levels: int) -> list[int]:
@@ -64,4 +64,4 @@ def band_frames(frames: int, levels: int) -> NDArray[np.int64]:
 def _transform(work: Array, levels: int, *, inverse: bool) -> None:
     from marey.statistics.coding._wavelet_kernels import transform
 
-    transform(work, levels, np.array(_STEPS), _SCALE, inverse)
+    transform(work, levels, np.array(LIFTING_STEPS), LIFTING_SCALE, inverse)

@@ -1,0 +1,131 @@
+"""One block of frames of a compressed series: bytes that decode by themselves.
+
+Wavelet coefficients rounded to a step; where that leaves a vector further off than allowed, a correction in
+whole steps of its own. All that a decoder does is on whole numbers, in units of a power of two.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import BoolArray
+from marey.crowd.codec.filling import filled
+from marey.crowd.codec.transform import backward, forward
+from marey.crowd.codec.volumes import VolumeCoder, rounded
+from marey.errors import FormatError
+
+Volume = NDArray[np.float64]
+Fields = NDArray[np.float32]
+Whole = NDArray[np.int64]
+
+# A step is a whole number of units between these two, so units are fine enough for its rounding.
+FEWEST_UNITS, MOST_UNITS = 1024, 2048
+# Part of an allowed error that is kept for the rounding of what is decoded to single precision.
+SLACK = 1e-3
+PRESENCE_STEP = 24.0
+
+_HEAD = struct.Struct("<Hhi")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A quantisation step: `units` times 2 to the power of `exponent`."""
+
+    units: int
+    exponent: int
+
+    @classmethod
+    def near(cls, step: float) -> Step:
+        """The largest of these steps that is not above `step`.
+
+        >>> Step.near(0.1).size <= 0.1 < 1.001 * Step.near(0.1).size
+        True
+        """
+        exponent = math.frexp(step)[1] - FEWEST_UNITS.bit_length()
+        return cls(max(int(step / 2.0**exponent), FEWEST_UNITS), exponent)
+
+    @property
+    def unit(self) -> float:
+        """The unit, a power of two."""
+        return 2.0**self.exponent
+
+    @property
+    def size(self) -> float:
+        """The step itself."""
+        return self.units * self.unit
+
+
+def encode(velocities: Fields, mask: BoolArray | None, step: Step, max_error: float | None) -> bytes:
+    """A block of velocities `(frames, rows, columns, 2)` as bytes."""
+    numbers = quantised(velocities, mask, step)
+    writer = VolumeCoder(room=8 * numbers.size + 4096)
+    writer.coefficients(numbers)
+    quantum = 0
+    if max_error is not None:
+        quantum = max(int(math.sqrt(2.0) * (1 - SLACK) * max_error / step.unit), 1)
+        missing = velocities / step.unit - backward(numbers * step.units)
+        off = np.hypot(missing[..., 0], missing[..., 1]) * step.unit > (1 - SLACK) * max_error
+        inside = _everywhere(mask, velocities.shape)
+        fixes = np.where((off & inside)[..., None], np.rint(missing / quantum), 0).astype(np.int64)
+        writer.corrections(fixes, inside)
+    return _HEAD.pack(step.units, step.exponent, quantum) + writer.finish()
+
+
+def decode(data: bytes, shape: tuple[int, int, int], mask: BoolArray | None) -> Fields:
+    """Velocities `(frames, rows, columns, 2)` of a block of `shape` (frames, rows, columns)."""
+    if len(data) < _HEAD.size:
+        raise FormatError("the compressed fields are damaged: a block is cut off")
+    units, exponent, quantum = _HEAD.unpack(data[: _HEAD.size])
+    if not (FEWEST_UNITS <= units <= MOST_UNITS and -200 < exponent < 100 and quantum >= 0):
+        raise FormatError("the compressed fields are damaged: a block's step is out of bounds")
+    step = Step(units, exponent)
+    reader = VolumeCoder(data[_HEAD.size :])
+    nothing = np.zeros((*shape, 2), np.int64)
+    whole = backward(reader.coefficients(nothing) * step.units)
+    if quantum:
+        whole += quantum * reader.corrections(nothing, _everywhere(mask, shape))
+    return _velocities(whole, step, mask)
+
+
+def quantised(velocities: Fields, mask: BoolArray | None, step: Step) -> Whole:
+    """Rounded coefficients of a block."""
+    return rounded(forward(filled(velocities.astype(np.float64), mask)), step.size)
+
+
+def approximated(velocities: Fields, mask: BoolArray | None, step: Step) -> Fields:
+    """What a block decodes to, without the coding and without corrections."""
+    return _velocities(backward(quantised(velocities, mask, step) * step.units), step, mask)
+
+
+def encode_presence(presence: NDArray[np.uint8]) -> bytes:
+    """How surely people are there `(frames, rows, columns)`, to within a few hundredths."""
+    numbers = rounded(forward(presence[..., None].astype(np.float64)), PRESENCE_STEP)
+    writer = VolumeCoder(room=8 * numbers.size + 4096)
+    writer.coefficients(numbers)
+    return writer.finish()
+
+
+def decode_presence(data: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Inverse of :func:`encode_presence`."""
+    step = Step.near(PRESENCE_STEP)
+    numbers = VolumeCoder(data).coefficients(np.zeros((*shape, 1), np.int64))
+    values = backward(numbers * step.units)[..., 0] * step.unit
+    return np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)
+
+
+def _velocities(whole: Whole, step: Step, mask: BoolArray | None) -> Fields:
+    velocities = (whole * step.unit).astype(np.float32)
+    if mask is not None:
+        velocities[:, ~mask] = 0.0
+    if not np.isfinite(velocities).all():
+        raise FormatError("the compressed fields are damaged: a velocity is not finite")
+    return velocities
+
+
+def _everywhere(mask: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:
+    return np.ones(shape[1:3], dtype=np.bool_) if mask is None else mask
