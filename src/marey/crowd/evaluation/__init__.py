@@ -1,6 +1,7 @@
 """Crowd motion against the truth: fields, long ways, collisions, and what flows have in common."""
 
 from marey.crowd.evaluation.collisions import Collisions, collisions
+from marey.crowd.evaluation.comparing import Truth, compare, error_map
 from marey.crowd.evaluation.fields import FieldErrors, field_errors
 from marey.crowd.evaluation.likeness import Likeness, likeness
 from marey.crowd.evaluation.paths import PathError, path_errors
@@ -10,7 +11,10 @@ __all__ = [
     "FieldErrors",
     "Likeness",
     "PathError",
+    "Truth",
     "collisions",
+    "compare",
+    "error_map",
     "field_errors",
     "likeness",
     "path_errors",

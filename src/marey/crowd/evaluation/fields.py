@@ -53,38 +53,49 @@ def field_errors(estimated: ArrayLike, true: ArrayLike, mask: ArrayLike | None =
     >>> errors.endpoint, round(errors.angular_degrees, 6), errors.divergence
     (1.0, 45.0, 0.0)
     """
-    found, wanted, counts = _checked(estimated, true, mask)
-    endpoint = angle = 0.0
-    squares = np.zeros((2, 2))
-    pixels = stencils = 0
-    for one, other, where in zip(found, wanted, counts, strict=True):
-        one = np.where(where[..., None], one, 0.0).astype(np.float64)
-        other = np.where(where[..., None], other, 0.0).astype(np.float64)
-        endpoint += float(endpoint_map(one, other)[where].sum())
-        angle += float(angle_map(one, other)[where].sum())
-        pixels += int(where.sum())
-        inner = whole_stencils(where)
-        stencils += int(inner.sum())
+    sums = ErrorSums()
+    for one, other, where in zip(*_checked(estimated, true, mask), strict=True):
+        sums.add(one, other, where)
+    return sums.errors()
+
+
+class ErrorSums:
+    """Errors of fields that come one by one: :meth:`add` each, then ask for the :meth:`errors`."""
+
+    def __init__(self) -> None:
+        self._endpoint = self._angle = 0.0
+        self._pixels = self._stencils = 0
+        self._squares = np.zeros((2, 2))
+
+    def add(self, estimated: FloatArray, true: FloatArray, mask: BoolArray) -> None:
+        """Fields `(rows, columns, 2)` and the pixels `(rows, columns)` that count."""
+        one = np.where(mask[..., None], estimated, 0.0).astype(np.float64)
+        other = np.where(mask[..., None], true, 0.0).astype(np.float64)
+        self._endpoint += float(endpoint_map(one, other)[mask].sum())
+        self._angle += float(angle_map(one, other)[mask].sum())
+        self._pixels += int(mask.sum())
+        inner = whole_stencils(mask)
+        self._stencils += int(inner.sum())
         for row, field in enumerate((one - other, other)):
             for column, part in enumerate(divergence_and_vorticity(field)):
-                squares[row, column] += np.sum(part[inner] ** 2)
-    if pixels == 0:
-        raise InputError("fields: the mask leaves no pixel to compare")
-    if stencils:
-        divergence, vorticity = np.sqrt(squares[0] / stencils)
-    else:
-        divergence = vorticity = np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.sqrt(squares[0] / np.where(squares[1] > 0, squares[1], np.nan))
-    return FieldErrors(
-        endpoint / pixels,
-        angle / pixels,
-        float(divergence),
-        float(vorticity),
-        float(relative[0]),
-        float(relative[1]),
-        pixels,
-    )
+                self._squares[row, column] += np.sum(part[inner] ** 2)
+
+    def errors(self) -> FieldErrors:
+        """Of all that was added."""
+        if self._pixels == 0:
+            raise InputError("fields: the mask leaves no pixel to compare")
+        absolute = np.sqrt(self._squares[0] / self._stencils) if self._stencils else np.full(2, np.nan)
+        truth = np.where(self._squares[1] > 0, self._squares[1], np.nan)
+        relative = np.sqrt(self._squares[0] / truth)
+        return FieldErrors(
+            self._endpoint / self._pixels,
+            self._angle / self._pixels,
+            float(absolute[0]),
+            float(absolute[1]),
+            float(relative[0]),
+            float(relative[1]),
+            self._pixels,
+        )
 
 
 def endpoint_map(estimated: FloatArray, true: FloatArray) -> Array:

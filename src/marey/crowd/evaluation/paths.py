@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.crowd import presence
 from marey.crowd.animation.advection import BODY_RADIUS, advect
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks
@@ -123,7 +124,7 @@ def _after(
 
 def _last_known(ways: Array, start: Array) -> Array:
     """The last place of each person `(people, 2)` before they left the picture."""
-    known: NDArray[np.bool_] = np.isfinite(ways)[..., 0]
+    known = presence.is_present(ways)
     last = len(ways) - 1 - known[::-1].argmax(axis=0)
     arrived = ways[last, np.arange(ways.shape[1])]
-    return np.where(known.any(axis=0)[:, None], arrived, start)
+    return np.where(np.any(known, axis=0, keepdims=True).T, arrived, start)

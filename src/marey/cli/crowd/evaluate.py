@@ -1,0 +1,165 @@
+"""`marey crowd evaluate`: captured fields, or people, against the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from marey.cli._console import Json, emit, load_with_bar, note, output, progress_bar
+from marey.crowd.evaluation import Truth, collisions, compare, likeness
+from marey.crowd.fields import FieldSeries
+from marey.crowd.tracks import Tracks
+from marey.errors import InputError
+
+NAME = "evaluate"
+
+SHOWN = {
+    "endpoint": "endpoint px",
+    "angular_degrees": "angle °",
+    "divergence": "divergence",
+    "vorticity": "vorticity",
+    "trajectory_m": "way m",
+    "collisions": "collisions",
+}
+
+
+def run(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FIELD… TRUTH",
+            help="Fields or tracks; last, the truth: .flo, a field series, tracks, or a dataset's folder.",
+        ),
+    ],
+    view: Annotated[
+        str | None, typer.Option(metavar="CAMERA", help="Which camera of a dataset; its first if not given.")
+    ] = None,
+    seen: Annotated[
+        bool,
+        typer.Option(
+            "--seen",
+            help="Of a dataset, the motion of every visible point, not that of the crowd as a whole.",
+        ),
+    ] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--everywhere", help="Pixels without people count too.")
+    ] = False,
+    alike: Annotated[
+        bool, typer.Option("--alike", help="Whether the flows are alike on the whole, not moment by moment.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="X.png", help="Also draw where in the picture the errors are.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure captured motion: endpoint, angle, divergence, vorticity, where people end up, collisions.
+
+    [bold]Examples[/bold]
+
+    marey crowd evaluate flow.flo truth.flo
+
+    marey crowd evaluate captured.zarr dataset/                     a folder of `marey crowd dataset`
+
+    marey crowd evaluate divcurl.zarr dis.zarr hs.zarr dataset/ --picture errors.png
+
+    marey crowd evaluate simulated.zarr footage.zarr --alike        do they flow alike?
+
+    marey crowd evaluate tracks.csv                                 collisions alone
+    """
+    *sources, last = paths
+    if not sources:
+        sources = [last]
+    things = [_thing(source) for source in sources]
+    only_people = len(paths) == 1
+    if only_people and not isinstance(things[0], Tracks):
+        raise InputError(
+            f"{last}: give a field and, after it, the truth; tracks alone are counted for collisions"
+        )
+    truth = Truth() if only_people else _truth(last, view=view, seen=seen, everywhere=everywhere)
+    rows = []
+    with progress_bar("comparing") as progress:
+        for number, (source, thing) in enumerate(zip(sources, things, strict=True)):
+            rows.append({"path": str(source), **_row(thing, truth, last, alike=alike)})
+            progress(number + 1, len(things))
+    if picture is not None:
+        _draw(picture, sources, things, truth)
+    if json or len(rows) == 1:
+        emit(rows[0] if len(rows) == 1 else {"fields": rows}, as_json=json)
+        return
+    _print_table(rows)
+
+
+def _thing(path: Path) -> FieldSeries | Tracks:
+    thing = load_with_bar(path, clip=None)
+    if not isinstance(thing, FieldSeries | Tracks):
+        raise InputError(f"{path}: holds a {type(thing).__name__}, not fields or tracks")
+    return thing
+
+
+def _truth(path: Path, *, view: str | None, seen: bool, everywhere: bool) -> Truth:
+    if (path / "dataset.json").is_file():
+        from marey.filming import read_dataset
+
+        data = read_dataset(path)
+        name = view or next(iter(data.views))
+        if name not in data.views:
+            raise InputError(f"--view {name}: {path} has {', '.join(data.views)}")
+        chosen = data.views[name]
+        fields = chosen.crowd_flow
+        if seen:
+            # Ways on the ground are those of bodies, which the crowd's field places at half their height.
+            fields = replace(chosen.flow, homography=fields.homography)
+        return Truth(fields, data.tracks, everywhere)
+    if view is not None or seen:
+        raise InputError(f"{path}: --view and --seen are for folders written by marey crowd dataset")
+    thing = _thing(path)
+    return Truth(thing, None, everywhere) if isinstance(thing, FieldSeries) else Truth(None, thing)
+
+
+def _row(thing: FieldSeries | Tracks, truth: Truth, path: Path, *, alike: bool) -> dict[str, Any]:
+    if isinstance(thing, Tracks):
+        return {"collisions": collisions(thing).as_dict()}
+    if alike:
+        if truth.fields is None:
+            raise InputError(f"{path}: --alike compares two field series, this holds tracks")
+        return likeness(thing, truth.fields).as_dict()
+    if truth.fields is None and thing.homography is None:
+        raise InputError(
+            f"{path}: holds tracks in metres, and the field has no camera; capture it with --camera"
+        )
+    return compare(thing, truth)
+
+
+def _draw(picture: Path, sources: list[Path], things: list[FieldSeries | Tracks], truth: Truth) -> None:
+    fields = {
+        str(source): one for source, one in zip(sources, things, strict=True) if isinstance(one, FieldSeries)
+    }
+    if truth.fields is None or not fields:
+        note(f"{picture} is not drawn: there are no fields on both sides")
+        return
+    from marey.views import field_errors, plots
+
+    plots.save(field_errors.sheet(fields, truth), picture)
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    names = [name for name in SHOWN if any(row.get(name) is not None for row in rows)]
+    names = names or [name for name in rows[0] if name != "path"]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for name in names:
+        table.add_column(SHOWN.get(name, name.replace("_", " ")), justify="right")
+    for row in rows:
+        values = (row.get(name) for name in names)
+        table.add_row(row["path"], *(_cell(value) for value in values))
+    output.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{value['pairs']:.3g}"
+    return "–" if value is None else f"{value:.4g}"
