@@ -57,8 +57,8 @@ def run(
 
     A file says where captures lie: {"rows": 60, "columns": 140, "patches": [{"field": "a.zarr",
     "at": [0, 0]}, {"field": "b.zarr", "centre": [90, 30], "turn": 90, "scale": 1.5, "weight": 2}],
-    "walls": [[[60, 20], [80, 20], [80, 40]]]}. Overlaps are blended so that whirls and sources stay, gaps are filled, and nothing
-    goes through walls.
+    "walls": [[[60, 20], [80, 20], [80, 40]]]}. Overlaps are blended so that whirls and sources stay, gaps
+    are filled, and nothing goes through walls.
     """
     target = inputs[-1]
     if len(inputs) not in (2, 3):
