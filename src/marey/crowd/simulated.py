@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,19 +100,29 @@ class SimulatedCrowd(Timed):
 
     def penetration(self) -> FloatArray:
         """How deep bodies press into each other at most, `(frames,)`, in shares of the sum of their radii."""
+        return np.array([overlap.max(initial=0.0) for _, overlap in self._touching()])
+
+    def collisions(self) -> int:
+        """How many different pairs of people touch at some time."""
+        pairs = [pairs[:, 0] * self.agents + pairs[:, 1] for pairs, _ in self._touching()]
+        return len(np.unique(np.concatenate(pairs)))
+
+    def _touching(self) -> Iterator[tuple[IntArray, FloatArray]]:
+        """For each frame the pairs `(pairs, 2)` of agents who touch, and by what share of their radii."""
         from scipy.spatial import cKDTree
 
-        deepest = np.zeros(self.frames)
         for frame, present in enumerate(self.tracks.present):
-            places, radius = self.positions[frame, present], self.radius[present]
-            if len(places) < 2:
-                continue
-            pairs = cKDTree(places).query_pairs(2.0 * float(radius.max()), output_type="ndarray")
-            if len(pairs):
-                i, j = pairs.T
-                apart = np.linalg.norm(places[i] - places[j], axis=-1)
-                deepest[frame] = max(0.0, float((1.0 - apart / (radius[i] + radius[j])).max()))
-        return deepest
+            here = np.flatnonzero(present)
+            places = self.positions[frame, here]
+            reach = 2.0 * float(self.radius[here].max(initial=0.0))
+            pairs = (
+                cKDTree(places).query_pairs(reach, output_type="ndarray") if len(here) else np.zeros((0, 2))
+            )
+            i, j = pairs.astype(np.int64).T
+            sums = self.radius[here[i]] + self.radius[here[j]]
+            overlap = 1.0 - np.linalg.norm(places[i] - places[j], axis=-1) / sums
+            touch = overlap > 0
+            yield np.sort(here[np.stack([i, j], axis=-1)[touch]], axis=-1), overlap[touch]
 
 
 def check_same_people(crowd: SimulatedCrowd, frame_rate: float) -> None:
