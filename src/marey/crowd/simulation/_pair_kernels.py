@@ -8,7 +8,6 @@ without perception. Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,20 +50,23 @@ def exponent_and_mantissa(u):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def perceived(n, dx, dy, radii, wx, wy, scale, strength, reach, fade, power, powers):  # type: ignore[no-untyped-def]
-    """Force `x, y` and its summed size from `n` neighbours at `dx, dy` `(n,)`, those ahead weighing most.
+def perceived(n, dx, dy, radii, wx, wy, near, scale, strength, reach, fade, power, powers):  # type: ignore[no-untyped-def]
+    """Force of `n` neighbours at `dx, dy` `(n,)`, those ahead weighing most: x, y, sum of sizes, pressure.
+
+    The last sums up metres nearer than `near` times the radii. Whoever is at the same place does nothing.
 
     radii: sum of both radii `(n,)`; scale = 1 / (b ln 2), strength = log2 a, fade = 1 / width of the band
     before `reach` in which forces fade out; power `(11,)` and powers `(80,)`: see `power_table`.
     """
-    fx, fy, total = 0.0, 0.0, 0.0
+    fx, fy, total, pressed = 0.0, 0.0, 0.0, 0.0
     c0, c1, c2, c3, c4, c5 = power[0], power[1], power[2], power[3], power[4], power[5]
     c6, c7, c8, c9, c10 = power[6], power[7], power[8], power[9], power[10]
     for k in range(n):
         x, y = dx[k], dy[k]
-        squared = x * x + y * y
+        squared = max(x * x + y * y, 1e-12)
         inverse = 1.0 / math.sqrt(squared)
         d = squared * inverse
+        pressed += max(0.0, near * radii[k] - d)
         push = exp2((radii[k] - d) * scale + strength)
         s = max(0.0, min(1.0, (reach - d) * fade))
         push *= s * s * (3.0 - 2.0 * s)
@@ -98,18 +100,19 @@ def perceived(n, dx, dy, radii, wx, wy, scale, strength, reach, fade, power, pow
         push *= inverse
         fx -= push * x
         fy -= push * y
-    return fx, fy, total
+    return fx, fy, total, pressed
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def felt_all_round(n, dx, dy, radii, scale, strength, reach, fade):  # type: ignore[no-untyped-def]
+def felt_all_round(n, dx, dy, radii, near, scale, strength, reach, fade):  # type: ignore[no-untyped-def]
     """As `perceived`, whatever the direction."""
-    fx, fy, total = 0.0, 0.0, 0.0
+    fx, fy, total, pressed = 0.0, 0.0, 0.0, 0.0
     for k in range(n):
         x, y = dx[k], dy[k]
-        squared = x * x + y * y
+        squared = max(x * x + y * y, 1e-12)
         inverse = 1.0 / math.sqrt(squared)
         d = squared * inverse
+        pressed += max(0.0, near * radii[k] - d)
         push = exp2((radii[k] - d) * scale + strength)
         s = max(0.0, min(1.0, (reach - d) * fade))
         push *= s * s * (3.0 - 2.0 * s)
@@ -117,7 +120,7 @@ def felt_all_round(n, dx, dy, radii, scale, strength, reach, fade):  # type: ign
         push *= inverse
         fx -= push * x
         fy -= push * y
-    return fx, fy, total
+    return fx, fy, total, pressed
 
 
 def power_table(exponent: float) -> tuple[Array, Array]:

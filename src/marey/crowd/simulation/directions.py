@@ -94,18 +94,12 @@ class DirectionField:
 
     def at(self, positions: ArrayLike) -> FloatArray:
         """Unit directions `(people, 2)` at positions `(people, 2)`; zero where there is none."""
-        from marey.crowd.simulation import _kernels
+        from marey.crowd.simulation import _place_kernels
 
         places = checked("positions", positions, (None, 2))
         result = np.zeros((len(places), 2))
-        _kernels.directions(
-            np.array(places),
-            np.zeros(len(places), dtype=np.int64),
-            *flattened([self]),
-            result,
-            0,
-            len(places),
-        )
+        goals = np.zeros(len(places), dtype=np.int64)
+        _place_kernels.directions(np.array(places), goals, *flattened([self]), result)
         return result
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from marey.errors import InputError
 
 NEGLIGIBLE = 0.005
-"""Newtons of avoidance at the distance from which it is left out; it fades out before, by less than 0.01 N."""
+"""Newtons of avoidance where it is left out; just before it fades out, which takes less than 0.01 N away."""
 FADING = 0.6
 """Width of the band in which it fades out, in multiples of its range."""
 
@@ -98,6 +98,6 @@ class Parameters:
 
     @classmethod
     def control(cls) -> Parameters:
-        """Courty 2013, section 7.2.1: smooth forces only, for people made by `random_people(kind="control")`."""
+        """Courty 2013, section 7.2.1: smooth forces only, for `random_people(kind="control")`."""
         smooth = Interaction(1000.0, 0.08)
         return cls(smooth, smooth, None, 0.0, 0.0, 0.0)

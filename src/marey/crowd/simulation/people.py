@@ -172,11 +172,11 @@ def polygon_of(area: ArrayLike) -> FloatArray:
 
 def contains(area: FloatArray, points: FloatArray) -> np.ndarray:
     """Which points `(points, 2)` lie in the polygon `(corners, 2)`."""
-    from marey.crowd.simulation import _kernels
+    from marey.crowd.simulation import _place_kernels
 
     result = np.zeros(len(points), dtype=np.bool_)
     starts = np.array([0, len(area)], dtype=np.int64)
-    _kernels.inside(
+    _place_kernels.inside(
         np.array(points, dtype=np.float64),
         np.zeros(len(points), dtype=np.int64),
         np.array(area, dtype=np.float64),
@@ -194,8 +194,8 @@ def places_apart(
     *,
     walls: ArrayLike | None = None,
 ) -> FloatArray:
-    """`(count, 2)` random places in an area at least `spacing` apart: darts, then jittered rows if crowded."""
-    from marey.crowd.simulation import _kernels
+    """`(count, 2)` random places in an area at least `spacing` apart: darts, or rows if it is crowded."""
+    from marey.crowd.simulation import _place_kernels
     from marey.crowd.simulation.walls import distances
 
     if not (np.isfinite(spacing) and spacing > 0):
@@ -217,7 +217,7 @@ def places_apart(
         return np.zeros((0, 2))
     darts = allowed(rng.uniform(low, high, (min(DARTS * count + 1000, 20_000_000), 2)))
     chosen = np.empty(count, dtype=np.int64)
-    taken = _kernels.scattered(darts, spacing, cell, columns, rows, low[0], low[1], count, chosen)
+    taken = _place_kernels.scattered(darts, spacing, cell, columns, rows, low[0], low[1], count, chosen)
     if taken == count:
         return darts[chosen]
     lattice = allowed(_rows(low, high, spacing, rng))

@@ -15,7 +15,7 @@ from marey.errors import InputError
 
 
 class Frame(NamedTuple):
-    """Everybody there at one time: seconds, `(people,)` numbers, `(people, 2)` metres, m/s and unit wishes."""
+    """Everybody there at one time, in seconds; `(people,)` or `(people, 2)` each, wishes as unit vectors."""
 
     time: float
     ids: IntArray
@@ -56,7 +56,7 @@ class Recording:
             velocities[k, column] = frame.velocities
         radius = np.concatenate([frame.radius for frame in frames])[first]
         times = np.array([frame.time for frame in frames])
-        return cls(*map(handed_over, (positions, velocities, times, ids, radius)), float(frame_rate))
+        return cls(handed_over(positions), handed_over(velocities), times, ids, radius, float(frame_rate))
 
     @property
     def tracks(self) -> Tracks:

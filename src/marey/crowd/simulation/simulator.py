@@ -1,43 +1,33 @@
-"""A crowd that walks: social forces, integrated step by step.
+"""A crowd that walks: social forces, integrated step by step, with people who come and go.
 
-The forces are those of Helbing, Farkas & Vicsek 2000 with the changes of Courty 2013, section 6.3.2. Drag and
-friction are solved exactly within a step and positions follow the new velocities (semi-implicit Euler); steps
-are divided where bodies are stiff or fast. A step costs about half a microsecond a person on one core at one
-person a square metre; results do not depend on the number of threads.
+The forces are those of Helbing, Farkas & Vicsek 2000 as changed in Courty 2013, section 6.3.2. Everything
+random is drawn from the seed and the number of the step, so that a run that is interrupted and taken up again
+ends as the one that was not. Cost: see :mod:`marey.crowd.simulation.bodies`.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import BoolArray, FloatArray, IntArray, checked_rate
+from marey._arrays import FloatArray, IntArray, checked_rate
 from marey._progress import Progress
-from marey.crowd.simulation.directions import DirectionField, flattened
-from marey.crowd.simulation.parameters import FADING, Interaction, Parameters
-from marey.crowd.simulation.people import People, joined, random_people
+from marey.crowd.simulation.bodies import Bodies
+from marey.crowd.simulation.directions import DirectionField
+from marey.crowd.simulation.parameters import Parameters
+from marey.crowd.simulation.people import RADII, People, joined, random_people
 from marey.crowd.simulation.places import Entrance, Goal, spot_in
 from marey.crowd.simulation.recording import Frame, Recording
-from marey.crowd.simulation.walls import as_walls, distances, index_of
+from marey.crowd.simulation.walls import as_walls, distances
 from marey.errors import InputError
 
-if TYPE_CHECKING:
-    from marey.crowd.simulation import _kernels
-
-LONGEST_MOVE = 0.1
-"""Metres one may move in a part of a step; less if somebody is smaller than usual."""
-MOST_PARTS = 256
 TRIES = 16
-SHARED_FROM = 3000
-"""People from which on threads are worth their while."""
+"""Places looked at for one who comes in; if none is free, he tries again in the next step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,19 +115,26 @@ class Simulator:
             raise InputError(f"hold: must be 0 seconds or more, got {hold}")
         self.parameters = Parameters() if parameters is None else parameters
         self.walls = as_walls(walls)
-        self.directions = [directions] if isinstance(directions, DirectionField) else list(directions)
+        self.directions = list(directions)
         self.goals = [g if g is None or isinstance(g, Goal) else Goal(g) for g in goals]
         self.entrances = list(entrances)
         self.dt, self.hold, self.seed = float(dt), float(hold), int(seed)
-        self.threads = max(1, (os.cpu_count() or 1) if threads is None else int(threads))
-        self._fields = flattened(self.directions)
-        self._areas = _flat_areas(self.goals)
-        self._largest = 0.0
+        cores = os.cpu_count() or 1
+        self.bodies = Bodies(
+            people,
+            self.walls,
+            self.directions,
+            self.parameters,
+            radii=RADII[1] if self.entrances else 0.0,
+            threads=max(1, cores if threads is None else int(threads)),
+        )
+        self.time, self.steps = 0.0, 0
         self.parts = 0
-        """Parts of steps taken so far: equal to the steps unless some had to be divided."""
-        none = np.zeros(len(self.entrances))
-        first_free = int(people.ids.max()) + 1 if people.count else 0
-        self.state = State(people, 0.0, 0, first_free, none, none.astype(np.int64))
+        """Parts of steps taken so far: as many as steps unless some had to be divided."""
+        self._areas = _flat_areas(self.goals)
+        self._next_id = int(people.ids.max()) + 1 if people.count else 0
+        self._owed = np.zeros(len(self.entrances))
+        self._entered = np.zeros(len(self.entrances), dtype=np.int64)
 
     @property
     def state(self) -> State:
@@ -148,7 +145,7 @@ class Simulator:
 
     @state.setter
     def state(self, state: State) -> None:
-        self._take(state.people)
+        self.bodies.take(state.people)
         self.time, self.steps, self._next_id = state.time, state.steps, state.next_id
         self._owed, self._entered = np.array(state.owed), np.array(state.entered)
         if len(self._owed) != len(self.entrances):
@@ -157,16 +154,12 @@ class Simulator:
     @property
     def people(self) -> People:
         """Everybody who is there now."""
-        mass, response, speed, radius = self._traits.T
-        return People(
-            self._positions.copy(), self._velocities.copy(), radius.copy(), mass.copy(), response.copy(),
-            speed.copy(), self._goal.copy(), self._ids.copy(),
-        )  # fmt: skip
+        return self.bodies.now()
 
     @property
     def count(self) -> int:
         """How many are there now."""
-        return len(self._ids)
+        return self.bodies.people.count
 
     def step(self, steps: int = 1, *, seconds: float | None = None) -> None:
         """Advance by some steps, of `seconds` instead of the simulator's own dt."""
@@ -174,7 +167,7 @@ class Simulator:
         for _ in range(steps):
             moving = self.time + 0.5 * dt >= self.hold
             if moving and self.count:
-                self._walk(dt)
+                self.parts += self.bodies.walk(dt)
             if moving:
                 self._arrive_at_goals()
                 self._let_in(dt)
@@ -210,185 +203,65 @@ class Simulator:
     def forces(self) -> FloatArray:
         """Newtons on everybody now, `(people, 2)`.
 
-        >>> Simulator(People([[0, 0]]), directions=[DirectionField.constant(1, 0)]).forces().tolist()
+        >>> Simulator(People([[0, 0]]), directions=[DirectionField.constant(1, 0)]).forces().round(9).tolist()
         [[192.0, 0.0]]
         """
-        self._evaluate()
-        return self._result[:, :2].copy()
+        return self.bodies.forces()
 
     def wishes(self) -> FloatArray:
         """Unit directions in which everybody wants to go now, `(people, 2)`; zero while held."""
-        self._look()
-        return self._wishes.copy() if self.time >= self.hold else np.zeros_like(self._wishes)
-
-    def _take(self, people: People) -> None:
-        self._positions = np.array(people.positions, dtype=np.float64)
-        self._velocities = np.array(people.velocities, dtype=np.float64)
-        self._traits = np.column_stack(
-            [people.mass, people.response_time, people.desired_speed, people.radius]
-        ).astype(np.float64)
-        self._goal = np.array(people.goal, dtype=np.int64)
-        self._ids = np.array(people.ids, dtype=np.int64)
-        count = len(self._ids)
-        self._wishes, self._result = np.zeros((count, 2)), np.zeros((count, 6))
-        self._order, self._sorted = np.zeros(count, dtype=np.int64), np.zeros((7, count))
-        largest = float(self._traits[:, 3].max()) if count else 0.0
-        largest = max(largest, 0.3 if self.entrances else 0.05)
-        if largest > self._largest:
-            self._largest = largest
-            self._prepare()
-        smallest = float(self._traits[:, 3].min()) if count else 0.2
-        self._farthest = min(LONGEST_MOVE, 0.45 * smallest, self.parameters.people.range)
-
-    def _prepare(self) -> None:
-        from marey.crowd.simulation import _kernels
-        from marey.crowd.simulation._pair_kernels import power_table
-
-        chosen = self.parameters
-        people, obstacles = chosen.people, chosen.obstacles
-        reach, wall_reach = people.reach(2 * self._largest), obstacles.reach(self._largest)
-        reach = max(reach, 2 * self._largest * max(1.0, chosen.stumble_reach))
-        self._law = _kernels.Law(
-            *_scaled(people, reach), people.contact, people.friction,
-            *_scaled(obstacles, wall_reach), obstacles.contact, obstacles.friction,
-            chosen.perception is not None, chosen.stumble, chosen.stumble_reach, chosen.reluctance,
-        )  # fmt: skip
-        self._power = power_table(chosen.perception or 1.0)
-        index = index_of(self.walls, wall_reach)
-        grid = _kernels.Grid(*index.origin, index.cell, index.columns, index.rows)
-        self._index = (index.features, index.around, grid, index.starts, index.lists)
-
-    def _walk(self, dt: float) -> None:
-        from marey.crowd.simulation import _kernels
-
-        left = dt
-        parts = 0
-        while left > 0.0:
-            fastest = self._evaluate()
-            more = max(1, min(math.ceil(left * fastest - 1e-9), MOST_PARTS - parts))
-            step = left / more
-            _shared(
-                lambda a, b, step=step: _kernels.move(
-                    a, b, self._positions, self._velocities, self._traits, self._result, step,
-                    self._farthest, *self._index,
-                ),
-                self.count, self.threads,
-            )  # fmt: skip
-            left = left - step if more > 1 else 0.0
-            parts += 1
-        self.parts += parts
-
-    def _look(self) -> None:
-        from marey.crowd.simulation import _kernels
-
-        _kernels.directions(self._positions, self._goal, *self._fields, self._wishes, 0, self.count)
-
-    def _evaluate(self) -> float:
-        """Forces on all; returns how many parts of steps a second they need."""
-        from marey.crowd.simulation import _kernels
-
-        if not self.count:
-            return 0.0
-        self._look()
-        grid, starts = self._cells()
-        _kernels.sort_by_cell(
-            self._positions,
-            self._velocities,
-            self._traits,
-            self._wishes,
-            grid,
-            starts,
-            self._order,
-            self._sorted,
-        )
-        features, around, wall_grid, wall_starts, wall_lists = self._index
-        rates = _shared(
-            lambda a, b: _kernels.forces(
-                a, b, self._sorted, self._order, grid, starts, self._traits, self._law, *self._power,
-                features, around, wall_grid, wall_starts, wall_lists, self._farthest, self._result,
-            ),
-            self.count, self.threads,
-        )  # fmt: skip
-        return max(rates)
-
-    def _cells(self) -> tuple[_kernels.Grid, IntArray]:
-        from marey.crowd.simulation import _kernels
-
-        low, high = self._positions.min(axis=0), self._positions.max(axis=0)
-        size = high - low
-        # Cells so small that few neighbours are looked at in vain, so large that there are not too many.
-        cell = max(self._law.reach / 3, math.sqrt(size[0] * size[1] / (8 * self.count + 64)), max(size) / 1e6)
-        columns, rows = int(size[0] / cell) + 1, int(size[1] / cell) + 1
-        return (
-            _kernels.Grid(float(low[0]), float(low[1]), cell, columns, rows),
-            np.empty(columns * rows + 1, dtype=np.int64),
-        )
+        return self.bodies.wishes() if self.time >= self.hold else np.zeros((self.count, 2))
 
     def _arrive_at_goals(self) -> None:
-        from marey.crowd.simulation import _kernels
+        from marey.crowd.simulation import _place_kernels
 
         if not self.goals or not self.count:
             return
+        bodies, ids = self.bodies, self.bodies.people.ids
         there = np.empty(self.count, dtype=np.bool_)
-        _kernels.inside(self._positions, self._goal, *self._areas, there)
+        _place_kernels.inside(bodies.positions, bodies.goal, *self._areas, there)
         if not there.any():
             return
         gone = np.zeros(self.count, dtype=bool)
         for person in np.flatnonzero(there):
-            goal = self.goals[self._goal[person]]
+            goal = self.goals[bodies.goal[person]]
             assert goal is not None
             if goal.leaves:
                 gone[person] = True
                 continue
             if goal.back_to is not None:
-                rng = np.random.default_rng([self.seed, self.steps, 1, int(self._ids[person])])
-                place = self._free_place(goal.back_to, self._traits[person, 3], rng, ~gone)
+                rng = np.random.default_rng([self.seed, self.steps, 1, int(ids[person])])
+                place = self._free_place(goal.back_to, bodies.people.radius[person], rng)
                 if place is None:
                     continue
-                self._positions[person] = place
+                bodies.positions[person] = place
             if goal.next_goal is not None:
-                self._goal[person] = goal.next_goal
+                bodies.goal[person] = goal.next_goal
         if gone.any():
-            self._take(self.people[~gone])
+            bodies.take(self.people[~gone])
 
     def _let_in(self, dt: float) -> None:
         for which, entrance in enumerate(self.entrances):
             self._owed[which] += entrance.arrivals(self.time, dt, [self.seed, self.steps, 0, which])
             if entrance.most is not None:
                 self._owed[which] = min(self._owed[which], entrance.most - self._entered[which])
-            newcomers = []
             while self._owed[which] >= 1.0 - 1e-9:
-                rng = np.random.default_rng([self.seed, self.steps, 2, which, len(newcomers)])
+                rng = np.random.default_rng([self.seed, self.steps, 2, which, self._next_id])
+                factor, goal, number = entrance.speed_factor, entrance.goal, self._next_id
                 one = random_people(
-                    1, positions=[[0.0, 0.0]], goal=entrance.goal, speed_factor=entrance.speed_factor,
-                    first_id=self._next_id, seed=rng,
-                )  # fmt: skip
-                place = self._free_place(entrance.area, one.radius[0], rng, None, newcomers)
+                    1, positions=[[0.0, 0.0]], goal=goal, speed_factor=factor, first_id=number, seed=rng
+                )
+                place = self._free_place(entrance.area, one.radius[0], rng)
                 if place is None:
                     break
-                newcomers.append(People(place[None], None, one.radius, one.mass, one.response_time,
-                                        one.desired_speed, one.goal, one.ids))  # fmt: skip
+                self.bodies.take(joined([self.people, replace(one, positions=place[None])], renumber=False))
                 self._owed[which] -= 1.0
                 self._entered[which] += 1
                 self._next_id += 1
-            if newcomers:
-                self._take(joined([self.people, *newcomers], renumber=False))
 
-    def _free_place(
-        self,
-        area: ArrayLike,
-        radius: float,
-        rng: np.random.Generator,
-        counts: BoolArray | None,
-        newcomers: Sequence[People] = (),
-    ) -> FloatArray | None:
+    def _free_place(self, area: ArrayLike, radius: float, rng: np.random.Generator) -> FloatArray | None:
         """A random place of an area where nobody stands and no wall is, or None after some tries."""
-        places, radii = self._positions, self._traits[:, 3]
-        if counts is not None:
-            places, radii = places[counts], radii[counts]
-        if newcomers:
-            places = np.concatenate([places, *(n.positions for n in newcomers)])
-            radii = np.concatenate([radii, *(n.radius for n in newcomers)])
+        places, radii = self.bodies.positions, self.bodies.people.radius
         for _ in range(TRIES):
             spot = spot_in(np.asarray(area), rng)
             apart = (places[:, 0] - spot[0]) ** 2 + (places[:, 1] - spot[1]) ** 2
@@ -397,33 +270,11 @@ class Simulator:
         return None
 
     def _frame(self) -> Frame:
-        return Frame(
-            self.time, self._ids.copy(), self._positions.copy(), self._velocities.copy(),
-            self.wishes(), self._traits[:, 3].copy(),
-        )  # fmt: skip
-
-
-def _scaled(interaction: Interaction, reach: float) -> tuple[float, float, float, float]:
-    strength = math.log2(interaction.strength) if interaction.strength > 0 else -900.0
-    return 1.0 / (interaction.range * math.log(2.0)), strength, reach, 1.0 / (FADING * interaction.range)
+        now = self.people
+        return Frame(self.time, now.ids, now.positions, now.velocities, self.wishes(), now.radius)
 
 
 def _flat_areas(goals: Sequence[Goal | None]) -> tuple[FloatArray, IntArray]:
     areas = [np.zeros((0, 2)) if goal is None else np.asarray(goal.area) for goal in goals]
     corners = np.concatenate([np.zeros((0, 2)), *areas])
     return corners, np.cumsum([0, *(len(area) for area in areas)]).astype(np.int64)
-
-
-def _shared(work: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
-    """`work` on parts of 0 … count, on several threads if there are many people."""
-    if threads == 1 or count < SHARED_FROM:
-        return [work(0, count)]
-    # Parts smaller than a thread's share, because people stand more densely in some places.
-    edges = np.linspace(0, count, 4 * threads + 1).astype(int).tolist()
-    return list(_pool(os.getpid(), threads).map(work, edges[:-1], edges[1:]))
-
-
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    # A pool does not survive a fork, hence one for each process.
-    return ThreadPoolExecutor(threads, thread_name_prefix="marey-crowd")

@@ -80,7 +80,7 @@ def crossed(before: ArrayLike, after: ArrayLike, walls: ArrayLike | None) -> Boo
 class WallIndex:
     """Faces and corners of walls, with the lists of those near each cell of a grid.
 
-    features: `(features, 7)`: x, y, direction and length of a face, -1 and place of its directions if a corner
+    features: `(features, 7)`: x, y, direction and length of a face; of a corner, -1 and where in `around`
     around: `(directions, 2)`, unit vectors along the faces that meet in a corner
     origin, cell, columns, rows: of the grid; rows is 0 without walls
     starts: `(cells + 1,)`, where each cell's part of `lists` begins
@@ -109,9 +109,7 @@ def index_of(walls: ArrayLike | None, reach: float) -> WallIndex:
         SMALLEST_CELL, float(np.sqrt(np.prod(high - low) / LARGEST_GRID)), float(max(high - low)) / 30_000
     )
     columns, rows = (int(n) + 1 for n in np.floor((high - low) / cell))
-    cells: list[IntArray] = []
-    for feature in features:
-        cells.append(_cells_near(feature, low, cell, columns, rows, reach))
+    cells = [_cells_near(feature, low, cell, columns, rows, reach) for feature in features]
     owner = np.repeat(np.arange(len(features)), [len(c) for c in cells])
     flat = np.concatenate(cells)
     order = np.argsort(flat, kind="stable")
