@@ -191,7 +191,7 @@ class CapturePlan:
         if not self.presence:
             while True:
                 yield None
-        if self.footage.frames < SHORTEST_FILM * self.footage.frame_rate:
+        if self.footage.duration < SHORTEST_FILM:
             while True:
                 yield unknown_background(self.rows, self.columns)
         known: dict[int, NDArray[np.uint8]] = {}

@@ -21,7 +21,7 @@ def divergence(velocities: Fields, mask: BoolArray | None = None) -> Fields:
     """`du/dx + dv/dy` per frame, `(…, rows, columns)`, of velocities `(…, rows, columns, 2)`.
 
     >>> y, x = np.mgrid[:4, :5]
-    >>> divergence(np.stack([x, y], axis=-1).astype(float)).min()
+    >>> float(divergence(np.stack([x, y], axis=-1).astype(float)).min())
     2.0
     """
     u, v = velocities[..., 0], velocities[..., 1]
@@ -32,7 +32,7 @@ def vorticity(velocities: Fields, mask: BoolArray | None = None) -> Fields:
     """`dv/dx - du/dy` per frame, `(…, rows, columns)`; positive = clockwise as seen in the image.
 
     >>> y, x = np.mgrid[:4, :5]
-    >>> vorticity(np.stack([-y, x], axis=-1).astype(float)).max()
+    >>> float(vorticity(np.stack([-y, x], axis=-1).astype(float)).max())
     2.0
     """
     u, v = velocities[..., 0], velocities[..., 1]
@@ -43,7 +43,7 @@ def okubo_weiss(velocities: Fields, mask: BoolArray | None = None) -> Fields:
     """Strain squared less vorticity squared, `(…, rows, columns)`: negative where rotation prevails.
 
     >>> y, x = np.mgrid[:4, :5]
-    >>> okubo_weiss(np.stack([-y, x], axis=-1).astype(float)).max()
+    >>> float(okubo_weiss(np.stack([-y, x], axis=-1).astype(float)).max())
     -4.0
     """
     u, v = velocities[..., 0], velocities[..., 1]

@@ -28,7 +28,7 @@ _TINY = 1e-10
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of velocities `(…, rows, columns, 2)`; what they derive from is at corners `(…, rows+1, columns+1)`."""
+    """Parts of velocities `(…, rows, columns, 2)`, derived from `(…, rows+1, columns+1)` at corners."""
 
     compression: Array
     rotation: Array

@@ -96,6 +96,8 @@ FORMATS: tuple[Format, ...] = (
             "PoseModel",
             "MotionModel",
             "CompressedMotion",
+            "CompressedFields",
+            "FourierFields",
         ),
     ),
 )

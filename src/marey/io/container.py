@@ -1,6 +1,7 @@
 """marey's own file, `.mry`: a zip of `.npy` arrays and one JSON header. Versioned, self-contained, no pickle.
 
-A `.mry` file that begins with `MRYC` is a compressed clip instead (`marey.body.codec.clip`).
+A `.mry` file that begins with `MRYC` is a compressed clip instead (`marey.body.codec.clip`), one that begins
+with `MRYF` compressed velocity fields (`marey.crowd.codec.series`).
 
 `header.json` is a tree of plain values; a dataclass in it is `{"type": name, "fields": {…}}`, an array
 `{"array": "2.npy"}`, bytes `{"bytes": "3.bin"}`. Only the types listed in `TYPES` are ever built, through
@@ -21,6 +22,9 @@ import numpy as np
 
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
 from marey.body.motion import Motion
+from marey.crowd.codec.series import CompressedFields, is_compressed_fields
+from marey.crowd.fields import FieldSeries
+from marey.crowd.spectrum.compression import FourierFields
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._archive import opened, read_array
 from marey.io._files import check_readable, read_bytes, write_beside
@@ -49,6 +53,7 @@ TYPES: dict[str, str] = {
     "Goal": "marey.crowd.scene",
     "Group": "marey.crowd.scene",
     "FieldSeries": "marey.crowd.fields",
+    "FourierFields": "marey.crowd.spectrum.compression",
     "PrincipalGeodesics": "marey.statistics.geodesics",
     "RootTravel": "marey.body.root_travel",
     "PoseModel": "marey.body.pose_model",
@@ -67,8 +72,8 @@ TYPES: dict[str, str] = {
 
 
 def write(thing: Any, path: Path) -> None:
-    """Store any of the data types of `TYPES`, or a compressed clip; the same thing gives the same bytes."""
-    if isinstance(thing, CompressedMotion):
+    """Store any of the data types of `TYPES`, or a compressed one; the same thing gives the same bytes."""
+    if isinstance(thing, CompressedMotion | CompressedFields):
         with write_beside(path) as draft:
             draft.write_bytes(thing.data)
         return
@@ -84,12 +89,22 @@ def write(thing: Any, path: Path) -> None:
 
 
 def read(path: Path, *, compressed: bool = False) -> Any:
-    """The data type a `.mry` file holds. With `compressed`, a compressed clip as it is, not decoded."""
+    """The data type a `.mry` file holds. With `compressed`, a compressed one as it is, not decoded."""
+    thing: Any
     if is_compressed(path):
-        clip = read_compressed(path)
-        return clip if compressed else _decoded(clip, path)
-    if compressed:
-        raise FormatError("not a compressed clip", path=path)
+        thing = read_compressed(path)
+    elif is_compressed_fields(_first_bytes(path)):
+        thing = read_compressed_fields(path)
+    else:
+        thing = _read_archive(path)
+        if not isinstance(thing, FourierFields):
+            if compressed:
+                raise FormatError("neither a compressed clip nor compressed fields", path=path)
+            return thing
+    return thing if compressed else _decoded(thing, path)
+
+
+def _read_archive(path: Path) -> Any:
     with opened(path) as file:
         content = _header(file, path)["content"]
         try:
@@ -102,9 +117,7 @@ def read(path: Path, *, compressed: bool = False) -> Any:
 
 def is_compressed(path: Path) -> bool:
     """Whether a file is a compressed clip, by its first bytes."""
-    check_readable(path)
-    with path.open("rb") as file:
-        return is_compressed_clip(file.read(16))
+    return is_compressed_clip(_first_bytes(path))
 
 
 def read_compressed(path: Path) -> CompressedMotion:
@@ -115,9 +128,23 @@ def read_compressed(path: Path) -> CompressedMotion:
         raise FormatError(str(error), path=path) from error
 
 
-def _decoded(clip: CompressedMotion, path: Path) -> Motion:
+def read_compressed_fields(path: Path) -> CompressedFields:
+    """Compressed velocity fields as they are in the file; `decode` and `stream` of them give frames."""
     try:
-        return clip.decode()
+        return CompressedFields(read_bytes(path))
+    except FormatError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def _first_bytes(path: Path) -> bytes:
+    check_readable(path)
+    with path.open("rb") as file:
+        return file.read(16)
+
+
+def _decoded(thing: CompressedMotion | CompressedFields | FourierFields, path: Path) -> Motion | FieldSeries:
+    try:
+        return thing.decode()
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
 

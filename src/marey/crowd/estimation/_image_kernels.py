@@ -23,7 +23,7 @@ QUADRATIC, CHARBONNIER, LORENTZIAN, GEMAN_MCCLURE = range(4)
 
 @njit(**_OPTIONS)
 def warp(images: Array, field: Array, out: Array, inside: Array) -> None:
-    """`out[k](x) = images[k](x + field(x))` by Keys' cubic convolution; `inside` is 0 where x leaves the image.
+    """`out[k](x) = images[k](x + field(x))` by cubic convolution; `inside` is 0 where x leaves the image.
 
     images, out: `(channels, rows, columns)`; field: `(2, rows, columns)`; inside: `(rows, columns)`
     """
@@ -166,7 +166,7 @@ def data_system(
 
 
 @njit(**_OPTIONS)
-def _influence(square: float, penalty: int) -> float:
+def _influence(square: Any, penalty: int) -> Any:
     """Weight of a residual whose square, in units of the penalty's scale, is given."""
     one = np.float32(1.0)
     if penalty == 1:
@@ -179,7 +179,7 @@ def _influence(square: float, penalty: int) -> float:
 
 
 @njit(**_OPTIONS)
-def hold_back_edges(slopes: Array, factor: float, weight: Array) -> None:
+def hold_back_edges(slopes: Array, factor: Any, weight: Array) -> None:
     """Divide `weight` by `1 + factor |slopes|²` at every pixel; slopes `(channels, 2, rows, columns)`."""
     rows, columns = weight.shape
     factor = np.float32(factor)

@@ -249,7 +249,7 @@ def _product(data: Array, weights: Array, field: Array, order: int, out: Array) 
     else:
         first_order_product(field, weights, out)
     rows, columns = field.shape[1:]
-    total = 0.0
+    total: Any = 0.0
     for r in range(rows):
         u, v, p, q = field[0, r], field[1, r], out[0, r], out[1, r]
         a, b, d = data[0, r], data[1, r], data[2, r]
@@ -267,7 +267,7 @@ def _product(data: Array, weights: Array, field: Array, order: int, out: Array) 
 @njit(**_OPTIONS)
 def _precondition(inverse: Array, residual: Array, out: Array) -> float:
     rows, columns = out.shape[1:]
-    total = 0.0
+    total: Any = 0.0
     for r in range(rows):
         s, t, p, q = residual[0, r], residual[1, r], out[0, r], out[1, r]
         a, b, d = inverse[0, r], inverse[1, r], inverse[2, r]
@@ -283,7 +283,7 @@ def _precondition(inverse: Array, residual: Array, out: Array) -> float:
 
 
 @njit(**_OPTIONS)
-def robust_weights(strength: Array, open_terms: Array, factor: float, scale: float, out: Array) -> None:
+def robust_weights(strength: Array, open_terms: Array, factor: Any, scale: float, out: Array) -> None:
     """`out[k] = factor open_terms[k] / √(1 + strength / scale²)`; a scale of 0 leaves the root out."""
     terms, rows, columns = out.shape
     factor = np.float32(factor)

@@ -58,7 +58,7 @@ class Dis:
 
         if min(rows, columns) < SMALLEST_FOR_DIS:
             raise InputError(
-                f"engine dis: images of {rows} × {columns} pixels are too small for it, {SMALLEST_FOR_DIS} at least;"
+                f"engine dis: images of {rows} × {columns} pixels are too small, {SMALLEST_FOR_DIS} at least;"
                 " choose divcurl, hs, lk or farneback"
             )
         self.mask = mask

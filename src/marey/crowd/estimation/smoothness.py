@@ -38,7 +38,7 @@ def open_terms(mask: BoolArray, order: int) -> Plane:
 
 
 def product(field: Plane, weights: Plane) -> Plane:
-    """Half the gradient of the regulariser at `field` `(2, rows, columns)`; weights as in :func:`open_terms`."""
+    """Half the regulariser's gradient at `field` `(2, rows, columns)`; weights as :func:`open_terms`."""
     from marey.crowd.estimation import _operator_kernels as kernels
 
     out = np.empty_like(field)

@@ -9,7 +9,7 @@ between. Cost: about two microseconds a pixel on one core.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,19 @@ from marey.errors import InputError
 
 Plane = NDArray[np.float32]
 
+MOTIONS = ("seen", "crowd")
 # Below this many pixels of a level a wave cannot be told from the grid.
 SHORTEST_WAVE = 6.0
+# Smoothing wavelength for what each pixel shows, and for the crowd's flow as a share of the smaller side.
+SEEN_WAVE, CROWD_SHARE = 12.0, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a variational engine minimises, and how.
+    """What a variational engine minimises, and how; what is None is chosen by :meth:`completed`.
 
+    motion: "seen", what each pixel shows, breaking at the edges of people; or "crowd", the smooth flow that
+        people follow. It decides on wavelength, smoothness and median where they are not given
     alpha: weight of the regulariser for brightness from 0 to 255, as the source has it (250); None = from
         the data, through `wavelength`
     wavelength: pixels; motion of shorter waves is smoothed away
@@ -37,57 +42,74 @@ class Settings:
     bend: px/frame per px (order 1) or per px² (order 2) beyond which the robust one gives way
     robust: penalty of the data term, one of `data_term.PENALTIES`
     tolerance: scale of that penalty in medians of the residual
-    constancy: what stays the same from image to image: "brightness", "gradient" or "both"; None = brightness
-        if alpha is a number, else the engine's choice
+    constancy: what stays the same from image to image: "brightness", "gradient" or "both"
     normalise: how much strong edges are held back
     levels: of the pyramid, None = as many as there are
     warps, reweightings, iterations: linearisations a level, reweightings in each, solver steps in those
     median: side of the median filter after each warp, 0 = none
     """
 
+    motion: str = "seen"
     alpha: float | None = None
-    wavelength: float = 16.0
+    wavelength: float | None = None
     order: int = 2
-    smoothness: str = "robust"
-    bend: float = 0.005
+    smoothness: str | None = None
+    bend: float = 0.01
     robust: str = "charbonnier"
     tolerance: float = 1.0
     constancy: str | None = None
     normalise: float = 1.0
     levels: int | None = None
-    warps: int = 3
-    reweightings: int = 2
+    warps: int = 5
+    reweightings: int = 1
     iterations: int = 12
-    median: int = 5
+    median: int | None = None
 
     def __post_init__(self) -> None:
-        if self.smoothness not in ("robust", "quadratic"):
-            raise InputError(f"smoothness: 'robust' or 'quadratic', not '{self.smoothness}'")
-        if self.robust not in data_term.PENALTIES:
-            raise InputError(f"robust: one of {', '.join(data_term.PENALTIES)}, not '{self.robust}'")
-        if self.constancy is not None and self.constancy not in data_term.CONSTANCIES:
-            raise InputError(f"constancy: one of {', '.join(data_term.CONSTANCIES)}, not '{self.constancy}'")
-        if self.alpha is not None and not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise InputError(f"alpha: must be positive, got {self.alpha}")
-        if not (math.isfinite(self.wavelength) and self.wavelength > 0):
-            raise InputError(f"wavelength: must be positive, got {self.wavelength} pixels")
-        if self.order not in smoothness.TERMS:
-            raise InputError(f"order: 1 or 2, not {self.order}")
-        if self.median not in (0, 3, 5):
-            raise InputError(f"median: 0, 3 or 5, not {self.median}")
-        if min(self.warps, self.reweightings, self.iterations) < 1:
-            raise InputError("warps, reweightings and iterations: at least one of each")
+        choices: dict[str, tuple[Any, ...]] = {
+            "motion": MOTIONS,
+            "order": tuple(smoothness.TERMS),
+            "smoothness": (None, "robust", "quadratic"),
+            "robust": tuple(data_term.PENALTIES),
+            "constancy": (None, *data_term.CONSTANCIES),
+            "median": (None, 0, 3, 5),
+        }
+        for name, known in choices.items():
+            if getattr(self, name) not in known:
+                listed = ", ".join(str(choice) for choice in known if choice is not None)
+                raise InputError(f"{name}: one of {listed}, not {getattr(self, name)!r}")
+        for name in ("alpha", "wavelength", "bend", "tolerance"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InputError(f"{name}: must be positive, got {value}")
+        for name in ("warps", "reweightings", "iterations", "levels"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name}: at least 1, got {value}")
+        if not (math.isfinite(self.normalise) and self.normalise >= 0):
+            raise InputError(f"normalise: must not be negative, got {self.normalise}")
 
-    @property
-    def channels(self) -> str:
-        """The constancy in effect."""
-        if self.constancy is not None:
-            return self.constancy
-        return "gradient" if self.alpha is None else "brightness"
+    def completed(self, rows: int, columns: int) -> Settings:
+        """The settings in effect for images of that size: nothing but `alpha` and `levels` is None.
+
+        A given alpha means the source's energy: brightness alone, a quadratic regulariser, no filter.
+
+        >>> Settings(motion="crowd").completed(480, 640).wavelength
+        48.0
+        """
+        source, smooth = self.alpha is not None, self.motion == "crowd"
+        wave = max(SEEN_WAVE, CROWD_SHARE * min(rows, columns)) if smooth else SEEN_WAVE
+        chosen: dict[str, Any] = {
+            "wavelength": wave,
+            "smoothness": "quadratic" if source or smooth else "robust",
+            "constancy": "brightness" if source else "gradient",
+            "median": 0 if source or smooth else 5,
+        }
+        return replace(self, **{name: value for name, value in chosen.items() if getattr(self, name) is None})
 
     def wavelength_of(self, level: int) -> float:
         """The smoothing wavelength in pixels of a level."""
-        return max(self.wavelength / 2.0**level, SHORTEST_WAVE)
+        return max((self.wavelength or SEEN_WAVE) / 2.0**level, SHORTEST_WAVE)
 
     def step_of(self, level: int) -> int:
         """How many pixels of a level share an unknown."""
@@ -101,7 +123,7 @@ class Variational:
     """
 
     def __init__(self, rows: int, columns: int, mask: BoolArray | None, settings: Settings) -> None:
-        self.settings = settings
+        self.settings = settings = settings.completed(rows, columns)
         self.shapes = pyramid.sizes(rows, columns, levels=settings.levels)
         self.mask = mask
         whole = np.ones((rows, columns), dtype=np.bool_) if mask is None else mask
@@ -134,7 +156,8 @@ class Variational:
             return self._last[1]
         whole = image if self.mask is None else pyramid.filled(image, self.mask)
         return [
-            data_term.channels(level, self.settings.channels) for level in pyramid.images(whole, self.shapes)
+            data_term.channels(level, self.settings.constancy or "gradient")
+            for level in pyramid.images(whole, self.shapes)
         ]
 
     def _refine(self, first: Plane, second: Plane, field: Plane, weight: Plane | None, level: int) -> Plane:
@@ -148,7 +171,7 @@ class Variational:
                 second,
                 field,
                 weight,
-                constancy=settings.channels,
+                constancy=settings.constancy or "gradient",
                 penalty=settings.robust,
                 tolerance=settings.tolerance,
                 unit_stiffness=settings.alpha is None,
@@ -174,11 +197,15 @@ class Variational:
         return field
 
     def _alpha(self, level: int, stiffness: float) -> float:
-        order = self.settings.order
-        if self.settings.alpha is None:
-            return max(stiffness, 1e-12) * (self.settings.wavelength_of(level) / (2 * math.pi)) ** (2 * order)
-        # A length of one pixel of the level is 2^level pixels: |v|² and both derivatives scale with it.
-        return self.settings.alpha * 2.0 ** (2 * level * (1 - order))
+        order, given = self.settings.order, self.settings.alpha
+        longest = self.settings.wavelength_of(level) if given is None else SHORTEST_WAVE
+        balanced = max(stiffness, 1e-12) * (longest / (2 * math.pi)) ** (2 * order)
+        if given is None:
+            return balanced
+        # Lengths shrink by 2^level, velocities with them: second differences grow as much, first ones not.
+        # Coarse levels, which only prepare the finest, must not fall apart into single pixels.
+        scaled = given * 2.0 ** (2 * level * (1 - order))
+        return max(scaled, balanced) if level else scaled
 
     def _unmasked(self, field: Plane) -> Plane:
         """`field` with masked pixels continued from around them, so that filters may cross them."""

@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 
 # Values transformed at a time, so that temporary arrays stay small.
 AT_A_TIME = 1 << 24
+# Vectors decoded at once.
+LARGEST_SERIES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,11 @@ class FourierFields:
         if at.ndim != 1 or not np.isfinite(at).all():
             raise InputError("times: one axis of finite numbers, in frames")
         _, rows, columns, _ = self.coefficients.shape
+        if len(at) * rows * columns > LARGEST_SERIES:
+            raise InputError(
+                f"{self.name or 'the fields'}: {len(at)} frames would take "
+                f"{8e-9 * len(at) * rows * columns:.3g} GB; take some of them with velocities_at"
+            )
         values = np.zeros((len(at), rows, columns, 2), dtype=np.float32)
         basis = checked_basis(self.basis)
         if self.index.ndim == 1:
