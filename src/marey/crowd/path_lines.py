@@ -1,4 +1,4 @@
-"""Path lines and streak lines of a velocity series, in pixels: where drops of ink go, how a thread of it lies.
+"""Path lines and streak lines of a velocity series, in pixels: where drops of ink go, how a thread lies.
 
 Classical Runge–Kutta steps of one frame, bilinear in space, linear in time (Courty & Corpetti 2007,
 section 4.1). For pictures; people are carried by `marey.crowd.animation`. Cost: about 1 µs a point and frame.
