@@ -26,7 +26,7 @@ def test_those_present_at_one_time_have_different_slots_and_few_are_needed():
 @pytest.mark.parametrize("step", [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 def test_people_look_where_they_walk(step):
     path = np.arange(30)[:, None, None] * np.array(step) / 25
-    heading, _, swing = walkers._gait(Tracks(path, 25))
+    heading, _, swing = walkers.steps(Tracks(path, 25))
     ahead = np.array([np.sin(heading[15, 0]), -np.cos(heading[15, 0])])
     assert ahead == pytest.approx(np.array(step) / np.linalg.norm(step), abs=1e-6)
     assert swing[15, 0] > 0.3
@@ -34,7 +34,7 @@ def test_people_look_where_they_walk(step):
 
 def test_who_stops_keeps_looking_ahead_and_stands():
     path = np.minimum(np.arange(100), 30)[:, None, None] * np.array([0.05, 0.0])
-    heading, _, swing = walkers._gait(Tracks(path, 25))
+    heading, _, swing = walkers.steps(Tracks(path, 25))
     assert heading[99, 0] == pytest.approx(heading[15, 0], abs=1e-6)
     assert swing[99, 0] < 0.02
 
@@ -63,4 +63,4 @@ def test_a_large_crowd_is_drawn_from_coarser_figures():
     crowd = Tracks(rng.uniform(0, 30, (1, 300, 2)).repeat(2, axis=0), 25)
     image = next(walkers.clip(crowd, SMALL))
     assert coloured(image, threshold=10).sum() > 2000
-    assert len(walkers._person(coarse=True)[0].faces) < 0.4 * len(walkers._person(coarse=False)[0].faces)
+    assert len(walkers.person(coarse=True)[0].faces) < 0.4 * len(walkers.person(coarse=False)[0].faces)

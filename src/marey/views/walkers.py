@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.crowd.gait import steps
 from marey.crowd.tracks import Tracks
 from marey.views import style
 from marey.views.actors import check_reach
@@ -22,9 +23,6 @@ from marey.views.shapes import Shape, ball, limb, loft, merged
 Array = NDArray[np.float64]
 
 STATURE = 1.72
-STRIDE = 1.4
-"""Metres of a full cycle of two steps (Winter 2009, natural cadence)."""
-
 HIP, SHOULDER = 0.90, 1.40
 TRAIL_SECONDS, TRAIL_POINTS = 2.5, 14
 MANY = 120
@@ -42,8 +40,8 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
     slots = _slots(tracks)
     count = int(slots.max()) + 1
     many = count > MANY
-    template, part = _person(coarse=many)
-    heading, phase, swing = _gait(tracks)
+    template, part = person(coarse=many)
+    heading, phase, swing = steps(tracks)
     present = tracks.present
     places = _world(np.asarray(tracks.positions, dtype=np.float64))
     everywhere = _standing(places[present])
@@ -147,32 +145,8 @@ def _slots(tracks: Tracks) -> NDArray[np.int64]:
     return slots
 
 
-def _gait(tracks: Tracks) -> tuple[Array, Array, Array]:
-    """Heading (radians about y, 0 along +z), phase of the steps, angle of the swing; `(frames, agents)`."""
-    from scipy.ndimage import gaussian_filter1d
-
-    present = tracks.present
-    velocity = np.nan_to_num(tracks.velocities())
-    sigma = 0.35 * tracks.frame_rate
-    weight = gaussian_filter1d(present.astype(float), sigma, axis=0, mode="nearest")
-    smooth = gaussian_filter1d(velocity * present[..., None], sigma, axis=0, mode="nearest")
-    smooth /= np.maximum(weight, 1e-3)[..., None]
-    speed = np.linalg.norm(smooth, axis=-1)
-    heading = np.arctan2(smooth[..., 0], -smooth[..., 1])
-    # Who stands keeps looking where he walked last; who has not walked yet, where he will walk first.
-    moving = (speed > 0.15) & present
-    frames = np.arange(tracks.frames)[:, None]
-    latest = np.maximum.accumulate(np.where(moving, frames, -1), axis=0)
-    source = np.where(latest >= 0, latest, moving.argmax(axis=0))
-    heading = np.take_along_axis(heading, source, axis=0)
-    travelled = np.cumsum(speed, axis=0) / tracks.frame_rate
-    assert tracks.ids is not None
-    phase = 2 * np.pi * (travelled / STRIDE + np.asarray(tracks.ids) * 0.381966)
-    return heading, phase, 0.48 * np.clip(speed / 1.3, 0.0, 1.25)
-
-
 @cache
-def _person(coarse: bool) -> tuple[Shape, NDArray[np.int64]]:
+def person(coarse: bool) -> tuple[Shape, NDArray[np.int64]]:
     """A figure looking along +z, and which part each vertex is: 0 body, 1 2 legs, 3 4 arms."""
     round_, thin = (7, 5) if coarse else (16, 12)
     trunk = [
