@@ -15,6 +15,8 @@ from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
+from marey.crowd.scene import Scene
+from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.surface.sequence import MeshSequence
@@ -34,7 +36,7 @@ def describe(thing: Any) -> dict[str, Any]:
         if isinstance(thing, cls):
             return {
                 "kind": kind,
-                "frames": thing.frames,
+                "frames": None if isinstance(thing, Scene) else thing.frames,
                 **_times(thing),
                 **facts(thing),
             }
@@ -44,6 +46,8 @@ def describe(thing: Any) -> dict[str, Any]:
 def _times(thing: Any) -> dict[str, Any]:
     if isinstance(thing, PoseModel):
         return {"frame_rate": None, "duration": None}
+    if isinstance(thing, Scene):
+        return {"frame_rate": None, "duration": thing.seconds}
     return {"frame_rate": round(thing.frame_rate, 6), "duration": round(thing.duration, 6)}
 
 
@@ -113,6 +117,21 @@ def _tracks(tracks: Tracks) -> dict[str, Any]:
     }
 
 
+def _simulated(crowd: SimulatedCrowd) -> dict[str, Any]:
+    return {**_tracks(crowd.tracks), "scene": crowd.scene.name, "left": crowd.left, "steps": crowd.steps}
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    return {
+        "size": list(scene.size),
+        "people": sum(group.people for group in scene.groups),
+        "groups": len(scene.groups),
+        "goals": list(scene.goals),
+        "obstacles": len(scene.obstacles),
+        "rest": scene.hold,
+    }
+
+
 def _field(field: FieldSeries) -> dict[str, Any]:
     speed = np.hypot(field.velocities[..., 0], field.velocities[..., 1])
     return {
@@ -177,6 +196,8 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "mesh": (MeshSequence, _mesh),
     "character": (Character, _character),
     "tracks": (Tracks, _tracks),
+    "simulated crowd": (SimulatedCrowd, _simulated),
+    "scene": (Scene, _scene),
     "field": (FieldSeries, _field),
     "video": (Footage, _footage),
     "pose model": (PoseModel, _pose_model),

@@ -19,6 +19,8 @@ from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
+from marey.crowd.scene import Scene
+from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io._files import write_beside
@@ -38,6 +40,8 @@ KINDS: dict[type, tuple[str, ...]] = {
     MeshSequence: ("strip",),
     Markers: ("strip",),
     Tracks: ("path",),
+    SimulatedCrowd: ("streaks", "path", "plan"),
+    Scene: ("plan",),
     FieldSeries: ("flow",),
     Footage: ("sheet",),
     PoseModel: ("modes", "variance"),
@@ -57,14 +61,15 @@ def view(
 ) -> None:
     """Draw anything we load, off-screen; the ending of `path` chooses picture (.png) or clip (.mp4, .gif).
 
-    A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks and
-    fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model, its law over
-    time. Clips run at the speed of the capture; that of a motion model is a new motion.
+    A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
+    scenes and fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model,
+    its law over time. Clips run at the speed of the capture; that of a motion model is a new motion.
 
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
     kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
-        of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion)
+        of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion); of a
+        simulated crowd "streaks" (3 s at four times), "path" or "plan"
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -110,7 +115,7 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
 
         _write_png(strip(actor(thing), size), draft)
         return
-    from marey.views import flow, footage, motion_laws, plots, pose_modes
+    from marey.views import flow, footage, motion_laws, plots, pose_modes, scene_plots
 
     motion = thing.motion if isinstance(thing, Character) else thing
     if kind == "curves":
@@ -125,6 +130,12 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
         figure = flow.picture(thing, size)
     elif kind == "sheet":
         figure = footage.sheet(thing, size)
+    elif kind == "plan":
+        figure = scene_plots.plan(thing.scene if isinstance(thing, SimulatedCrowd) else thing, size)
+    elif kind == "streaks":
+        figure = scene_plots.streaks(thing, size)
+    elif isinstance(thing, SimulatedCrowd):
+        figure = scene_plots.paths(thing, size)
     elif isinstance(thing, Tracks):
         figure = plots.tracks(thing, size=size)
     else:
@@ -148,6 +159,10 @@ def _write_clip(
         return
     if isinstance(thing, MotionModel):
         thing = _new_motion(thing)
+    if isinstance(thing, SimulatedCrowd):
+        thing = thing.tracks
+    if isinstance(thing, Scene):
+        raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
     blends = not isinstance(thing, FieldSeries | Footage)
     rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
     if frame_rate is not None:
