@@ -80,7 +80,7 @@ def run(
     played = np.unique(order)
     emit(
         {
-            "information": _energy(fields, played) / (_energy(fields, np.arange(fields.frames)) or 1.0),
+            "information": _information(fields, played),
             "bytes": size,
             "frames": frames,
             "seconds": frames / fields.frame_rate,
@@ -122,6 +122,8 @@ class _Changes:
         return float(changes[around].max() / self.quick)
 
 
-def _energy(fields: FieldSeries, frames: np.ndarray) -> float:
+def _information(fields: FieldSeries, frames: np.ndarray) -> float:
+    """Per cent of the capture's energy in the frames that are played."""
     inside = slice(None) if fields.mask is None else fields.mask
-    return float(sum(np.square(fields.velocities[f][inside], dtype=np.float64).sum() for f in frames))
+    energies = [float(np.square(frame[inside], dtype=np.float64).sum()) for frame in fields.velocities]
+    return 100 * sum(energies[f] for f in frames) / sum(energies) if sum(energies) > 0 else 100.0

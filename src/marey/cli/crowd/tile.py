@@ -137,7 +137,7 @@ def _in_time(first: FieldSeries, second: FieldSeries, blend: str, taps: int, tar
             made = join(first, second, taps=taps, at=joint)
     size = write_blocks(iter([made]), made.frames, target)
     mean = 0.5 * (_power(first) + _power(second))
-    information = min(1.0, _power(made) / mean) if mean > 0 else 1.0
+    information = min(100.0, 100 * _power(made) / mean) if mean > 0 else 100.0
     return {"information": information, "bytes": size, "frames": made.frames, **told, "path": str(target)}
 
 
@@ -164,8 +164,8 @@ class _Watch:
 
     @property
     def information(self) -> float:
-        """Share of the captures' motion that is as it was."""
-        return max(0.0, self.kept / self.whole) if self.whole > 0 else 1.0
+        """Per cent of the captures' motion that is as it was."""
+        return max(0.0, 100 * self.kept / self.whole) if self.whole > 0 else 100.0
 
     @property
     def through(self) -> float:
