@@ -42,7 +42,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     Tracks: ("path",),
     SimulatedCrowd: ("streaks", "path", "plan"),
     Scene: ("plan",),
-    FieldSeries: ("flow",),
+    FieldSeries: ("flow", "divergence", "vorticity", "parts", "paths", "streaks", "spectrum"),
     Footage: ("sheet",),
     PoseModel: ("modes", "variance"),
     MotionModel: ("law", "strip"),
@@ -68,6 +68,7 @@ def view(
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
     kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
+        of fields "flow", "divergence", "vorticity", "parts", "paths", "streaks" or "spectrum";
         of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion); of a
         simulated crowd "streaks" (3 s at four times), "path" or "plan"
 
@@ -126,6 +127,10 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
         figure = pose_modes.variance(thing, size)
     elif kind == "law":
         figure = motion_laws.law(thing, size)
+    elif isinstance(thing, FieldSeries) and kind != "flow":
+        from marey.views import field_pictures
+
+        figure = field_pictures.PICTURES[kind](thing, size)
     elif kind == "flow":
         figure = flow.picture(thing, size)
     elif kind == "sheet":
