@@ -36,10 +36,13 @@ def wish_field(scene: Scene, goal: str, *, spacing: float | None = None) -> Dire
     step = grid_spacing(scene) if spacing is None else spacing
     chosen = scene.goals[goal]
     free = passable(scene, step)
+    buried = f"goal {goal!r}: its area lies in walls or outside the ground"
     try:
         distance = eikonal.distances_to(free, [chosen.area], spacing=step)
     except InputError:
-        raise InputError(f"goal {goal!r}: its area lies in walls or outside the ground") from None
+        raise InputError(buried) from None
+    if chosen.wish == "reach" and distance.min() > step:
+        raise InputError(buried)
     if chosen.wish == "reach":
         _check_reachable(scene, goal, free, distance, step)
         vectors = eikonal.downhill(distance)
