@@ -58,7 +58,7 @@ def main() -> None:
             plots.save(texture_picture(texture, order), given.out / f"jumps_{stem}.png")
     print(
         "\nmean: of all distances, degrees; local: how much a distance differs from that beside it, before"
-        "\nand after the filter, degrees; best jump: least filtered distance of frames a second apart or more;"
+        "\nand after the filter, degrees; best jump: least filtered distance of frames 1 s or more apart;"
         "\n/ 10x: jumps when played ten times as long; played: frames of the capture that then appear;"
         "\nsmoothness: largest change at a jump over the 99th percentile of the capture's own (bar: 1.5)"
     )

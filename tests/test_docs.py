@@ -28,6 +28,7 @@ PAGES = (
     "steering",
     "dynamics",
     "variation",
+    "crowd-editing",
 )
 
 
