@@ -1,0 +1,37 @@
+"""Social forces written as one would write them first: all pairs, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from marey.crowd.simulation import Parameters, People
+
+
+def plain_forces(people: People, wishes: np.ndarray, law: Parameters, reach: float = np.inf) -> np.ndarray:
+    """Newtons `(people, 2)`, without walls; avoidance fades out before `reach`."""
+    x, v, r, m = people.positions, people.velocities, people.radius, people.mass
+    tau = people.response_time
+    total = m[:, None] * (people.desired_speed[:, None] * wishes - v) / tau[:, None]
+    for i in range(people.count):
+        for n in range(people.count):
+            if n == i:
+                continue
+            d = float(np.hypot(*(x[n] - x[i])))
+            e = (x[n] - x[i]) / d
+            t = np.array([-e[1], e[0]])
+            avoidance = law.people.strength * np.exp((r[i] + r[n] - d) / law.people.range)
+            if np.isfinite(reach):
+                share = np.clip((reach - d) / (0.6 * law.people.range), 0.0, 1.0)
+                avoidance *= share**2 * (3 - 2 * share)
+            if law.perception is not None:
+                angle = np.arctan2(abs(e[0] * wishes[i, 1] - e[1] * wishes[i, 0]), e @ wishes[i])
+                avoidance *= 1 - (angle / np.pi) ** law.perception
+            overlap = max(r[i] + r[n] - d, 0.0)
+            total[i] -= (avoidance + law.people.contact * overlap) * e
+            total[i] += law.people.friction * overlap * ((v[n] - v[i]) @ t) * t
+            near = max(0.0, law.stumble_reach * (r[i] + r[n]) - d)
+            total[i] -= law.stumble * (v[i] @ v[i]) * v[i] * near
+        speed = float(np.hypot(*v[i]))
+        if speed > 0:
+            total[i] += law.reluctance * m[i] / tau[i] * v[i] * min(0.0, v[i] @ wishes[i] / speed)
+    return total
