@@ -148,6 +148,9 @@ class CapturePlan:
     ) -> Iterator[Moment]:
         """The fields number `start` to `stop - 1`, in order, each as soon as it is there."""
         threads = _threads(jobs)
+        stop = self.frames if stop is None else stop
+        if start >= stop:
+            return
         idle: SimpleQueue[Estimator] = SimpleQueue()
         for _ in range(threads):
             idle.put(self.estimator())
@@ -162,7 +165,7 @@ class CapturePlan:
         pending: deque[Future[list[Moment]]] = deque()
         with ThreadPoolExecutor(threads) as pool:
             try:
-                pairs = self._pairs(start, self.frames if stop is None else stop)
+                pairs = self._pairs(start, stop)
                 while run := list(islice(pairs, PAIRS_AT_A_TIME)):
                     pending.append(pool.submit(work, run))
                     if len(pending) > threads:

@@ -84,9 +84,11 @@ def frame_footage(
     if isinstance(camera, Camera):
         homography = camera.homography_at(plane_height) @ _between(source, camera.size)
         lens = _lens(camera, source)
+    elif plane_height:
+        raise InputError(
+            "plane height: only a calibrated camera knows other planes than the ground"
+        )
     elif camera is not None:
-        if plane_height:
-            raise InputError("plane height: a homography knows one plane only; give a camera")
         given = camera.homography if isinstance(camera, Homography) else camera
         homography = np.asarray(checked("homography", given, (3, 3)))
     if homography is not None:

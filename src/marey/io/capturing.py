@@ -77,15 +77,21 @@ def capture_to(
     path = path.resolve() if path.is_symlink() else path
     draft = draft_of(path)
     if draft.exists() and not resume:
-        raise InputError(f"{draft}: an interrupted capture lies there; resume it, or delete it")
+        raise InputError(
+            f"{draft}: an interrupted capture lies there; go on with it (--resume, resume=True) or delete it"
+        )
     writer = _opened(draft, plan)
     resumed_at = writer.frames
-    with writer:
-        if resumed_at < plan.frames:
+    try:
+        with writer:
             for moved, seen in plan.moments(resumed_at, jobs=jobs):
                 writer.append(moved[None], None if seen is None else seen[None])
                 if progress is not None:
                     progress(writer.frames, plan.frames)
+    except BaseException:
+        if not _frames_counted(draft):
+            shutil.rmtree(draft, ignore_errors=True)
+        raise
     report = _measured(draft, resumed_at)
     _finish(draft, path)
     return report
@@ -121,7 +127,7 @@ def description(plan: CapturePlan) -> dict[str, Any]:
 def _opened(draft: Path, plan: CapturePlan) -> FieldWriter:
     """The draft, new, or as far as it came."""
     told = description(plan)
-    if _chunks_counted(draft):
+    if _frames_counted(draft):
         _check_same(draft, told)
         return FieldWriter.resume(draft)
     if draft.exists():
@@ -140,7 +146,7 @@ def _opened(draft: Path, plan: CapturePlan) -> FieldWriter:
     return writer
 
 
-def _chunks_counted(draft: Path) -> int:
+def _frames_counted(draft: Path) -> int:
     """Frames the draft's header counts; 0 if it was killed before it had any."""
     try:
         header = json.loads((draft / "zarr.json").read_text(encoding="utf-8"))
