@@ -1,8 +1,9 @@
 """A crowd seen as a fluid: density, velocity, divergence and vorticity on the ground (Courty 2013, 6.3.3).
 
-Each person is a Gaussian. What of it would lie behind a wall or off the ground is given back to the free side,
-so that the density always sums to the number of people; derivatives are those of the kernels, not differences. Velocity is the kernel's average, by default of a kernel that holds about one person: variance
-1 / density. Cost: O(people + cells) a frame, about 3 ms for 64 m by 16 m in cells of 25 cm.
+Each person is a Gaussian. What of it would lie behind a wall or off the ground is given back to the free
+side, so that the density always sums to the number of people; derivatives are those of the kernels, not
+differences. Velocity is the kernel's average, by default of a kernel that holds about one person: variance
+1 / density. Cost: O(people + cells) a frame, some 20 ms for 64 m by 16 m in cells of 25 cm.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 WIDTH = 0.3
 """Metres: standard deviation of a person in the density."""
 
-NARROWEST, WIDEST, LEVELS = 0.3, 1.8, 6
+NARROWEST, WIDEST, LEVELS = 0.3, 1.8, 5
 """Metres: bounds of the adaptive kernel, and how many widths between them are worked out."""
 
 FEWEST = 1e-3
@@ -137,7 +138,7 @@ class Ground:
         return sorted({float(level) for level in (*self._levels, self.width)})
 
     def _averages(self, places: Array, speeds: Array, width: float) -> tuple[Array, Array]:
-        """Kernel averages of velocity `(2, rows, columns)` and its gradient `(x or y, u or v, rows, columns)`."""
+        """Kernel averages of velocity `(2, rows, columns)`, and their slopes `(x or y, 2, rows, columns)`."""
         weights = np.stack([np.ones(len(places)), speeds[:, 0], speeds[:, 1]])
         (total, u, v), (total_x, u_x, v_x), (total_y, u_y, v_y) = self._sums(places, weights, width)
         # A tail of a kernel is enough to know what its person does.
@@ -173,7 +174,7 @@ class Ground:
         return np.moveaxis(mean, -1, 0), np.moveaxis(gradient, (-2, -1), (0, 1))
 
     def _sums(self, places: Array, weights: Array, width: float) -> Array:
-        """Kernel sums of `weights` `(sums, people)`, and their slopes along x and y: `(3, sums, rows, columns)`."""
+        """Kernel sums of `weights` `(sums, people)` and their slopes in x, y: `(3, sums, rows, columns)`."""
         rows, columns = self.free.shape
         at = places / self.spacing - 0.5
         at = np.clip(at, 0.0, [columns - 1.0, rows - 1.0])
@@ -186,7 +187,9 @@ class Ground:
             for across in (0, 1):
                 row = np.minimum(corner[:, 1] + down, rows - 1)
                 column = np.minimum(corner[:, 0] + across, columns - 1)
-                part = (share[:, 0] if across else 1 - share[:, 0]) * (share[:, 1] if down else 1 - share[:, 1])
+                part = (share[:, 0] if across else 1 - share[:, 0]) * (
+                    share[:, 1] if down else 1 - share[:, 1]
+                )
                 kept += part * self._open[float(width)][row, column]
                 parts.append((row * columns + column, part))
         scaled = weights / (np.maximum(kept, 1e-3) * self.spacing**2)
@@ -195,7 +198,9 @@ class Ground:
                 spots[number] += np.bincount(cells, values * part, minlength=rows * columns)
         grids = np.ascontiguousarray(np.moveaxis(spots.reshape(-1, rows, columns), 0, -1))
         orders = ((0, 0), (1, 0), (0, 1))
-        return np.stack([self._blurred(grids, width, *order) / self.spacing ** sum(order) for order in orders])
+        return np.stack(
+            [self._blurred(grids, width, *order) / self.spacing ** sum(order) for order in orders]
+        )
 
     def _blurred(self, grids: Array, width: float, along_x: int = 0, along_y: int = 0) -> Array:
         """Grids `(rows, columns[, sums])` under a Gaussian or its slope, `([sums,] rows, columns)`."""
@@ -208,7 +213,12 @@ class Ground:
         bell = np.exp(-0.5 * (at / sigma) ** 2)
         bell /= bell.sum()
         kernels = (bell, at / sigma**2 * bell)
+        # Single precision is enough here, and twice as fast.
         blurred = cv2.sepFilter2D(
-            grids, cv2.CV_64F, kernels[along_x], kernels[along_y], borderType=cv2.BORDER_CONSTANT
+            grids.astype(np.float32),
+            cv2.CV_32F,
+            kernels[along_x],
+            kernels[along_y],
+            borderType=cv2.BORDER_CONSTANT,
         )
         return np.moveaxis(blurred.reshape(grids.shape), -1, 0) if grids.ndim == 3 else np.asarray(blurred)

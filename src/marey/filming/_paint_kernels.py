@@ -31,6 +31,7 @@ def noise(table: Array, x: float, y: float, z: float) -> float:
     """Smooth noise in -1…1 with features of size 1; `table` `(32, 32, 32)` repeats."""
     i, j, k = math.floor(x), math.floor(y), math.floor(z)
     a, b, c = x - i, y - j, z - k
+    a, b, c = a * a * (3 - 2 * a), b * b * (3 - 2 * b), c * c * (3 - 2 * c)
     i0, j0, k0 = int(i) & 31, int(j) & 31, int(k) & 31
     i1, j1, k1 = (i0 + 1) & 31, (j0 + 1) & 31, (k0 + 1) & 31
     low = (1 - b) * ((1 - a) * table[i0, j0, k0] + a * table[i1, j0, k0]) + b * (
@@ -67,9 +68,9 @@ def cloth(
         line = 1.600 + 0.9 * (z + 0.06)
         if look[BALD] > 0.5:
             first = 3 if z < 0.0 and 1.55 < y < 1.63 else 0
-        elif y > line:
-            first = 3
-        elif z > 0.05 and abs(abs(x) - 0.031) < 0.013 and abs(y - 1.645) < 0.008 and pixel < 0.02:
+        elif y > line or (
+            z > 0.05 and abs(abs(x) - 0.031) < 0.013 and abs(y - 1.645) < 0.008 and pixel < 0.02
+        ):
             first = 3
     elif part == ARM:
         if abs(x) < look[SLEEVE]:
@@ -148,7 +149,9 @@ def paving(x: float, y: float, table: Array, pixel: float) -> tuple[float, float
 
 
 @njit(**_OPTIONS)
-def walling(along: float, height: float, roof: bool, table: Array, pixel: float) -> tuple[float, float, float]:
+def walling(
+    along: float, height: float, roof: bool, table: Array, pixel: float
+) -> tuple[float, float, float]:
     """Rendered walls with a plinth and streaks; roofs are plain concrete."""
     value = 0.46 * (1.0 + 0.14 * noise(table, 0.5 * along, 0.7 * height, 5.5))
     value *= 1.0 + 0.18 * fade(0.2, pixel) * noise(table, 5.0 * along, 5.0 * height, 11.3)

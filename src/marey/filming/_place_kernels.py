@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from marey._compiling import njit
@@ -113,7 +112,13 @@ def paint(
 
 @njit(**_OPTIONS)
 def wall_shadows(
-    corners: Array, starts: Array, wall_height: float, shears: Array, corner: Array, texel: float, heights: Array
+    corners: Array,
+    starts: Array,
+    wall_height: float,
+    shears: Array,
+    corner: Array,
+    texel: float,
+    heights: Array,
 ) -> None:
     """How high the shadow of the walls reaches over each texel of the light's map, along the light.
 

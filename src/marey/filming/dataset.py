@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from marey.errors import InputError
 from marey.filming.cameras import camera_of
 from marey.filming.people import People
 from marey.filming.studio import Shot, Studio
-from marey.filming.truth import CrowdFlow, Seen, ground_frames, write_ground, write_tables
+from marey.filming.truth import BODY_HEIGHT, CrowdFlow, Seen, ground_frames, write_ground, write_tables
 from marey.io import cameras, fields, scenes, video
 from marey.io._files import write_folder_beside
 
@@ -143,26 +143,37 @@ def _film(
 
 
 def _with_truth(
-    shots: Iterator[Shot], crowd: SimulatedCrowd, ground: Ground, studio: Studio, folder: Path, stack: ExitStack
+    shots: Iterator[Shot],
+    crowd: SimulatedCrowd,
+    ground: Ground,
+    studio: Studio,
+    folder: Path,
+    stack: ExitStack,
 ) -> Iterator[Shot]:
     """The shots as they come, each written down on the way."""
     camera = studio.camera
     home = folder / camera.name
     columns, rows = camera.size
     mean = CrowdFlow(ground, camera, studio.backdrop, crowd.frame_rate)
-    shape = {"rows": rows, "columns": columns, "frame_rate": crowd.frame_rate, "precision": "float16"}
+    size = rows, columns, crowd.frame_rate
     flows = stack.enter_context(
         fields.FieldWriter(
-            home / "flow.zarr", **shape, homography=camera.homography, name="flow", with_presence=True
+            home / "flow.zarr",
+            *size,
+            homography=camera.homography,
+            name="flow",
+            precision="float16",
+            with_presence=True,
         )
     )
     crowd_flows = stack.enter_context(
         fields.FieldWriter(
             home / "crowd_flow.zarr",
-            **shape,
+            *size,
             mask=mean.mask,
-            homography=camera.homography_at(0.9),
+            homography=camera.homography_at(BODY_HEIGHT),
             name="crowd flow",
+            precision="float16",
             with_presence=True,
         )
     )
@@ -231,8 +242,6 @@ def _manifest(
     shading: Sequence[str],
     noise: float,
 ) -> dict[str, Any]:
-    from dataclasses import asdict
-
     assert crowd.tracks.ids is not None
     return {
         "kind": "crowd dataset",
@@ -263,7 +272,9 @@ def _check(views: Sequence[Camera], shading: Sequence[str], noise: float) -> Non
         raise InputError(f"cameras: each needs a name of its own, these are called {', '.join(names)}")
     for camera in views:
         if not all(SMALLEST <= side <= LARGEST for side in camera.size):
-            raise InputError(f"size: from {SMALLEST} to {LARGEST} pixels, got {camera.size[0]}x{camera.size[1]}")
+            raise InputError(
+                f"size: from {SMALLEST} to {LARGEST} pixels, got {camera.size[0]}x{camera.size[1]}"
+            )
     for light in shading:
         if light not in LIGHTS:
             raise InputError(f"shading {light!r}: one of {', '.join(LIGHTS)}")

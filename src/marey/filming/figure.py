@@ -1,19 +1,20 @@
-"""A person of some 500 faces, at rest with arms spread, bound to the bones of the samples' skeleton.
+"""A person of some 900 faces, at rest with arms spread, bound to the bones of the samples' skeleton.
 
 Tubes over elliptic rings: trunk, head, limbs with knees and elbows, feet and hands, and things that some
 wear (hair, hat, skirt, rucksack, bag). Each ring follows one bone or two. Few faces, because a film shows
-hundreds of people at once; made once, in a few milliseconds.
+hundreds of people at once, and half as many where people are small; made once, in a few milliseconds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.samples.body_plan import STATURE, body_skeleton, standing_height
+from marey.samples.body_plan import body_skeleton, standing_height
 from marey.views.shapes import Shape, loft
 
 Array = NDArray[np.float64]
@@ -24,10 +25,10 @@ TRUNK, HEAD, ARM, HAND, LEG, FOOT, HAIR, HAT, SKIRT, RUCKSACK, BAG = range(11)
 
 ALWAYS = (TRUNK, HEAD, ARM, HAND, LEG, FOOT)
 
-BONES = ("Hips", "LowerBack", "Spine1", "Neck", "Head") + tuple(
-    side + name
-    for side in ("Left", "Right")
-    for name in ("Arm", "ForeArm", "Hand", "UpLeg", "Leg", "Foot", "ToeBase")
+_SIDED = ("Arm", "ForeArm", "Hand", "UpLeg", "Leg", "Foot", "ToeBase")
+BONES = (
+    *("Hips", "LowerBack", "Spine1", "Neck", "Head"),
+    *(side + name for side in ("Left", "Right") for name in _SIDED),
 )
 """Joints whose frames move the figure."""
 
@@ -58,30 +59,32 @@ class Figure:
 
 
 @cache
-def figure() -> Figure:
-    """The figure of everyone.
+def figure(coarse: bool = False) -> Figure:
+    """The figure of everyone; a coarse one for pictures in which people are small.
 
     >>> person = figure()
     >>> bool(abs(person.vertices[:, 1].min()) < 0.01), bool(1.7 < person.vertices[:, 1].max() < 1.85)
     (True, True)
     """
+    trunk, head, limb = (6, 5, 4) if coarse else (10, 8, 6)
+    leg = 4 if coarse else 8
     joints = resting_joints()
     at = dict(zip(BONES, joints, strict=True))
     tubes = [
-        _upright(TRUNK, _trunk(at), 10),
-        _upright(HEAD, _head(), 8),
-        _upright(HAIR, _hair(), 8),
-        _upright(HAT, _hat(), 8),
-        _upright(SKIRT, _skirt(), 10),
-        _upright(RUCKSACK, _rucksack(), 8, squareness=0.8),
-        _upright(BAG, _bag(), 6, squareness=0.9),
+        _upright(TRUNK, _trunk(), trunk),
+        _upright(HEAD, _head(), head),
+        _upright(HAIR, _hair(), head),
+        _upright(HAT, _hat(), head),
+        _upright(SKIRT, _skirt(), trunk),
+        _upright(RUCKSACK, _rucksack(), head, squareness=0.8),
+        _upright(BAG, _bag(), limb, squareness=0.9),
     ]
     for side, sign in (("Left", 1.0), ("Right", -1.0)):
         tubes += [
-            _upright(LEG, _leg(at, side, sign), 8),
-            _lying(FOOT, _foot(at, side, sign), 6, "z"),
-            _lying(ARM, _arm(at, side), 6, "x" if sign > 0 else "-x"),
-            _lying(HAND, _hand(at, side), 6, "x" if sign > 0 else "-x"),
+            _upright(LEG, _leg(at, side, sign), leg),
+            _lying(FOOT, _foot(at, side, sign), limb, "z"),
+            _lying(ARM, _arm(at, side), limb, "x" if sign > 0 else "-x"),
+            _lying(HAND, _hand(at, side), limb, "x" if sign > 0 else "-x"),
         ]
     starts = np.cumsum([0] + [len(shape.vertices) for _, shape, _, _ in tubes])
     return Figure(
@@ -105,7 +108,7 @@ def resting_joints() -> Array:
     return positions[[skeleton.index(name) for name in BONES]]
 
 
-def _trunk(at: dict[str, Array]) -> list[_Ring]:
+def _trunk() -> list[_Ring]:
     hips, back, chest = "Hips", "LowerBack", "Spine1"
     return [
         (0.80, 0.0, 0.0, 0.0, 0.0, hips, hips, 1.0),
@@ -247,7 +250,13 @@ def _arm(at: dict[str, Array], side: str) -> list[_Ring]:
 def _hand(at: dict[str, Array], side: str) -> list[_Ring]:
     hand = f"{side}Hand"
     wrist, y, z = abs(float(at[hand][0])), float(at[hand][1]), float(at[hand][2])
-    rows = [(-0.01, 0.0, 0.0), (0.0, 0.027, 0.022), (0.06, 0.043, 0.020), (0.13, 0.034, 0.016), (0.18, 0.0, 0.0)]
+    rows = [
+        (-0.01, 0.0, 0.0),
+        (0.0, 0.027, 0.022),
+        (0.06, 0.043, 0.020),
+        (0.13, 0.034, 0.016),
+        (0.18, 0.0, 0.0),
+    ]
     return [(wrist + x, wide, thick, z, y, hand, hand, 1.0) for x, wide, thick in rows]
 
 
@@ -255,7 +264,9 @@ def _upright(
     part: int, rings: list[_Ring], sectors: int, squareness: float = 0.0
 ) -> tuple[int, Shape, Integers, Array]:
     """A tube along y; half-widths are along x and z."""
-    return _tube(part, rings, sectors, squareness, lambda p: np.stack([p[:, 0], p[:, 2], p[:, 1]], axis=1), True)
+    return _tube(
+        part, rings, sectors, squareness, lambda p: np.stack([p[:, 0], p[:, 2], p[:, 1]], axis=1), True
+    )
 
 
 def _lying(part: int, rings: list[_Ring], sectors: int, axis: str) -> tuple[int, Shape, Integers, Array]:
@@ -268,7 +279,14 @@ def _lying(part: int, rings: list[_Ring], sectors: int, axis: str) -> tuple[int,
     )
 
 
-def _tube(part, rings, sectors, squareness, placed, flipped):  # type: ignore[no-untyped-def]
+def _tube(
+    part: int,
+    rings: list[_Ring],
+    sectors: int,
+    squareness: float,
+    placed: Callable[[Array], Array],
+    flipped: bool,
+) -> tuple[int, Shape, Integers, Array]:
     shape = loft([ring[:5] for ring in rings], sectors=sectors, squareness=squareness)
     vertices = placed(shape.vertices)
     faces = shape.faces[:, ::-1] if flipped else shape.faces

@@ -7,12 +7,14 @@ that speed (Courty 2013, section 6.3.2: cycles picked by speed). Cost: a few pas
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import BoolArray
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.crowd.tracks import Tracks
@@ -91,20 +93,29 @@ def gait_of(tracks: Tracks, statures: Array, rng: np.random.Generator | int = 0)
 
     speed = smooth(np.linalg.norm(velocity, axis=-1) * present, SPEED_SECONDS)
     heading = _heading(smooth(velocity, HEADING_SECONDS), present, smooth, generator)
-    walking = _last_decision(speed > WALKS_ABOVE, speed < STANDS_BELOW)
+    decided = _last_decision(speed > WALKS_ABOVE, speed < STANDS_BELOW)
     width = max(1, round(FADE_SECONDS * rate))
-    walking = uniform_filter1d(walking.astype(float), width, axis=0, mode="nearest")
+    walking = uniform_filter1d(decided.astype(float), width, axis=0, mode="nearest")
     size = statures / STATURE * (1 + JITTER * generator.uniform(-1, 1, tracks.agents))
     steps = walking * speed / (stride(speed) * size) / rate
     phase = generator.random(tracks.agents) + np.cumsum(steps, axis=0) - steps
     slow = stride(speed) / stride(np.array(WALKS[0]))
-    pace = np.where(speed < WALKS[0], np.minimum(slow, 1.0), np.interp(speed, (*WALKS, RUN), np.arange(1.0, 7)))
+    pace = np.where(
+        speed < WALKS[0], np.minimum(slow, 1.0), np.interp(speed, (*WALKS, RUN), np.arange(1.0, 7))
+    )
     seconds = np.arange(tracks.frames)[:, None] / rate
-    idle = generator.random(tracks.agents) + seconds / (IDLE_SECONDS * generator.uniform(0.8, 1.3, tracks.agents))
+    idle = generator.random(tracks.agents) + seconds / (
+        IDLE_SECONDS * generator.uniform(0.8, 1.3, tracks.agents)
+    )
     return Gait(heading, phase, walking, pace, idle)
 
 
-def _heading(velocity: Array, present: Array, smooth, generator: np.random.Generator) -> Array:  # type: ignore[no-untyped-def]
+def _heading(
+    velocity: Array,
+    present: BoolArray,
+    smooth: Callable[[Array, float], Array],
+    generator: np.random.Generator,
+) -> Array:
     speed = np.linalg.norm(velocity, axis=-1)
     moving = (speed > STANDS_BELOW) & present
     frames = np.arange(len(speed))[:, None]
@@ -119,12 +130,12 @@ def _heading(velocity: Array, present: Array, smooth, generator: np.random.Gener
     return np.arctan2(eased[..., 1], eased[..., 0])
 
 
-def _last_decision(on: Array, off: Array) -> Array:
+def _last_decision(on: BoolArray, off: BoolArray) -> BoolArray:
     """Hysteresis along the frames: what was decided last; before any decision, off."""
     frames = np.arange(len(on))[:, None]
     started = np.maximum.accumulate(np.where(on, frames, -1), axis=0)
     stopped = np.maximum.accumulate(np.where(off, frames, -1), axis=0)
-    return started > stopped
+    return np.asarray(started > stopped)
 
 
 @cache
@@ -172,7 +183,9 @@ def _standing() -> Array:
     turn = 2 * np.pi * np.arange(PHASES) / PHASES
     level = np.zeros(PHASES)
     turns = {
-        "LeftArm": rot.multiply(rot.multiply(about("x", level + 0.04), about("z", level - 1.42)), about("x", level + 0.2)),
+        "LeftArm": rot.multiply(
+            rot.multiply(about("x", level + 0.04), about("z", level - 1.42)), about("x", level + 0.2)
+        ),
         "LeftForeArm": about("y", level - 0.25),
         "LeftUpLeg": about("z", level + 0.03),
         "LeftFoot": about("z", level - 0.03),
@@ -197,7 +210,9 @@ def _running() -> Array:
         "LeftUpLeg": about("x", -hip - 0.4 * lean),
         "LeftLeg": about("x", knee),
         "LeftFoot": about("x", -ankle),
-        "LeftArm": rot.multiply(rot.multiply(about("x", -swing), about("z", level - 1.33)), about("x", level + 0.35)),
+        "LeftArm": rot.multiply(
+            rot.multiply(about("x", -swing), about("z", level - 1.33)), about("x", level + 0.35)
+        ),
         "LeftForeArm": about("y", -np.radians(88) - 0.25 * np.cos(turn)),
     }
     flying = _clip(turns, level, level)
@@ -206,7 +221,9 @@ def _running() -> Array:
     toes = [soles.index(side + "ToeBase") for side in ("Left", "Right")]
     heels = [soles.index(side + "Foot") for side in ("Left", "Right")]
     behind = rot.rotate(pose.rotations[:, heels], np.array([0.0, -0.065, -0.06]))
-    low = np.minimum((pose.positions[:, heels] + behind)[..., 1], pose.positions[:, toes, 1] - 0.02).min(axis=1)
+    low = np.minimum((pose.positions[:, heels] + behind)[..., 1], pose.positions[:, toes, 1] - 0.02).min(
+        axis=1
+    )
     share = (phase % 0.5 - FLIGHT[0]) / (FLIGHT[1] - FLIGHT[0])
     hop = np.where((share > 0) & (share < 1), FLIGHT_HEIGHT * np.sin(np.pi * np.clip(share, 0, 1)), 0.0)
     waves = np.fft.rfft(hop - low)

@@ -32,20 +32,19 @@ class People:
     def __init__(self, tracks: Tracks, *, rng: np.random.Generator | int = 0) -> None:
         generator = np.random.default_rng(rng)
         self.tracks = tracks
-        self.wardrobe = wardrobe()
         self.looks = given_out(tracks, generator)
-        self.statures = self.wardrobe.statures[self.looks]
+        self.statures = wardrobe().statures[self.looks]
         self.gait = gait_of(tracks, self.statures, generator)
         self._present = tracks.present
 
-    def bodies(self, frame: int) -> tuple[NDArray[np.int64], Array, Array, Array]:
+    def bodies(self, frame: int, *, coarse: bool = False) -> tuple[NDArray[np.int64], Array, Array, Array]:
         """Who is there, their vertices and normals, and the vertices one frame later.
 
         Arrays are `(people there, vertices, 3)`, y up: (x, height, -y). Who is gone in the next frame, or
         in the last one, goes on at the velocity he has.
         """
         here = np.flatnonzero(self._present[frame])
-        vertices, normals = self._posed(here, self._state(here, frame))
+        vertices, normals = self._posed(here, self._state(here, frame), coarse)
         later = self._state(here, frame)
         if frame + 1 < self.tracks.frames:
             staying = self._present[frame + 1, here]
@@ -56,25 +55,27 @@ class People:
             came = ~staying & self._present[frame - 1, here]
             before = self._state(here[came], frame - 1)
             later[came] += later[came] - before
-        following, _ = self._posed(here, later)
+        following, _ = self._posed(here, later, coarse)
         return here, vertices, normals, following
 
     def _state(self, here: NDArray[np.int64], frame: int) -> Array:
         gait, at = self.gait, self.tracks.positions[frame, here]
-        columns = [part[frame, here] for part in (gait.heading, gait.phase, gait.walking, gait.pace, gait.idle)]
+        columns = [
+            part[frame, here] for part in (gait.heading, gait.phase, gait.walking, gait.pace, gait.idle)
+        ]
         return np.stack([at[:, 0], -at[:, 1], *columns], axis=1)
 
-    def _posed(self, here: NDArray[np.int64], state: Array) -> tuple[Array, Array]:
-        from marey.filming import _kernels
+    def _posed(self, here: NDArray[np.int64], state: Array, coarse: bool) -> tuple[Array, Array]:
+        from marey.filming import _body_kernels
 
-        person, clothes = figure(), self.wardrobe
+        person, clothes = figure(coarse), wardrobe(coarse)
         vertices = np.empty((len(here), *person.vertices.shape))
         normals = np.empty_like(vertices)
         looks, statures = self.looks[here], self.statures[here]
         step = max(-(-len(here) // _workers()), 16)
 
         def part(start: int) -> None:
-            _kernels.pose(
+            _body_kernels.pose(
                 pose_tables(),
                 clothes.vertices,
                 clothes.normals,

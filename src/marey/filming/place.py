@@ -111,7 +111,9 @@ def noise_table() -> Array:
     return np.random.default_rng(7).uniform(-1, 1, (32, 32, 32)).astype(np.float32)
 
 
-def _light_map(scene: Scene, camera: Camera, corners: Array, starts: Array, sun: Array) -> tuple[Array, Array]:
+def _light_map(
+    scene: Scene, camera: Camera, corners: Array, starts: Array, sun: Array
+) -> tuple[Array, Array]:
     """Colours and directions of light with the frame of its map, and how high walls reach in it."""
     from marey.filming import _place_kernels
     from marey.views._light_kernels import EMPTY
@@ -121,7 +123,9 @@ def _light_map(scene: Scene, camera: Camera, corners: Array, starts: Array, sun:
     # What stands beyond the picture may throw its shadow into it.
     reach = WALL_HEIGHT * np.abs(shears) + 0.5
     low, high = low - reach, high + reach
-    texel = max(0.03, float((high - low).max()) / MOST_TEXELS)
+    # As fine as the pixels of what is nearest below the camera.
+    pixel = float(camera.position[2] / camera.intrinsics[0, 0])
+    texel = max(0.03, 0.6 * pixel, float((high - low).max()) / MOST_TEXELS)
     shape = tuple(int(n) for n in np.ceil((high - low)[::-1] / texel) + 1)
     heights = np.full(shape, EMPTY, dtype=np.float32)
     if len(corners):

@@ -1,4 +1,4 @@
-"""The reader of filmed crowds: `read_dataset(folder)`; films and fields are opened when they are looked at."""
+"""The reader of filmed crowds, `read_dataset(folder)`: films and fields are opened when looked at."""
 
 from __future__ import annotations
 
@@ -84,7 +84,9 @@ class Dataset:
     @cached_property
     def tracks(self) -> Tracks:
         """Where everyone is."""
-        return trajectories.read(self.path / "trajectories.csv", frame_rate=float(self.manifest["frame_rate"]))
+        return trajectories.read(
+            self.path / "trajectories.csv", frame_rate=float(self.manifest["frame_rate"])
+        )
 
     @cached_property
     def people(self) -> Mapping[str, FloatArray]:
@@ -96,7 +98,9 @@ class Dataset:
         """On the ground, cells per frame; its homography says where and how large the cells are."""
         return fields.read(self.path / "ground" / "velocity.zarr")
 
-    def density(self, start: int = 0, stop: int | None = None, *, name: str = "density") -> NDArray[np.float32]:
+    def density(
+        self, start: int = 0, stop: int | None = None, *, name: str = "density"
+    ) -> NDArray[np.float32]:
         """People per square metre `(frames, rows, columns)`, NaN in obstacles; or divergence, vorticity."""
         return _opened(self.path / "ground" / "density.zarr", name, start, stop)
 
@@ -108,7 +112,9 @@ class Dataset:
         for name in self.manifest["cameras"]:
             camera = cameras.read(self.path / str(name) / "camera.json")
             if not isinstance(camera, Camera):
-                raise FormatError("holds a homography, not a camera", path=self.path / str(name) / "camera.json")
+                raise FormatError(
+                    "holds a homography, not a camera", path=self.path / str(name) / "camera.json"
+                )
             views[str(name)] = View(self.path / str(name), camera, films)
         return views
 
@@ -129,7 +135,8 @@ def read_dataset(folder: Path | str) -> Dataset:
             path=manifest_path,
         )
     lists = all(
-        isinstance(manifest.get(key), list) and all(isinstance(item, str) and "/" not in item for item in manifest[key])
+        isinstance(manifest.get(key), list)
+        and all(isinstance(item, str) and "/" not in item for item in manifest[key])
         for key in ("cameras", "films")
     )
     if not lists or not isinstance(manifest.get("frame_rate"), int | float):
@@ -157,4 +164,6 @@ def _opened(path: Path, name: str, start: int, stop: int | None) -> NDArray[Any]
     try:
         return np.asarray(zarr.open_group(path, mode="r", zarr_format=3)[name][start:stop])
     except Exception as error:  # zarr raises whatever its parsers raise
-        raise FormatError(f"is damaged, or has no {name} ({str(error).splitlines()[0]})", path=path) from error
+        raise FormatError(
+            f"is damaged, or has no {name} ({str(error).splitlines()[0]})", path=path
+        ) from error

@@ -20,11 +20,15 @@ from marey.errors import InputError
 from marey.filming.figure import figure
 from marey.filming.people import People
 from marey.filming.place import TO_WORLD, backdrop, noise_table
+from marey.filming.wardrobe import wardrobe
 from marey.views.scene import _shared, _tones
 
 Array = NDArray[Any]
 
 BAND = 24
+FINE_ABOVE = 40.0
+"""Pixels per metre from which on people are drawn with all their faces."""
+
 # Metres: blur of the shadow on the ground, and how far round the feet the sky is hidden.
 PENUMBRA, CONTACT = 0.035, 0.22
 
@@ -68,6 +72,9 @@ class Studio:
         self.camera = camera
         self.shading = shading
         self.backdrop = backdrop(scene, camera, shading=shading)
+        middle = np.array([0.5 * scene.size[0], 0.5 * scene.size[1], 0.0])
+        distance = max(0.3 * float(np.linalg.norm(camera.position - middle)), float(camera.position[2]))
+        self.coarse = camera.intrinsics[0, 0] / distance < FINE_ABOVE
         matrix = camera.intrinsics @ np.column_stack([camera.rotation @ TO_WORLD.T, camera.translation])
         self._matrix = np.ascontiguousarray(matrix)
         self._paper = np.ascontiguousarray(self.backdrop.sun + self.backdrop.sky)
@@ -79,29 +86,26 @@ class Studio:
 
     def shoot(self, people: People, frame: int) -> Shot:
         """One frame."""
-        from marey.filming import _kernels
+        from marey.filming import _body_kernels, _kernels
         from marey.views._kernels import faces_in_bands
 
-        here, vertices, normals, following = people.bodies(frame)
-        person = figure()
-        clothes = people.wardrobe
+        here, vertices, normals, following = people.bodies(frame, coarse=self.coarse)
+        person, clothes = figure(self.coarse), wardrobe(self.coarse)
         looks = people.looks[here]
         columns, rows = self.camera.size
         points = vertices.reshape(-1, 3)
         faces = np.empty((int(np.diff(clothes.starts)[looks].sum()), 3), dtype=np.int32)
         origin = np.empty((len(faces), 2), dtype=np.int32)
-        _kernels.gather(
+        _body_kernels.gather(
             clothes.faces, clothes.starts, person.faces, looks, len(person.vertices), faces, origin
         )
         screen = np.empty_like(points)
-        _kernels.project(points, self._matrix, screen)
+        _body_kernels.project(points, self._matrix, screen)
         boxes = np.empty((len(here), 4))
-        _kernels.boxes(screen, faces, origin, len(faces), boxes)
+        _body_kernels.boxes(screen, faces, origin, len(faces), boxes)
         heights = self._lit(points, faces, people.tracks.positions[frame, here]) if self.shading else _NOTHING
         bands = np.zeros((-(-rows // BAND), 4), dtype=np.int64)
-        order = faces_in_bands(
-            screen, faces, len(faces), np.array([0, rows, 0, columns]), BAND, bands
-        )
+        order = faces_in_bands(screen, faces, len(faces), np.array([0, rows, 0, columns]), BAND, bands)
         image = np.empty((rows, columns, 3), dtype=np.uint8)
         numbers = np.empty((rows, columns), dtype=np.uint32)
         flow = np.empty((rows, columns, 2), dtype=np.float32)
@@ -151,7 +155,9 @@ class Studio:
         people = ((heights > 0.02) & (heights > back.heights)).astype(np.float32)
         soft = cv2.GaussianBlur(people, (0, 0), max(PENUMBRA / texel, 0.6))
         coarse = max(1, round(0.08 / texel))
-        small = np.zeros((-(-heights.shape[0] // coarse) + 1, -(-heights.shape[1] // coarse) + 1), dtype=np.float32)
+        small = np.zeros(
+            (-(-heights.shape[0] // coarse) + 1, -(-heights.shape[1] // coarse) + 1), dtype=np.float32
+        )
         column = np.floor((places[:, 0] - light[9]) / texel / coarse).astype(np.int64)
         row = np.floor((-places[:, 1] - light[10]) / texel / coarse).astype(np.int64)
         inside = (row >= 0) & (column >= 0) & (row < small.shape[0]) & (column < small.shape[1])

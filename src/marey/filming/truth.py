@@ -1,4 +1,4 @@
-"""What is known of a filmed crowd besides the pictures: tables of people, fields on the ground and in the image.
+"""What is known of a filmed crowd besides the pictures: tables of people, fields on the ground and in images.
 
 All is written as it comes, a few frames at a time.
 """
@@ -47,7 +47,9 @@ def write_tables(crowd: SimulatedCrowd, people: People, folder: Path) -> None:
                 crowd.group[here],
             )
             row = f"{frame},%d,%.5f,%.5f,%.5f,%.5f,%.4f,%d,{frame / tracks.frame_rate:.4f}\n"
-            file.writelines(row % values for values in zip(*(column.tolist() for column in columns), strict=True))
+            file.writelines(
+                row % values for values in zip(*(column.tolist() for column in columns), strict=True)
+            )
     with (folder / "people.csv").open("w", encoding="ascii", newline="") as file:
         file.write("id,number,radius,mass,response_time,desired_speed,group,stature,look\n")
         for n, person in enumerate(tracks.ids.tolist()):
@@ -117,7 +119,9 @@ class CrowdFlow:
         x, y = places[..., 0], places[..., 1]
         with np.errstate(invalid="ignore"):
             known = np.isfinite(x) & (x >= 0) & (x <= width) & (y >= 0) & (y <= depth)
-        world = np.concatenate([np.where(known[..., None], places, 0.0), np.full((*known.shape, 1), BODY_HEIGHT)], -1)
+        world = np.concatenate(
+            [np.where(known[..., None], places, 0.0), np.full((*known.shape, 1), BODY_HEIGHT)], -1
+        )
         deep = (world @ camera.rotation.T + camera.translation)[..., 2]
         # A wall in front hides the crowd.
         known &= 1.0 / np.where(deep > 0, deep, np.inf) >= backdrop.depths[..., -1] * 0.999
@@ -132,7 +136,7 @@ class CrowdFlow:
         self.mask &= sampled > 0.5
 
     def image_of(self, velocity: Array, presence: Array) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-        """Pixels per frame `(rows, columns, 2)` and presence, of the ground's as written by `write_ground`."""
+        """Pixels per frame `(rows, columns, 2)` and presence, of a frame of `ground_frames`."""
         moved = np.stack([self._sampled(velocity[..., 0]), -self._sampled(velocity[..., 1])], axis=-1)
         later = self._places + moved * self._spacing
         image = later @ self._plane[:, :2].T + self._plane[:, 2]
@@ -177,7 +181,11 @@ class Seen:
         inside = np.flatnonzero(shot.alone > 0)
         share = shot.pixels[inside] / shot.alone[inside]
         columns = (
-            self._ids[shot.people[inside]], shot.pixels[inside], shot.alone[inside], share, *shot.boxes[inside].T
-        )  # fmt: skip
+            self._ids[shot.people[inside]],
+            shot.pixels[inside],
+            shot.alone[inside],
+            share,
+            *shot.boxes[inside].T,
+        )
         row = f"{frame},%d,%d,%d,%.4f,%.2f,%.2f,%.2f,%.2f\n"
         self._file.writelines(row % values for values in zip(*(c.tolist() for c in columns), strict=True))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.crowd.tracks import Tracks
 from marey.filming import figure as body
-from marey.filming.figure import ALWAYS, BAG, BONES, HAIR, HAT, RUCKSACK, SKIRT, figure
+from marey.filming.figure import ALWAYS, BAG, BONES, HAIR, HAT, RUCKSACK, SKIRT, Figure, figure
 from marey.samples.body_plan import STATURE
 from marey.views import style
 
@@ -58,15 +58,15 @@ class Wardrobe:
 
 
 @cache
-def wardrobe() -> Wardrobe:
-    """All looks.
+def wardrobe(coarse: bool = False) -> Wardrobe:
+    """All looks, of the figure or of the coarse one.
 
     >>> looks = wardrobe()
     >>> len(np.unique(looks.clothes[:, :21].round(4), axis=0)) == len(looks.clothes)
     True
     """
     rng = np.random.default_rng(26)
-    person = figure()
+    person = figure(coarse)
     female = np.arange(COUNT) % 2 == 1
     child = np.arange(COUNT) % 13 == 5
     statures = np.where(female, rng.normal(1.65, 0.06, COUNT), rng.normal(1.77, 0.07, COUNT))
@@ -74,7 +74,10 @@ def wardrobe() -> Wardrobe:
     girth = np.where(child, rng.uniform(0.92, 1.05, COUNT), rng.uniform(0.88, 1.28, COUNT))
     worn = _worn(female, rng)
     vertices = np.stack(
-        [_shaped(g, bool(f), s / STATURE, bool(c)) for g, f, s, c in zip(girth, female, statures, child)]
+        [
+            _shaped(person, g, bool(f), s / STATURE, bool(c))
+            for g, f, s, c in zip(girth, female, statures, child)
+        ]
     )
     joints = person.joints * (statures / STATURE)[:, None, None]
     kept = [np.flatnonzero(np.isin(person.face_parts, parts)) for parts in worn]
@@ -113,7 +116,9 @@ def given_out(tracks: Tracks, rng: np.random.Generator | int = 0) -> NDArray[np.
         neighbours = near.indices[near.indptr[one] : near.indptr[one + 1]]
         cost = worn + 0.5 * generator.random(COUNT)
         dressed = looks[neighbours] >= 0
-        np.add.at(cost, looks[neighbours][dressed], near.data[near.indptr[one] : near.indptr[one + 1]][dressed])
+        np.add.at(
+            cost, looks[neighbours][dressed], near.data[near.indptr[one] : near.indptr[one + 1]][dressed]
+        )
         looks[one] = int(np.argmin(cost))
         worn[looks[one]] += 1
     return looks
@@ -164,7 +169,9 @@ def _worn(female: NDArray[np.bool_], rng: np.random.Generator) -> list[tuple[int
 def _clothes(female: NDArray[np.bool_], worn: list[tuple[int, ...]], rng: np.random.Generator) -> Array:
     def drawn(colours: tuple[str, ...]) -> Array:
         base = style.linear(colours)[rng.integers(len(colours), size=COUNT)]
-        return np.clip(base * rng.uniform(0.82, 1.18, (COUNT, 1)) * rng.uniform(0.95, 1.05, (COUNT, 3)), 0, 0.92)
+        return np.clip(
+            base * rng.uniform(0.82, 1.18, (COUNT, 1)) * rng.uniform(0.95, 1.05, (COUNT, 3)), 0, 0.92
+        )
 
     # Neighbours in the list have different tops, whatever the dice say.
     tops = style.linear(TOPS)[(np.arange(COUNT) * 7) % len(TOPS)] * rng.uniform(0.8, 1.15, (COUNT, 1))
@@ -187,9 +194,8 @@ def _clothes(female: NDArray[np.bool_], worn: list[tuple[int, ...]], rng: np.ran
     return np.ascontiguousarray(np.concatenate([*colours, drawn(BAGS), np.stack(measures, axis=1)], axis=1))
 
 
-def _shaped(girth: float, woman: bool, scale: float, child: bool) -> Array:
+def _shaped(person: Figure, girth: float, woman: bool, scale: float, child: bool) -> Array:
     """The figure's vertices at rest, broader or slimmer about its axes, metres."""
-    person = figure()
     out = person.vertices.copy()
     parts = person.vertex_parts
     trunk = np.isin(parts, (body.TRUNK, SKIRT))
@@ -202,9 +208,10 @@ def _shaped(girth: float, woman: bool, scale: float, child: bool) -> Array:
         mine = np.sign(out[:, 0]) == sign
         for part, bone, axes in ((body.LEG, "UpLeg", [0, 2]), (body.ARM, "Arm", [1, 2])):
             chosen = np.flatnonzero(mine & (parts == part))
+            at = np.ix_(chosen, np.array(axes))
             centre = person.joints[BONES.index(side + bone), axes]
             thick = 0.5 + 0.5 * girth
-            out[np.ix_(chosen, axes)] = centre + thick * (out[np.ix_(chosen, axes)] - centre)
+            out[at] = np.asarray(centre + thick * (out[at] - centre))
     if child:
         top = np.isin(parts, (body.HEAD, HAIR, HAT))
         neck = person.joints[BONES.index("Head")]

@@ -34,13 +34,17 @@ def run(
         list[str] | None, typer.Option(metavar="above|side|both", help="Where it is filmed from; repeatable.")
     ] = None,
     shading: Annotated[
-        list[str] | None, typer.Option(metavar="on|off|both", help="Sun and shadows, or colours alone; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="on|off|both", help="Sun and shadows, or colours alone; repeatable."),
     ] = None,
     size: Annotated[str, typer.Option(metavar="WxH", help="Pixels of the films.")] = f"{SIZE[0]}x{SIZE[1]}",
     seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="Length; the first 3 s people rest. The scene's own if not given.")
+        float | None,
+        typer.Option(metavar="S", help="Length; the first 3 s people rest. The scene's own if not given."),
     ] = None,
-    people: Annotated[int | None, typer.Option(metavar="N", help="How many; the scene's own if not given.")] = None,
+    people: Annotated[
+        int | None, typer.Option(metavar="N", help="How many; the scene's own if not given.")
+    ] = None,
     noise: Annotated[float, typer.Option(metavar="L", help="Noise of the sensor, grey levels of 255.")] = 0.0,
     seed: Annotated[int, typer.Option(metavar="N", help="Other people at other places.")] = 0,
     json: Json = False,
