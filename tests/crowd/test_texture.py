@@ -171,6 +171,12 @@ def test_the_order_does_not_repeat() -> None:
     assert not any((order[k : k + 1000] == later).all() for k in range(9_000))
 
 
+def test_even_a_very_short_capture_is_not_played_in_circles() -> None:
+    fields = wandering(23, seed=4)
+    sources, targets = jumps(learn(fields, taps=4), 5_000)
+    assert len(set(zip(sources.tolist(), targets.tolist(), strict=True))) > 2
+
+
 @pytest.mark.parametrize("fields", [wandering(), wandering(seed=5), periodic(), marey.samples.field(24, 32)])
 def test_ten_times_as_long_it_changes_hardly_faster_than_before(fields: FieldSeries) -> None:
     long = extend(fields, 10 * fields.frames, seed=0)

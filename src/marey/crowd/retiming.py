@@ -24,7 +24,7 @@ from marey.statistics.time_warping import Alignment, align_costs, time_map
 Array = NDArray[np.float64]
 
 # Mapping of time is smoothed over knots so many frames apart.
-KNOTS = 6.0
+KNOTS = 12.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,9 @@ SHARPNESS = 0.05
 LEAST_PROBABLE = 0.01
 """Jumps less probable than this share of the best one from the same frame are dropped."""
 
+FEWEST, MOST_SOFTER = 8, 6
+"""With fewer jumps playback would go in circles: sharpness is doubled, so many times at most."""
+
 MOST_SWEEPS = 20_000
 
 
@@ -123,7 +126,14 @@ def transitions(
     from marey.crowd.texture import _kernels
 
     _kernels.cheapest_futures(costs, last, run, DISCOUNT, 1e-7 * mean, MOST_SWEEPS, values)
-    return _chosen(costs, values, first, last, run, sharpness * mean)
+    softness = sharpness * mean
+    chosen = _chosen(costs, values, first, last, run, softness)
+    for _ in range(MOST_SOFTER):
+        if len(chosen.sources) >= FEWEST:
+            break
+        softness *= 2
+        chosen = _chosen(costs, values, first, last, run, softness)
+    return chosen
 
 
 def margin(fade: int) -> int:
@@ -142,7 +152,7 @@ def _check_long_enough(frames: int, taps: int, fade: int) -> None:
     if frames < needed:
         raise InputError(
             f"{frames} frames are too few for a filter of {taps} taps and a fade of {fade} frames: "
-            f"{needed} are needed; take fewer"
+            f"{needed} are needed; take fewer of both"
         )
 
 

