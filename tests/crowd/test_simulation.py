@@ -207,8 +207,8 @@ def test_random_people_are_as_the_source_says() -> None:
     people = random_people(500, area=(0, 0, 30, 30), seed=5)
     assert 0.2 <= people.radius.min() < 0.205 and 0.295 < people.radius.max() <= 0.3
     np.testing.assert_allclose(people.mass, 320 * people.radius)
-    assert 0.45 <= people.response_time.min() and people.response_time.max() <= 0.55
-    assert 1.08 <= people.desired_speed.min() and people.desired_speed.max() <= 1.32
+    assert people.response_time.min() >= 0.45 and people.response_time.max() <= 0.55
+    assert people.desired_speed.min() >= 1.08 and people.desired_speed.max() <= 1.32
     apart = np.hypot(*(people.positions[:, None] - people.positions[None]).transpose(2, 0, 1))
     assert apart[~np.eye(500, dtype=bool)].min() >= 0.6
     again = random_people(500, area=(0, 0, 30, 30), seed=5)

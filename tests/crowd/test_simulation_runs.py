@@ -1,0 +1,205 @@
+"""Whole runs of the simulated crowd: stable, inside walls, the same every time, people who come and go."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from marey.crowd.simulation import (
+    DirectionField,
+    Entrance,
+    Goal,
+    Parameters,
+    People,
+    Simulator,
+    State,
+    random_people,
+    segments_of,
+)
+from marey.crowd.simulation.walls import crossed, distances
+
+RIGHT = DirectionField.constant(1, 0)
+ROOM = [
+    (0, 0),
+    (10, 0),
+    (10, 4),
+    (11, 4),
+    (11, 0),
+    (15, 0),
+    (15, 10),
+    (11, 10),
+    (11, 6),
+    (10, 6),
+    (10, 10),
+    (0, 10),
+]
+WALLS = segments_of([ROOM])
+
+
+def to_the_door(points: np.ndarray) -> np.ndarray:
+    beyond = points + [1.0, 0.0]
+    before = np.stack([np.full(len(points), 10.4), np.clip(points[:, 1], 4.4, 5.6)], axis=-1)
+    return np.where((points[:, 0] < 10)[:, None], before, beyond) - points
+
+
+def evacuation(
+    speed_factor: float = 1.0, law: Parameters | None = None, *, count: int = 80, **options: object
+) -> Simulator:
+    people = random_people(count, area=(0.5, 0.5, 9.5, 9.5), speed_factor=speed_factor, seed=4)
+    door = DirectionField.from_formula(to_the_door, (0, 0), (15, 10), spacing=0.2)
+    return Simulator(people, WALLS, [door], law, goals=[(13, 0, 15, 10)], **options)  # type: ignore[arg-type]
+
+
+def same(a: People, b: People) -> bool:
+    return all(np.array_equal(getattr(a, f.name), getattr(b, f.name)) for f in fields(People))
+
+
+@pytest.mark.parametrize("speed_factor", [1.0, 4.0])
+@pytest.mark.parametrize("law", [Parameters.dataset(), Parameters.helbing()], ids=["dataset", "helbing"])
+@pytest.mark.parametrize("dt", [0.005, 0.02, 0.04])
+def test_a_door_stays_stable_at_any_step(law: Parameters, speed_factor: float, dt: float) -> None:
+    crowd = evacuation(speed_factor, law, dt=dt)
+    for _ in range(12):
+        before = crowd.people
+        crowd.step(round(0.4 / dt))
+        now = crowd.people
+        assert np.isfinite(now.positions).all() and np.isfinite(now.velocities).all()
+        assert np.hypot(*now.velocities.T).max() < 2.5 * speed_factor * 1.32 + 2
+        if now.count > 1:
+            i, j = cKDTree(now.positions).query_pairs(0.6, output_type="ndarray").T
+            apart = np.hypot(*(now.positions[i] - now.positions[j]).T)
+            assert (apart > 0.5 * (now.radius[i] + now.radius[j])).all()
+        assert (distances(now.positions, WALLS) > 0.49 * now.radius).all()
+        stayed = np.isin(before.ids, now.ids)
+        outside = now.positions[:, 0] > 13
+        assert not outside.any()
+        # Through the door or not at all: nobody is in the walls beside it.
+        x, y = now.positions.T
+        assert not ((x > 10) & (x < 11) & ((y < 4) | (y > 6))).any()
+        assert stayed.sum() == now.count
+
+
+def test_steps_of_any_length_agree_on_the_outcome() -> None:
+    out = []
+    for dt in (0.005, 0.02, 0.04):
+        crowd = evacuation(4.0, dt=dt)
+        crowd.step(round(8 / dt))
+        out.append(80 - crowd.count)
+    assert max(out) - min(out) <= 0.15 * max(out) and min(out) > 10
+
+
+def test_a_hurried_person_never_crosses_a_thin_wall() -> None:
+    people = random_people(30, area=(2, 0, 4, 6), speed_factor=8.0, seed=0, spacing=0.5)
+    wall = segments_of([[(5, -1), (5, 7)], [(0, -1), (9, -1)], [(0, 7), (9, 7)]], closed=False)
+    crowd = Simulator(people, wall, [RIGHT], dt=0.04)
+    for _ in range(50):
+        before = crowd.people.positions
+        crowd.step(2)
+        assert not crossed(before, crowd.people.positions, wall).any()
+    assert crowd.people.positions[:, 0].max() < 5
+
+
+def test_runs_are_equal_bit_for_bit_whatever_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marey.crowd.simulation.bodies.SHARED_FROM", 1)
+    ends = []
+    for threads in (1, 2, 3):
+        crowd = evacuation(2.0, entrances=[Entrance((0.5, 0.5, 3, 9), 4.0)], threads=threads)
+        crowd.step(150)
+        ends.append(crowd.people)
+    assert same(ends[0], ends[1]) and same(ends[0], ends[2])
+
+
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
+    def start() -> Simulator:
+        entrances = [Entrance((0.5, 0.5, 3, 9), 3.0), Entrance((0.5, 0.5, 9, 2), 2.0, regular=True)]
+        return evacuation(2.0, Parameters.helbing(), entrances=entrances, hold=0.5, seed=9)
+
+    whole, first, second = start(), start(), start()
+    whole.step(300)
+    first.step(130)
+    np.savez(tmp_path / "state.npz", **first.state.arrays())  # type: ignore[arg-type]
+    with np.load(tmp_path / "state.npz", allow_pickle=False) as arrays:
+        second.state = State.from_arrays(dict(arrays))
+    second.step(170)
+    assert same(whole.people, second.people) and whole.time == second.time
+    assert whole.count > 0 and whole.people.ids.max() > 80
+
+
+def test_seeds_make_different_crowds() -> None:
+    counts = []
+    for seed in (0, 1):
+        empty = People(np.zeros((0, 2)))
+        crowd = Simulator(empty, None, [RIGHT], entrances=[Entrance((0, 0, 5, 5), 3.0)], seed=seed)
+        crowd.step(200)
+        counts.append(crowd.people.positions[:3].copy())
+    assert not np.allclose(*counts)
+
+
+def test_nobody_moves_while_held_and_then_all_set_off() -> None:
+    crowd = evacuation(hold=3.0)
+    taken = crowd.run(4.0, 25)
+    held = taken.times < 3.0
+    assert (taken.velocities[held] == 0).all()
+    assert (taken.positions[held] == taken.positions[0]).all()
+    assert (np.hypot(*crowd.people.velocities.T) > 0.1).mean() > 0.5
+
+
+def test_people_who_reach_their_goal_leave_start_again_or_go_on() -> None:
+    one = People([[0, 0]])
+    leaving = Simulator(one, None, [RIGHT], goals=[(3, -1, 5, 1)])
+    leaving.step(300)
+    assert leaving.count == 0
+    again = Simulator(one, None, [RIGHT], goals=[Goal((3, -1, 5, 1), back_to=(-2, -1, 0, 1))])
+    again.step(1000)
+    assert again.count == 1 and again.people.positions[0, 0] < 3.1
+    turning = Simulator(
+        one, None, [RIGHT, DirectionField.constant(-1, 0)],
+        goals=[Goal((3, -1, 5, 1), next_goal=1), Goal((-4, -1, -2, 1), next_goal=0)],
+    )  # fmt: skip
+    places = turning.run(20, 5).positions[:, 0, 0]
+    assert places.max() > 2.9 and places.min() < -1.9 and (np.diff(np.sign(np.diff(places))) != 0).sum() >= 3
+
+
+def test_entrances_let_in_at_their_rate_and_only_where_there_is_room() -> None:
+    empty = People(np.zeros((0, 2)))
+    wide = Simulator(
+        empty, None, [RIGHT], entrances=[Entrance((0, 0, 2, 60), 5.0, regular=True, most=60)], dt=0.05
+    )
+    wide.step(200)
+    assert wide.count == 50
+    wide.step(200)
+    assert wide.count == 60
+    poisson = Simulator(empty, None, [RIGHT], entrances=[Entrance((0, 0, 2, 60), 5.0)], dt=0.05, seed=3)
+    poisson.step(400)
+    assert abs(poisson.count - 100) < 35
+    tiny = Simulator(empty, None, (), entrances=[Entrance((0, 0, 1, 1), 100.0)], dt=0.05)
+    tiny.step(1)
+    people = tiny.people
+    i, j = cKDTree(people.positions).query_pairs(0.6, output_type="ndarray").T
+    assert 1 <= people.count < 8
+    assert (
+        np.hypot(*(people.positions[i] - people.positions[j]).T) >= people.radius[i] + people.radius[j]
+    ).all()
+
+
+def test_frames_hold_everybody_who_was_ever_there() -> None:
+    crowd = evacuation(4.0)
+    seen: list[tuple[int, int]] = []
+    taken = crowd.run(6.0, 12.5, progress=lambda done, total: seen.append((done, total)))
+    assert taken.positions.shape == (76, 80, 2) and seen[-1] == (76, 76)
+    assert np.isnan(taken.positions[-1]).any() and not np.isnan(taken.positions[0]).any()
+    moved = np.diff(taken.positions, axis=0) * 12.5
+    between = 0.5 * (taken.velocities[1:] + taken.velocities[:-1])
+    assert np.nanmedian(np.hypot(*(moved - between).transpose(2, 0, 1))) < 0.3
+    assert taken.tracks.agents == 80
+
+
+def test_scattered_people_far_apart_need_little_memory() -> None:
+    far = People([[0, 0], [1e7, 1e7], [1e7, 1e7 + 1], [-1e7, 3]])
+    crowd = Simulator(far, None, [RIGHT])
+    crowd.step(10)
+    assert np.isfinite(crowd.people.positions).all()
+    assert crowd.forces()[1, 1] < 0 < crowd.forces()[2, 1]
