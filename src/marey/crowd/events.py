@@ -1,7 +1,7 @@
 """What happens in a flow: sources, sinks and turns, found, named, made stronger or weaker, and moved.
 
 Connected regions of space and time where divergence or vorticity stands out (turns also need rotation to
-prevail over strain, Okubo 1970, Weiss 1991). An event's own motion is what its divergence or vorticity alone
+prevail over strain, Okubo 1970, Weiss 1991). An event's own motion is what divergence or vorticity near it
 induces between the walls, so that it can be scaled or moved without the rest. Courty 2013, section 7.1.1,
 names the separation. Cost: a few passes over the series; one sparse factorisation, two solves a frame.
 """
@@ -153,20 +153,31 @@ def _frames(fields: FieldSeries, event: Event) -> slice:
 
 def _own_motion(fields: FieldSeries, event: Event, shift: tuple[int, int]) -> Array:
     """What the event's divergence or vorticity induces, moved by `shift` (rows, columns)."""
-    from scipy.ndimage import gaussian_filter
-
     mask = np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
     walls = Helmholtz(mask)
     spreading, turning = walls.sources(fields.velocities[_frames(fields, event)])
-    # Pixels to corners; soft edges, and soft beginning and end.
-    padded = np.pad(event.region.astype(np.float64), ((0, 0), (1, 1), (1, 1)))
-    corners = 0.25 * (padded[:, 1:, 1:] + padded[:, :-1, 1:] + padded[:, 1:, :-1] + padded[:, :-1, :-1])
-    weight = np.clip(2.0 * gaussian_filter(corners, (0.0, 1.5, 1.5)), 0.0, 1.0)
+    weight = np.stack([_window(region) for region in event.region])
     chosen = weight * (spreading if event.kind in ("source", "sink") else turning)
     chosen = _shifted(chosen, shift)
     if event.kind in ("source", "sink"):
         return walls.induced(divergence=chosen)
     return walls.induced(vorticity=chosen)
+
+
+def _window(region: BoolArray) -> Array:
+    """1 at corners in a region `(rows, columns)` and near it, fading to 0 over its radius beyond.
+
+    Near it, since about a turn that ends there is a ring that turns the other way, and is part of it.
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    padded = np.pad(region, 1)
+    corners = padded[1:, 1:] | padded[:-1, 1:] | padded[1:, :-1] | padded[:-1, :-1]
+    if not corners.any():
+        return np.zeros(corners.shape)
+    radius = np.sqrt(region.sum() / np.pi)
+    share = np.clip(2.0 - distance_transform_edt(~corners) / radius, 0.0, 1.0)
+    return np.asarray(share * share * (3 - 2 * share))
 
 
 def _shifted(values: Array, shift: tuple[int, int]) -> Array:

@@ -151,7 +151,7 @@ def spectrum(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure
         above.set_title(f"Pixel ({column}, {row}), {'uv'[part]} over time")
         above.set_xlabel("time (s)")
         above.set_ylabel("pixels per frame")
-        above.legend(ncols=4, loc="upper right")
+        above.legend(ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0))
         draw_error_curve(below, {"this series": error_curve(fields)})
     return figure
 
