@@ -149,13 +149,14 @@ def fit(pixels: ArrayLike, ground: ArrayLike) -> Array:
 
 
 def facing(matrix: ArrayLike, pixels: ArrayLike) -> NDArray[np.bool_]:
-    """Which pixels `(..., 2)` lie on the side of the horizon on which most of them lie.
+    """Which pixels `(..., 2)` see the ground: those on the lowest one's side of the horizon.
 
-    >>> facing([[1, 0, 0], [0, 1, 0], [0, -0.1, 1]], [[0, 0], [0, 5], [0, 30]]).tolist()
-    [True, True, False]
+    >>> facing([[1, 0, 0], [0, 1, 0], [0, 0.1, -1]], [[0, 5], [0, 15], [0, 30]]).tolist()
+    [False, True, True]
     """
-    last = _homogeneous(np.asarray(matrix, dtype=np.float64), pixels)[..., 2]
-    side = 1.0 if np.median(np.sign(last)) >= 0 else -1.0
+    given = np.asarray(pixels, dtype=np.float64)
+    last = _homogeneous(np.asarray(matrix, dtype=np.float64), given)[..., 2]
+    side = np.sign(last.ravel()[np.argmax(given[..., 1])])
     return np.asarray(side * last > 1e-12 * np.abs(last).max(initial=1e-300))
 
 

@@ -135,9 +135,8 @@ def _row(thing: FieldSeries | Tracks, truth: Truth, path: Path, *, alike: bool) 
 
 
 def _draw(picture: Path, sources: list[Path], things: list[FieldSeries | Tracks], truth: Truth) -> None:
-    fields = {
-        str(source): one for source, one in zip(sources, things, strict=True) if isinstance(one, FieldSeries)
-    }
+    names = _short(sources)
+    fields = {name: one for name, one in zip(names, things, strict=True) if isinstance(one, FieldSeries)}
     if truth.fields is None or not fields:
         note(f"{picture} is not drawn: there are no fields on both sides")
         return
@@ -153,10 +152,16 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     table.add_column("")
     for name in names:
         table.add_column(SHOWN.get(name, name.replace("_", " ")), justify="right")
-    for row in rows:
+    for label, row in zip(_short([Path(row["path"]) for row in rows]), rows, strict=True):
         values = (row.get(name) for name in names)
-        table.add_row(row["path"], *(_cell(value) for value in values))
+        table.add_row(label, *(_cell(value) for value in values))
     output.print(table)
+
+
+def _short(paths: list[Path]) -> list[str]:
+    """Names without their folders, if these differ."""
+    names = [path.name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def _cell(value: Any) -> str:

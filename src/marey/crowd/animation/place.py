@@ -27,6 +27,8 @@ WALKING_SPEED = 1.34
 """Metres per second, the mean of free walking (Weidmann 1993)."""
 BAND = 8
 """Rows."""
+ROUNDED = 0.2
+"""Metres over which the distance to obstacles is smoothed."""
 FINEST, MOST_NODES = 0.05, 2_000_000
 
 
@@ -97,7 +99,7 @@ class Place:
         solid = self.region == SOLID
         if not solid.any():
             return np.empty((0, 0), dtype=np.float32), np.zeros(2), 1.0
-        from scipy.ndimage import distance_transform_edt
+        from scipy.ndimage import distance_transform_edt, gaussian_filter
 
         # Obstacles far from all walkable ground matter to nobody and could be large.
         corners = plane.apply(self.to_ground, pixel_centres(self.region.shape)[self.region == WALKABLE])
@@ -114,7 +116,9 @@ class Place:
             return np.empty((0, 0), dtype=np.float32), np.zeros(2), 1.0
         # Signed, so that its slope points out of the obstacle inside of it too.
         distance = distance_transform_edt(~blocked) - distance_transform_edt(blocked)
-        return (distance * spacing).astype(np.float32), low, spacing
+        # Pixels make round obstacles flat in places, before which people would stand and wait.
+        smooth = gaussian_filter(distance * spacing, ROUNDED / spacing)
+        return smooth.astype(np.float32), low, spacing
 
     @cached_property
     def borders(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
