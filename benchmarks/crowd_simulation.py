@@ -1,11 +1,11 @@
 """Crowds by social forces beside JuPedSim: microseconds of a person's step, walls and goals included.
 
-The same place for both: a square room with a door on each of two sides and four pillars, one person a square
-metre, then two, everybody on the way to an exit. Ours with the dataset's constants (avoidance reaches 4 m, with
-perception, stumbling and reluctance) and with Helbing's original ones, which JuPedSim's `SocialForceModel` has
-too. CPU time of one thread, the contenders taking turns in one process, least of several; then wall time with
-two threads. JuPedSim takes its own step of 0.01 s, ours 0.02 s, hence also the seconds a simulated second takes.
-Before, 100,000 people. Exits with 1 where a bar is missed.
+The same place for both: a square room with a door on each of two sides and four pillars, one person a
+square metre, then two, everybody on the way to an exit. Ours with the dataset's constants (avoidance reaches
+4 m, with perception, stumbling and reluctance) and with Helbing's original ones, which JuPedSim's
+`SocialForceModel` has too. CPU time of one thread, the contenders taking turns in one process, least of
+several; then wall time with two threads. JuPedSim takes its own step of 0.01 s, ours 0.02 s, hence also the
+microseconds a person takes a simulated second. Before, 100,000 people. Exits with 1 where a bar is missed.
 
     python benchmarks/crowd_simulation.py
 """

@@ -40,7 +40,7 @@ WALLS = segments_of([ROOM])
 
 
 def to_the_door(points: np.ndarray) -> np.ndarray:
-    beyond = points + [1.0, 0.0]
+    beyond = points + np.array([1.0, 0.0])
     before = np.stack([np.full(len(points), 10.4), np.clip(points[:, 1], 4.4, 5.6)], axis=-1)
     return np.where((points[:, 0] < 10)[:, None], before, beyond) - points
 

@@ -58,7 +58,7 @@ class Grid(NamedTuple):
 def sort_by_cell(  # type: ignore[no-untyped-def]
     positions, velocities, traits, wishes, grid, starts, order, sorted_
 ):  # fmt: skip
-    """Fill `starts` `(cells + 1,)`, `order` `(people,)`, `sorted_` `(7, people)`: place, velocity, size, wish."""
+    """Fill `starts` `(cells + 1,)`, `order` `(people,)`, `sorted_` `(7, people)`: place, pace, size, wish."""
     people = len(positions)
     cells = np.empty(people, dtype=np.int32)
     starts[:] = 0
