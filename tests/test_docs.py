@@ -28,7 +28,9 @@ PAGES = (
     "steering",
     "dynamics",
     "variation",
+    "crowd-capture",
     "crowd-editing",
+    "crowd-simulation",
 )
 
 

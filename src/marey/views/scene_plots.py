@@ -70,12 +70,13 @@ def streaks(
     figure = plots.blank(size)
     back = round(STREAK_SECONDS * rate)
     with plots.house_style():
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
         for axes, time in zip(panels, times, strict=False):
             frame = int(np.clip(round(time * rate), 0, crowd.frames - 1))
             _ground(axes, crowd.scene)
             _streaks(axes, crowd, max(frame - back, 0), frame)
             axes.set_title(f"{frame / rate:.1f} s")
+            axes.label_outer()
         for axes in panels[len(times) :]:
             axes.set_visible(False)
     return figure
