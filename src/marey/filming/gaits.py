@@ -153,8 +153,9 @@ def _table(motion: Motion, advance: float) -> Array:
     pose = forward_kinematics(motion)
     chosen = [motion.skeleton.index(name) for name in BONES]
     positions = pose.positions - advance * np.arange(motion.frames)[:, None, None] / motion.frames * [0, 0, 1]
-    feet = positions[:, [motion.skeleton.index(side + "Foot") for side in ("Left", "Right")]]
-    # The middle of both feet, over the whole cycle, is where the person is.
+    soles = [side + end for side in ("Left", "Right") for end in ("Foot", "ToeBase")]
+    feet = positions[:, [motion.skeleton.index(name) for name in soles]]
+    # The middle of both soles, over the whole cycle, is where the person is.
     middle = feet.mean(axis=(0, 1)) * [1.0, 0.0, 1.0]
     turned = rot.to_matrix(pose.rotations[:, chosen]).reshape(motion.frames, len(BONES), 9)
     return np.concatenate([turned, (positions[:, chosen] - middle) / STATURE], axis=-1)

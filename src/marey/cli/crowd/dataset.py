@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from marey.cli._console import Json, check_folder, emit, progress_bar
-from marey.crowd.scene import Scene
-from marey.crowd.scenes import PANIC, SCENES, preset
+from marey.cli.crowd._scene_argument import scene_of
+from marey.crowd.scenes import SCENES
 from marey.errors import InputError
 from marey.filming.cameras import VIEWS
 from marey.filming.dataset import LIGHTS, SIZE, write_dataset
-from marey.io import scenes
 
 NAME = "dataset"
 SCENARIOS = ("soft", "panic")
@@ -28,7 +26,7 @@ def run(
     ],
     target: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to write.")],
     scenario: Annotated[
-        str, typer.Option(metavar="soft|panic", help="People walk, or wish to run four times as fast.")
+        str, typer.Option(metavar="soft|panic", help="People walk, or wish to run up to four times as fast.")
     ] = "soft",
     camera: Annotated[
         list[str] | None, typer.Option(metavar="above|side|both", help="Where it is filmed from; repeatable.")
@@ -66,7 +64,7 @@ def run(
     check_folder(target)
     if scenario not in SCENARIOS:
         raise InputError(f"--scenario {scenario}: one of {', '.join(SCENARIOS)}")
-    place = _scene(scene, panic=scenario == "panic")
+    place = scene_of(scene, panic=scenario == "panic")
     if people is not None:
         place = place.with_people(people)
     started = time.perf_counter()
@@ -92,20 +90,6 @@ def run(
         },
         as_json=json,
     )
-
-
-def _scene(text: str, *, panic: bool) -> Scene:
-    names = list(SCENES)
-    if text.isdecimal() and 1 <= int(text) <= len(names):
-        text = names[int(text) - 1]
-    if text in SCENES:
-        return preset(text, panic=panic)
-    if not Path(text).suffix:
-        raise InputError(f"there is no scene {text!r}; there are {', '.join(SCENES)}, or give a scene.json")
-    scene = scenes.read(Path(text))
-    if not scene.name:
-        scene = replace(scene, name=Path(text).stem)
-    return replace(scene.faster(PANIC), name=f"{scene.name}-panic") if panic else scene
 
 
 def _choices(given: list[str] | None, option: str, known: tuple[str, ...], usual: str) -> list[str]:
