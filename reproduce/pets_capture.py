@@ -3,8 +3,8 @@
 Every person's box is hand-made; its centre moves from one picture to the next by so many pixels. The field of
 that pair, averaged over the middle of the box, says how far it should move. Printed for every engine, with
 and without presence as the weight of the data: mean distance of the two in pixels of the film, the share of
-the true speed that the field shows (1 = all), and processor seconds a pair. Without the film, the same of the
-sample crowd seen from above.
+the true speed that the field shows (1 = all), and processor seconds a pair (without presence, whose
+background costs the same for a run of any length). Without the film, the same of the sample crowd from above.
 
     python reproduce/pets_capture.py [--data DIR] [--sizes 320] [--pairs 6]
 """
@@ -64,7 +64,7 @@ def main() -> None:
                 shown = float((seen * true).sum() / (true**2).sum())
                 print(
                     f"{size:4d}  {engine:10s}  {'yes' if presence else 'no':8s}  {away.mean():10.3f}  "
-                    f"{np.median(away):6.3f}  {shown:11.3f}  {spent:14.3f}"
+                    f"{np.median(away):6.3f}  {shown:11.3f}  {'' if presence else f'{spent:.3f}':>14s}"
                 )
     still = float(np.linalg.norm(true, axis=-1).mean())
     print(f"{len(true)} motions of people; a field of zeros is off by {still:.3f} px")

@@ -85,9 +85,7 @@ def frame_footage(
         homography = camera.homography_at(plane_height) @ _between(source, camera.size)
         lens = _lens(camera, source)
     elif plane_height:
-        raise InputError(
-            "plane height: only a calibrated camera knows other planes than the ground"
-        )
+        raise InputError("plane height: only a calibrated camera knows other planes than the ground")
     elif camera is not None:
         given = camera.homography if isinstance(camera, Homography) else camera
         homography = np.asarray(checked("homography", given, (3, 3)))
