@@ -93,7 +93,7 @@ def after_rest(crowd: SimulatedCrowd) -> slice:
 
 
 def narrow_door(seed: int) -> list[str]:
-    """Hard bodies (Helbing et al. 2000) before a door of 1 m: faster is slower, and the outflow breaks off."""
+    """Hard bodies (Helbing et al. 2000) before a door of 1 m: faster is slower, the outflow breaks off."""
     calm, waits = None, None
     for factor in (1.0, 4.0):
         scene = scenes.preset("escape").faster(factor).with_people(150)
@@ -103,7 +103,7 @@ def narrow_door(seed: int) -> list[str]:
         waits = times_between(crowd)
         varying = float(waits.std() / waits.mean())
         print(
-            f"hard bodies, a door of 1 m, {factor:g} × the speed, seed {seed}: {1 / waits.mean():.2f} people/s, "
+            f"hard bodies, a door of 1 m, speed × {factor:g}, seed {seed}: {1 / waits.mean():.2f} people/s, "
             f"waits vary by {varying:.2f}, {(waits > 3 * waits.mean()).mean():.1%} longer than 3 means "
             f"({np.exp(-3):.1%} at random), overlap {crowd.penetration().max():.2f}",
             flush=True,

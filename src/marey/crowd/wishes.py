@@ -30,8 +30,8 @@ def wish_field(scene: Scene, goal: str, *, spacing: float | None = None) -> Dire
 
     >>> from marey.crowd import scenes
     >>> field = wish_field(scenes.preset("escape"), "east")
-    >>> field.at([[20.0, 8.0], [30.0, 13.0]]).round(1).tolist()
-    [[1.0, 0.0], [0.2, -1.0]]
+    >>> field.at([[30.0, 13.0]]).round(1).tolist()
+    [[0.2, -1.0]]
     """
     step = grid_spacing(scene) if spacing is None else spacing
     chosen = scene.goals[goal]

@@ -29,7 +29,7 @@ def plan(scene: Scene, size: tuple[int, int] = (1280, 720)) -> Figure:
     """A scene as it is laid out: walls, where groups start, where they go, and which way.
 
     >>> from marey.crowd import scenes
-    >>> plan(scenes.preset("escape")).axes[0].get_title()
+    >>> plan(scenes.preset("escape")).axes[0].get_title("left")
     'escape · 240 people'
     """
     figure = plots.blank(size)
