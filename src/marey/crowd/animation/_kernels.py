@@ -45,8 +45,9 @@ def _velocity(
     """Metres per second at a place on the ground: bilinear in the picture, then through the camera."""
     column, row = _pixel(x, y, to_pixel)
     rows, columns = field.shape[0], field.shape[1]
-    c = min(max(column, 0.0), columns - 1.0)
-    r = min(max(row, 0.0), rows - 1.0)
+    # Written so that NaN, on the horizon, ends up at 0 and not at an index out of bounds.
+    c = min(column if column > 0.0 else 0.0, columns - 1.0)
+    r = min(row if row > 0.0 else 0.0, rows - 1.0)
     c0 = min(int(c), max(columns - 2, 0))
     r0 = min(int(r), max(rows - 2, 0))
     c1, r1 = min(c0 + 1, columns - 1), min(r0 + 1, rows - 1)
@@ -68,8 +69,9 @@ def _tangential(
     rows, columns = clearance.shape
     if rows < 2:
         return vx, vy
-    c = min(max((x - corner[0]) / spacing, 0.0), columns - 1.0)
-    r = min(max((y - corner[1]) / spacing, 0.0), rows - 1.0)
+    c, r = (x - corner[0]) / spacing, (y - corner[1]) / spacing
+    c = min(c if c > 0.0 else 0.0, columns - 1.0)
+    r = min(r if r > 0.0 else 0.0, rows - 1.0)
     c0, r0 = min(int(c), columns - 2), min(int(r), rows - 2)
     a, b = c - c0, r - r0
     d00, d01 = clearance[r0, c0], clearance[r0, c0 + 1]
