@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 ENGINE = "divcurl"
 REGULARISED = ("divcurl", "hs")
 """Engines with a weight alpha of their smoothness."""
+WITHOUT_WEIGHT = ("hs",)
+"""Engines whose pictures count alike everywhere: without a robust term, filling in exaggerates outliers."""
 LARGEST_SERIES = 8 << 30
 """Bytes of a series in memory; a longer one is captured to disk."""
 EMPTY_WEIGHT = 0.03
@@ -270,7 +272,8 @@ def _moment(estimator: Estimator, first: Picture, second: Picture, background: B
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), there
-    return estimator(first, second, weight=None if there is None else data_weight(there)), there
+    weight = None if there is None or estimator.engine in WITHOUT_WEIGHT else data_weight(there)
+    return estimator(first, second, weight=weight), there
 
 
 def _threads(jobs: int | None) -> int:
