@@ -2,8 +2,8 @@
 
 Their films are not to be had. Ours are simulated crowds (round an obstacle, all one way, through a door) seen
 from above as discs and captured by `marey.crowd.capture`, of the same sizes and lengths. They are dense, as
-the source asks: in sparse ones the ground shows between people and far less is kept. The 10 % file is counted as
-float32 and as deflated float16; our coder is held against both at the same root mean square error.
+the source asks: in sparse ones the ground shows between people and far less is kept. The 10 % file is counted
+as float32 and as deflated float16; our coder is held against both at the same root mean square error.
 
     python reproduce/field_compression.py [--out FOLDER]
 """
@@ -26,8 +26,8 @@ from marey.views import field_pictures, plots
 # Name, scene, people, rows, columns, frames; the source's minutes and information.
 SEQUENCES = (
     ("round an obstacle", "obstacle", 800, 60, 80, 214, "3 min 35 s", 93.4),
-    ("all one way", "corridor", 800, 60, 80, 274, "4 min 35 s", 97.3),
-    ("through a door", "escape", 800, 80, 80, 641, "about 11 min", 97.5),
+    ("all one way", "corridor", 700, 60, 80, 274, "4 min 35 s", 97.3),
+    ("through a door", "escape", 700, 80, 80, 641, "about 11 min", 97.5),
 )
 BARS = (93.0, 97.0, 97.0)
 
@@ -79,7 +79,7 @@ def report(name: str, fields: FieldSeries, seconds: float, theirs: str, kept: fl
     print(f"  simulation, film and capture   {seconds:8.1f} s     (theirs: {theirs} for the capture)")
     print(f"  float32 fields                 {raw / 1e6:8.2f} MB")
     print(
-        f"  lowest 10 %, float32           {plain.coefficients.nbytes / 1e6:8.3f} MB  (.mry {file / 1e6:.3f} MB)"
+        f"  lowest 10 %, float32           {plain.coefficients.nbytes / 1e6:8.3f} MB  (.mry {file / 1e6:.3f})"
     )
     print(f"  lowest 10 %, float16 deflated  {deflated / 1e6:8.3f} MB")
     print(
