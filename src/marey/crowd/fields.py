@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, 
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import linear, nearest, sample_positions
+
+if TYPE_CHECKING:
+    from marey.crowd.tracks import Tracks
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +144,29 @@ class FieldSeries(Timed):
             homography=homography,
             presence=None if self.presence is None else self.presence[:, window[0], window[1]],
         )
+
+    def animate(
+        self,
+        people: int,
+        *,
+        seconds: float | None = None,
+        frame_rate: float = 60.0,
+        avoid: bool = False,
+        rng: int = 0,
+    ) -> Tracks:
+        """New people carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
+
+        seconds: as long as the series if not given; a longer one begins again
+        avoid: bodies move apart instead of through each other
+
+        >>> import marey
+        >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
+        11
+        """
+        from marey.crowd.animation import AnimatedCrowd, Manner, animate
+
+        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=Manner(avoid=avoid), seed=rng)
+        return animate(crowd, self.duration if seconds is None else seconds)
 
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
