@@ -126,10 +126,8 @@ class Bodies:
             return 0.0
         x, y, right, top = self.look()
         width, height = right - x, top - y
-        # Cells so small that few neighbours are looked at in vain, so large that there are not too many.
-        cell = max(
-            self._law.reach / 2, math.sqrt(width * height / (8 * count + 64)), max(width, height) / 1e6
-        )
+        # As large as forces reach, or larger so that there are not many more cells than people.
+        cell = max(self._law.reach, math.sqrt(width * height / (8 * count + 64)), max(width, height) / 1e6)
         grid = _kernels.Grid(x, y, cell, int(width / cell) + 1, int(height / cell) + 1)
         starts = np.empty(grid.columns * grid.rows + 1, dtype=np.int64)
         _kernels.sort_by_cell(
