@@ -2,8 +2,8 @@
 
 Prints how fast the people of the hand-made boxes walk on the ground at the frame rates the film is said to
 have, and how far people carried by the captured fields are from where they truly went (Courty & Corpetti
-2007, section 4.1, shows such replays and does not measure them). Writes the film with the new people in it. Without
-the film, the same of the sample crowd seen from above.
+2007, section 4.1, shows such replays and does not measure them). Writes the film with the new people in it.
+Without the film, the same of the sample crowd seen from above.
 
     python reproduce/pets_animation.py [--data DIR] [--frames 0:150] [--engine dis] [--out again.mp4]
 """
@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 import marey
-from marey.crowd import Footage, Tracks
+from marey.crowd import Camera, Footage, Tracks
 from marey.crowd.animation import AnimatedCrowd, Manner, animate
 from marey.crowd.capturing import capture
 from marey.crowd.evaluation import path_errors
@@ -46,7 +46,7 @@ def main() -> None:
     given = parser.parse_args()
     start, stop = (int(part) for part in given.frames.split(":"))
     film, view, people, height = _film(given.data)
-    _print_speeds(people)
+    _print_speeds(people, RATES if isinstance(view, Camera) else (film.frame_rate,))
     film, people = film[start:stop], people[start:stop]
     fields = capture(film, engine=given.engine, size=given.size, camera=view, plane_height=height)
     print(f"\n{given.engine}, {fields.columns} × {fields.rows}: people carried from their true places")
@@ -62,9 +62,9 @@ def main() -> None:
     print(f"\n{given.out}: {PEOPLE} people where the film shows people, {again.agents} in all")
 
 
-def _print_speeds(people: Tracks) -> None:
+def _print_speeds(people: Tracks, rates: tuple[float, ...]) -> None:
     print("frames/s  walking speed on the ground: median, middle half (m/s)")
-    for rate in RATES:
+    for rate in rates:
         frames = round(rate)
         apart = np.linalg.norm(people.positions[frames:] - people.positions[:-frames], axis=-1)
         walking = apart[np.isfinite(apart) & (apart > SLOWEST_WALK)]

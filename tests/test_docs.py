@@ -29,8 +29,10 @@ PAGES = (
     "dynamics",
     "variation",
     "crowd-capture",
+    "crowd-animation",
     "crowd-editing",
     "crowd-simulation",
+    "crowd-dataset",
 )
 
 
