@@ -25,7 +25,7 @@ MOTIONS = ("seen", "crowd")
 # Below this many pixels of a level a wave cannot be told from the grid.
 SHORTEST_WAVE = 6.0
 # Smoothing wavelength for what each pixel shows, and for the crowd's flow as a share of the smaller side.
-SEEN_WAVE, CROWD_SHARE = 12.0, 0.1
+SEEN_WAVE, CROWD_SHARE = 12.0, 1.0 / 6.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Settings:
     """What a variational engine minimises, and how; what is None is chosen by :meth:`completed`.
 
     motion: "seen", what each pixel shows, breaking at the edges of people; or "crowd", the smooth flow that
-        people follow. It decides on wavelength, smoothness and median where they are not given
+        people follow. It decides on wavelength, smoothness, robust and median where not given
     alpha: weight of the regulariser for brightness from 0 to 255, as the source has it (250); None = from
         the data, through `wavelength`
     wavelength: pixels; motion of shorter waves is smoothed away
@@ -55,8 +55,8 @@ class Settings:
     order: int = 2
     smoothness: str | None = None
     bend: float = 0.01
-    robust: str = "charbonnier"
-    tolerance: float = 1.0
+    robust: str | None = None
+    tolerance: float = 3.0
     constancy: str | None = None
     normalise: float = 1.0
     levels: int | None = None
@@ -70,7 +70,7 @@ class Settings:
             "motion": MOTIONS,
             "order": tuple(smoothness.TERMS),
             "smoothness": (None, "robust", "quadratic"),
-            "robust": tuple(data_term.PENALTIES),
+            "robust": (None, *data_term.PENALTIES),
             "constancy": (None, *data_term.CONSTANCIES),
             "median": (None, 0, 3, 5),
         }
@@ -95,7 +95,7 @@ class Settings:
         A given alpha means the source's energy: brightness alone, a quadratic regulariser, no filter.
 
         >>> Settings(motion="crowd").completed(480, 640).wavelength
-        48.0
+        80.0
         """
         source, smooth = self.alpha is not None, self.motion == "crowd"
         wave = max(SEEN_WAVE, CROWD_SHARE * min(rows, columns)) if smooth else SEEN_WAVE
@@ -104,6 +104,8 @@ class Settings:
             "smoothness": "quadratic" if source or smooth else "robust",
             "constancy": "brightness" if source else "gradient",
             "median": 0 if source or smooth else 5,
+            # Where most of the picture is ground at rest, people are what a robust penalty would give up.
+            "robust": "quadratic" if smooth else "charbonnier",
         }
         return replace(self, **{name: value for name, value in chosen.items() if getattr(self, name) is None})
 
@@ -165,6 +167,9 @@ class Variational:
 
         settings = self.settings
         bend = settings.bend if settings.smoothness == "robust" else 0.0
+        step = settings.step_of(level)
+        # The finest level starts from a field that is close; blocks and coarse levels are cheap.
+        effort = min(2**level, 5) if step == 1 and settings.alpha is None else 5
         for _ in range(settings.warps):
             term = data_term.linearised(
                 first,
@@ -172,7 +177,7 @@ class Variational:
                 field,
                 weight,
                 constancy=settings.constancy or "gradient",
-                penalty=settings.robust,
+                penalty=settings.robust or "charbonnier",
                 tolerance=settings.tolerance,
                 unit_stiffness=settings.alpha is None,
                 normalise=settings.normalise if settings.alpha is None else 0.0,
@@ -188,8 +193,8 @@ class Variational:
                     self.opened[level],
                     alpha=self._alpha(level, stiffness),
                     bend=bend,
-                    step=settings.step_of(level),
-                    iterations=settings.iterations,
+                    step=step,
+                    iterations=effort * settings.iterations,
                 )
             if settings.median:
                 whole = self._unmasked(field)
