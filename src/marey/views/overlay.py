@@ -106,7 +106,7 @@ class _Figures:
             middle = corners.mean(axis=1)
             facing = np.einsum("fi,fi->f", normals, eye - middle) > 0
             size = np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
-            lit = 0.85 + 0.5 * np.clip(normals @ LIGHT / size, -0.6, 1)
+            lit = 0.72 + 0.42 * np.clip(normals @ LIGHT / size, -0.6, 1)
             order = np.flatnonzero(facing)
             order = order[np.argsort(-np.linalg.norm(middle[order] - eye, axis=1))]
             polygons = _fixed(seen[self._template.faces])
