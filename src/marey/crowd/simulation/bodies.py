@@ -2,7 +2,7 @@
 
 Drag and friction are solved exactly within a step and positions follow the new velocities (semi-implicit
 Euler). A step is divided where bodies are stiff (less than one radian of the fastest oscillation a part) or
-fast (0.1 m a part), which keeps Helbing's hard bodies from exploding. About half a microsecond a person and
+fast (0.1 m a part), which keeps Helbing's hard bodies from exploding. About one microsecond a person and
 part on one core, at one person a square metre; results do not depend on the number of threads.
 """
 
