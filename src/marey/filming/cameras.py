@@ -29,7 +29,7 @@ _PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "dispersion": {"above": (16, 34, 8, -90, 0, 0), "side": (42, 8, 13, -16, 75, 0)},
     "rotation": {"above": (32, 54, 32, -90, 0, 0), "side": (61.8, 21.7, 61.8, -28, 45, 0)},
     "sideway": {"above": (32, 25, 8, -90, 0, 0), "side": (45, 15, 14, -45, 65, 0)},
-    "crossing": {"above": (16, 34, 16, -90, 0, 0)},
+    "crossing": {"above": (16, 24, 16, -90, 0, 0)},
 }
 
 
