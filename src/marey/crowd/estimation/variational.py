@@ -168,8 +168,11 @@ class Variational:
         settings = self.settings
         bend = settings.bend if settings.smoothness == "robust" else 0.0
         step = settings.step_of(level)
-        # The finest level starts from a field that is close; blocks and coarse levels are cheap.
+        # The finest level starts from a field that is close; blocks and coarse levels are cheap. The coarsest
+        # one has to reach across areas without data, whatever that takes.
         effort = min(2**level, 5) if step == 1 and settings.alpha is None else 5
+        if 0 < level == len(self.shapes) - 1:
+            effort = 25
         for _ in range(settings.warps):
             term = data_term.linearised(
                 first,
