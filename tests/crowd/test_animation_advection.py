@@ -13,6 +13,7 @@ from marey.crowd.animation.flow import Flow
 from marey.crowd.animation.place import SOLID, WALKABLE, Place
 from marey.crowd.camera import Camera
 from marey.crowd.homography import apply, inverse, orthographic
+from marey.crowd.spectrum import compress
 from marey.errors import InputError
 
 
@@ -44,24 +45,59 @@ def test_half_the_step_is_a_sixteenth_of_the_error():
     assert 14 < errors[1] / errors[2] < 18
 
 
-def test_fields_that_change_in_time_are_taken_at_the_time_of_each_stage():
-    # Speed grows linearly with time: linear mixing in time is then exact, and so is the way t² / 2.
-    frames = np.arange(31.0)
+def speeding_up(first: float = 0.0) -> FieldSeries:
+    """Field n: what something moves from frame n to n + 1 that starts with `first` and gains 2 m/s a second."""
+    middles = np.arange(31.0) + 0.5
     velocities = np.zeros((31, 5, 400, 2))
-    velocities[..., 0] = (0.2 * frames)[:, None, None]
+    velocities[..., 0] = (first + 0.2 * middles)[:, None, None]
+    return FieldSeries(velocities, 10, homography=orthographic(0.1))
+
+
+@pytest.mark.parametrize("rate", [7, 10, 60])
+def test_fields_hold_in_the_middle_between_their_frames(rate):
+    # Motion of constant acceleration: linear mixing in time is exact, but for half a frame at both ends.
+    ways = advect(speeding_up(), [[1.0, -0.2]], begin=0.05, frame_rate=rate)
+    seconds = 0.05 + np.arange(ways.frames) / rate
+    inner = seconds <= 3.05
+    expected = 1.0 + seconds**2 - 0.05**2
+    assert ways.frames == int(3.05 * rate) + 1
+    assert np.allclose(ways.positions[inner, 0, 0], expected[inner], atol=1e-9)
+
+
+def test_captured_motion_carries_people_to_where_they_truly_are_frame_by_frame():
+    # A swing: taken at frame n instead of half a frame later, people would be 0.03 m off on the way.
+    frames = np.arange(201)
+    true = 10.0 + 2.0 * np.sin(2 * np.pi * frames / 50)
+    velocities = np.zeros((200, 4, 220, 2))
+    velocities[..., 0] = (np.diff(true) / 0.1)[:, None, None]
+    fields = FieldSeries(velocities, 25, homography=orthographic(0.1))
+    ways = advect(fields, [[10.0, -0.2]], frame_rate=25)
+    assert ways.frames == 201
+    assert np.abs(ways.positions[:, 0, 0] - true).max() < 0.004
+
+
+def test_a_repeated_series_closes_without_a_shift():
+    phase = 2 * np.pi * (np.arange(20) + 0.5) / 20
+    velocities = np.zeros((20, 4, 200, 2))
+    velocities[..., 0] = np.cos(phase)[:, None, None]
     fields = FieldSeries(velocities, 10, homography=orthographic(0.1))
-    ways = advect(fields, [[1.0, -0.2]], frame_rate=7)
-    seconds = np.arange(ways.frames) / 7
-    assert np.allclose(ways.positions[:, 0, 0], 1.0 + 0.5 * 2.0 * seconds**2, atol=1e-9)
+    ways = advect(fields, [[10.0, -0.2]], seconds=6, frame_rate=10, repeat=True)
+    np.testing.assert_allclose(ways.positions[::20, 0, 0], 10.0, atol=1e-9)
+    np.testing.assert_allclose(ways.positions[20:41], ways.positions[:21], atol=1e-9)
 
 
-def test_a_formula_takes_the_place_of_the_frames():
-    still = FieldSeries(np.zeros((2, 20, 200, 2)), 10, homography=orthographic(0.1))
-    wave = np.zeros((20, 200, 2))
-    wave[..., 0] = 1.0
-    ways = advect(still, [[5.0, -1.0]], seconds=2, formula=lambda t: wave * np.cos(np.pi * t))
-    assert ways.positions[-1, 0, 0] == pytest.approx(5.0, abs=1e-6)
-    assert ways.positions[30, 0, 0] == pytest.approx(5.0 + 1.0 / np.pi, abs=1e-6)
+def test_temporal_coefficients_are_taken_at_the_exact_time():
+    phase = 2 * np.pi * (np.arange(20) + 0.5) / 20
+    velocities = np.zeros((20, 4, 200, 2))
+    velocities[..., 0] = np.cos(phase)[:, None, None]
+    fields = FieldSeries(velocities, 10, homography=orthographic(0.1))
+    waves = compress(fields, keep=0.2, basis="dft")
+    ways = advect(waves, [[10.0, -0.2]], seconds=2, frame_rate=60)
+    seconds = np.arange(ways.frames) / 60
+    expected = 10.0 + np.sin(np.pi * seconds) / np.pi
+    assert np.abs(ways.positions[:, 0, 0] - expected).max() < 1e-6
+    mixed = advect(fields, [[10.0, -0.2]], seconds=2, frame_rate=60, repeat=True)
+    assert np.abs(mixed.positions[:, 0, 0] - expected).max() > 1e-3
 
 
 @given(st.floats(-3, 3), st.floats(-3, 3))

@@ -67,7 +67,7 @@ def test_where_nothing_streams_in_nobody_comes():
 def test_a_crowd_is_the_same_for_the_same_seed_only():
     def ways(seed):
         return animate(
-            AnimatedCrowd(converging(), 50, frame_rate=10, seed=seed, manner=Manner(avoid=True)), 3.0
+            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, manner=Manner(avoid=True)), 3.0
         )
 
     assert np.array_equal(ways(3).positions, ways(3).positions, equal_nan=True)
@@ -153,7 +153,7 @@ def test_the_density_of_the_video_is_kept_over_time():
 def test_entrances_let_people_in_at_their_rate_and_exits_take_them():
     doors = [Entrance([[0, -4], [1, -4], [1, -2], [0, -2]], 5.0)]
     crowd = AnimatedCrowd(
-        stream(), 0, entrances=doors, exits=[[[8, -6], [12, -6], [12, 0], [8, 0]]], frame_rate=20, seed=1
+        stream(), 0, entrances=doors, exits=[[[8, -6], [12, -6], [12, 0], [8, 0]]], frame_rate=20, rng=1
     )
     tracks = animate(crowd, 20.0)
     assert tracks.agents == pytest.approx(100, abs=30)

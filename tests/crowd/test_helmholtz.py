@@ -128,7 +128,7 @@ def test_path_lines_go_round_in_circles() -> None:
     y, x = np.mgrid[:41, :41] - 20.0
     omega = 2 * np.pi / 100
     series = FieldSeries(np.tile(omega * np.stack([-y, x], -1), (101, 1, 1, 1)), 25)
-    way = path_lines(series, [[30.0, 20.0]])[:, 0]
+    way = path_lines(series, [[30.0, 20.0]], frames=100)[:, 0]
     assert np.linalg.norm(way[-1] - way[0]) < 1e-5 * 10
     np.testing.assert_allclose(np.hypot(*(way - 20).T), 10.0, atol=1e-5)
 

@@ -165,7 +165,7 @@ class FieldSeries(Timed):
         """
         from marey.crowd.animation import AnimatedCrowd, Manner, animate
 
-        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=Manner(avoid=avoid), seed=rng)
+        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=Manner(avoid=avoid), rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
 
 

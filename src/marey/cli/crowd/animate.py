@@ -122,7 +122,7 @@ def run(
     )
     options: dict[str, Any] = {
         "frame_rate": rate,
-        "seed": seed,
+        "rng": seed,
         "area": None if area is None else _polygon(area, "--area"),
         "entrances": [_entrance(text) for text in entrance or []],
         "exits": [_polygon(text, "--exit") for text in exit or []],
@@ -215,14 +215,14 @@ def _of_field(fields: FieldSeries, film: Footage | None) -> View | None:
 
 
 def _length(fields: FieldSeries, film: Footage | None, seconds: float | None) -> float:
-    own = (fields.frames - 1) / fields.frame_rate
+    own = fields.duration
     if seconds is None:
         return own
     if not 0 <= seconds <= 86_400:
         raise InputError(f"--seconds {seconds:g}: 0 to 86400")
     if film is not None and seconds > film.frames / film.frame_rate:
         note(f"the film ends after {film.frames / film.frame_rate:.3g} s")
-    if seconds > own + 1 / fields.frame_rate:
+    if seconds > own + 1e-9:
         note(
             f"the field lasts {own:.3g} s and is repeated; marey crowd extend makes it endless without a jump"
         )

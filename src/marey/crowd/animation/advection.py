@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked, checked_rate, handed_over
-from marey.crowd.animation.flow import Flow, Formula
-from marey.crowd.animation.place import WALKABLE, Place
+from marey.crowd.animation.flow import Fields, Flow
+from marey.crowd.animation.place import WALKABLE
 from marey.crowd.animation.sharing import shared
-from marey.crowd.fields import FieldSeries
 from marey.crowd.rows import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -28,7 +27,7 @@ BODY_RADIUS = 0.25
 
 
 def advect(
-    fields: FieldSeries,
+    fields: Fields,
     starts: ArrayLike,
     *,
     seconds: float | None = None,
@@ -37,18 +36,18 @@ def advect(
     lag: float = 0.0,
     radius: float = BODY_RADIUS,
     repeat: bool = False,
-    formula: Formula | None = None,
 ) -> Tracks:
     """The ways of people from `starts` `(people, 2)` metres through the field; NaN once they have left it.
 
+    fields: a series, each field the motion from one frame to the next; or its temporal coefficients
     seconds: how long; as long as the series if None
     frame_rate: of the tracks; a step is one of their frames, or shorter, never longer than a field's frame
     begin: seconds into the series at which they start
     lag: seconds by which people follow the field late (first-order pursuit); 0 = they are the field
     radius: metres from obstacles within which nobody walks towards them
-    repeat: begin the series again where it ends; otherwise its last frame stays
-    formula: velocities at any time, see :class:`marey.crowd.animation.flow.Flow`
+    repeat: begin the series again where it ends; otherwise its last field stays
 
+    >>> from marey.crowd import FieldSeries
     >>> from marey.crowd.homography import orthographic
     >>> east = FieldSeries(np.full((3, 10, 40, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> advect(east, [[1.0, -0.5]], seconds=1.0, frame_rate=10).positions[-1, 0].round(9).tolist()
@@ -58,12 +57,12 @@ def advect(
     if len(places) == 0:
         raise InputError("starts: there is nobody")
     rate = checked_rate(frame_rate)
-    length = max((fields.frames - 1) / fields.frame_rate - begin, 0.0) if seconds is None else float(seconds)
+    length = max(fields.frames / fields.frame_rate - begin, 0.0) if seconds is None else float(seconds)
     if not (np.isfinite(length) and length >= 0 and np.isfinite(begin) and begin >= 0):
         raise InputError(f"seconds: {length:g} from {begin:g} on makes no sense")
     frames = int(np.floor(length * rate + 1e-9)) + 1
     check_size(frames, len(places), f"{frames} frames")
-    flow = Flow(fields, Place.of(fields), repeat, formula)
+    flow = Flow.of(fields, repeat=repeat)
     places[flow.place.under(places) != WALKABLE] = np.nan
     order = flow.place.order(places)
     walkers = Walkers(flow, places[order], lag=lag, radius=radius)

@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import IntArray, checked, checked_rate, handed_over
 from marey._progress import Progress, tracked
 from marey.crowd.animation.advection import BODY_RADIUS, Walkers
-from marey.crowd.animation.flow import Flow, Formula
-from marey.crowd.animation.place import WALKABLE, Place
+from marey.crowd.animation.flow import Fields, Flow
+from marey.crowd.animation.place import WALKABLE
 from marey.crowd.animation.seeding import MOST_PEOPLE, entering, scattered
 from marey.crowd.animation.sharing import shared
-from marey.crowd.fields import FieldSeries
 from marey.crowd.rows import check_size
 from marey.crowd.scene import inside, polygon
 from marey.crowd.tracks import Tracks
@@ -84,13 +83,16 @@ class Moment:
 class AnimatedCrowd:
     """People in a velocity field, one moment after the other.
 
+    fields: a series, or its temporal coefficients
     people: how many, spread over the walkable ground; or `starts` `(people, 2)` metres
     frame_rate: moments per second
     area: polygon `(corners, 2)` metres in which people are spread at first
     entrances: people come in there at given rates, instead of at the border
     exits: polygons `(corners, 2)` metres; who is in one is gone
+    rng: a generator, or a number: another number, another crowd
     repeat: begin the series again after its end
 
+    >>> from marey.crowd import FieldSeries
     >>> from marey.crowd.homography import orthographic
     >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> crowd = AnimatedCrowd(east, people=5, frame_rate=10)
@@ -100,27 +102,26 @@ class AnimatedCrowd:
 
     def __init__(
         self,
-        fields: FieldSeries,
+        fields: Fields,
         people: int | None = None,
         *,
         starts: ArrayLike | None = None,
         frame_rate: float = 60.0,
         manner: Manner | None = None,
-        seed: int = 0,
+        rng: np.random.Generator | int = 0,
         area: ArrayLike | None = None,
         entrances: Sequence[Entrance] = (),
         exits: Sequence[ArrayLike] = (),
         repeat: bool = True,
-        formula: Formula | None = None,
     ) -> None:
         self.frame_rate = checked_rate(frame_rate)
         self.manner = manner or Manner()
-        self.flow = Flow(fields, Place.of(fields), repeat, formula)
+        self.flow = Flow.of(fields, repeat=repeat)
         self.entrances = tuple(entrances)
         self.exits = tuple(polygon("exit", one) for one in exits)
-        if self.manner.seen and fields.presence is None:
+        if self.manner.seen and self.flow.fields.presence is None:
             raise InputError("the field does not tell where people are seen: capture it with presence")
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng(rng)
         places = self._starts(people, starts, area)
         self._walkers = Walkers(self.flow, places, lag=self.manner.lag, radius=self.manner.radius)
         self.ids = np.arange(len(places))
@@ -321,6 +322,7 @@ def animate(
 ) -> Tracks:
     """The next seconds of a crowd as tracks; everyone who comes in is an agent of their own.
 
+    >>> from marey.crowd import FieldSeries
     >>> from marey.crowd.homography import orthographic
     >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> animate(AnimatedCrowd(east, people=5, frame_rate=10), 2.0).frames

@@ -74,7 +74,7 @@ def path_errors(
         raise InputError("fields: they have no homography, so there are no metres to compare ways in")
     if not every > 0 or not seconds or min(seconds) <= 0:
         raise InputError("seconds: all must be positive")
-    length = min((fields.frames - 1) / fields.frame_rate, (truth.frames - 1) / truth.frame_rate)
+    length = min(fields.duration, (truth.frames - 1) / truth.frame_rate)
     return [
         error
         for horizon in sorted(seconds)
