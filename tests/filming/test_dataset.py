@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,16 +118,20 @@ def test_a_folder_is_whole_or_not_there(tmp_path: Path) -> None:
 
 
 def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
-    for options, message in (
+    wishes: list[tuple[dict[str, Any], str]] = [
         ({"views": ("below",)}, "above, side"),
         ({"shading": ("dim",)}, "on, off"),
         ({"shading": ("on", "on")}, "twice"),
         ({"size": (8, 8)}, "16"),
+        ({"size": (65, 48)}, "even"),
+        ({"seconds": 0.0}, "at least two"),
         ({"noise": -1.0}, "noise"),
         ({"views": ()}, "at least one"),
-    ):
+        ({"seed": -1}, "seed"),
+    ]
+    for options, message in wishes:
         with pytest.raises(InputError, match=message):
-            write_dataset(small_scene(), tmp_path / "x", seconds=0.2, **options)
+            write_dataset(small_scene(), tmp_path / "x", **{"seconds": 0.2, **options})
 
 
 def test_what_is_no_dataset_is_refused(filmed: Dataset, tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ def write_dataset(
     """
     chosen = [camera_of(scene, view, size=size) if isinstance(view, str) else view for view in views]
     _check(chosen, shading, noise)
+    if seed < 0:
+        raise InputError(f"seed: must not be negative, got {seed}")
     crowd = simulate(scene, seconds=seconds, frame_rate=FRAME_RATE, rng=seed)
     if crowd.agents > MOST_PEOPLE:
         raise InputError(f"people: at most {MOST_PEOPLE} are filmed, these are {crowd.agents}")
@@ -88,6 +90,8 @@ def film_crowd(
 ) -> Report:
     """Film a crowd that was simulated before; see :func:`write_dataset`."""
     _check(cameras, shading, noise)
+    if crowd.frames < 2:
+        raise InputError("dataset: one frame has no motion; film at least two")
     passes = 1 + len(cameras) * len(shading)
     people = People(crowd.tracks, rng=crowd.seed)
 
@@ -271,10 +275,9 @@ def _check(views: Sequence[Camera], shading: Sequence[str], noise: float) -> Non
     if len(set(names)) < len(names) or any(not name or "/" in name or name in (".", "..") for name in names):
         raise InputError(f"cameras: each needs a name of its own, these are called {', '.join(names)}")
     for camera in views:
-        if not all(SMALLEST <= side <= LARGEST for side in camera.size):
-            raise InputError(
-                f"size: from {SMALLEST} to {LARGEST} pixels, got {camera.size[0]}x{camera.size[1]}"
-            )
+        if not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in camera.size):
+            size = f"{camera.size[0]}x{camera.size[1]}"
+            raise InputError(f"size: even numbers from {SMALLEST} to {LARGEST} pixels, got {size}")
     for light in shading:
         if light not in LIGHTS:
             raise InputError(f"shading {light!r}: one of {', '.join(LIGHTS)}")
