@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from marey.crowd import capture, scenes, simulate
@@ -21,11 +22,11 @@ FILM = "filmed"
 def simulated(folder: Path) -> Entry:
     """Two streams through each other by social forces."""
     start = time.perf_counter()
-    crowd = simulate(scenes.preset("sideway").with_people(120), seconds=16, frame_rate=20)
+    crowd = simulate(scenes.preset("sideway").with_people(100), seconds=16, frame_rate=20)
     seconds = time.perf_counter() - start
     save(crowd.tracks, folder / "sideway.sqlite")
     view(crowd, folder / "sideway.png")
-    view(crowd.tracks.between(8, 16), folder / "sideway.mp4", size=(960, 432))
+    view(crowd.tracks.between(10, 15), folder / "sideway.mp4", size=(960, 432))
     return Entry(
         "Simulated: two streams meet and sort themselves into lanes",
         f"{crowd.agents} people, {crowd.steps} steps in {seconds:.1f} s, compiling included; "
@@ -37,11 +38,11 @@ def simulated(folder: Path) -> Entry:
 def filmed(folder: Path) -> Entry:
     """A film of simulated people with the truth of every pixel."""
     start = time.perf_counter()
-    scene = scenes.preset("obstacle").with_people(90)
-    report = write_dataset(scene, folder / FILM, size=(320, 240), seconds=9)
+    scene = replace(scenes.preset("rotation").with_people(250), hold=0.0)
+    report = write_dataset(scene, folder / FILM, size=(320, 240), seconds=5.2)
     seconds = time.perf_counter() - start
     return Entry(
-        "Filmed: a crowd walks round a block, and every pixel's motion is known",
+        "Filmed: a crowd circles a block, and every pixel's motion is known",
         f"{report.frames} pictures of {report.people} people with flow, numbers, density and visibility "
         f"in {seconds:.0f} s",
         (f"{FILM}/above/shaded.mp4", f"{FILM}/dataset.json"),
@@ -52,12 +53,12 @@ def captured(folder: Path) -> Entry:
     """The film's motion as fields, a tenth of their numbers, and new people in them."""
     film = read_dataset(folder / FILM).views["above"]
     start = time.perf_counter()
-    fields = capture(film.footage(), size=160, camera=film.camera, plane_height=0.9)[75:]
+    fields = capture(film.footage(), size=160, camera=film.camera, plane_height=0.9)
     seconds = time.perf_counter() - start
     short = compress(fields, keep=0.1)
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="paths")
-    people = extend(fields, 250, seed=0).animate(150, avoid=True, frame_rate=20, seconds=10)
+    people = extend(fields, 250, seed=0).animate(150, avoid=True, frame_rate=20, seconds=6)
     view(people, folder / "reanimated.mp4", size=(960, 432))
     return Entry(
         "Captured from that film, made endless, and walked by new people",

@@ -1,4 +1,4 @@
-"""Chapters of the demo that load, save and show: a body, a surface, a crowd, a field; made or captured."""
+"""Chapters of the demo that load, save and show: a body, a surface, a crowd; made or captured."""
 
 from __future__ import annotations
 
@@ -59,18 +59,6 @@ def crowd(folder: Path) -> Entry:
         "Two streams of people",
         f"{people.agents} people over {people.duration:.0f} s, mean speed {np.nanmean(speeds):.2f} m/s",
         ("crowd.mp4", "crowd.png", "crowd.csv"),
-    )
-
-
-def field(folder: Path) -> Entry:
-    """A velocity field over time."""
-    flow = samples.field()
-    save(flow, folder / "flow.zarr")
-    view(flow, folder / "flow.png")
-    return Entry(
-        "A velocity field",
-        f"{flow.frames} frames of {flow.rows} × {flow.columns} pixels",
-        ("flow.png", "flow.zarr"),
     )
 
 
