@@ -1,4 +1,4 @@
-"""Simulate people, film them, capture their motion from the film, let others walk in it: `… crowd_loop.py`."""
+"""Simulate people, film them, capture their motion from the film, let others walk in it."""
 
 import tempfile
 from dataclasses import replace

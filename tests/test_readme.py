@@ -42,7 +42,7 @@ def test_example_runs_as_printed(number: int, folder: Path, request: pytest.Fixt
     if "marey demo" in text:
         page = (folder / "gallery" / "index.html").read_text()
         shown = re.findall(r'(?:href|src)="([^"]+)"', page)
-        assert {"walk.mp4", "walk.glb", "human.png", "human.glb", "crowd.mp4", "flow.png"} <= set(shown)
+        assert {"walk.mp4", "walk.glb", "human.png", "human.glb", "crowd.mp4", "captured.png"} <= set(shown)
         assert {"modes.png", "handles.mp4", "rebuilt.mp4", "walk-1cm.mp4"} <= set(shown)
         assert {"variants.mp4", "hole.png", "steered.mp4", "stream.mp4"} <= set(shown)
         assert all((folder / "gallery" / name).exists() for name in shown)

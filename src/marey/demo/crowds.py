@@ -59,10 +59,11 @@ def captured(folder: Path) -> Entry:
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="paths")
     people = extend(fields, 250, seed=0).animate(150, avoid=True, frame_rate=20, seconds=6)
+    touching = collisions(people).people
     view(people, folder / "reanimated.mp4", size=(960, 432))
     return Entry(
         "Captured from that film, made endless, and walked by new people",
         f"{fields.frames} fields of {fields.rows} × {fields.columns} in {seconds:.1f} s; a tenth of the "
-        f"numbers keeps {short.information:.1f} %; {100 * collisions(people).people:.1f} % of people touch somebody",
+        f"numbers keeps {short.information:.1f} %; {100 * touching:.1f} % of people touch somebody",
         ("reanimated.mp4", "captured.png", "captured.zarr"),
     )
