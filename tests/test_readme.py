@@ -49,4 +49,4 @@ def test_example_runs_as_printed(number: int, folder: Path, request: pytest.Fixt
 
 
 def test_every_example_is_there_in_both_languages() -> None:
-    assert [language for language, _ in EXAMPLES] == ["", "python"] * 7
+    assert [language for language, _ in EXAMPLES] == ["", "python"] * 8
