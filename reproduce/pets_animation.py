@@ -56,7 +56,9 @@ def main() -> None:
             f"{error.seconds:7g} {error.mean:7.2f} {error.median:9.2f} {100 * error.within:12.0f} %"
             f" {error.still:24.2f} {error.people:7}"
         )
-    crowd = AnimatedCrowd(fields, PEOPLE, frame_rate=film.frame_rate, manner=Manner(seen=True, avoid=True))
+    crowd = AnimatedCrowd(
+        fields, PEOPLE, frame_rate=film.frame_rate, manner=Manner(seen=True, avoid="contact")
+    )
     again = animate(crowd, (fields.frames - 1) / fields.frame_rate)
     write_frames(overlay.clip(again, film, view), given.out, frame_rate=film.frame_rate)
     print(f"\n{given.out}: {PEOPLE} people where the film shows people, {again.agents} in all")

@@ -28,10 +28,10 @@ def field(tmp_path_factory):
 def test_people_are_written_as_tracks(capsys, field, tmp_path, ending):
     path = tmp_path / f"people{ending}"
     found = result(capsys, "crowd", "animate", field, "-o", path, "--people", 12)
-    assert (found["people"], found["frames"]) == (12, 58)
+    assert (found["people"], found["frames"]) == (12, 61)
     assert found["collisions_without"] is None
     again = marey.load(path)
-    assert (again.frames, again.agents) == (58, found["agents"])
+    assert (again.frames, again.agents) == (61, found["agents"])
 
 
 def test_a_seed_is_a_crowd(capsys, field, tmp_path):
@@ -41,9 +41,11 @@ def test_a_seed_is_a_crowd(capsys, field, tmp_path):
     assert a == b != c
 
 
-def test_avoiding_is_told_with_and_without(capsys, field, tmp_path):
-    words = ("crowd", "animate", field, "-o", tmp_path / "p.csv", "--people", 150, "--avoid", "--lag", 0.3)
-    found = result(capsys, *words, "--frame-rate", 30)
+@pytest.mark.parametrize("how", [("--avoid",), ("--avoid-by", "social")])
+def test_avoiding_is_told_with_and_without(capsys, field, tmp_path, how):
+    words = ("crowd", "animate", field, "-o", tmp_path / "p.csv", "--people", 150, "--lag", 0.3)
+    found = result(capsys, *words, "--frame-rate", 30, *how)
+    assert 0 < found["deviation"] < 1
     assert found["collisions"]["pairs"] < 0.3 * found["collisions_without"]["pairs"]
 
 
@@ -83,7 +85,7 @@ def test_people_are_drawn_into_the_film(capsys, tmp_path):
     found = result(capsys, *words, "--area", "1,0 7,0 7,6 1,6")
     assert found["frame_rate"] == 10
     film = read(tmp_path / "again.mp4")
-    assert film.frames == found["frames"] == 8
+    assert film.frames == found["frames"] == 9
     assert np.abs(film.read(3).astype(int) - 120).max() > 60
     # By a homography alone they are disks.
     marey.save(

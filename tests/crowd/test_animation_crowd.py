@@ -12,7 +12,7 @@ from marey.crowd import FieldSeries
 from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
 from marey.crowd.animation.place import WALKABLE, Place
 from marey.crowd.animation.seeding import entering, scattered
-from marey.crowd.evaluation import collisions
+from marey.crowd.evaluation import collisions, deviation
 from marey.crowd.homography import apply, orthographic
 from marey.errors import InputError
 
@@ -67,7 +67,7 @@ def test_where_nothing_streams_in_nobody_comes():
 def test_a_crowd_is_the_same_for_the_same_seed_only():
     def ways(seed):
         return animate(
-            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, manner=Manner(avoid=True)), 3.0
+            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, manner=Manner(avoid="social")), 3.0
         )
 
     assert np.array_equal(ways(3).positions, ways(3).positions, equal_nan=True)
@@ -81,28 +81,70 @@ def test_playback_has_no_end():
     assert np.isfinite(later.positions).all()
 
 
-def test_people_who_avoid_each_other_do_not_collide():
+@pytest.mark.parametrize("way", ["contact", "social"])
+def test_people_who_avoid_each_other_do_not_collide(way):
     def found(avoid):
         manner = Manner(avoid=avoid, lag=0.3)
         return collisions(animate(AnimatedCrowd(converging(), 150, frame_rate=30, manner=manner), 6.0))
 
-    careless, careful = found(False), found(True)
+    careless, careful = found("none"), found(way)
     assert careless.pairs > 20
     assert careful.pairs < 0.05 * careless.pairs
-    assert careful.deepest < 0.5 * careless.deepest
+    assert careful.deepest < 0.6 * careless.deepest
 
 
-def test_avoiding_keeps_the_direction_of_the_field():
-    crowd = AnimatedCrowd(converging(), 100, frame_rate=30, manner=Manner(avoid=True))
+def test_who_meets_nobody_is_carried_exactly_whatever_the_manner():
+    fields, starts = samples.field(rows=60, columns=90, seconds=2), [[3.0, -3.0]]
+    fields = FieldSeries(fields.velocities, fields.frame_rate, homography=orthographic(0.1))
+    ways = [
+        animate(AnimatedCrowd(fields, starts=starts, frame_rate=30, manner=Manner(avoid=way)), 1.5)
+        for way in ("none", "contact", "social")
+    ]
+    for other in ways[1:]:
+        np.testing.assert_allclose(other.positions, ways[0].positions, atol=1e-9)
+
+
+def test_social_people_keep_away_before_they_touch():
+    """Two who are carried towards one point slow down apart from each other; by contact they meet."""
+
+    def nearest(way):
+        crowd = AnimatedCrowd(
+            converging(), starts=[[2.0, -1.0], [2.0, -5.0]], frame_rate=30, manner=Manner(avoid=way)
+        )
+        ways = animate(crowd, 8.0).positions
+        return np.nanmin(np.linalg.norm(ways[:, 0] - ways[:, 1], axis=-1))
+
+    assert nearest("none") < 0.3
+    assert nearest("contact") == pytest.approx(0.5, abs=0.02)
+    assert nearest("social") > 0.52
+
+
+def test_deviation_from_the_field_is_none_for_the_carried_and_small_for_the_careful():
+    fields = converging()
+    found = {
+        way: deviation(
+            animate(AnimatedCrowd(fields, 80, frame_rate=30, manner=Manner(avoid=way)), 4.0), fields
+        )
+        for way in ("none", "contact", "social")
+    }
+    assert found["none"] < 1e-3
+    assert found["none"] < found["contact"] < 0.1
+    assert found["contact"] < found["social"] < 0.3
+
+
+@pytest.mark.parametrize("way", ["contact", "social"])
+def test_avoiding_keeps_the_direction_of_the_field(way):
+    crowd = AnimatedCrowd(converging(), 100, frame_rate=30, manner=Manner(avoid=way))
     tracks = animate(crowd, 3.0)
     forward = np.diff(tracks.positions[..., 0], axis=0)
     assert np.nanmean(forward) * 30 == pytest.approx(1.0, rel=0.15)
 
 
-def test_nobody_is_pushed_into_an_obstacle():
+@pytest.mark.parametrize("way", ["contact", "social"])
+def test_nobody_is_pushed_into_an_obstacle(way):
     mask = np.ones((60, 120), dtype=bool)
     mask[20:40, 50:70] = False
-    crowd = AnimatedCrowd(stream(mask=mask), 150, frame_rate=20, manner=Manner(avoid=True))
+    crowd = AnimatedCrowd(stream(mask=mask), 150, frame_rate=20, manner=Manner(avoid=way))
     place = Place.of(stream(mask=mask))
     for moment in crowd.frames(120):
         assert (place.under(moment.positions) == WALKABLE).all()

@@ -152,12 +152,12 @@ class FieldSeries(Timed):
         seconds: float | None = None,
         frame_rate: float = 60.0,
         avoid: bool = False,
-        rng: int = 0,
+        rng: np.random.Generator | int = 0,
     ) -> Tracks:
         """New people carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
 
         seconds: as long as the series if not given; a longer one begins again
-        avoid: bodies move apart instead of through each other
+        avoid: people step aside instead of through each other
 
         >>> import marey
         >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
@@ -165,7 +165,8 @@ class FieldSeries(Timed):
         """
         from marey.crowd.animation import AnimatedCrowd, Manner, animate
 
-        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=Manner(avoid=avoid), rng=rng)
+        manner = Manner(avoid="contact" if avoid else "none")
+        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=manner, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
 
 

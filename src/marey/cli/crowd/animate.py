@@ -23,8 +23,9 @@ from marey.cli._console import (
     progress_bar,
 )
 from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
+from marey.crowd.animation.avoidance import WAYS, Avoid
 from marey.crowd.camera import Camera
-from marey.crowd.evaluation import collisions
+from marey.crowd.evaluation import collisions, deviation
 from marey.crowd.evaluation.grids import to_grid
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
@@ -63,6 +64,12 @@ def run(
     avoid: Annotated[
         bool, typer.Option("--avoid", help="Bodies move apart; the field stays what people want.")
     ] = False,
+    avoid_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="contact, as --avoid; social: people keep away before they would touch."
+        ),
+    ] = None,
     lag: Annotated[float, typer.Option(metavar="S", help="Seconds by which people follow late.")] = 0.0,
     radius: Annotated[str, typer.Option(metavar="L", help="Of a body, e.g. 25cm.")] = "25cm",
     seen: Annotated[
@@ -118,7 +125,11 @@ def run(
     rate = frame_rate if film is None else film.frame_rate
     length = _length(fields, film, seconds)
     manner = Manner(
-        radius=parse_length(radius, "--radius") or 0.0, lag=lag, avoid=avoid, again=not vanish, seen=seen
+        radius=parse_length(radius, "--radius") or 0.0,
+        lag=lag,
+        avoid=_avoid(avoid, avoid_by),
+        again=not vanish,
+        seen=seen,
     )
     options: dict[str, Any] = {
         "frame_rate": rate,
@@ -145,13 +156,27 @@ def run(
             "seconds": round(length, 4),
             "collisions": collisions(tracks, radius=manner.radius).as_dict(),
             "collisions_without": _without(fields, people, density, manner, options, length)
-            if avoid
+            if manner.avoids
             else None,
+            "deviation": _rounded(deviation(tracks, fields)),
             "milliseconds_per_frame": round(1e3 * spent / tracks.frames, 3),
             "path": str(target),
         },
         as_json=json,
     )
+
+
+def _rounded(value: float) -> float | None:
+    return None if value != value else round(value, 4)
+
+
+def _avoid(avoid: bool, by: str | None) -> Avoid:
+    if by is None:
+        return "contact" if avoid else "none"
+    for way in WAYS[1:]:
+        if by == way:
+            return way
+    raise InputError(f"--avoid-by {by}: {' or '.join(WAYS[1:])}")
 
 
 def _check(source: Path, target: Path, video: Path | None, people: int | None, density: float | None) -> None:
@@ -247,7 +272,7 @@ def _without(
 ) -> dict[str, float | int]:
     """Collisions of the same crowd if nobody looked out."""
     careless = AnimatedCrowd(
-        fields, _count(fields, people, density), manner=replace(manner, avoid=False), **options
+        fields, _count(fields, people, density), manner=replace(manner, avoid="none"), **options
     )
     return collisions(animate(careless, length), radius=manner.radius).as_dict()
 

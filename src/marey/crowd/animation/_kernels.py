@@ -178,3 +178,37 @@ def look_under(start: int, stop: int, positions: Array, to_pixel: Array, region:
     for i in range(start, stop):
         absent = positions[i, 0] != positions[i, 0]
         status[i] = 0 if absent else region_at(positions[i, 0], positions[i, 1], to_pixel, region)
+
+
+@njit(**_OPTIONS)
+def stay_out(
+    start: int,
+    stop: int,
+    before: Array,
+    to_pixel: Array,
+    region: Any,
+    clearance: Any,
+    corner: Array,
+    spacing: float,
+    radius: float,
+    positions: Array,
+    aside: Array,
+) -> None:
+    """Nobody of `start` to `stop` is pushed into what is solid, nor towards it within `radius`."""
+    for i in range(start, stop):
+        x, y = before[i, 0], before[i, 1]
+        nx, ny = positions[i, 0], positions[i, 1]
+        if nx != nx:
+            continue
+        aside[i, 0], aside[i, 1] = _tangential(
+            aside[i, 0], aside[i, 1], nx, ny, clearance, corner, spacing, radius
+        )
+        if region_at(nx, ny, to_pixel, region) != 2:
+            continue
+        aside[i, 0], aside[i, 1] = 0.0, 0.0
+        if region_at(nx, y, to_pixel, region) != 2:
+            positions[i, 1] = y
+        elif region_at(x, ny, to_pixel, region) != 2:
+            positions[i, 0] = x
+        else:
+            positions[i, 0], positions[i, 1] = x, y

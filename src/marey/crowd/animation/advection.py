@@ -7,15 +7,13 @@ section 4.1). Cost: about 0.15 µs a person and step on each core.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked, checked_rate, handed_over
 from marey.crowd.animation.flow import Fields, Flow
 from marey.crowd.animation.place import WALKABLE
-from marey.crowd.animation.sharing import shared
+from marey.crowd.animation.walkers import Walkers
 from marey.crowd.rows import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -73,60 +71,3 @@ def advect(
         walkers.positions[walkers.status != WALKABLE] = np.nan
         ways[frame, order] = walkers.positions
     return Tracks(handed_over(ways), rate, name=fields.name)
-
-
-class Walkers:
-    """People on the move: positions, velocities `(people, 2)`, and what they stand on `(people,)`.
-
-    Positions are NaN for those who are absent. :meth:`step` moves everybody.
-    """
-
-    def __init__(self, flow: Flow, positions: Array, *, lag: float, radius: float) -> None:
-        if not (np.isfinite(lag) and lag >= 0):
-            raise InputError(f"lag: seconds, not negative; got {lag:g}")
-        if not (np.isfinite(radius) and radius > 0):
-            raise InputError(f"radius: metres, above 0; got {radius:g}")
-        self.flow, self.lag, self.radius = flow, lag, radius
-        self.positions = np.ascontiguousarray(positions, dtype=np.float64)
-        self.velocities = np.zeros_like(self.positions)
-        self.status = np.full(len(positions), WALKABLE, dtype=np.uint8)
-
-    def step(self, start: float, end: float) -> None:
-        """From `start` to `end` seconds, in pieces no longer than a frame of the field."""
-        frame = 1.0 / self.flow.fields.frame_rate
-        pieces = max(1, int(np.ceil((end - start) / frame - 1e-6)))
-        moments = np.linspace(start, end, pieces + 1)
-        for before, after in itertools.pairwise(moments):
-            self._step(float(before), float(after))
-
-    def _step(self, start: float, end: float) -> None:
-        from marey.crowd.animation import _kernels
-
-        flow, place = self.flow, self.flow.place
-        first = flow.at(start)
-        fields = (first, flow.at(0.5 * (start + end)), flow.at(end))
-        seconds = end - start
-        pull = 1.0 if self.lag == 0 else 1.0 - float(np.exp(-seconds / self.lag))
-        clearance, corner, spacing = place.clearance
-
-        def part(begin: int, stop: int) -> None:
-            _kernels.step(
-                begin,
-                stop,
-                fields,
-                seconds,
-                flow.fields.frame_rate,
-                pull,
-                place.to_pixel,
-                place.to_ground,
-                place.region,
-                clearance,
-                corner,
-                spacing,
-                self.radius,
-                self.positions,
-                self.velocities,
-                self.status,
-            )
-
-        shared(part, len(self.positions))

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import IntArray, checked, checked_rate, handed_over
 from marey._progress import Progress, tracked
-from marey.crowd.animation.advection import BODY_RADIUS, Walkers
+from marey.crowd.animation.advection import BODY_RADIUS
+from marey.crowd.animation.avoidance import WAYS, Avoid, SocialForces, move_apart
 from marey.crowd.animation.flow import Fields, Flow
 from marey.crowd.animation.place import WALKABLE
 from marey.crowd.animation.seeding import MOST_PEOPLE, entering, scattered
-from marey.crowd.animation.sharing import shared
+from marey.crowd.animation.walkers import Walkers
 from marey.crowd.rows import check_size
 from marey.crowd.scene import inside, polygon
 from marey.crowd.tracks import Tracks
@@ -29,9 +30,6 @@ from marey.errors import InputError
 
 Array = NDArray[np.float64]
 
-PASSES = 4
-SHARE = 0.7
-"""Of an overlap that a pass of moving apart takes away; more would make packed people tremble."""
 PATIENCE = 1.0
 """Seconds that somebody stays where the video shows nobody, if its density is kept."""
 UNSEEN = 0.1
@@ -59,16 +57,26 @@ class Manner:
 
     radius: of a body, metres
     lag: seconds by which they follow late (first-order pursuit); 0 = exactly
-    avoid: bodies move apart instead of through each other
+    avoid: how bodies keep from walking through each other: "none", not at all; "contact", those that
+        overlap move apart; "social", forces act before they touch
     again: people who leave come in again, as someone new, where the field streams in
     seen: people stand where the video shows people, at first and while it goes on
     """
 
     radius: float = BODY_RADIUS
     lag: float = 0.0
-    avoid: bool = False
+    avoid: Avoid = "none"
     again: bool = True
     seen: bool = False
+
+    def __post_init__(self) -> None:
+        if self.avoid not in WAYS:
+            raise InputError(f"avoid {self.avoid!r}: one of {', '.join(WAYS)}")
+
+    @property
+    def avoids(self) -> bool:
+        """Whether bodies keep apart at all."""
+        return self.avoid != "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +132,7 @@ class AnimatedCrowd:
         self._rng = np.random.default_rng(rng)
         places = self._starts(people, starts, area)
         self._walkers = Walkers(self.flow, places, lag=self.manner.lag, radius=self.manner.radius)
+        self._forces = SocialForces(self.manner.radius)
         self.ids = np.arange(len(places))
         self._next_id = len(places)
         self._moments = 0
@@ -162,9 +171,12 @@ class AnimatedCrowd:
         start = self.seconds
         self._moments += 1
         walkers = self._walkers
+        before = walkers.positions.copy() if self.manner.avoid == "social" else walkers.positions
         walkers.step(start, self.seconds)
-        if self.manner.avoid:
-            self._move_apart()
+        if self.manner.avoid == "social":
+            self._forces.walk(walkers, before, 1 / self.frame_rate)
+        elif self.manner.avoid == "contact":
+            move_apart(walkers, self.manner.radius, 1 / self.frame_rate)
         gone = np.isfinite(walkers.positions[:, 0]) & (walkers.status != WALKABLE)
         for area in self.exits:
             gone |= inside(walkers.positions, area)
@@ -200,45 +212,8 @@ class AnimatedCrowd:
         """Neighbours in the picture next to each other in memory, which makes looking up twice as fast."""
         walkers = self._walkers
         order = self.flow.place.order(walkers.positions)
-        walkers.positions, walkers.velocities = walkers.positions[order], walkers.velocities[order]
-        walkers.status, self._unseen, self.ids = walkers.status[order], self._unseen[order], self.ids[order]
-
-    def _move_apart(self) -> None:
-        from marey.crowd.animation import _contact_kernels, _kernels
-
-        walkers, place = self._walkers, self.flow.place
-        before = walkers.positions
-        diameter = 2 * self.manner.radius
-        moved = before
-        for _ in range(PASSES):
-            now, moved = moved, moved.copy()
-            order, first, frame, grid = _contact_kernels.sort_into_cells(now, diameter)
-
-            def part(start: int, stop: int, now: Array = now, moved: Array = moved) -> None:
-                _contact_kernels.move_apart(
-                    start,
-                    stop,
-                    order,  # noqa: B023
-                    first,  # noqa: B023
-                    frame,  # noqa: B023
-                    grid,  # noqa: B023
-                    diameter,
-                    SHARE,
-                    place.to_pixel,
-                    place.region,
-                    now,
-                    moved,
-                )
-
-            shared(part, len(order))
-        walkers.positions = moved
-        walkers.velocities += np.nan_to_num(moved - before) * self.frame_rate
-        shared(
-            lambda start, stop: _kernels.look_under(
-                start, stop, moved, place.to_pixel, place.region, walkers.status
-            ),
-            len(moved),
-        )
+        walkers.put_in(order)
+        self._unseen, self.ids = self._unseen[order], self.ids[order]
 
     def _not_seen(self) -> NDArray[np.bool_]:
         """Who has been for too long where the video shows nobody."""
@@ -258,7 +233,7 @@ class AnimatedCrowd:
         """Someone new for everyone who left: at the border, or where the video shows people."""
         presence = self.flow.presence(self.seconds)
         field = self.flow.at(self.seconds)
-        tries = TRIES if self.manner.avoid else 1
+        tries = TRIES if self.manner.avoids else 1
         places = entering(self.flow.place, field, presence, tries * self._waiting, self._rng)
         if self.manner.seen:
             places = self._rng.permutation(
@@ -270,21 +245,21 @@ class AnimatedCrowd:
         for entrance in self.entrances:
             count = int(self._rng.poisson(entrance.rate / self.frame_rate))
             if count:
-                tries = TRIES if self.manner.avoid else 1
+                tries = TRIES if self.manner.avoids else 1
                 places = scattered(self.flow.place, tries * count, self._rng, polygon=entrance.area)
                 self._enter(self._rng.permutation(places), count)
 
     def _enter(self, places: Array, count: int) -> None:
         """At most `count` new people at the first of `places` that are free; the rest waits."""
         walkers = self._walkers
-        if self.manner.avoid:
+        if self.manner.avoids:
             places = self._free(places, count)
         places = places[:count]
         while (~np.isfinite(walkers.positions[:, 0])).sum() < len(places):
             self._grow()
         slots = np.flatnonzero(~np.isfinite(walkers.positions[:, 0]))[: len(places)]
         walkers.positions[slots] = places
-        walkers.velocities[slots] = 0.0
+        walkers.velocities[slots] = walkers.aside[slots] = 0.0
         self._unseen[slots] = 0.0
         self.ids[slots] = self._next_id + np.arange(len(slots))
         self._next_id += len(slots)
@@ -310,9 +285,7 @@ class AnimatedCrowd:
         walkers, there = self._walkers, len(self.ids)
         if 2 * there > MOST_PEOPLE:
             raise InputError(f"more than {MOST_PEOPLE} people have come in and not left")
-        walkers.positions = np.concatenate([walkers.positions, np.full((there, 2), np.nan)])
-        walkers.velocities = np.concatenate([walkers.velocities, np.zeros((there, 2))])
-        walkers.status = np.concatenate([walkers.status, np.zeros(there, dtype=np.uint8)])
+        walkers.add_room(there)
         self._unseen = np.concatenate([self._unseen, np.zeros(there)])
         self.ids = np.concatenate([self.ids, np.full(there, -1)])
 

@@ -19,7 +19,7 @@ def shared(part: Callable[[int, int], None], count: int) -> None:
     >>> seen
     [(0, 100)]
     """
-    runs = max(1, min(_threads(), count // FEWEST))
+    runs = max(1, min(threads(), count // FEWEST))
     if runs == 1:
         part(0, count)
         return
@@ -31,10 +31,11 @@ def shared(part: Callable[[int, int], None], count: int) -> None:
 
 
 @cache
-def _threads() -> int:
+def threads() -> int:
+    """How many share the work."""
     return max(1, min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2, 8))
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="marey-crowd")
+    return ThreadPoolExecutor(threads(), thread_name_prefix="marey-crowd")

@@ -3,6 +3,7 @@
 from marey.crowd.evaluation.collisions import Collisions, collisions
 from marey.crowd.evaluation.comparing import Truth, compare, error_map
 from marey.crowd.evaluation.fields import FieldErrors, field_errors
+from marey.crowd.evaluation.following import deviation
 from marey.crowd.evaluation.likeness import Likeness, likeness
 from marey.crowd.evaluation.paths import PathError, path_errors
 
@@ -14,6 +15,7 @@ __all__ = [
     "Truth",
     "collisions",
     "compare",
+    "deviation",
     "error_map",
     "field_errors",
     "likeness",
