@@ -59,7 +59,7 @@ def main() -> None:
     crowd = AnimatedCrowd(
         fields, PEOPLE, frame_rate=film.frame_rate, manner=Manner(seen=True, avoid="contact")
     )
-    again = animate(crowd, (fields.frames - 1) / fields.frame_rate)
+    again = animate(crowd, fields.duration)
     write_frames(overlay.clip(again, film, view), given.out, frame_rate=film.frame_rate)
     print(f"\n{given.out}: {PEOPLE} people where the film shows people, {again.agents} in all")
 
