@@ -99,3 +99,34 @@ def test_a_dataset_is_its_own_truth(capsys, tmp_path):
     assert "has above" in refused(
         capsys, "crowd", "evaluate", tmp_path / "same.zarr", tmp_path / "set", "--view", "below"
     )
+
+
+def test_a_capture_of_a_part_is_held_against_that_part(capsys, folder, tmp_path):
+    truth = marey.load(folder / "truth.zarr")
+    marey.save(truth[10:20], tmp_path / "part.zarr")
+    words = ("crowd", "evaluate", tmp_path / "part.zarr", folder / "truth.zarr")
+    assert result(capsys, *words, "--frames", "10:20")["endpoint"] == 0
+    assert result(capsys, *words)["endpoint"] > 0.01
+    _, _, told = run(capsys, *words)
+    assert "10 fields" in told and "--frames" in told
+    assert "has 30 frames" in refused(capsys, *words, "--frames", "40:50")
+    assert "A:B" in refused(capsys, *words, "--frames", "10-20")
+
+
+def test_people_are_held_against_people(capsys, folder, tmp_path):
+    people = marey.load(folder / "people.csv")
+    marey.save(replace(people, positions=people.positions + np.array([0.2, 0.0])), tmp_path / "beside.csv")
+    found = result(capsys, "crowd", "evaluate", tmp_path / "beside.csv", folder / "people.csv")
+    assert found["trajectory_m"] == pytest.approx(0.2, abs=1e-3)
+    assert found["after"]["1 s"] == pytest.approx(0.2, abs=1e-3)
+    assert (found["shared"], found["endpoint"]) == (2, None)
+    assert found["speeds"] < 0.05 and found["evacuation"] == 0
+    words = ("crowd", "evaluate", tmp_path / "beside.csv", folder / "people.csv", folder / "people.csv")
+    code, out, _ = run(capsys, *words)
+    assert code == 0 and "way m" in out
+    following = result(capsys, "crowd", "evaluate", folder / "people.csv", folder / "truth.zarr")
+    assert following["deviation"] < 0.02
+    strangers = replace(people, ids=np.array([70, 71]))
+    marey.save(strangers, tmp_path / "strangers.csv")
+    apart = result(capsys, "crowd", "evaluate", tmp_path / "strangers.csv", folder / "people.csv")
+    assert apart["trajectory_m"] is None and apart["density"] == 0

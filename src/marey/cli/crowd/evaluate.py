@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from marey.cli._console import Json, emit, load_with_bar, note, output, progress_bar
-from marey.crowd.evaluation import Truth, collisions, compare, likeness
+from marey.cli._console import Json, cut, emit, load_with_bar, note, output, parse_frames, progress_bar
+from marey.crowd.evaluation import Truth, collisions, compare, deviation, likeness, people_errors
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -23,8 +23,15 @@ SHOWN = {
     "divergence": "divergence",
     "vorticity": "vorticity",
     "trajectory_m": "way m",
+    "speeds": "speeds",
+    "directions": "directions",
+    "density": "density",
+    "fundamental_diagram": "diagram m/s",
+    "evacuation": "left",
+    "deviation": "off the field",
     "collisions": "collisions",
 }
+PROMISED = ("endpoint", "angular_degrees", "divergence", "vorticity", "trajectory_m")
 
 
 def run(
@@ -51,6 +58,10 @@ def run(
     alike: Annotated[
         bool, typer.Option("--alike", help="Whether the flows are alike on the whole, not moment by moment.")
     ] = False,
+    frames: Annotated[
+        str | None,
+        typer.Option(metavar="A:B", help="Frames of the truth that the rest shows, e.g. 100:200."),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="X.png", help="Also draw where in the picture the errors are.")
     ] = None,
@@ -68,6 +79,10 @@ def run(
 
     marey crowd evaluate simulated.zarr footage.zarr --alike        do they flow alike?
 
+    marey crowd evaluate part.zarr dataset/ --frames 100:200        captured from a part of the film
+
+    marey crowd evaluate simulated.csv real.csv                     people against people
+
     marey crowd evaluate tracks.csv                                 collisions alone
     """
     *sources, last = paths
@@ -80,10 +95,11 @@ def run(
             f"{last}: give a field and, after it, the truth; tracks alone are counted for collisions"
         )
     truth = Truth() if only_people else _truth(last, view=view, seen=seen, everywhere=everywhere)
+    truth = _part(truth, last, frames)
     rows = []
     with progress_bar("comparing") as progress:
         for number, (source, thing) in enumerate(zip(sources, things, strict=True)):
-            rows.append({"path": str(source), **_row(thing, truth, last, alike=alike)})
+            rows.append({"path": str(source), **_row(thing, source, truth, last, alike=alike)})
             progress(number + 1, len(things))
     if picture is not None:
         _draw(picture, sources, things, truth)
@@ -120,9 +136,32 @@ def _truth(path: Path, *, view: str | None, seen: bool, everywhere: bool) -> Tru
     return Truth(thing, None, everywhere) if isinstance(thing, FieldSeries) else Truth(None, thing)
 
 
-def _row(thing: FieldSeries | Tracks, truth: Truth, path: Path, *, alike: bool) -> dict[str, Any]:
+def _part(truth: Truth, path: Path, frames: str | None) -> Truth:
+    """The truth of some frames."""
+    part = parse_frames(frames)
+    if part is None:
+        return truth
+    if truth.fields is None and truth.tracks is None:
+        raise InputError("--frames: chooses those of a truth, and none is given")
+    length = max(one.frames for one in (truth.fields, truth.tracks) if one is not None)
+    start, stop, _ = part.indices(length)
+    if start >= stop:
+        raise InputError(f"--frames {frames}: {path} has {length} frames")
+    fields = truth.fields
+    if fields is not None:
+        if start >= fields.frames:
+            raise InputError(f"--frames {frames}: {path} has {fields.frames} fields")
+        fields = cut(fields, slice(start, stop))
+    return replace(
+        truth, fields=fields, tracks=cut(truth.tracks, slice(start, stop)) if truth.tracks else None
+    )
+
+
+def _row(
+    thing: FieldSeries | Tracks, source: Path, truth: Truth, path: Path, *, alike: bool
+) -> dict[str, Any]:
     if isinstance(thing, Tracks):
-        return {"collisions": collisions(thing).as_dict()}
+        return _people_row(thing, source, truth, path, alike=alike)
     if alike:
         if truth.fields is None:
             raise InputError(f"{path}: --alike compares two field series, this holds tracks")
@@ -131,7 +170,29 @@ def _row(thing: FieldSeries | Tracks, truth: Truth, path: Path, *, alike: bool) 
         raise InputError(
             f"{path}: holds tracks in metres, and the field has no camera; capture it with --camera"
         )
+    if truth.fields is not None and abs(thing.frames - truth.fields.frames) > 1:
+        common = min(thing.frames, truth.fields.frames)
+        note(
+            f"{source} has {thing.frames} fields and {path} {truth.fields.frames}: the first {common} "
+            "of each are compared; --frames A:B chooses others of the truth"
+        )
     return compare(thing, truth)
+
+
+def _people_row(tracks: Tracks, source: Path, truth: Truth, path: Path, *, alike: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {"collisions": collisions(tracks).as_dict()}
+    if truth.tracks is not None:
+        found = people_errors(tracks, truth.tracks)
+        if found.shared == 0:
+            note(f"{source} and {path} have no person's number in common: they are compared as crowds only")
+        return dict.fromkeys(PROMISED) | found.as_dict() | row
+    if truth.fields is not None:
+        if alike:
+            raise InputError(f"{source}: --alike compares two field series, this holds tracks")
+        if truth.fields.homography is None:
+            raise InputError(f"{path}: has no camera, and {source} is in metres; capture it with --camera")
+        return dict.fromkeys(PROMISED) | {"deviation": deviation(tracks, truth.fields)} | row
+    return row
 
 
 def _draw(picture: Path, sources: list[Path], things: list[FieldSeries | Tracks], truth: Truth) -> None:

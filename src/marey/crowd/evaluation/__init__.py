@@ -6,18 +6,22 @@ from marey.crowd.evaluation.fields import FieldErrors, field_errors
 from marey.crowd.evaluation.following import deviation
 from marey.crowd.evaluation.likeness import Likeness, likeness
 from marey.crowd.evaluation.paths import PathError, path_errors
+from marey.crowd.evaluation.people import PeopleErrors, fundamental_diagram, people_errors
 
 __all__ = [
     "Collisions",
     "FieldErrors",
     "Likeness",
     "PathError",
+    "PeopleErrors",
     "Truth",
     "collisions",
     "compare",
     "deviation",
     "error_map",
     "field_errors",
+    "fundamental_diagram",
     "likeness",
     "path_errors",
+    "people_errors",
 ]

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray
 from marey.crowd.evaluation.fields import angle_map, endpoint_map
+from marey.crowd.evaluation.histograms import direction_histogram, jensen_shannon, speed_histogram
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
 
-BINS = 36
 STILL = 0.05
 """Share of the typical speed below which a direction means nothing."""
 SEEN = 0.05
@@ -81,8 +81,8 @@ def likeness(simulated: FieldSeries, real: FieldSeries) -> Likeness:
         float(endpoint_map(*means).mean() / pace) if pace > 0 else 0.0,
         # Scaled up, (u, v, 1) vectors differ by the angle of (u, v) alone.
         float(angle_map(*flat).mean()) if moving.any() else 0.0,
-        _jensen_shannon(*(_speeds(one, top) for one in samples)),
-        _jensen_shannon(*(_directions(one, STILL * max(pace, 1e-12)) for one in samples)),
+        jensen_shannon(*(speed_histogram(one, top) for one in samples)),
+        jensen_shannon(*(direction_histogram(one, STILL * max(pace, 1e-12)) for one in samples)),
         _spectrum(simulated, real, both),
         _density(simulated, real),
         float(both.sum() / either.sum()),
@@ -116,31 +116,6 @@ def _samples(series: FieldSeries, where: BoolArray) -> Array:
     motion = series.velocities[:, where].astype(np.float64) * series.frame_rate
     weights = _weights(series, where)
     return motion.reshape(-1, 2) if weights is None else motion[weights > 0.5 * weights.max()]
-
-
-def _speeds(motion: Array, top: float) -> Array:
-    speeds = np.linalg.norm(motion, axis=-1)
-    return np.histogram(np.minimum(speeds, top), bins=BINS, range=(0, top or 1.0))[0].astype(np.float64)
-
-
-def _directions(motion: Array, slowest: float) -> Array:
-    moving = motion[np.linalg.norm(motion, axis=-1) > slowest]
-    angles = np.arctan2(moving[:, 1], moving[:, 0])
-    return np.histogram(angles, bins=BINS, range=(-np.pi, np.pi))[0].astype(np.float64)
-
-
-def _jensen_shannon(first: Array, second: Array) -> float:
-    """Distance of two histograms, 0 to 1: the root of the divergence in bits."""
-    if first.sum() == 0 or second.sum() == 0:
-        return float((first.sum() > 0) != (second.sum() > 0))
-    p, q = first / first.sum(), second / second.sum()
-    middle = 0.5 * (p + q)
-
-    def to_middle(one: Array) -> float:
-        some = one > 0
-        return float(np.sum(one[some] * np.log2(one[some] / middle[some])))
-
-    return float(np.sqrt(max(0.5 * (to_middle(p) + to_middle(q)), 0.0)))
 
 
 def _spectrum(first: FieldSeries, second: FieldSeries, where: BoolArray) -> float | None:
