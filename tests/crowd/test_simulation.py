@@ -23,7 +23,12 @@ from marey.errors import InputError
 from .simulation_reference import plain_forces
 
 RIGHT = DirectionField.constant(1, 0)
-PRESETS = {"dataset": Parameters(), "helbing": Parameters.helbing(), "control": Parameters.control()}
+PRESETS = {
+    "dataset": Parameters(),
+    "helbing": Parameters.helbing(),
+    "everyday": Parameters.everyday(),
+    "control": Parameters.control(),
+}
 
 
 def crowd(count: int = 120, *, spacing: float = 0.4, side: float = 7.0, seed: int = 3) -> People:
@@ -44,7 +49,7 @@ def test_forces_equal_a_plain_loop_over_all_pairs(name: str) -> None:
 
 def test_a_pair_left_out_or_faded_misses_less_than_a_hundredth_of_a_newton() -> None:
     for name, law in PRESETS.items():
-        for d in np.linspace(0.7, 6.0, 200):
+        for d in np.linspace(0.7, 8.0, 200):
             pair = People([[0, 0], [d, 0]], radius=0.3)
             ours = Simulator(pair, None, [RIGHT], law).forces()
             exact = plain_forces(pair, np.tile([1.0, 0.0], (2, 1)), law)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from marey.crowd.simulation import (
     random_people,
     segments_of,
 )
+from marey.crowd.simulation.people import EVERYDAY_RADII
 from marey.crowd.simulation.walls import crossed, distances
 
 RIGHT = DirectionField.constant(1, 0)
@@ -58,7 +59,11 @@ def same(a: People, b: People) -> bool:
 
 
 @pytest.mark.parametrize("speed_factor", [1.0, 4.0])
-@pytest.mark.parametrize("law", [Parameters.dataset(), Parameters.helbing()], ids=["dataset", "helbing"])
+@pytest.mark.parametrize(
+    "law",
+    [Parameters.dataset(), Parameters.helbing(), Parameters.everyday()],
+    ids=["dataset", "helbing", "everyday"],
+)
 @pytest.mark.parametrize("dt", [0.005, 0.02, 0.04])
 def test_a_door_stays_stable_at_any_step(law: Parameters, speed_factor: float, dt: float) -> None:
     crowd = evacuation(speed_factor, law, dt=dt)
@@ -203,3 +208,32 @@ def test_scattered_people_far_apart_need_little_memory() -> None:
     crowd.step(10)
     assert np.isfinite(crowd.people.positions).all()
     assert crowd.forces()[1, 1] < 0 < crowd.forces()[2, 1]
+
+
+def test_everyday_people_come_in_where_an_entrance_says_so() -> None:
+    entrance = Entrance((0, 0, 4, 4), 10.0, regular=True, kind="everyday")
+    crowd = Simulator(
+        random_people(5, area=(0, 0, 4, 4), kind="everyday", seed=1),
+        None,
+        [DirectionField.constant(1, 0)],
+        Parameters.everyday(),
+        entrances=[entrance],
+    )
+    crowd.step(100)
+    now = crowd.people
+    assert now.count > 15
+    assert (now.radius <= EVERYDAY_RADII[1]).all() and (now.radius >= EVERYDAY_RADII[0]).all()
+
+
+def test_everyday_people_slow_down_where_it_is_dense() -> None:
+    speeds = []
+    for apart in (3.0, 1.0, 0.7):
+        places = np.stack(np.meshgrid(np.arange(12) * apart, np.arange(12) * apart), axis=-1).reshape(-1, 2)
+        people = random_people(len(places), positions=places, kind="everyday", seed=2)
+        people = replace(people, desired_speed=1.5)
+        crowd = Simulator(people, None, [DirectionField.constant(1, 0)], Parameters.everyday())
+        crowd.step(25)
+        middle = np.abs(places - 5.5 * apart).max(axis=1) < 2.6 * apart
+        speeds.append(float(crowd.people.velocities[middle, 0].mean()))
+    assert speeds[0] > 1.35
+    assert speeds[0] > speeds[1] + 0.05 > speeds[2] + 0.15

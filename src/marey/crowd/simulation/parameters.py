@@ -1,9 +1,12 @@
-"""The constants of the social forces, with the sets of three sources.
+"""The constants of the social forces: sets of three sources, and one fitted to real people.
 
 People and obstacles push each other away by a exp(gap / b); where bodies touch, contact k and friction kappa
 are added (Helbing, Farkas & Vicsek 2000). The dataset's set, the default, makes bodies softer and adds
-perception, stumbling and reluctance (Courty 2013, section 6.3.2 and table 1); the control set has neither
-contact nor perception (Courty 2013, section 7.2.1).
+perception, stumbling and reluctance (Courty 2013, section 6.3.2 and table 1): the look of a pressed crowd,
+but people in it are far too slow where it is dense. Helbing's hard bodies jam before doors and form lanes.
+The everyday set is for speeds and flows in corridors and doors; it is fitted to one experiment by
+`reproduce/crowd_calibration.py`. The control set has neither contact nor perception (Courty 2013,
+section 7.2.1).
 """
 
 from __future__ import annotations
@@ -95,6 +98,12 @@ class Parameters:
         """Helbing, Farkas & Vicsek 2000: hard bodies, avoidance of short range, no direction preferred."""
         rigid = Interaction(2000.0, 0.08, 1.2e5, 2.4e5)
         return cls(rigid, rigid, None, 0.0, 0.0, 0.0)
+
+    @classmethod
+    def everyday(cls) -> Parameters:
+        """Calibrated on people who walk through a corridor; for `random_people(kind="everyday")`."""
+        people, obstacles = Interaction(700.0, 0.35, 2e4), Interaction(100.0, 0.08, 2e4)
+        return cls(people, obstacles, 0.9, 0.0, 0.0, 2.0)
 
     @classmethod
     def control(cls) -> Parameters:

@@ -19,6 +19,7 @@ from marey.errors import InputError
 RADII = (0.2, 0.3)
 MASS_PER_RADIUS = 320.0
 RESPONSE_TIME, DESIRED_SPEED, SPREAD = 0.5, 1.2, 0.1
+EVERYDAY_RADII, EVERYDAY_MASSES, EVERYDAY_SPEED, EVERYDAY_SPREAD = (0.08, 0.12), (60.0, 90.0), 1.5, 0.2
 CONTROL_RADII, CONTROL_MASSES, CONTROL_FATIGUE, CONTROL_SPEED = (0.25, 0.35), (60.0, 80.0), 140.0, 1.0
 # How many darts are thrown for each person before people are placed in rows.
 DARTS = 40
@@ -98,8 +99,9 @@ def random_people(
 
     area: corners `(corners, 2)` of a polygon, or a rectangle `(x, y, x, y)`; instead of it, `positions`
     speed_factor: of the desired speeds; 4 in the source's panic
-    kind: "dataset" draws r 0.2 … 0.3 m, m = 320 r, 0.5 s and 1.2 m/s ± 10 %; "control" r 0.25 … 0.35 m,
-        60 … 80 kg and the response time m / 140 at 1 m/s (Courty 2013, section 7.2.1)
+    kind: "dataset" draws r 0.2 … 0.3 m, m = 320 r, 0.5 s and 1.2 m/s ± 10 %; "everyday", for
+        `Parameters.everyday()`, r 0.08 … 0.12 m, 60 … 90 kg, 0.5 s ± 10 % and 1.5 m/s ± 20 %; "control"
+        r 0.25 … 0.35 m, 60 … 80 kg and the response time m / 140 at 1 m/s (Courty 2013, section 7.2.1)
     spacing: least distance between two; twice the largest radius unless given
     walls: `(walls, 4)` from which everybody keeps half the spacing
 
@@ -113,20 +115,28 @@ def random_people(
         raise InputError(f"speed factor: must be 0 or more, got {speed_factor}")
     rng = np.random.default_rng(seed)
     if kind == "dataset":
-        radius = rng.uniform(*RADII, count)
+        radii = RADII
+        radius = rng.uniform(*radii, count)
         mass = MASS_PER_RADIUS * radius
         response = RESPONSE_TIME * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
         speed = DESIRED_SPEED * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
+    elif kind == "everyday":
+        radii = EVERYDAY_RADII
+        radius = rng.uniform(*radii, count)
+        mass = rng.uniform(*EVERYDAY_MASSES, count)
+        response = RESPONSE_TIME * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
+        speed = EVERYDAY_SPEED * rng.uniform(1 - EVERYDAY_SPREAD, 1 + EVERYDAY_SPREAD, count)
     elif kind == "control":
-        radius = rng.uniform(*CONTROL_RADII, count)
+        radii = CONTROL_RADII
+        radius = rng.uniform(*radii, count)
         mass = rng.uniform(*CONTROL_MASSES, count)
         response, speed = mass / CONTROL_FATIGUE, np.full(count, CONTROL_SPEED)
     else:
-        raise InputError(f"kind: must be dataset or control, got {kind!r}")
+        raise InputError(f"kind: must be dataset, everyday or control, got {kind!r}")
     if positions is None:
         if area is None:
             raise InputError("people need an area or positions")
-        least = spacing if spacing is not None else 2 * (RADII if kind == "dataset" else CONTROL_RADII)[1]
+        least = spacing if spacing is not None else 2 * radii[1]
         positions = places_apart(count, area, least, rng, walls=walls)
     return People(
         positions=np.asarray(positions, dtype=np.float64),

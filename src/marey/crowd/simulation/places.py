@@ -51,6 +51,7 @@ class Entrance:
     speed_factor: of their desired speeds
     regular: at equal intervals instead of at random times
     start, stop: seconds
+    kind: of people, as in `random_people`
     most: how many come in all
     """
 
@@ -62,6 +63,7 @@ class Entrance:
     start: float = 0.0
     stop: float = np.inf
     most: int | None = None
+    kind: str = "dataset"
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.rate) and self.rate >= 0):

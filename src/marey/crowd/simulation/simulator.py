@@ -247,9 +247,14 @@ class Simulator:
                 self._owed[which] = min(self._owed[which], entrance.most - self._entered[which])
             while self._owed[which] >= 1.0 - 1e-9:
                 rng = np.random.default_rng([self.seed, self.steps, 2, which, self._next_id])
-                factor, goal, number = entrance.speed_factor, entrance.goal, self._next_id
                 one = random_people(
-                    1, positions=[[0.0, 0.0]], goal=goal, speed_factor=factor, first_id=number, seed=rng
+                    1,
+                    positions=[[0.0, 0.0]],
+                    goal=entrance.goal,
+                    speed_factor=entrance.speed_factor,
+                    kind=entrance.kind,
+                    first_id=self._next_id,
+                    seed=rng,
                 )
                 place = self._free_place(entrance.area, one.radius[0], rng)
                 if place is None:
