@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from marey.crowd import presence
 from marey.crowd.animation.advection import BODY_RADIUS, advect
+from marey.crowd.animation.place import OUTSIDE, WALKABLE, Place
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -62,7 +63,8 @@ def path_errors(
     fields: with a homography; frame 0 is that of the truth
     every: seconds between moments at which people are set off from their true places
 
-    Someone the field carries out of the picture counts from the place where they left it.
+    People count who truly are in the picture at both times; whom the field carries out of it counts from the
+    place where they left it.
 
     >>> from marey.crowd.homography import orthographic
     >>> east = FieldSeries(np.full((30, 10, 80, 2), [1.0, 0.0]), 10, homography=orthographic(0.1))
@@ -88,6 +90,7 @@ def _after(
 ) -> PathError | None:
     begins = np.arange(0.0, length - horizon + 1e-9, every)
     begins = begins[:: max(1, -(-len(begins) // MOST_STARTS))]
+    place = Place.of(fields)
     off, stood = [], []
     for begin in begins:
         first = round(begin * truth.frame_rate)
@@ -95,7 +98,7 @@ def _after(
         if last >= truth.frames:
             continue
         start, end = np.asarray(truth.positions[first]), np.asarray(truth.positions[last])
-        known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
+        known = (place.under(start) == WALKABLE) & (place.under(end) != OUTSIDE)
         if not known.any():
             continue
         carried = advect(
