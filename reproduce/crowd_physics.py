@@ -14,6 +14,7 @@ Writes `crowd_physics.png` and `crowd_lanes.png`; five minutes or so on a quiet 
 from __future__ import annotations
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -122,7 +123,13 @@ class Escape:
         return waits / waits.mean() if len(waits) > 20 else np.zeros(0)
 
 
-def escaped(people: People, law: Parameters, longest: float = LONGEST) -> Escape:
+def escapes(everybody: list[People], law: Parameters, longest: float = LONGEST) -> list[Escape]:
+    with ProcessPoolExecutor(2) as pool:
+        times = len(everybody)
+        return list(pool.map(escaped, everybody, [law] * times, [longest] * times))
+
+
+def escaped(people: People, law: Parameters, longest: float) -> Escape:
     crowd = door_room(people, law, room=15.0, width=1.0, thick=0.2, dt=STEP)
     passed: dict[int, float] = {}
     rings = []
@@ -152,8 +159,8 @@ def faster_is_slower(seeds: int) -> dict[float, list[float]]:
     print("  desired m/s   leaving, s (seeds)       median")
     leaving: dict[float, list[float]] = {}
     for speed in SPEEDS:
-        law = Parameters.helbing()
-        leaving[speed] = [escaped(helbings_people(speed, seed), law).leaving for seed in range(seeds)]
+        everybody = [helbings_people(speed, seed) for seed in range(seeds)]
+        leaving[speed] = [run.leaving for run in escapes(everybody, Parameters.helbing())]
         shown = " ".join(f"{t:5.0f}" if t < LONGEST else f" >{LONGEST:.0f}" for t in leaving[speed])
         print(f"  {speed:11.2f}   {shown:24s} {np.median(leaving[speed]):6.0f}", flush=True)
     best = min(leaving, key=lambda speed: float(np.median(leaving[speed])))
@@ -169,13 +176,14 @@ def interruptions(seeds: int) -> dict[str, np.ndarray]:
     found = {}
     for name, who in CONTENDERS.items():
         for factor in (1.0, 4.0):
-            runs = []
-            for seed in range(seeds):
-                people = random_people(
+            everybody = [
+                random_people(
                     PEOPLE, area=(0.5, 0.5, 14.5, 14.5), kind=who.kind, spacing=0.62,
                     speed_factor=factor, seed=seed,
-                )  # fmt: skip
-                runs.append(escaped(people, who.law, 120.0))
+                )
+                for seed in range(seeds)
+            ]  # fmt: skip
+            runs = escapes(everybody, who.law, 120.0)
             gaps = np.concatenate([run.gaps for run in runs])
             found[f"{name} {factor:g}×"] = gaps
             rate = np.mean([(len(run.times) - 1) / np.ptp(run.times) for run in runs if len(run.times) > 1])
@@ -215,7 +223,7 @@ class Lanes:
     goal: np.ndarray
 
 
-def lane_runs(name: str, who: Contender, seeds: int, *, count: int = 160, seconds: float = 80.0) -> Lanes:
+def lane_runs(name: str, who: Contender, seeds: int, *, count: int = 200, seconds: float = 60.0) -> Lanes:
     """People of two directions in a corridor of 40 × 8 m; who leaves it comes in again at the other end."""
     length, width = LANES
     walls = segments_of([[(-5, 0), (length + 5, 0)], [(-5, width), (length + 5, width)]], closed=False)

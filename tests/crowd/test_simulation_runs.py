@@ -232,7 +232,7 @@ def test_everyday_people_slow_down_where_it_is_dense() -> None:
         people = random_people(len(places), positions=places, kind="everyday", seed=2)
         people = replace(people, desired_speed=1.5)
         crowd = Simulator(people, None, [DirectionField.constant(1, 0)], Parameters.everyday())
-        crowd.step(25)
+        crowd.step(60)
         middle = np.abs(places - 5.5 * apart).max(axis=1) < 2.6 * apart
         speeds.append(float(crowd.people.velocities[middle, 0].mean()))
     assert speeds[0] > 1.35

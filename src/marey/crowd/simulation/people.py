@@ -19,7 +19,8 @@ from marey.errors import InputError
 RADII = (0.2, 0.3)
 MASS_PER_RADIUS = 320.0
 RESPONSE_TIME, DESIRED_SPEED, SPREAD = 0.5, 1.2, 0.1
-EVERYDAY_RADII, EVERYDAY_MASSES, EVERYDAY_SPEED, EVERYDAY_SPREAD = (0.08, 0.12), (60.0, 90.0), 1.5, 0.2
+EVERYDAY_RADII, EVERYDAY_MASSES = (0.08, 0.12), (60.0, 90.0)
+EVERYDAY_RESPONSE, EVERYDAY_SPEED, EVERYDAY_SPREAD = 0.32, 1.45, 0.2
 CONTROL_RADII, CONTROL_MASSES, CONTROL_FATIGUE, CONTROL_SPEED = (0.25, 0.35), (60.0, 80.0), 140.0, 1.0
 # How many darts are thrown for each person before people are placed in rows.
 DARTS = 40
@@ -100,8 +101,9 @@ def random_people(
     area: corners `(corners, 2)` of a polygon, or a rectangle `(x, y, x, y)`; instead of it, `positions`
     speed_factor: of the desired speeds; 4 in the source's panic
     kind: "dataset" draws r 0.2 … 0.3 m, m = 320 r, 0.5 s and 1.2 m/s ± 10 %; "everyday", for
-        `Parameters.everyday()`, r 0.08 … 0.12 m, 60 … 90 kg, 0.5 s ± 10 % and 1.5 m/s ± 20 %; "control"
-        r 0.25 … 0.35 m, 60 … 80 kg and the response time m / 140 at 1 m/s (Courty 2013, section 7.2.1)
+        `Parameters.everyday()`, r 0.08 … 0.12 m (what of a body does not give way), 60 … 90 kg, 0.32 s ± 10 %
+        and 1.45 m/s ± 20 %; "control" r 0.25 … 0.35 m, 60 … 80 kg and the response time m / 140 at 1 m/s
+        (Courty 2013, section 7.2.1)
     spacing: least distance between two; twice the largest radius unless given
     walls: `(walls, 4)` from which everybody keeps half the spacing
 
@@ -124,7 +126,7 @@ def random_people(
         radii = EVERYDAY_RADII
         radius = rng.uniform(*radii, count)
         mass = rng.uniform(*EVERYDAY_MASSES, count)
-        response = RESPONSE_TIME * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
+        response = EVERYDAY_RESPONSE * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
         speed = EVERYDAY_SPEED * rng.uniform(1 - EVERYDAY_SPREAD, 1 + EVERYDAY_SPREAD, count)
     elif kind == "control":
         radii = CONTROL_RADII
