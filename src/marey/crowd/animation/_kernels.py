@@ -22,16 +22,29 @@ OUTSIDE, WALKABLE, SOLID = 0, 1, 2
 
 
 @njit(inline="always", **_OPTIONS)
-def _pixel(x: float, y: float, to_pixel: Array) -> tuple[float, float]:
-    last = 1.0 / (to_pixel[2, 0] * x + to_pixel[2, 1] * y + to_pixel[2, 2])
-    column = (to_pixel[0, 0] * x + to_pixel[0, 1] * y + to_pixel[0, 2]) * last
-    row = (to_pixel[1, 0] * x + to_pixel[1, 1] * y + to_pixel[1, 2]) * last
-    return column, row
+def _numbers(matrix: Array) -> Any:
+    """A homography as a tuple, which stays in registers, with the divisor of a camera from above, or 0."""
+    a, b, c = matrix[2, 0], matrix[2, 1], matrix[2, 2]
+    even = 1.0 / c if a == 0.0 and b == 0.0 else 0.0
+    return (
+        matrix[0, 0], matrix[0, 1], matrix[0, 2], matrix[1, 0], matrix[1, 1], matrix[1, 2], a, b, c, even
+    )  # fmt: skip
+
+
+@njit(inline="always", **_OPTIONS)
+def _pixel(x: float, y: float, m: Any) -> tuple[float, float]:
+    last = m[9] if m[9] != 0.0 else 1.0 / (m[6] * x + m[7] * y + m[8])
+    return (m[0] * x + m[1] * y + m[2]) * last, (m[3] * x + m[4] * y + m[5]) * last
 
 
 @njit(**_OPTIONS)
 def region_at(x: float, y: float, to_pixel: Array, region: Any) -> int:
     """What is under a person: OUTSIDE of the picture, WALKABLE or SOLID."""
+    return _region_at(x, y, _numbers(to_pixel), region)
+
+
+@njit(inline="always", **_OPTIONS)
+def _region_at(x: float, y: float, to_pixel: Any, region: Any) -> int:
     column, row = _pixel(x, y, to_pixel)
     if not (-0.5 <= column < region.shape[1] - 0.5 and -0.5 <= row < region.shape[0] - 0.5):
         return 0
@@ -40,24 +53,32 @@ def region_at(x: float, y: float, to_pixel: Array, region: Any) -> int:
 
 @njit(inline="always", **_OPTIONS)
 def _velocity(
-    field: Any, x: float, y: float, to_pixel: Array, to_ground: Array, rate: float
+    field: Any, rows: int, columns: int, x: float, y: float, to_pixel: Any, g: Any, rate: float
 ) -> tuple[float, float]:
     """Metres per second at a place on the ground: bilinear in the picture, then through the camera."""
     column, row = _pixel(x, y, to_pixel)
-    rows, columns = field.shape[0], field.shape[1]
     # Written so that NaN, on the horizon, ends up at 0 and not at an index out of bounds.
     c = min(column if column > 0.0 else 0.0, columns - 1.0)
     r = min(row if row > 0.0 else 0.0, rows - 1.0)
     c0 = min(int(c), max(columns - 2, 0))
     r0 = min(int(r), max(rows - 2, 0))
-    c1, r1 = min(c0 + 1, columns - 1), min(r0 + 1, rows - 1)
     a, b = c - c0, r - r0
+    # Unsigned places in flat memory: signed ones are looked at for counting from the end, at each access.
+    place = np.uint64(2 * (r0 * columns + c0))
+    right = np.uint64(2 if columns > 1 else 0)
+    below = np.uint64(2 * columns if rows > 1 else 0)
+    one = np.uint64(1)
     w00, w01, w10, w11 = (1 - a) * (1 - b), a * (1 - b), (1 - a) * b, a * b
-    u = w00 * field[r0, c0, 0] + w01 * field[r0, c1, 0] + w10 * field[r1, c0, 0] + w11 * field[r1, c1, 0]
-    v = w00 * field[r0, c0, 1] + w01 * field[r0, c1, 1] + w10 * field[r1, c0, 1] + w11 * field[r1, c1, 1]
-    scale = rate / (to_ground[2, 0] * column + to_ground[2, 1] * row + to_ground[2, 2])
-    vx = scale * ((to_ground[0, 0] - x * to_ground[2, 0]) * u + (to_ground[0, 1] - x * to_ground[2, 1]) * v)
-    vy = scale * ((to_ground[1, 0] - y * to_ground[2, 0]) * u + (to_ground[1, 1] - y * to_ground[2, 1]) * v)
+    p01, p10 = place + right, place + below
+    p11 = p10 + right
+    u = w00 * field[place] + w01 * field[p01] + w10 * field[p10] + w11 * field[p11]
+    v = w00 * field[place + one] + w01 * field[p01 + one] + w10 * field[p10 + one] + w11 * field[p11 + one]
+    if g[9] != 0.0:
+        scale = rate * g[9]
+        return scale * (g[0] * u + g[1] * v), scale * (g[3] * u + g[4] * v)
+    scale = rate / (g[6] * column + g[7] * row + g[8])
+    vx = scale * ((g[0] - x * g[6]) * u + (g[1] - x * g[7]) * v)
+    vy = scale * ((g[3] - y * g[6]) * u + (g[4] - y * g[7]) * v)
     return vx, vy
 
 
@@ -113,23 +134,25 @@ def step(
     region: `(rows, columns)`, what each pixel is; status: `(people,)`, what each person stands on afterwards
     clearance: `(n, m)` metres to the next obstacle, nodes at `corner + spacing (column, row)`; empty = none
     """
-    first, middle, last = fields
+    rows, columns = fields[0].shape[0], fields[0].shape[1]
+    first, middle, last = fields[0].reshape(-1), fields[1].reshape(-1), fields[2].reshape(-1)
     half = 0.5 * seconds
+    seen, ground = _numbers(to_pixel), _numbers(to_ground)
     for i in range(start, stop):
         x, y = positions[i, 0], positions[i, 1]
         if x != x:
             status[i] = 0
             continue
-        ax, ay = _velocity(first, x, y, to_pixel, to_ground, rate)
+        ax, ay = _velocity(first, rows, columns, x, y, seen, ground, rate)
         ax, ay = _tangential(ax, ay, x, y, clearance, corner, spacing, radius)
         px, py = x + half * ax, y + half * ay
-        bx, by = _velocity(middle, px, py, to_pixel, to_ground, rate)
+        bx, by = _velocity(middle, rows, columns, px, py, seen, ground, rate)
         bx, by = _tangential(bx, by, px, py, clearance, corner, spacing, radius)
         px, py = x + half * bx, y + half * by
-        cx, cy = _velocity(middle, px, py, to_pixel, to_ground, rate)
+        cx, cy = _velocity(middle, rows, columns, px, py, seen, ground, rate)
         cx, cy = _tangential(cx, cy, px, py, clearance, corner, spacing, radius)
         px, py = x + seconds * cx, y + seconds * cy
-        dx, dy = _velocity(last, px, py, to_pixel, to_ground, rate)
+        dx, dy = _velocity(last, rows, columns, px, py, seen, ground, rate)
         dx, dy = _tangential(dx, dy, px, py, clearance, corner, spacing, radius)
         vx, vy = (ax + 2 * bx + 2 * cx + dx) / 6, (ay + 2 * by + 2 * cy + dy) / 6
         if pull < 1:
@@ -137,12 +160,12 @@ def step(
             vy = velocities[i, 1] + pull * (vy - velocities[i, 1])
             vx, vy = _tangential(vx, vy, x, y, clearance, corner, spacing, radius)
         nx, ny = x + seconds * vx, y + seconds * vy
-        under = region_at(nx, ny, to_pixel, region)
+        under = _region_at(nx, ny, seen, region)
         if under == 2:
             # Along one axis or not at all: nobody walks into what is solid.
-            if region_at(nx, y, to_pixel, region) == 1:
+            if _region_at(nx, y, seen, region) == 1:
                 ny, vy = y, 0.0
-            elif region_at(x, ny, to_pixel, region) == 1:
+            elif _region_at(x, ny, seen, region) == 1:
                 nx, vx = x, 0.0
             else:
                 nx, ny, vx, vy = x, y, 0.0, 0.0
@@ -212,3 +235,24 @@ def stay_out(
             positions[i, 0] = x
         else:
             positions[i, 0], positions[i, 1] = x, y
+
+
+@njit(**_OPTIONS)
+def order_by_block(positions: Array, to_pixel: Array, rows: int, columns: int, side: int, order: Any) -> None:
+    """Fill `order` `(people,)`: by blocks of `side` pixels, row by row, who is absent or outside last."""
+    seen = _numbers(to_pixel)
+    across = columns // side + 1
+    blocks = (rows // side + 1) * across
+    first = np.zeros(blocks + 2, dtype=np.int64)
+    block = np.empty(positions.shape[0], dtype=np.int64)
+    for i in range(positions.shape[0]):
+        column, row = _pixel(positions[i, 0], positions[i, 1], seen)
+        block[i] = blocks
+        if 0 <= column < columns and 0 <= row < rows:
+            block[i] = int(row) // side * across + int(column) // side
+        first[block[i] + 1] += 1
+    for k in range(blocks + 1):
+        first[k + 1] += first[k]
+    for i in range(positions.shape[0]):
+        order[first[block[i]]] = i
+        first[block[i]] += 1

@@ -25,8 +25,8 @@ OUTSIDE, WALKABLE, SOLID = 0, 1, 2
 FARTHEST = 20.0
 WALKING_SPEED = 1.34
 """Metres per second, the mean of free walking (Weidmann 1993)."""
-BAND = 8
-"""Rows."""
+BLOCK = 8
+"""Pixels."""
 ROUNDED = 0.2
 """Metres over which the distance to obstacles is smoothed."""
 FINEST, MOST_NODES = 0.05, 2_000_000
@@ -136,9 +136,12 @@ class Place:
         return np.concatenate(pixels), np.concatenate(inwards)
 
     def order(self, points: Array) -> NDArray[np.int64]:
-        """People at points `(n, 2)` in bands across the picture: neighbours then use the same memory."""
-        column, row = plane.apply(self.to_pixel, points).T
-        return np.lexsort((column, np.floor(row / BAND)))
+        """People at points `(n, 2)` in blocks of the picture: neighbours then use the same memory."""
+        from marey.crowd.animation import _kernels
+
+        order = np.empty(len(points), dtype=np.int64)
+        _kernels.order_by_block(np.ascontiguousarray(points), self.to_pixel, *self.region.shape, BLOCK, order)
+        return order
 
     def under(self, points: Array) -> NDArray[np.uint8]:
         """What people at points `(n, 2)` stand on, `(n,)`."""
