@@ -76,7 +76,7 @@ def rest(fields: FieldSeries, distances: np.ndarray) -> None:
     print(f"  jumps from the distances       {seconds:8.2f}")
     found = transitions(distances)
     texture = FlowTexture(fields, distances, 1.0, 8, 8, found)
-    playing = texture.play(seed=0)
+    playing = texture.play(rng=0)
     start = time.process_time()
     for _ in range(5000):
         next(playing)

@@ -54,7 +54,7 @@ def main() -> None:
             given.out.mkdir(parents=True, exist_ok=True)
             stem = name.replace(", ", "_").replace(" ", "")
             plots.save(matrices(texture), given.out / f"distances_{stem}.png")
-            order = texture.sequence(10 * fields.frames, seed=0)
+            order = texture.sequence(10 * fields.frames, rng=0)
             plots.save(texture_picture(texture, order), given.out / f"jumps_{stem}.png")
     print(
         "\nmean: of all distances, degrees; local: how much a distance differs from that beside it, before"
@@ -70,9 +70,9 @@ def row(name: str, texture: FlowTexture) -> None:
     frame = np.arange(len(filtered))
     apart = np.abs(np.subtract.outer(frame, frame)) >= min(round(fields.frame_rate), len(frame) // 2)
     count = 10 * fields.frames
-    order = texture.sequence(count, seed=0)
+    order = texture.sequence(count, rng=0)
     jumps = np.flatnonzero(np.diff(order) != 1)
-    changes = field_changes(next(texture.blocks(count, seed=0, size=count)))
+    changes = field_changes(next(texture.blocks(count, rng=0, size=count)))
     side = (texture.fade + 1) // 2 + 1
     near = np.unique(np.clip(jumps[:, None] + np.arange(-side, side + 1), 0, len(changes) - 1))
     smoothness = changes[near].max() / np.quantile(field_changes(fields), 0.99)

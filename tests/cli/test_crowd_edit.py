@@ -78,6 +78,9 @@ def test_where_people_are_seen_stays(flow: Path, capsys: pytest.CaptureFixture[s
         (["out.zarr", "--style", "wild"], "a number"),
         (["out.zarr", "--style", "99"], "style 99"),
         (["nowhere/out.zarr"], "no folder"),
+        (["out.zarr", "--rotation", "1e300"], "rotation 1e+300: a gain from -1000 to 1000"),
+        (["out.zarr", "--compression", "nan"], "compression nan: a gain"),
+        (["street.zarr/out.zarr"], "into its own input"),
     ],
 )
 def test_what_cannot_be_is_told_and_nothing_written(
@@ -90,3 +93,20 @@ def test_what_cannot_be_is_told_and_nothing_written(
 
 def test_the_input_is_never_written_over(flow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "its own input" in refused(capsys, "crowd", "edit", flow, flow, "--style", "2")
+
+
+def test_a_field_without_a_free_pixel_stays_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    series = street(10)
+    marey.save(
+        replace(series, mask=np.zeros(series.velocities.shape[1:3], np.bool_)), tmp_path / "walls.zarr"
+    )
+    facts = result(capsys, "crowd", "edit", tmp_path / "walls.zarr", tmp_path / "o.zarr", "--denoise")
+    assert facts["information"] == 100
+
+
+def test_any_error_may_be_allowed(flow: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = flow.parent / "small.mry"
+    facts = result(capsys, "crowd", "edit", flow, out, "--max-error", "1e300")
+    assert facts["bytes"] < 300 and facts["information"] < 100

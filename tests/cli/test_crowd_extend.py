@@ -79,6 +79,8 @@ def test_what_cannot_be_extended_is_refused_in_one_line(
         ((capture, tmp_path / "o.bvh", "--frames", 50), "write velocity fields"),
         ((capture, tmp_path / "no" / "o.zarr", "--frames", 50), "no folder"),
         ((capture, capture, "--frames", 50), "own input"),
+        ((capture, tmp_path / "o.mry", "--frames", 50_000_000), "more than memory holds"),
+        ((capture, capture / "o.zarr", "--frames", 50), "into its own input"),
         ((capture, out, "--frames", 50, "--picture", tmp_path / "x.jpeg"), "--picture"),
     ):
         assert message in refused(capsys, "crowd", "extend", *words)

@@ -117,10 +117,11 @@ def test_scenes_are_listed(capsys: Console) -> None:
         (("nowhere",), "there is no scene 'nowhere'; there are corridor, obstacle, baffles"),
         (("room.json",), "room.json: no such file"),
         (("escape", "--people", 0), "--people 0: at least 1"),
-        (("escape", "--people", 9000), "9000 people at least 0.6 m apart do not fit"),
+        (("escape", "--people", 3000), "3000 people at least 0.6 m apart do not fit"),
         (("escape", "--speed", 0), "--speed 0: a factor"),
         (("escape", "--seconds", -2), "seconds: from 0"),
         (("escape", "--frame-rate", 0), "--frame-rate 0: from 0.1"),
+        (("escape", "--seed", -1), "seed: a whole number, not below 0"),
         ((), "give a scene (corridor"),
     ],
 )
@@ -139,3 +140,44 @@ def test_results_that_cannot_be_written_are_told_before_the_work(capsys: Console
     marey.save(marey.samples.walk(1), tmp_path / "walk.mry")
     told = refused(capsys, "crowd", "simulate", "escape", "-o", tmp_path / "walk.mry", "--resume")
     assert "holds no simulated crowd" in told
+
+
+ROOM = {
+    "size": [12, 8],
+    "goals": {"out": {"area": [11, 0, 12, 8]}},
+    "groups": [{"people": 5, "start": [1, 1, 5, 7], "goal": "out"}],
+    "hold": 0,
+    "seconds": 1,
+}
+
+
+def with_group(**changes: object) -> dict[str, object]:
+    return {**ROOM, "groups": [{**ROOM["groups"][0], **changes}]}  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("room", "told"),
+    [
+        (with_group(start=[20, 20, 30, 30]), "marey: group 0: its start lies in walls or outside the ground"),
+        ({**ROOM, "obstacles": [[0, 0, 6, 8]]}, "marey: group 0: its start lies in walls"),
+        ({**ROOM, "obstacles": [[8, 0, 9, 8]]}, "no way leads from all of its start to goal 'out'"),
+        ({**ROOM, "obstacles": [[[6, 1], [9, 5], [9, 1], [6, 5]]]}, "its sides cross"),
+        (with_group(people=10**8), "people: from 0 to 1,000,000, got 100,000,000"),
+        (with_group(people=10**6), "do not fit"),
+        (with_group(speed=1e8), "up to 100 times as fast"),
+    ],
+)
+def test_places_nobody_can_walk_in_are_refused_at_once(
+    capsys: Console, tmp_path: Path, room: dict[str, object], told: str
+) -> None:
+    (tmp_path / "room.json").write_text(json.dumps(room))
+    assert told in refused(capsys, "crowd", "simulate", tmp_path / "room.json", "-o", tmp_path / "x.csv")
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_people_start_on_the_ground_even_if_their_area_reaches_beyond(
+    capsys: Console, tmp_path: Path
+) -> None:
+    (tmp_path / "room.json").write_text(json.dumps(with_group(start=[-5, -5, 5, 5])))
+    told = result(capsys, "crowd", "simulate", tmp_path / "room.json", "-o", tmp_path / "x.csv")
+    assert told["people"] == 5 and told["left"] == 0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import marey
+from marey.crowd.fields import FieldSeries
 from tests.cli.commands import refused, result
 
 
@@ -64,8 +65,8 @@ def test_what_cannot_be_tiled_is_refused_in_one_line(
     (folder / "broken.json").write_text('{"rows": 5')
     (folder / "wrong.json").write_text('{"rows": 5, "columns": 5, "patches": [{"field": "a.zarr", "at": 3}]}')
     for words, message in (
-        ((out,), "give a SPEC.json and OUT"),
-        ((a, b, a, out), "give a SPEC.json and OUT"),
+        ((out,), "give a PLACE.json and OUT"),
+        ((a, b, a, out), "give a PLACE.json and OUT"),
         ((folder / "broken.json", out), "is not JSON"),
         ((folder / "wrong.json", out), "patch 1: a place is"),
         ((folder / "gone.json", out), "no such file"),
@@ -73,8 +74,20 @@ def test_what_cannot_be_tiled_is_refused_in_one_line(
         ((a, b, out, "--blend", "mix"), "--blend mix"),
         ((a, b, out, "--overlap", 99), "--overlap 99"),
         ((a, b, out, "--blend", "join", "--taps", 30), "cannot be joined"),
+        ((a, b, out, "--blend", "join", "--taps", 0), "taps: at least 1 frame"),
         ((a, b, out, "--blend", "join", "--picture", folder / "x.png"), "in space only"),
         ((a, b, folder / "o.csv"), "write velocity fields"),
     ):
         assert message in refused(capsys, "crowd", "tile", *words)
         assert not out.exists()
+
+
+def test_captures_of_a_pixel_are_tiled_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    a, out, picture = tmp_path / "a.zarr", tmp_path / "o.zarr", tmp_path / "layout.png"
+    marey.save(FieldSeries(np.ones((3, 1, 1, 2)), 25), a)
+    assert result(capsys, "crowd", "tile", a, a, out)["columns"] == 2
+    mask = np.zeros((16, 24), np.bool_)
+    mask[3, 4] = True
+    marey.save(FieldSeries(np.ones((3, 16, 24, 2)), 25, mask), a)
+    result(capsys, "crowd", "tile", a, a, out, "--picture", picture)
+    assert picture.stat().st_size > 5000

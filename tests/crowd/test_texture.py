@@ -59,7 +59,7 @@ def wandering(frames: int = 120, seed: int = 0) -> FieldSeries:
 
 
 def jumps(texture: FlowTexture, frames: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    order = texture.sequence(frames, seed=seed)
+    order = texture.sequence(frames, rng=seed)
     at = np.flatnonzero(np.diff(order) != 1)
     return order[at], order[at + 1]
 
@@ -158,7 +158,7 @@ def test_a_periodic_flow_is_continued_in_step(noise: float) -> None:
 def test_there_is_no_dead_end_in_a_hundred_thousand_frames() -> None:
     for fields in (wandering(), periodic(60), marey.samples.field(12, 16, seconds=2)):
         texture = learn(fields)
-        order = texture.sequence(100_000, seed=3)
+        order = texture.sequence(100_000, rng=3)
         assert len(order) == 100_000 and order.min() == 0 and order.max() < fields.frames
         sources, targets = jumps(texture, 100_000, seed=3)
         known = set(zip(texture.transitions.sources, texture.transitions.targets, strict=True))
@@ -166,7 +166,7 @@ def test_there_is_no_dead_end_in_a_hundred_thousand_frames() -> None:
 
 
 def test_the_order_does_not_repeat() -> None:
-    order = learn(wandering()).sequence(20_000, seed=1)
+    order = learn(wandering()).sequence(20_000, rng=1)
     later = order[10_000:11_000]
     assert not any((order[k : k + 1000] == later).all() for k in range(9_000))
 
@@ -179,7 +179,7 @@ def test_even_a_very_short_capture_is_not_played_in_circles() -> None:
 
 @pytest.mark.parametrize("fields", [wandering(), wandering(seed=5), periodic(), marey.samples.field(24, 32)])
 def test_ten_times_as_long_it_changes_hardly_faster_than_before(fields: FieldSeries) -> None:
-    long = extend(fields, 10 * fields.frames, seed=0)
+    long = extend(fields, 10 * fields.frames, rng=0)
     assert long.frames == 10 * fields.frames
     assert field_changes(long).max() <= 1.5 * np.quantile(field_changes(fields), 0.99)
 
@@ -187,8 +187,8 @@ def test_ten_times_as_long_it_changes_hardly_faster_than_before(fields: FieldSer
 def test_playback_begins_with_the_source_and_shows_it_unchanged_away_from_jumps() -> None:
     fields = wandering()
     texture = learn(fields)
-    order = texture.sequence(500, seed=2)
-    long = next(texture.blocks(500, seed=2, size=500))
+    order = texture.sequence(500, rng=2)
+    long = next(texture.blocks(500, rng=2, size=500))
     at = np.flatnonzero(np.diff(order) != 1)
     assert len(at) > 1
     far = np.abs(np.arange(500)[:, None] - at - 0.5).min(axis=1) > texture.fade
@@ -202,8 +202,8 @@ def test_blocks_of_any_size_are_the_same_series_with_its_presence() -> None:
     seen = np.random.default_rng(0).integers(0, 256, size=(60, fields.rows, fields.columns), dtype=np.uint8)
     mask = np.ones((fields.rows, fields.columns), dtype=bool)
     texture = learn(replace(fields, presence=seen, mask=mask), taps=4)
-    parts = list(texture.blocks(150, seed=7, size=32))
-    whole = next(texture.blocks(150, seed=7, size=150))
+    parts = list(texture.blocks(150, rng=7, size=32))
+    whole = next(texture.blocks(150, rng=7, size=150))
     assert [part.frames for part in parts] == [32, 32, 32, 32, 22]
     joined = marey.crowd.fields.concatenate(parts)
     np.testing.assert_array_equal(joined.velocities, whole.velocities)
@@ -213,7 +213,7 @@ def test_blocks_of_any_size_are_the_same_series_with_its_presence() -> None:
 
 
 def test_a_flow_that_stands_still_can_be_extended() -> None:
-    long = extend(FieldSeries(np.zeros((40, 3, 3, 2), dtype=np.float32), 25), 300, seed=0)
+    long = extend(FieldSeries(np.zeros((40, 3, 3, 2), dtype=np.float32), 25), 300, rng=0)
     assert long.velocities.dtype == np.float32 and (long.velocities == 0).all()
 
 
@@ -221,7 +221,7 @@ def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_neede
     short = wandering(12)
     with pytest.raises(InputError, match=r"12 frames are too few .* 26 are needed"):
         learn(short)
-    assert extend(short, 50, taps=2, seed=0).frames == 50
+    assert extend(short, 50, taps=2, rng=0).frames == 50
     for taps in (0, -3):
         with pytest.raises(InputError, match="taps"):
             learn(short, taps=taps)
@@ -246,7 +246,7 @@ def test_every_table_of_distances_long_enough_has_an_endless_way(
     table = np.random.default_rng(seed).random((frames, frames)) ** 3
     found = transitions(table + table.T, taps=taps, fade=fade)
     fields = FieldSeries(np.zeros((frames, 1, 1, 2)), 25)
-    order = FlowTexture(fields, table, 1.0, taps, fade, found).sequence(2000, seed=seed)
+    order = FlowTexture(fields, table, 1.0, taps, fade, found).sequence(2000, rng=seed)
     at = np.flatnonzero(np.diff(order) != 1)
     assert len(at) and np.diff(at).min(initial=10_000) >= found.run
     side = (fade + 1) // 2

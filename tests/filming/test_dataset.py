@@ -31,7 +31,7 @@ def small_scene() -> Scene:
 def filmed(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     folder = tmp_path_factory.mktemp("films") / "yard"
     report = write_dataset(
-        small_scene(), folder, views=("above", "side"), shading=("on", "off"), size=SIZE, seconds=1.0, seed=3
+        small_scene(), folder, views=("above", "side"), shading=("on", "off"), size=SIZE, seconds=1.0, rng=3
     )
     assert (report.frames, report.people) == (26, 10)
     assert {"dataset.json", "above/shaded.mp4", "side/flat.mp4", "side/flow.zarr"} <= set(report.files)
@@ -127,7 +127,7 @@ def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
         ({"seconds": 0.0}, "at least two"),
         ({"noise": -1.0}, "noise"),
         ({"views": ()}, "at least one"),
-        ({"seed": -1}, "seed"),
+        ({"rng": -1}, "seed"),
     ]
     for options, message in wishes:
         with pytest.raises(InputError, match=message):

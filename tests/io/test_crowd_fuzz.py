@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import warnings
 from pathlib import Path
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
+from marey.crowd.spectrum import compress
 from marey.crowd.tracks import Tracks
 from marey.errors import MareyError, MareyWarning
-from marey.io import fields, flo, images, trajectories, video
+from marey.io import agoraset, container, fields, flo, images, scenes, tilings, trajectories, video
 
 INTERESTING = b"0123456789.eE+-,;# \t\r\n\"'\x00\xff/xyid"
 
@@ -160,3 +162,97 @@ def test_stores_with_changed_headers_are_fields_or_our_error(tmp_path):
                 assert len(str(error).splitlines()) == 1
         file.write_bytes(seed)
     assert fields.read(path).frames == 3
+
+
+ROOM = {
+    "size": [9, 5],
+    "obstacles": [[4, 0, 5, 2], [[4, 3], [5, 3], [5, 5]]],
+    "goals": {"out": {"area": [8, 0, 9, 5], "wish": "reach", "vanish": True}},
+    "groups": [{"people": 3, "start": [0, 0, 3, 5], "goal": "out", "speed": 1.5, "rate": 0.5}],
+    "hold": 1,
+    "name": "room",
+}
+WALKABLE = {
+    **{key: ROOM[key] for key in ("goals", "groups")},
+    "walkable": "POLYGON ((0 0, 9 0, 9 5, 0 5, 0 0))",
+}
+TILES = {
+    "rows": 6,
+    "columns": 12,
+    "reach": 2,
+    "patches": [
+        {"field": "a.zarr", "at": [0, 1]},
+        {"field": "a.zarr", "centre": [9, 3], "turn": 90, "scale": 1.5, "weight": 2, "start": 1},
+    ],
+    "walls": [[[4, 2], [6, 2], [6, 4]]],
+    "frames": 1,
+}
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: object) -> list[tuple[object, ...]]:
+    """Ways to everything inside of plain values."""
+    inner = list(
+        value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
+    )
+    return [(key, *way) for key, part in inner for way in [(), *places(part)]]
+
+
+def exchanged(value, way: tuple[object, ...], new: object):
+    """Plain values with another one at one place."""
+    changed = json.loads(json.dumps(value))
+    inner = changed
+    for key in way[:-1]:
+        inner = inner[key]
+    inner[way[-1]] = new
+    return changed
+
+
+@pytest.mark.parametrize("seed", [ROOM, WALKABLE], ids=["walls", "walkable"])
+def test_scenes_with_changed_bytes_are_scenes_or_our_error(tmp_path, seed):
+    rng = np.random.default_rng(7)
+    text = json.dumps(seed).encode()
+    read = [survives(scenes.read, tmp_path / "room.json", mutated(text, rng)) for _ in range(300)]
+    assert 0 < sum(scene is not None for scene in read) < len(read)
+
+
+@settings(max_examples=100, deadline=None)
+@given(way=st.sampled_from(places(TILES)), value=VALUES)
+def test_a_tiling_with_any_value_anywhere_is_a_tiling_or_our_error(tmp_path_factory, way, value):
+    folder = tmp_path_factory.getbasetemp() / "tiles"
+    if not folder.exists():
+        folder.mkdir()
+        fields.write(FieldSeries(np.ones((3, 4, 6, 2)), 25), folder / "a.zarr")
+    path = folder / "place.json"
+    path.write_text(json.dumps(exchanged(TILES, way, value)))
+    try:
+        tilings.read(path)
+    except MareyError as error:
+        assert len(str(error).splitlines()) == 1
+
+
+def test_populations_with_changed_bytes_are_tracks_or_our_error(tmp_path):
+    rng = np.random.default_rng(8)
+    constant, temporal = tmp_path / "pop.constant.data", tmp_path / "pop.temporal.data"
+    fixed = np.array([3, 2], "<u4").tobytes() + rng.uniform(0.2, 2, 8).astype("<f4").tobytes()
+    moving = np.array([0, 0.04, 0.08], "<f4").tobytes() + rng.normal(size=36).astype("<f4").tobytes()
+    for turn in range(400):
+        constant.write_bytes(mutated(fixed, rng) if turn % 2 else fixed)
+        temporal.write_bytes(moving if turn % 2 else mutated(moving, rng))
+        try:
+            agoraset.read(constant)
+        except MareyError as error:
+            assert len(str(error).splitlines()) == 1
+
+
+def test_fourier_files_with_changed_bytes_are_fields_or_our_error(tmp_path):
+    rng = np.random.default_rng(9)
+    field = FieldSeries(rng.normal(size=(6, 4, 5, 2)).astype(np.float32), 25)
+    container.write(compress(field, keep=0.5), tmp_path / "seed.mry")
+    seed = (tmp_path / "seed.mry").read_bytes()
+    for _ in range(200):
+        survives(container.read, tmp_path / "a.mry", mutated(seed, rng))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from marey.crowd.outlines import area
+from marey.crowd.scene import Scene, rectangle
 from marey.crowd.tracks import Tracks
 from marey.views import walkers
+from marey.views.shapes import block, triangles
 from tests.views.things import SMALL, centroid, coloured, two_people
 
 
@@ -64,3 +67,36 @@ def test_a_large_crowd_is_drawn_from_coarser_figures():
     image = next(walkers.clip(crowd, SMALL))
     assert coloured(image, threshold=10).sum() > 2000
     assert len(walkers.person(coarse=True)[0].faces) < 0.4 * len(walkers.person(coarse=False)[0].faces)
+
+
+def test_walls_of_a_place_stand_around_its_people_and_stay():
+    walk = Tracks(np.linspace([1, 2], [5, 2], 4)[:, None], 10)
+    place = Scene((6, 4), [rectangle(-50, 3, 56, 80), [[2, 0], [4, 0], [4, 1], [3, 0.5], [2, 1]]])
+    bare = next(walkers.clip(walk, SMALL, Scene((6, 4))))
+    images = list(walkers.clip(walk, SMALL, place))
+    dark = [(image.astype(int).max(axis=-1) < 215).sum() for image in (bare, *images)]
+    assert min(dark[1:]) > dark[0] + 1000
+    # Walls end where the ground does, so the camera is no further away than the place is large.
+    assert coloured(images[0], threshold=20).sum() > 50
+
+
+def test_polygons_are_cut_into_triangles_of_their_area():
+    star = np.array(
+        [
+            [3 + (1 + n % 2) * np.cos(t), (1 + n % 2) * np.sin(t)]
+            for n, t in enumerate(np.arange(10) * np.pi / 5)
+        ]
+    )
+    cut = star[triangles(star)]
+    a, b, c = cut.transpose(1, 0, 2)
+    sizes = 0.5 * ((b - a)[:, 0] * (c - b)[:, 1] - (b - a)[:, 1] * (c - b)[:, 0])
+    assert len(cut) == 8 and (sizes > 0).all() and sizes.sum() == pytest.approx(area(star))
+
+
+@pytest.mark.parametrize("turned", [1, -1])
+def test_blocks_are_closed_and_face_outwards(turned):
+    shape = block(rectangle(0, 0, 2, 1)[::turned], 0.5)
+    a, b, c = shape.vertices[shape.faces].transpose(1, 0, 2)
+    normals = np.cross(b - a, c - a)
+    middle = np.array([1.0, 0.25, -0.5])
+    assert ((normals * ((a + b + c) / 3 - middle)).sum(axis=1) > 0).all()

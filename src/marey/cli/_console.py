@@ -111,6 +111,8 @@ def check_apart(target: Path, *sources: Path) -> None:
     for source in sources:
         if target.exists() and source.exists() and target.samefile(source):
             raise InputError(f"{target}: would be written over its own input; give another name")
+        if source.is_dir() and source.resolve() in target.resolve().parents and source.suffix == ".zarr":
+            raise InputError(f"{target}: would be written into its own input; give another place")
 
 
 def check_folder(target: Path) -> None:

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 # Keeps the factorisation regular where a potential is free up to a constant; refinement takes it out again.
 _TINY = 1e-10
+LARGEST_GAIN = 1000.0
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,11 @@ def with_gains(fields: FieldSeries, *, compression: float = 1.0, rotation: float
     >>> bool(np.allclose(with_gains(field).velocities, field.velocities))
     True
     """
-    if not np.isfinite([compression, rotation]).all():
-        raise InputError("gains must be finite")
+    for part, gain in (("compression", compression), ("rotation", rotation)):
+        if not abs(gain) <= LARGEST_GAIN:
+            raise InputError(
+                f"{part} {gain:g}: a gain from -{LARGEST_GAIN:g} to {LARGEST_GAIN:g}, 1 is as it is"
+            )
     mask = np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
     walls = Helmholtz(mask)
     changed = np.array(fields.velocities)

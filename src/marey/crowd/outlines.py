@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.scene import inside
+from marey.crowd.scene import inside, rectangle
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
@@ -20,6 +20,8 @@ Region = tuple[Array, tuple[Array, ...]]
 # Decimals of a metre to which corners are told apart, and metres beside an edge at which its sides are tried.
 DECIMALS, BESIDE = 7, 1e-5
 MOST_EDGES = 20_000
+# Metres: beyond any corner of a scene.
+FAR = 1e6
 
 
 def free_regions(ground: Array, obstacles: Sequence[Array]) -> list[Region]:
@@ -43,6 +45,23 @@ def free_regions(ground: Array, obstacles: Sequence[Array]) -> list[Region]:
             if around:
                 holes[around[-1]].append(ring)
     return [(outline, tuple(mine)) for outline, mine in zip(outlines, holes, strict=True)]
+
+
+def on_ground(corners: Array, size: tuple[float, float], obstacles: Sequence[Array] = ()) -> list[Region]:
+    """What of a polygon lies on a ground of `size` (width, depth) and outside of obstacles.
+
+    >>> [(outline, _)] = on_ground(rectangle(-5, 1, 3, 2), (9.0, 5.0))
+    >>> outline.tolist()
+    [[0.0, 1.0], [3.0, 1.0], [3.0, 2.0], [0.0, 2.0]]
+    """
+    width, depth = size
+    beyond = [
+        rectangle(-FAR, -FAR, 0.0, FAR),
+        rectangle(width, -FAR, FAR, FAR),
+        rectangle(-FAR, -FAR, FAR, 0.0),
+        rectangle(-FAR, depth, FAR, FAR),
+    ]
+    return free_regions(corners, [*obstacles, *beyond])
 
 
 def with_slits(regions: Sequence[Region]) -> Array:

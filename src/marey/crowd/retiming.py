@@ -109,8 +109,10 @@ def best_joint(a: FieldSeries, b: FieldSeries, *, taps: int = 8, progress: Progr
     taps: frames about the joint that must be alike
     """
     _check_same_view(a, b)
+    if taps < 1:
+        raise InputError(f"taps: at least 1 frame, got {taps}")
     side = margin(taps)
-    if taps < 1 or min(a.frames, b.frames) < 4 * side + 2:
+    if min(a.frames, b.frames) < 4 * side + 2:
         raise InputError(
             f"captures of {a.frames} and {b.frames} frames cannot be joined over {taps} frames: "
             f"at least {4 * side + 2} each are needed; take fewer taps"

@@ -18,18 +18,19 @@ from numpy.typing import NDArray
 from marey._arrays import checked_rate
 from marey._progress import Progress
 from marey.crowd import scenes
-from marey.crowd.outlines import free_regions, with_slits
+from marey.crowd.outlines import area, on_ground, with_slits
 from marey.crowd.rows import check_size
 from marey.crowd.scene import Scene
 from marey.crowd.simulated import SimulatedCrowd, check_same_people
 from marey.crowd.simulation import Entrance, Frame, Goal, Parameters, People, Simulator
-from marey.crowd.simulation.people import joined, random_people
+from marey.crowd.simulation.people import RADII, joined, random_people
 from marey.crowd.simulation.walls import segments_of
 from marey.crowd.tracks import Tracks
 from marey.crowd.wishes import wish_field
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
+Rng = int | np.random.Generator
 
 TRAITS = ("radius", "mass", "response_time", "desired_speed", "goal", "ids")
 LONGEST = 24 * 3600.0
@@ -40,7 +41,7 @@ def simulate(
     *,
     seconds: float | None = None,
     frame_rate: float = 25.0,
-    rng: int = 0,
+    rng: Rng = 0,
     parameters: Parameters | None = None,
     resume: SimulatedCrowd | None = None,
     progress: Progress | None = None,
@@ -48,7 +49,7 @@ def simulate(
     """A crowd in a scene, or in one of the dataset's by name (:data:`marey.crowd.scenes.SCENES`).
 
     seconds: how long; the scene's own if left out
-    rng: seed; others give other people at other places
+    rng: seed, or generator that a seed is drawn from; others give other people at other places
     resume: a crowd so far, of the same scene, which goes on until `seconds`
 
     >>> crowd = simulate(scenes.preset("crossing").with_people(12), seconds=4, frame_rate=10)
@@ -56,7 +57,7 @@ def simulate(
     ((41, 12, 2), [0, 0, 0, 1])
     """
     chosen = scenes.preset(scene) if isinstance(scene, str) else scene
-    run = Run(chosen, frame_rate=frame_rate, seed=rng, parameters=parameters, so_far=resume)
+    run = Run(chosen, frame_rate=frame_rate, rng=rng, parameters=parameters, so_far=resume)
     for done, total in run.until(chosen.seconds if seconds is None else seconds):
         if progress is not None:
             progress(done, total)
@@ -78,11 +79,11 @@ class Run:
         scene: Scene,
         *,
         frame_rate: float = 25.0,
-        seed: int = 0,
+        rng: Rng = 0,
         parameters: Parameters | None = None,
         so_far: SimulatedCrowd | None = None,
     ):
-        self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), int(seed)
+        self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), _seed(rng)
         self.parameters = Parameters() if parameters is None else parameters
         if so_far is not None:
             check_same_people(so_far, self.frame_rate)
@@ -170,6 +171,15 @@ class Run:
         return self._look()
 
 
+def _seed(rng: Rng) -> int:
+    """One number, since a run that is taken up again must draw what it would have drawn."""
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**31))
+    if int(rng) < 0:
+        raise InputError(f"seed: a whole number, not below 0, got {rng}")
+    return int(rng)
+
+
 def _simulator(scene: Scene, people: People, parameters: Parameters, seed: int) -> Simulator:
     """One goal and one field of wishes a group, so that a person's goal tells the group."""
     by_goal = {group.goal: wish_field(scene, group.goal) for group in scene.groups}
@@ -195,10 +205,12 @@ def _people(scene: Scene, seed: int) -> People:
     walls = segments_of(scene.obstacles)
     groups = []
     for number, group in enumerate(scene.groups):
+        start = _free_start(scene, number)
+        _check_room(number, group.people, start)
         try:
             one = random_people(
                 group.people,
-                area=_free_start(scene, number),
+                area=start,
                 walls=walls,
                 speed_factor=group.speed,
                 goal=number,
@@ -210,12 +222,25 @@ def _people(scene: Scene, seed: int) -> People:
     return joined(groups)
 
 
+def _check_room(number: int, people: int, start: Array) -> None:
+    """An error at once where people cannot fit by far, which trying would take long to find."""
+    apart = 2 * RADII[1]
+    border = float(np.hypot(*(start - np.roll(start, 1, axis=0)).T).sum())
+    # Discs in a convex place (Groemer 1960), and as many again for one that is not.
+    most = 2 * int(2 * area(start) / (np.sqrt(3) * apart**2) + border / (2 * apart) + 1)
+    if people > most:
+        raise InputError(
+            f"group {number}: area: {people} people at least {apart:g} m apart do not fit; take fewer, "
+            "or a larger area"
+        )
+
+
 def _free_start(scene: Scene, number: int) -> Array:
     """The part of a group's start that is not in walls, as one polygon."""
     start = scene.groups[number].start
-    regions = free_regions(start, scene.obstacles)
+    regions = on_ground(start, scene.size, scene.obstacles)
     if not regions:
-        raise InputError(f"group {number}: its start lies in walls")
+        raise InputError(f"group {number}: its start lies in walls or outside the ground")
     return with_slits(regions)
 
 

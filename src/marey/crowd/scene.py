@@ -18,6 +18,8 @@ from marey.errors import InputError
 Array = NDArray[np.float64]
 Wish = Literal["reach", "circle", "leave"]
 
+MOST_PEOPLE, FASTEST = 1_000_000, 100.0
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -57,8 +59,12 @@ class Group:
     rate: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.people < 0 or self.rate < 0 or not self.speed > 0:
-            raise InputError("group: people and rate must not be negative, speed must be positive")
+        if not 0 <= self.people <= MOST_PEOPLE:
+            raise InputError(f"people: from 0 to {MOST_PEOPLE:,}, got {self.people:,}")
+        if not (0 <= self.rate <= MOST_PEOPLE and 0 < self.speed <= FASTEST):
+            raise InputError(
+                f"rate: from 0 to {MOST_PEOPLE:,} a second; speed: above 0 and up to {FASTEST:g} times as fast"
+            )
         assign(self, start=polygon("start", self.start))
 
 

@@ -58,7 +58,7 @@ def captured(folder: Path) -> Entry:
     short = compress(fields, keep=0.1)
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="paths")
-    people = extend(fields, 250, seed=0).animate(150, avoid=True, frame_rate=20, seconds=6)
+    people = extend(fields, 250, rng=0).animate(150, avoid=True, frame_rate=20, seconds=6)
     touching = collisions(people).people
     view(people, folder / "reanimated.mp4", size=(960, 432))
     return Entry(

@@ -21,7 +21,7 @@ from marey import __version__
 from marey._progress import Progress
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
-from marey.crowd.running import simulate
+from marey.crowd.running import Rng, simulate
 from marey.crowd.scene import Scene
 from marey.crowd.simulated import SimulatedCrowd
 from marey.errors import InputError
@@ -58,7 +58,7 @@ def write_dataset(
     shading: Sequence[str] = ("on",),
     size: tuple[int, int] = SIZE,
     seconds: float | None = None,
-    seed: int = 0,
+    rng: Rng = 0,
     noise: float = 0.0,
     progress: Progress | None = None,
 ) -> Report:
@@ -67,13 +67,12 @@ def write_dataset(
     views: `"above"`, `"side"`, or cameras with names of their own
     shading: `"on"` (sun, sky and shadows), `"off"` (colours alone), or both
     size: (columns, rows) of the pictures of named views
+    rng: seed, or generator that a seed is drawn from; others give other people at other places
     noise: standard deviation of the sensor's noise, in grey levels of 255
     """
     chosen = [camera_of(scene, view, size=size) if isinstance(view, str) else view for view in views]
     _check(chosen, shading, noise)
-    if seed < 0:
-        raise InputError(f"seed: must not be negative, got {seed}")
-    crowd = simulate(scene, seconds=seconds, frame_rate=FRAME_RATE, rng=seed)
+    crowd = simulate(scene, seconds=seconds, frame_rate=FRAME_RATE, rng=rng)
     if crowd.agents > MOST_PEOPLE:
         raise InputError(f"people: at most {MOST_PEOPLE} are filmed, these are {crowd.agents}")
     return film_crowd(crowd, folder, cameras=chosen, shading=shading, noise=noise, progress=progress)

@@ -11,7 +11,7 @@ from marey.crowd.tracks import Tracks
 from marey.filming.figure import figure
 from marey.filming.gaits import gait_of, pose_tables
 from marey.filming.wardrobe import given_out, wardrobe
-from marey.views.scene import _shared, _workers
+from marey.views._drawing import shared, workers
 
 Array = NDArray[Any]
 
@@ -72,7 +72,7 @@ class People:
         vertices = np.empty((len(here), *person.vertices.shape))
         normals = np.empty_like(vertices)
         looks, statures = self.looks[here], self.statures[here]
-        step = max(-(-len(here) // _workers()), 16)
+        step = max(-(-len(here) // workers()), 16)
 
         def part(start: int) -> None:
             _body_kernels.pose(
@@ -91,5 +91,5 @@ class People:
                 normals,
             )
 
-        _shared(part, range(0, len(here), step))
+        shared(part, range(0, len(here), step))
         return vertices, normals

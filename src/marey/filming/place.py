@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from marey.crowd.camera import Camera
 from marey.crowd.scene import Scene
-from marey.views.scene import _sample_offsets, _shared, _workers
+from marey.views._drawing import sample_offsets, shared, workers
 
 Array = NDArray[Any]
 
@@ -67,13 +67,13 @@ def backdrop(scene: Scene, camera: Camera, *, shading: bool) -> Backdrop:
     rays = TO_WORLD @ camera.rotation.T @ np.linalg.inv(camera.intrinsics)
     eye = TO_WORLD @ camera.position
     focal = float(camera.intrinsics[0, 0])
-    offsets = np.concatenate([_sample_offsets(4), np.zeros((1, 2))])
+    offsets = np.concatenate([sample_offsets(4), np.zeros((1, 2))])
     depth = np.zeros((rows, columns))
     kind = np.zeros((rows, columns), dtype=np.int64)
     point, normal = np.zeros((2, rows, columns, 3))
 
     def cast(across: float, down: float) -> None:
-        band = -(-rows // _workers())
+        band = -(-rows // workers())
 
         def part(b: int) -> None:
             _place_kernels.look(
@@ -81,7 +81,7 @@ def backdrop(scene: Scene, camera: Camera, *, shading: bool) -> Backdrop:
                 depth, kind, point, normal,
             )  # fmt: skip
 
-        _shared(part, range(-(-rows // band)))
+        shared(part, range(-(-rows // band)))
 
     albedo, facing, up = np.zeros((rows, columns, 3)), np.zeros((rows, columns)), np.zeros((rows, columns))
     sun = SUN / np.linalg.norm(SUN)

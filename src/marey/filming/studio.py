@@ -21,7 +21,7 @@ from marey.filming.figure import figure
 from marey.filming.people import People
 from marey.filming.place import TO_WORLD, backdrop, noise_table
 from marey.filming.wardrobe import wardrobe
-from marey.views.scene import _shared, _tones
+from marey.views._drawing import shared, tones
 
 Array = NDArray[Any]
 
@@ -127,10 +127,10 @@ class Studio:
                 normals.reshape(-1, 3), following.reshape(-1, 3), self._matrix, person.faces,
                 person.face_parts, person.vertices, looks, clothes.clothes, noise_table(),
                 float(self.camera.intrinsics[0, 0]), self.shading, self.backdrop.light, self._paper, heights,
-                _tones(), labels, top, bottom,
+                tones(), labels, top, bottom,
             )  # fmt: skip
 
-        _shared(part, range(len(bands)))
+        shared(part, range(len(bands)))
         alone, pixels = counts.sum(axis=1)[:, : len(here)]
         return Shot(image, numbers, flow, here, pixels, alone, boxes)
 
@@ -150,7 +150,7 @@ class Studio:
         def cast(i: int) -> None:
             height_map(points, halves[i], True, shears[0], shears[1], light[9:11], texel, heights[i])
 
-        _shared(cast, range(2))
+        shared(cast, range(2))
         heights = np.maximum(heights[0], heights[1])
         people = ((heights > 0.02) & (heights > back.heights)).astype(np.float32)
         soft = cv2.GaussianBlur(people, (0, 0), max(PENUMBRA / texel, 0.6))
@@ -174,7 +174,7 @@ class Studio:
                 self._paper, b * BAND, min((b + 1) * BAND, rows),
             )  # fmt: skip
 
-        _shared(part, range(-(-rows // BAND)))
+        shared(part, range(-(-rows // BAND)))
         return heights
 
 

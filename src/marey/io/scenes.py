@@ -207,7 +207,7 @@ def _area(place: str, content: Any, shift: Array) -> Array:
     if not (np.abs(corners) < 1e5).all():
         raise InputError(f"{place}: a corner is more than 100 km away")
     if area(corners) == 0:
-        raise InputError(f"{place}: its corners lie on a line")
+        raise InputError(f"{place}: has no area: its corners lie on a line, or its sides cross")
     return corners
 
 

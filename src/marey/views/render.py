@@ -164,8 +164,9 @@ def _write_clip(
         return
     if isinstance(thing, MotionModel):
         thing = _new_motion(thing)
+    place = None
     if isinstance(thing, SimulatedCrowd):
-        thing = thing.tracks
+        thing, place = thing.tracks, thing.scene
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
     blends = not isinstance(thing, FieldSeries | Footage)
@@ -177,7 +178,7 @@ def _write_clip(
     if not np.isclose(wanted, rate):
         thing = thing.resample(wanted)
     frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
-    write_frames(_clip_images(thing, size), path, frame_rate=wanted, progress=progress, total=frames)
+    write_frames(_clip_images(thing, size, place), path, frame_rate=wanted, progress=progress, total=frames)
 
 
 def _new_motion(model: MotionModel) -> Motion:
@@ -185,11 +186,11 @@ def _new_motion(model: MotionModel) -> Motion:
     return model.sample(min(model.frames, round(LONGEST_MOTION * model.frame_rate)), rng=0)
 
 
-def _clip_images(thing: Any, size: tuple[int, int]) -> Iterator[Image]:
+def _clip_images(thing: Any, size: tuple[int, int], place: Scene | None) -> Iterator[Image]:
     if isinstance(thing, Tracks):
         from marey.views import walkers
 
-        return walkers.clip(thing, size)
+        return walkers.clip(thing, size, place)
     if isinstance(thing, FieldSeries):
         from marey.views import flow
 

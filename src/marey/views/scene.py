@@ -8,11 +8,7 @@ Needs no graphics driver. Cost at 1280 × 720 on two cores: about 35 ms for 10,0
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.views import style
+from marey.views._drawing import sample_offsets, shared, tones, workers
 from marey.views.camera import Camera, direction
 
 Array = NDArray[Any]
@@ -122,10 +119,10 @@ class Scene:
         self._normals = np.zeros((count, 3))
         self._seen = np.ones((count, 2)) if look.seen is None else np.array(look.seen, dtype=np.float64)
         columns = size[0]
-        self._offsets = _sample_offsets(samples)
+        self._offsets = sample_offsets(samples)
         # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the picture's size.
         self._buffers: SimpleQueue[tuple[Array, Array]] = SimpleQueue()
-        for _ in range(_workers()):
+        for _ in range(workers()):
             shape = (BAND, columns, samples)
             self._buffers.put((np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)))
         self._maps = np.zeros((0, 0, 0), dtype=np.float32)
@@ -211,7 +208,7 @@ class Scene:
                 points, faces, self.look.closed, *shears[d], corner, texel, self._maps[d]
             )
 
-        _shared(one, range(len(directions)))
+        shared(one, range(len(directions)))
         weights = np.where(key, KEY_WEIGHT / key.sum(), (1 - KEY_WEIGHT) / (~key).sum())
         # What stands high throws a blurred shadow, what touches the ground a crisp one.
         crisp, blurred = np.zeros((2, rows, columns), dtype=np.float32)
@@ -221,7 +218,7 @@ class Scene:
     def _look_at_light(self, points: Array, directions: Array, key: Array) -> None:
         from marey.views import _light_kernels
 
-        step = max(-(-len(points) // _workers()), 1024)
+        step = max(-(-len(points) // workers()), 1024)
 
         def part(start: int) -> None:
             _light_kernels.visibility(
@@ -238,7 +235,7 @@ class Scene:
                 min(start + step, len(points)),
             )
 
-        _shared(part, range(0, len(points), step))
+        shared(part, range(0, len(points), step))
 
     def _draw(
         self,
@@ -312,14 +309,14 @@ class Scene:
                     lamp,
                     floor,
                     self._shadow,
-                    _tones(),
+                    tones(),
                     top,
                     bottom,
                 )
             finally:
                 self._buffers.put((depth, owner))
 
-        _shared(part, range(len(bands)))
+        shared(part, range(len(bands)))
         return image
 
 
@@ -346,30 +343,3 @@ def _lights(camera: Camera, sky: int) -> tuple[Array, Array, NDArray[np.bool_]]:
         [direction(azimuth + turn, float(np.arcsin(h))) for turn, h in zip(turns, heights, strict=True)]
     )
     return lamp, np.concatenate([keys, dome]), np.arange(2 * sky) < sky
-
-
-def _sample_offsets(samples: int) -> Array:
-    """Places of samples around a pixel's centre, one in each row and column of a fine grid (n rooks)."""
-    columns = np.array({4: [1, 3, 0, 2], 8: [1, 5, 3, 7, 0, 4, 2, 6]}[samples])
-    return np.stack([(columns + 0.5) / samples - 0.5, (np.arange(samples) + 0.5) / samples - 0.5], axis=1)
-
-
-@cache
-def _tones() -> Array:
-    return np.rint(255 * style.to_srgb(np.linspace(0, 1, 4096))).astype(np.uint8)
-
-
-def _workers() -> int:
-    return min(os.cpu_count() or 1, 8)
-
-
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    # A pool does not survive a fork, hence one for each process.
-    return ThreadPoolExecutor(_workers(), thread_name_prefix="marey-views")
-
-
-def _shared(work: Callable[[int], None], items: range) -> None:
-    """Do `work` for every item, on all cores."""
-    for _ in _pool(os.getpid()).map(work, items):
-        pass

@@ -1,4 +1,4 @@
-"""Small closed meshes that figures are put together from: lofts, balls, capsules, ribbons."""
+"""Small closed meshes that pictures are put together from: lofts, balls, capsules, ribbons, blocks."""
 
 from __future__ import annotations
 
@@ -129,6 +129,55 @@ def ribbon(path: Array, width: float) -> tuple[Array, Faces]:
     i = 2 * np.arange(len(path) - 1)
     faces = np.concatenate([np.stack([i, i + 1, i + 2], axis=1), np.stack([i + 1, i + 3, i + 2], axis=1)])
     return vertices, faces.astype(np.int32)
+
+
+def block(outline: Array, height: float) -> Shape:
+    """A polygon `(corners, 2)` on the ground (x to the right, y away from the viewer) set up to `height`.
+
+    Every side has corners of its own, so that edges stay sharp.
+
+    >>> cube = block(np.array([[0.0, 0], [1, 0], [1, 1], [0, 1]]), 1.0)
+    >>> cube.vertices.shape, cube.faces.shape
+    ((20, 3), (10, 3))
+    """
+    x, y = outline.T
+    if (x * np.roll(y, -1) - np.roll(x, -1) * y).sum() < 0:
+        outline = outline[::-1]
+    count = len(outline)
+    low = np.stack([outline[:, 0], np.zeros(count), -outline[:, 1]], axis=1)
+    high = low + np.array([0.0, height, 0.0])
+    sides = np.stack([low, np.roll(low, -1, axis=0), np.roll(high, -1, axis=0), high], axis=1)
+    first = count + 4 * np.arange(count)[:, None]
+    faces = np.concatenate([triangles(outline), first + np.array([0, 1, 2]), first + np.array([0, 2, 3])])
+    return Shape(np.concatenate([high, sides.reshape(-1, 3)]), faces.astype(np.int32))
+
+
+def triangles(outline: Array) -> NDArray[np.int64]:
+    """A simple polygon `(corners, 2)`, counter-clockwise, cut into triangles `(corners - 2, 3)`, ear by ear.
+
+    >>> triangles(np.array([[0.0, 0], [2, 0], [2, 2], [1, 0.5]])).tolist()
+    [[3, 0, 1], [3, 1, 2]]
+    """
+    left, ears = list(range(len(outline))), []
+    while len(left) > 3:
+        # Where none is an ear, which only crossing sides bring about, any corner will do.
+        n = next((n for n in range(len(left)) if _is_ear(outline, left, n)), 0)
+        ears.append([left[n - 1], left[n], left[(n + 1) % len(left)]])
+        del left[n]
+    return np.array([*ears, left], dtype=np.int64)
+
+
+def _is_ear(outline: Array, left: list[int], n: int) -> bool:
+    """Whether the corner sticks out and no other one is in its triangle."""
+    a, b, c = outline[[left[n - 1], left[n], left[(n + 1) % len(left)]]]
+    if _turn(b - a, c - b) <= 0:
+        return False
+    others = outline[[k for k in left if k not in (left[n - 1], left[n], left[(n + 1) % len(left)])]]
+    return not np.all([_turn(q - p, others - p) > 0 for p, q in ((a, b), (b, c), (c, a))], axis=0).any()
+
+
+def _turn(a: Array, b: Array) -> Array:
+    return np.asarray(a[0] * b[..., 1] - a[1] * b[..., 0])
 
 
 def _without_repeats(path: Array, step: float) -> Array:

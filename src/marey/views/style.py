@@ -34,6 +34,7 @@ CLAY = "#a9b9ca"
 BACKDROP_TOP = "#fcfcfc"
 BACKDROP_BOTTOM = "#f4f4f4"
 GROUND = "#ededed"
+WALL = "#b9bec6"
 
 SEQUENCE = ("#e9dfc8", "#d9b48a", "#c3806b", "#93566e", "#4f3d6b")
 """Colours of a quantity that grows, light to dark."""

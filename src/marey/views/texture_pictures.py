@@ -166,6 +166,8 @@ def _arrows(axes: Axes, flow: Array, free: Array) -> None:
     step = max(int(np.ceil(flow.shape[1] / 40)), 1)
     rows, columns = np.mgrid[step // 2 : flow.shape[0] : step, step // 2 : flow.shape[1] : step]
     keep = free[rows, columns]
+    if not keep.any():
+        return
     u, v = flow[rows[keep], columns[keep]].T
     largest = float(np.quantile(np.hypot(u, v), 0.99)) or 1.0
     axes.quiver(

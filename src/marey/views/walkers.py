@@ -13,17 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.gait import steps
+from marey.crowd.outlines import on_ground
+from marey.crowd.scene import Scene as Place
 from marey.crowd.tracks import Tracks
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction, framing
 from marey.views.scene import Ground, Image, Look, Scene
-from marey.views.shapes import Shape, ball, limb, loft, merged
+from marey.views.shapes import Shape, ball, block, limb, loft, merged
 
 Array = NDArray[np.float64]
 
 STATURE = 1.72
 HIP, SHOULDER = 0.90, 1.40
+WALL_HEIGHT = 0.4
+"""Metres; low, so that nobody is hidden behind."""
+
 TRAIL_SECONDS, TRAIL_POINTS = 2.5, 14
 MANY = 120
 """People beyond whom figures are coarser and leave no trails, which would hide the ground."""
@@ -31,8 +36,11 @@ MANY = 120
 ELEVATION, TURN = np.radians(33.0), np.radians(-14.0)
 
 
-def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
-    """The frames of a clip of people walking, one picture each, from a camera that sees the whole place."""
+def clip(tracks: Tracks, size: tuple[int, int], place: Place | None = None) -> Iterator[Image]:
+    """The frames of a clip of people walking, one picture each, from a camera that sees the whole place.
+
+    place: whose walls are drawn as low blocks
+    """
     from marey.views import _walker_kernels
 
     check_reach(tracks.positions)
@@ -44,11 +52,12 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
     heading, phase, swing = steps(tracks)
     present = tracks.present
     places = _world(np.asarray(tracks.positions, dtype=np.float64))
-    everywhere = _standing(places[present])
+    walls = _walls(place)
+    everywhere = np.concatenate([_standing(places[present]), walls.vertices])
     extent = float(np.ptp(everywhere[:, [0, 2]], axis=0).max())
     camera = framing(everywhere, _towards(everywhere), size, margin=0.92)
     scene = Scene(
-        _crowd_look(count, template, part),
+        _crowd_look(count, template, part, walls),
         Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0),
         size=size,
         subject_size=STATURE,
@@ -57,11 +66,11 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
         samples=4 if many else 8,
     )
     centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
-    vertices = np.full((count, len(template.vertices), 3), np.nan)
-    casters = np.full((count, len(caster.vertices), 3), np.nan)
+    vertices, people = _room(count, template, walls)
+    casters, bodies = _room(count, caster, walls)
     still = np.zeros(len(caster.vertices), dtype=np.int64)
     for frame in range(tracks.frames):
-        vertices[:], casters[:] = np.nan, np.nan
+        people[:], bodies[:] = np.nan, np.nan
         here = np.flatnonzero(present[frame])
         state = (
             slots[here],
@@ -70,15 +79,32 @@ def clip(tracks: Tracks, size: tuple[int, int]) -> Iterator[Image]:
             phase[frame, here],
             swing[frame, here],
         )
-        _walker_kernels.set_people(template.vertices, part, HIP, SHOULDER, *state, vertices)
-        _walker_kernels.set_people(caster.vertices, still, HIP, SHOULDER, *state, casters)
+        _walker_kernels.set_people(template.vertices, part, HIP, SHOULDER, *state, people)
+        _walker_kernels.set_people(caster.vertices, still, HIP, SHOULDER, *state, bodies)
         yield scene.render(
-            vertices.reshape(-1, 3),
+            vertices,
             camera,
             centre=centre,
-            casters=casters.reshape(-1, 3),
+            casters=casters,
             overlay=None if many else _trails(places, frame, here, slots, tracks.frame_rate, extent / 700),
         )
+
+
+def _walls(place: Place | None) -> Shape:
+    """The obstacles of a place, as far as they stand on its ground, as blocks."""
+    obstacles = () if place is None else place.obstacles
+    size = (0.0, 0.0) if place is None else place.size
+    regions = [outline for one in obstacles for outline, _ in on_ground(one, size)]
+    nothing = Shape(np.zeros((0, 3)), np.zeros((0, 3), np.int32))
+    vertices, faces, _ = merged([nothing, *(block(outline, WALL_HEIGHT) for outline in regions)])
+    return Shape(vertices, faces)
+
+
+def _room(count: int, figure: Shape, walls: Shape) -> tuple[Array, Array]:
+    """Vertices of `count` figures and then of the walls, and those of the figures, figure by figure."""
+    size = count * len(figure.vertices)
+    vertices = np.concatenate([np.full((size, 3), np.nan), walls.vertices])
+    return vertices, vertices[:size].reshape(count, -1, 3)
 
 
 def _trails(
@@ -199,7 +225,7 @@ def _upright(shape: Shape) -> Shape:
     return Shape(np.stack([x, z, -y], axis=1), shape.faces)
 
 
-def _crowd_look(count: int, template: Shape, part: NDArray[np.int64]) -> Look:
+def _crowd_look(count: int, template: Shape, part: NDArray[np.int64], walls: Shape) -> Look:
     people = np.arange(count)
     clothes = style.linear(style.PALETTE)[people % len(style.PALETTE)]
     clothes = 0.62 * clothes + 0.38 * style.linear(style.CLOTH)
@@ -211,11 +237,18 @@ def _crowd_look(count: int, template: Shape, part: NDArray[np.int64]) -> Look:
     # Nearer the ground one sees less of the sky.
     sky = 0.45 + 0.55 * np.clip(template.vertices[:, 1] / 1.4, 0, 1)
     seen = np.stack([np.ones_like(sky), sky], axis=1)
-    copies = people[:, None, None]
+    stone = np.broadcast_to(style.linear(style.WALL), walls.vertices.shape)
     return Look(
-        faces=(template.faces + copies * len(template.vertices)).reshape(-1, 3),
-        colours=colours.reshape(-1, 3),
-        casters=(_caster().faces + copies * len(_caster().vertices)).reshape(-1, 3),
-        seen=np.tile(seen, (count, 1)),
+        faces=_copied(template, count, walls),
+        colours=np.concatenate([colours.reshape(-1, 3), stone]),
+        casters=_copied(_caster(), count, walls),
+        seen=np.concatenate([np.tile(seen, (count, 1)), np.ones((len(walls.vertices), 2))]),
         closed=True,
     )
+
+
+def _copied(figure: Shape, count: int, walls: Shape) -> NDArray[np.int32]:
+    """Faces of `count` figures and then of the walls."""
+    first = np.arange(count)[:, None, None] * len(figure.vertices)
+    own = (figure.faces + first).reshape(-1, 3)
+    return np.concatenate([own, walls.faces + count * len(figure.vertices)]).astype(np.int32)

@@ -42,19 +42,22 @@ def check_picture(picture: Path | None) -> None:
     check_folder(picture)
 
 
+def check_length(fields: FieldSeries, frames: int, target: Path) -> None:
+    """Refuse early what only .zarr can take: more frames of such fields than fit into memory."""
+    size = fields.velocities.nbytes // fields.frames * frames
+    if target.suffix.lower() != ".zarr" and size > series_files.LARGEST_SERIES:
+        raise InputError(f"{target}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr")
+
+
 def write_blocks(blocks: Iterator[FieldSeries], frames: int, target: Path) -> int:
     """Write `frames` frames as they come; bytes on disk. Only .zarr takes more than fit into memory."""
     first = next(blocks)
     label = f"writing {target.name}"
     if target.suffix.lower() != ".zarr":
-        size = first.velocities.nbytes // first.frames * frames
-        if size > series_files.LARGEST_SERIES:
-            raise InputError(
-                f"{target}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr"
-            )
+        check_length(first, frames, target)
         with progress_bar(label) as progress:
             save(concatenate([first, *blocks]), target, progress=progress)
-        return _bytes(target)
+        return bytes_on_disk(target)
     with (
         progress_bar(label) as progress,
         write_folder_beside(target) as draft,
@@ -73,10 +76,11 @@ def write_blocks(blocks: Iterator[FieldSeries], frames: int, target: Path) -> in
         for block in chain([first], blocks):
             writer.append(block.velocities, block.presence)
             progress(writer.frames, frames)
-    return _bytes(target)
+    return bytes_on_disk(target)
 
 
-def _bytes(target: Path) -> int:
+def bytes_on_disk(target: Path) -> int:
+    """Of a file, or of all files in a folder."""
     if target.is_dir():
         return sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
     return target.stat().st_size if target.exists() else 0

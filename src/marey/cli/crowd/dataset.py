@@ -76,7 +76,7 @@ def run(
             shading=_choices(shading, "--shading", tuple(LIGHTS), "on"),
             size=_size(size),
             seconds=seconds,
-            seed=seed,
+            rng=seed,
             noise=noise,
             progress=progress,
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from marey.cli._console import Json, check_apart, check_folder, emit, note, progress_bar
-from marey.cli.crowd._series import load_fields
+from marey.cli.crowd._series import bytes_on_disk, load_fields
 from marey.crowd import codec, spectrum
 from marey.crowd.fields import FieldSeries
 from marey.crowd.helmholtz import with_gains
@@ -158,7 +158,7 @@ def _facts(given: FieldSeries, edited: FieldSeries, again: FieldSeries, target: 
     """Measured on what was written, read again."""
     kept = spectrum.information(given, again)
     error = spectrum.field_error(edited, again)
-    size = _bytes(target)
+    size = bytes_on_disk(target)
     raw = 8 * given.frames * given.rows * given.columns
     return {
         "information": round(kept.whole, 4),
@@ -172,9 +172,3 @@ def _facts(given: FieldSeries, edited: FieldSeries, again: FieldSeries, target: 
         "rows": again.rows,
         "columns": again.columns,
     }
-
-
-def _bytes(target: Path) -> int:
-    if target.is_dir():
-        return sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
-    return target.stat().st_size

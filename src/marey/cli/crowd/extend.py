@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from marey.cli._console import Json, check_apart, emit, note, progress_bar
-from marey.cli.crowd._series import check_picture, check_series, load_fields, write_blocks
+from marey.cli.crowd._series import check_length, check_picture, check_series, load_fields, write_blocks
 from marey.crowd.fields import FieldSeries
 from marey.crowd.texture import FlowTexture, field_changes, learn
 from marey.errors import InputError
@@ -64,11 +64,12 @@ def run(
     check_picture(picture)
     check_apart(target, source)
     fields = load_fields(source)
+    check_length(fields, frames, target)
     with progress_bar("comparing frames") as progress:
         texture = learn(fields, taps=taps, fade=fade, progress=progress)
-    order = texture.sequence(frames, seed=seed)
+    order = texture.sequence(frames, rng=seed)
     changes = _Changes(texture)
-    size = write_blocks(changes.watched(texture.blocks(frames, seed=seed)), frames, target)
+    size = write_blocks(changes.watched(texture.blocks(frames, rng=seed)), frames, target)
     if picture is not None:
         from marey.views import plots, texture_pictures
 

@@ -85,7 +85,7 @@ def run(
     part = out.with_name(f"{out.stem}.part.mry")
     begun = _so_far(out, part) if resume else None
     before = 0 if begun is None else begun.person_steps
-    going = Run(place, frame_rate=frame_rate, seed=seed, so_far=begun)
+    going = Run(place, frame_rate=frame_rate, rng=seed, so_far=begun)
     started = time.perf_counter()
     _simulate(going, length, part)
     spent = time.perf_counter() - started

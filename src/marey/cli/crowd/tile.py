@@ -24,7 +24,7 @@ BLENDS = ("space", "time", "join")
 def run(
     inputs: Annotated[
         list[Path],
-        typer.Argument(metavar="SPEC.json OUT | A B OUT", help="What lies where, or two captures."),
+        typer.Argument(metavar="PLACE.json OUT | A B OUT", help="What lies where, or two captures."),
     ],
     blend: Annotated[
         str,
@@ -62,7 +62,7 @@ def run(
     """
     target = inputs[-1]
     if len(inputs) not in (2, 3):
-        raise InputError("tile: give a SPEC.json and OUT, or two captures and OUT")
+        raise InputError("tile: give a PLACE.json and OUT, or two captures and OUT")
     if blend not in BLENDS:
         raise InputError(f"--blend {blend}: one of {', '.join(BLENDS)}")
     check_series(target)
@@ -110,7 +110,7 @@ def _in_space(tiling: Tiling, target: Path) -> dict[str, Any]:
 def _side_by_side(first: FieldSeries, second: FieldSeries, overlap: int | None) -> Tiling:
     """The second capture to the right of the first, level with its middle."""
     narrower = min(first.columns, second.columns)
-    shared = max(1, narrower // 5) if overlap is None else overlap
+    shared = min(max(1, narrower // 5), narrower - 1) if overlap is None else overlap
     if not 0 <= shared < narrower:
         raise InputError(f"--overlap {shared}: from 0 to {narrower - 1} pixels")
     if not np.isclose(second.frame_rate, first.frame_rate):

@@ -28,6 +28,7 @@ FEWEST_UNITS, MOST_UNITS = 1024, 2048
 # Part of an allowed error that is kept for the rounding of what is decoded to single precision.
 SLACK = 1e-3
 PRESENCE_STEP = 24.0
+LARGEST_QUANTUM = 2**31 - 1
 
 _HEAD = struct.Struct("<Hhi")
 
@@ -67,7 +68,7 @@ def encode(velocities: Fields, mask: BoolArray | None, step: Step, max_error: fl
     writer.coefficients(numbers)
     quantum = 0
     if max_error is not None:
-        quantum = max(int(math.sqrt(2.0) * (1 - SLACK) * max_error / step.unit), 1)
+        quantum = min(max(int(math.sqrt(2.0) * (1 - SLACK) * max_error / step.unit), 1), LARGEST_QUANTUM)
         missing = velocities / step.unit - backward(numbers * step.units)
         off = np.hypot(missing[..., 0], missing[..., 1]) * step.unit > (1 - SLACK) * max_error
         inside = _everywhere(mask, velocities.shape)

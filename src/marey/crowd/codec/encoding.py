@@ -27,6 +27,8 @@ LONGEST_BLOCK, BLOCK_SAMPLES = 128, 1 << 23
 USUAL_SHARE = 0.05
 # A largest error must be this share of the largest speed, at least: single precision has no room for less.
 SMALLEST_SHARE = 1e-4
+# More than any velocity of single precision can be off: allowing more changes nothing.
+LARGEST_ERROR = 1e30
 
 Measure = Callable[[Step], float]
 
@@ -56,6 +58,8 @@ def compress(
     for label, value in (("max_error", max_error), ("rms_error", rms_error)):
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InputError(f"{label}: must be positive and finite, got {value}")
+    max_error = None if max_error is None else min(max_error, LARGEST_ERROR)
+    rms_error = None if rms_error is None else min(rms_error, LARGEST_ERROR)
     whole = isinstance(fields, FieldSeries)
     parts = _split(fields) if isinstance(fields, FieldSeries) else _regrouped(fields)
     step = _step_for(list(_split(fields)), max_error, rms_error) if isinstance(fields, FieldSeries) else None
@@ -112,7 +116,7 @@ def _step_for(parts: list[FieldSeries], max_error: float | None, rms_error: floa
     speeds = [np.hypot(v[..., 0], v[..., 1]) for v in inside]
     largest = max((float(s.max()) for s in speeds if s.size), default=0.0)
     if largest == 0.0:
-        return Step.near(max_error or rms_error or 1.0)
+        return Step.near(1.0)
     if max_error is not None and max_error < SMALLEST_SHARE * largest:
         raise InputError(
             f"a largest error of {max_error:g} where velocities reach {largest:g} pixels per frame: "

@@ -74,5 +74,7 @@ def noise_level(fields: FieldSeries) -> float:
         raise InputError(f"noise is told from motion over time: {fields.frames} frames are too few, take 3")
     values: Any = fields.velocities if fields.mask is None else fields.velocities[:, fields.mask][:, None]
     squares = (np.diff(values, n=2, axis=0).astype(np.float64) ** 2).reshape(fields.frames - 2, -1)
+    if squares.size == 0:
+        return 0.0
     # Medians: someone who passes now and then, or is always there at half of the pixels, does not count.
     return float(np.sqrt(np.median(np.median(squares, axis=0)) / MEDIAN_OF_SQUARE / 6.0))

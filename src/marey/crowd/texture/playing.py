@@ -27,7 +27,7 @@ from marey.crowd.texture.transitions import (
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
-Seed = int | np.random.Generator | None
+Rng = int | np.random.Generator | None
 
 ROUGHEST = 1.25
 """A cross-fade may change fields this many times as quickly as the quickest frames of the source."""
@@ -57,9 +57,9 @@ class FlowTexture:
         """Distances after the diagonal filter, `(frames - taps + 1, frames - taps + 1)`."""
         return diagonal_filter(self.distances, self.taps)
 
-    def runs(self, seed: Seed = None) -> Iterator[tuple[int, int]]:
+    def runs(self, rng: Rng = None) -> Iterator[tuple[int, int]]:
         """First and last frame of every stretch that is played, for ever; the first one begins at 0."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(rng)
         chance: list[float] = self.transitions.chance().tolist()
         start = here = 0
         while True:
@@ -70,17 +70,17 @@ class FlowTexture:
             start = int(rng.choice(targets, p=probabilities / probabilities.sum()))
             here = start + self.transitions.run - 1
 
-    def sequence(self, frames: int, seed: Seed = None) -> NDArray[np.int64]:
+    def sequence(self, frames: int, rng: Rng = None) -> NDArray[np.int64]:
         """Which frame of the source is played when, `(frames,)`; half-way through a fade it is the new one.
 
         >>> import marey
         >>> texture = learn(marey.samples.field(20, 30, seconds=4))
-        >>> texture.sequence(1000, seed=0).shape
+        >>> texture.sequence(1000, rng=0).shape
         (1000,)
         """
         order = np.empty(frames, dtype=np.int64)
         at = 0
-        runs = self.runs(seed)
+        runs = self.runs(rng)
         while at < frames:
             start, last = next(runs)
             part = np.arange(start, last + 1)[: frames - at]
@@ -88,10 +88,10 @@ class FlowTexture:
             at += len(part)
         return order
 
-    def play(self, seed: Seed = None) -> Iterator[tuple[FloatArray, NDArray[np.uint8] | None]]:
+    def play(self, rng: Rng = None) -> Iterator[tuple[FloatArray, NDArray[np.uint8] | None]]:
         """Velocities `(rows, columns, 2)` and presence `(rows, columns)` of one frame after the other."""
         side = margin(self.fade)
-        runs = self.runs(seed)
+        runs = self.runs(rng)
         start, last = next(runs)
         left = -1
         while True:
@@ -108,11 +108,11 @@ class FlowTexture:
             left = last + 1
             start, last = following
 
-    def blocks(self, frames: int, *, seed: Seed = None, size: int = 32) -> Iterator[FieldSeries]:
+    def blocks(self, frames: int, *, rng: Rng = None, size: int = 32) -> Iterator[FieldSeries]:
         """`frames` frames as series of `size` each, to be written one after the other in little memory."""
         if frames < 1 or size < 1:
             raise InputError(f"frames: at least 1, got {min(frames, size)}")
-        playing = self.play(seed)
+        playing = self.play(rng)
         for start in range(0, frames, size):
             part = [next(playing) for _ in range(min(size, frames - start))]
             seen = [presence for _, presence in part if presence is not None]
@@ -178,16 +178,16 @@ def learn(
 
 
 def extend(
-    fields: FieldSeries, frames: int, *, taps: int = 8, seed: Seed = None, progress: Progress | None = None
+    fields: FieldSeries, frames: int, *, taps: int = 8, rng: Rng = None, progress: Progress | None = None
 ) -> FieldSeries:
     """A captured flow made as long as wanted, in memory; see :meth:`FlowTexture.blocks` for longer ones.
 
     >>> import marey
-    >>> extend(marey.samples.field(20, 30, seconds=4), 500, seed=0).frames
+    >>> extend(marey.samples.field(20, 30, seconds=4), 500, rng=0).frames
     500
     """
     texture = learn(fields, taps=taps, progress=progress)
-    return next(texture.blocks(frames, seed=seed, size=frames))
+    return next(texture.blocks(frames, rng=rng, size=frames))
 
 
 def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array:
