@@ -58,7 +58,7 @@ def test_presence_weighs_the_data_and_frees_people_from_the_still_place() -> Non
     footage = walkers(160)
     errors, covered = {}, []
     for presence in (True, False):
-        plan = plan_capture(footage, presence=presence)
+        plan = plan_capture(footage, presence=presence, motion="seen")
         away = []
         for index, (field, there) in enumerate(plan.moments(60, 64)):
             for person in range(3):
@@ -269,7 +269,7 @@ def test_other_formats_and_what_is_there_already(tmp_path: Path) -> None:
 def test_pets_people_move_as_their_boxes_do(data_dir: Path) -> None:
     pytest.importorskip("av")
     footage = marey.load(data_dir / "crowd" / "pets2009_s2l1" / "vtest.avi")
-    plan = plan_capture(footage, size=240)
+    plan = plan_capture(footage, size=240, motion="seen")
     ((field, there),) = plan.moments(40, 41)
     assert there is not None and 0.005 < (there > 127).mean() < 0.1
     busy = there > 200

@@ -1,9 +1,10 @@
 """Crowd motion capture: a film becomes a series of fields (Courty & Corpetti 2007, sections 2 and 3).
 
-Every pair of neighbouring pictures gives one field, n pictures n - 1 of them; pairs do not depend on each
-other, so several are worked on at once, any of them can be computed alone, and the result is the same.
-Where nobody is seen the pictures count for little and the regulariser fills in. Memory: a few pictures and
-fields a thread, whatever the length; time: the estimator's, plus two to four milliseconds a picture.
+Every pair of neighbouring pictures gives one field, n pictures n - 1 of them. Pairs do not depend on each
+other, so several are worked on at once; the motion of a crowd is then made steady over a fixed fraction of a
+second, so any field can still be computed alone, and the result is the same. Where nobody is seen the
+pictures count for little and the regulariser fills in. Memory: a few pictures and fields a thread, whatever
+the length; time: the estimator's, plus two to four milliseconds a picture.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ if TYPE_CHECKING:
 ENGINE = "divcurl"
 REGULARISED = ("divcurl", "hs")
 """Engines with a weight alpha of their smoothness."""
-WITHOUT_WEIGHT = ("hs",)
-"""Engines whose pictures count alike everywhere: without a robust term, filling in exaggerates outliers."""
 LARGEST_SERIES = 8 << 30
 """Bytes of a series in memory; a longer one is captured to disk."""
-EMPTY_WEIGHT = 0.03
-"""What the pictures count for where nobody is seen: the place itself does not move."""
+EMPTY_WEIGHT, EMPTY_WEIGHT_OF_CROWDS = 0.03, 0.3
+"""What the pictures count for where nobody is seen: the place itself does not move. The estimate of a crowd's
+motion holds back what does not change anyway."""
 
+STEADY = 0.08
+"""Seconds: standard deviation of the Gaussian over which the motion of a crowd is averaged in time."""
 PAIRS_AT_A_TIME = 4
 """Neighbours that a thread takes together: what is prepared of a picture serves two pairs."""
 
@@ -65,6 +67,7 @@ def capture(
     camera: View = None,
     plane_height: float = 0.0,
     alpha: float | None = None,
+    motion: str | None = None,
     presence: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -77,6 +80,8 @@ def capture(
     camera: a :class:`~marey.crowd.Camera` (its lens is straightened) or a homography of the video's pixels
     plane_height: metres above the ground at which bodies are seen by a camera; about 0.9 for people
     alpha: weight of the smoothness (`divcurl`, `hs`); None = from the pictures. The source has 250
+    motion: "crowd", the smooth and steady flow that people follow, or "seen", what each pixel shows
+        (`divcurl`, `hs`); None = "crowd", with a given alpha "seen", the source's energy as it is
     presence: also find who is seen where, and let the pictures count for little where nobody is
     jobs: threads; None = one a core. The result does not depend on it
 
@@ -93,6 +98,7 @@ def capture(
         camera=camera,
         plane_height=plane_height,
         alpha=alpha,
+        motion=motion,
         presence=presence,
     )
     bytes_needed = plan.frames * plan.rows * plan.columns * (9 if presence else 8)
@@ -127,6 +133,8 @@ class CapturePlan:
     framing: Framing
     engine: str
     presence: bool
+    motion: str | None = None
+    """"crowd" or "seen"; None for engines that do not know the difference."""
     options: dict[str, Any] = field(default_factory=dict)
     """Of the estimator."""
 
@@ -149,10 +157,33 @@ class CapturePlan:
         self, start: int = 0, stop: int | None = None, *, jobs: int | None = None
     ) -> Iterator[Moment]:
         """The fields number `start` to `stop - 1`, in order, each as soon as it is there."""
-        threads = _threads(jobs)
         stop = self.frames if stop is None else stop
         if start >= stop:
             return
+        weights = self._time_weights()
+        reach = len(weights) // 2
+        first, last = max(start - reach, 0), min(stop + reach, self.frames)
+        alone = self._moments_alone(first, last, _threads(jobs))
+        if not reach:
+            yield from alone
+            return
+        near: dict[int, Moment] = {}
+        for at in range(start, stop):
+            for number in range(max(near, default=first - 1) + 1, min(at + reach, last - 1) + 1):
+                near[number] = next(alone)
+            for number in [number for number in near if number < at - reach]:
+                del near[number]
+            yield _steadied(near, at, weights)
+
+    def _time_weights(self) -> NDArray[np.float32]:
+        """What the fields round a moment count for, `(2 reach + 1,)`."""
+        deviation = STEADY * self.footage.frame_rate if self.motion == "crowd" else 0.0
+        reach = int(np.ceil(2.5 * deviation)) if deviation > 0.25 else 0
+        apart = np.arange(-reach, reach + 1)
+        return np.exp(-0.5 * (apart / max(deviation, 1e-9)) ** 2).astype(np.float32)
+
+    def _moments_alone(self, start: int, stop: int, threads: int) -> Iterator[Moment]:
+        """Those of each pair by itself."""
         idle: SimpleQueue[Estimator] = SimpleQueue()
         for _ in range(threads):
             idle.put(self.estimator())
@@ -160,7 +191,7 @@ class CapturePlan:
         def work(pairs: list[Pair]) -> list[Moment]:
             estimator = idle.get()
             try:
-                return [_moment(estimator, *pair) for pair in pairs]
+                return [_moment(estimator, self.motion, *pair) for pair in pairs]
             finally:
                 idle.put(estimator)
 
@@ -237,6 +268,7 @@ def plan_capture(
     camera: View = None,
     plane_height: float = 0.0,
     alpha: float | None = None,
+    motion: str | None = None,
     presence: bool = True,
 ) -> CapturePlan:
     """Everything checked and prepared, nothing decoded yet; for what the options mean see :func:`capture`."""
@@ -250,30 +282,54 @@ def plan_capture(
         raise InputError(f"alpha {alpha:g}: must be positive")
     if footage.frames < 2:
         raise InputError(f"{footage.name or 'footage'}: is one picture; motion needs two or more")
+    if motion is not None and engine not in REGULARISED:
+        raise InputError(f"motion: {engine} has no choice of it; it belongs to {' and '.join(REGULARISED)}")
     framing = frame_footage(footage, size=size, mask=mask, camera=camera, plane_height=plane_height)
-    options = {} if alpha is None else {"alpha": float(alpha)}
-    plan = CapturePlan(footage, framing, engine, presence, options)
+    options: dict[str, Any] = {} if alpha is None else {"alpha": float(alpha)}
+    if engine in REGULARISED:
+        motion = motion or ("crowd" if alpha is None else "seen")
+        options["motion"] = motion
+    plan = CapturePlan(footage, framing, engine, presence, motion, options)
     plan.estimator()  # It may have a reason to refuse, such as a size.
     return plan
 
 
-def data_weight(presence: NDArray[np.uint8]) -> NDArray[np.float32]:
+def data_weight(presence: NDArray[np.uint8], motion: str | None = None) -> NDArray[np.float32]:
     """What pictures count for, 0 to 1: fully where somebody is seen or may be, little where nobody is.
+
+    motion: what is looked for, as in :func:`capture`
 
     >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
     array([0.03, 0.52, 1.  , 1.  ], dtype=float32)
     """
     sure = np.minimum(presence.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
-    return EMPTY_WEIGHT + (1 - EMPTY_WEIGHT) * sure
+    empty = np.float32(EMPTY_WEIGHT_OF_CROWDS if motion == "crowd" else EMPTY_WEIGHT)
+    return empty + (1 - empty) * sure
 
 
-def _moment(estimator: Estimator, first: Picture, second: Picture, background: Background | None) -> Moment:
+def _moment(
+    estimator: Estimator, motion: str | None, first: Picture, second: Picture, background: Background | None
+) -> Moment:
     there = None if background is None else background.presence(first)
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), there
-    weight = None if there is None or estimator.engine in WITHOUT_WEIGHT else data_weight(there)
+    weight = None if there is None else data_weight(there, motion)
     return estimator(first, second, weight=weight), there
+
+
+def _steadied(near: dict[int, Moment], at: int, weights: NDArray[np.float32]) -> Moment:
+    """The moment number `at` averaged with those round it; one without motion at all is a lost frame."""
+    moved, there = near[at]
+    if not moved.any():
+        return moved, there
+    total, count = np.zeros_like(moved), np.float32(0)
+    for number in sorted(near):
+        weight, other = weights[number - at + len(weights) // 2], near[number][0]
+        if other.any():
+            total += weight * other
+            count += weight
+    return total / count, there
 
 
 def _threads(jobs: int | None) -> int:

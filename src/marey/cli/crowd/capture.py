@@ -40,6 +40,14 @@ def run(
         float | None,
         typer.Option(metavar="A", help="Weight of smoothness (divcurl, hs); from the pictures if not given."),
     ] = None,
+    motion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="crowd|seen",
+            help="The steady flow people follow, or what each pixel shows (divcurl, hs). "
+            "crowd if not given; with --alpha, seen.",
+        ),
+    ] = None,
     size: Annotated[
         str | None,
         typer.Option(
@@ -80,6 +88,8 @@ def run(
 
     marey crowd capture street.mp4 street.zarr --size 640 --mask walkable.png
 
+    marey crowd capture few.mp4 few.zarr --motion seen              each person's own motion
+
     marey crowd capture view.avi view.zarr --camera View_001.xml --plane-height 0.9
 
     marey crowd capture hours.mp4 hours.zarr --resume               go on after an interruption
@@ -98,6 +108,7 @@ def run(
         camera=None if camera is None else cameras.read(camera),
         plane_height=plane_height,
         alpha=alpha,
+        motion=motion,
         presence=presence,
     )
     with _told_how_to_resume(target), _bar(f"capturing {source.name}") as progress:
@@ -113,6 +124,7 @@ def run(
             "seconds": round(seconds, 3),
             "engine": plan.engine,
             "alpha": alpha,
+            "motion": plan.motion,
             "speed_mean": round(report.speed_mean, 4),
             "speed_max": round(report.speed_max, 4),
             "presence_share": None if report.presence_share is None else round(report.presence_share, 4),

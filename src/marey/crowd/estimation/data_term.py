@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import BoolArray
 from marey.errors import InputError
 
 Plane = NDArray[np.float32]
@@ -25,6 +26,11 @@ CONSTANCIES = {"brightness": (1.0, 0.0), "gradient": (0.0, 1.0), "both": (1.0, 1
 SUBSAMPLE = 3
 # No residual below what a shift of this many pixels makes is an outlier.
 SMALLEST_SHIFT = 0.01
+# Grey levels: what changes less from image to image is at rest. It does not tell how well motion is met.
+AT_REST = 1.0
+
+# Change counts by half at so many grey levels, after blurring by a pixel; what stays as it is, for so little.
+LEAST_CHANGE, CHANGE_BLUR, STILL_WEIGHT = np.float32(2.8), 1.0, np.float32(0.01)
 
 
 def channels(image: Plane, constancy: str) -> Plane:
@@ -39,6 +45,23 @@ def channels(image: Plane, constancy: str) -> Plane:
         differentiate(image, slopes[0], slopes[1])
         planes += [slopes[0], slopes[1]]
     return np.ascontiguousarray(np.stack(planes), dtype=np.float32)
+
+
+def change(first: Plane, second: Plane) -> Plane:
+    """What pixels count for in the motion of a crowd, `(rows, columns)`, near 0 where nothing changes.
+
+    The place behind people does not change, and it must not hold them back.
+
+    >>> still, bright = np.zeros((16, 16), np.float32), np.zeros((16, 16), np.float32)
+    >>> bright[6:10, 6:10] = 100
+    >>> change(still, bright)[[0, 8], [0, 8]].round(2)
+    array([0.01, 1.  ], dtype=float32)
+    """
+    import cv2
+
+    apart = cv2.GaussianBlur(second, (0, 0), CHANGE_BLUR) - cv2.GaussianBlur(first, (0, 0), CHANGE_BLUR)
+    apart = np.square(apart - np.median(apart[::SUBSAMPLE, ::SUBSAMPLE]))
+    return np.asarray(STILL_WEIGHT + (1 - STILL_WEIGHT) * apart / (apart + LEAST_CHANGE**2), dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +136,9 @@ def linearised(
         outer *= weight
     ends, scales, shares = np.empty(count, np.int64), np.ones(count, np.float32), np.ones(count, np.float32)
     thin = (slice(None, None, SUBSAMPLE), slice(None, None, SUBSAMPLE))
-    counted = outer[thin] > 0
+    trust = outer[thin]
+    counted = trust > 0
+    trust = trust[counted]
     steepness: Any = None
     start = 0
     for share, width in zip(CONSTANCIES[constancy], (1, 2)):
@@ -123,11 +148,9 @@ def linearised(
         start += width
         ends[group] = start
         steep = (slopes[group][(slice(None), slice(None), *thin)] ** 2).sum((0, 1))[counted]
-        stiffness = float(steep.mean()) if steep.size else 0.0
-        apart = ((warped[group][(slice(None), *thin)] - first[group][(slice(None), *thin)]) ** 2).sum(0)[
-            counted
-        ]
-        typical = float(np.sqrt(np.median(apart))) if apart.size else 0.0
+        stiffness = float((steep * trust).sum() / trust.sum()) if steep.size else 0.0
+        before, met, after = (stack[group][(slice(None), *thin)] for stack in (first, warped, second))
+        typical = _typical_residual(before, met, after, counted)
         scale = tolerance * typical + SMALLEST_SHIFT * np.sqrt(stiffness)
         scales[group] = 1.0 / scale if scale > 0 else 1.0
         if unit_stiffness:
@@ -136,3 +159,14 @@ def linearised(
     if normalise and steepness is not None and steepness[1] > 0:
         kernels.hold_back_edges(slopes[steepness[0]], normalise / steepness[1], outer)
     return DataTerm(slopes, constants, outer, ends, scales, shares, PENALTIES[penalty])
+
+
+def _typical_residual(first: Plane, warped: Plane, second: Plane, counted: BoolArray) -> float:
+    """Median residual of the pixels that change from image to image, of all if few do.
+
+    Were those of a place at rest among them, people in front of it would be outliers in a film without noise.
+    """
+    apart = ((warped - first) ** 2).sum(0)[counted]
+    changed = apart[((second - first) ** 2).sum(0)[counted] > AT_REST**2]
+    judged = changed if changed.size > 0.01 * apart.size else apart
+    return float(np.sqrt(np.median(judged))) if judged.size else 0.0

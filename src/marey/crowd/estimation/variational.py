@@ -25,7 +25,7 @@ MOTIONS = ("seen", "crowd")
 # Below this many pixels of a level a wave cannot be told from the grid.
 SHORTEST_WAVE = 6.0
 # Smoothing wavelength for what each pixel shows, and for the crowd's flow as a share of the smaller side.
-SEEN_WAVE, CROWD_SHARE = 12.0, 1.0 / 6.0
+SEEN_WAVE, CROWD_SHARE = 12.0, 1.0 / 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,8 @@ class Settings:
     """What a variational engine minimises, and how; what is None is chosen by :meth:`completed`.
 
     motion: "seen", what each pixel shows, breaking at the edges of people; or "crowd", the smooth flow that
-        people follow. It decides on wavelength, smoothness, robust and median where not given
+        people follow, in which pixels count by how much they change. It decides on wavelength, smoothness,
+        robust and median where not given
     alpha: weight of the regulariser for brightness from 0 to 255, as the source has it (250); None = from
         the data, through `wavelength`
     wavelength: pixels; motion of shorter waves is smoothed away
@@ -95,7 +96,7 @@ class Settings:
         A given alpha means the source's energy: brightness alone, a quadratic regulariser, no filter.
 
         >>> Settings(motion="crowd").completed(480, 640).wavelength
-        80.0
+        120.0
         """
         source, smooth = self.alpha is not None, self.motion == "crowd"
         wave = max(SEEN_WAVE, CROWD_SHARE * min(rows, columns)) if smooth else SEEN_WAVE
@@ -142,6 +143,9 @@ class Variational:
         """The field `(2, rows, columns)` from `first` to `second`."""
         before, after = self._stacks(first), self._stacks(second)
         self._last = (second, after)
+        if self.settings.motion == "crowd" and self.settings.alpha is None:
+            changing = data_term.change(first, second)
+            weight = changing if weight is None else weight * changing
         weights: list[Plane | None] = [None] * len(self.shapes)
         if weight is not None or self.mask is not None:
             given = np.ones(self.shapes[0], np.float32) if weight is None else weight
@@ -185,10 +189,9 @@ class Variational:
                 unit_stiffness=settings.alpha is None,
                 normalise=settings.normalise if settings.alpha is None else 0.0,
             )
-            counted = float(np.count_nonzero(term.weight)) or 1.0
             for _ in range(settings.reweightings):
                 matrices, right = term.system(field)
-                stiffness = 0.5 * float(matrices[0].sum() + matrices[2].sum()) / counted
+                stiffness = _stiffness(matrices, term.weight)
                 field = solver.improve(
                     matrices,
                     right,
@@ -221,3 +224,17 @@ class Variational:
             return field
         level = next(mask for mask in self.masks if mask.shape == field.shape[1:])
         return np.stack([pyramid.filled(plane, level) for plane in field])
+
+
+def _stiffness(matrices: Plane, weight: Plane) -> float:
+    """How strongly the data hold a pixel that counts: few pixels that count, or little, change nothing.
+
+    The mean over pixels in proportion to their weight; for weights of 0 and 1, over those that count.
+    """
+    total = float(weight.sum(dtype=np.float64))
+    if total <= 0:
+        return 0.0
+    typical = float(np.square(weight, dtype=np.float64).sum()) / total
+    return (
+        0.5 * float(matrices[0].sum(dtype=np.float64) + matrices[2].sum(dtype=np.float64)) / total * typical
+    )
