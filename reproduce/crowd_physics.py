@@ -156,13 +156,17 @@ def helbings_people(speed: float, seed: int) -> People:
 def faster_is_slower(seeds: int) -> dict[float, list[float]]:
     """Seconds until all 200 have passed the door, by desired speed."""
     print("faster is slower: 200 people, door of 1 m, Helbing's constants")
-    print("  desired m/s   leaving, s (seeds)       median")
+    print("  desired m/s   leaving, s (seeds)       median   variation of gaps")
     leaving: dict[float, list[float]] = {}
     for speed in SPEEDS:
         everybody = [helbings_people(speed, seed) for seed in range(seeds)]
-        leaving[speed] = [run.leaving for run in escapes(everybody, Parameters.helbing())]
+        runs = escapes(everybody, Parameters.helbing())
+        leaving[speed] = [run.leaving for run in runs]
+        gaps = np.concatenate([run.gaps for run in runs])
         shown = " ".join(f"{t:5.0f}" if t < LONGEST else f" >{LONGEST:.0f}" for t in leaving[speed])
-        print(f"  {speed:11.2f}   {shown:24s} {np.median(leaving[speed]):6.0f}", flush=True)
+        print(
+            f"  {speed:11.2f}   {shown:24s} {np.median(leaving[speed]):6.0f}   {gaps.std():.2f}", flush=True
+        )
     best = min(leaving, key=lambda speed: float(np.median(leaving[speed])))
     print(f"  soonest at {best:g} m/s (published: about {PUBLISHED:g})")
     return leaving

@@ -4,7 +4,7 @@ People and obstacles push each other away by a exp(gap / b); where bodies touch,
 are added (Helbing, Farkas & Vicsek 2000). The dataset's set, the default, makes bodies softer and adds
 perception, stumbling and reluctance (Courty 2013, section 6.3.2 and table 1): the look of a pressed crowd,
 but people in it are far too slow where it is dense. Helbing's hard bodies jam before doors and form lanes.
-The everyday set is for speeds and flows in corridors and doors; it is fitted to experiments by
+The everyday set is for speeds and flows of people who walk, not for a panic; it is fitted to experiments by
 `reproduce/crowd_calibration.py`. The control set has neither contact nor perception (Courty 2013,
 section 7.2.1).
 """
@@ -104,7 +104,8 @@ class Parameters:
         """Speeds and flows of people in corridors and doors, for `random_people(kind="everyday")`.
 
         Fitted to two corridor experiments, uo-050-180-180 and uo-180-180-120 of Jülich
-        (`reproduce/crowd_calibration.py`); bodies have no friction. Its forces reach 5.6 m.
+        (`reproduce/crowd_calibration.py`); bodies have no friction. For walking only: in a hurry such people
+        squeeze through doors far faster than real ones. Its forces reach 5.6 m.
         """
         people, obstacles = Interaction(285.0, 0.49, 2e4), Interaction(100.0, 0.08, 2e4)
         return cls(people, obstacles, 0.68, 0.0, 0.0, 2.0)
