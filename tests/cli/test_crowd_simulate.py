@@ -83,6 +83,14 @@ def test_a_longer_run_goes_on_from_a_shorter_one(capsys: Console, tmp_path: Path
     np.testing.assert_array_equal(marey.load(short).positions, marey.load(whole).positions)
 
 
+def test_a_crowd_does_not_go_on_in_another_place(capsys: Console, tmp_path: Path) -> None:
+    out = tmp_path / "crowd.mry"
+    result(capsys, "crowd", "simulate", "crossing", "-o", out, "--people", 4, "--seconds", 0.4)
+    words = ("crowd", "simulate", "escape", "-o", out, "--people", 4, "--seconds", 1, "--resume")
+    assert "the crowd so far is in crossing" in refused(capsys, *words)
+    assert marey.load(out).scene.name == "crossing"
+
+
 def test_an_interrupted_run_is_kept_and_taken_up(
     capsys: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

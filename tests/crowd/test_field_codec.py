@@ -158,7 +158,7 @@ def test_damage_is_told_never_decoded_to_something() -> None:
 
 
 def test_lies_behind_a_right_checksum_end_in_words() -> None:
-    data = compress(street(20), max_error=0.05).data
+    data = compress(street(12).crop(slice(0, 16), slice(0, 20)), max_error=0.05).data
     rng = np.random.default_rng(4)
     for _ in range(60):
         body = bytearray(data[:-4])

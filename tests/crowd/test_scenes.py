@@ -172,3 +172,12 @@ def test_parameters_can_be_chosen_and_a_run_looked_at_on_its_way() -> None:
     assert frame.positions.shape == (8, 2) and run.crowd().parameters.people.strength == 2000
     cut = run.crowd()[1:]
     assert cut.frames == 1 and cut.agents == 8
+
+
+def test_a_generator_seeds_a_crowd_that_can_go_on() -> None:
+    place = scenes.preset("crossing").with_people(4)
+    first, again = (simulate(place, seconds=0.4, rng=np.random.default_rng(5)) for _ in range(2))
+    np.testing.assert_array_equal(first.positions, again.positions)
+    rng = np.random.default_rng(5)
+    others = [simulate(place, seconds=0, rng=rng).positions for _ in range(2)]
+    assert not np.array_equal(others[0], others[1])

@@ -124,6 +124,7 @@ def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
         ({"shading": ("on", "on")}, "twice"),
         ({"size": (8, 8)}, "16"),
         ({"size": (65, 48)}, "even"),
+        ({"size": (0, 0)}, "even"),
         ({"seconds": 0.0}, "at least two"),
         ({"noise": -1.0}, "noise"),
         ({"views": ()}, "at least one"),
@@ -132,6 +133,18 @@ def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
     for options, message in wishes:
         with pytest.raises(InputError, match=message):
             write_dataset(small_scene(), tmp_path / "x", **{"seconds": 0.2, **options})
+
+
+def test_folders_with_other_things_are_left_alone_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "sea.jpg").write_bytes(b"x")
+
+    def begun(done: int, total: int) -> None:
+        raise AssertionError("filming began")
+
+    for name in ("pictures", "pictures/sea.jpg"):
+        with pytest.raises(InputError, match="is a f"):
+            write_dataset(small_scene(), tmp_path / name, size=SIZE, seconds=0.2, progress=begun)
 
 
 def test_what_is_no_dataset_is_refused(filmed: Dataset, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from marey.crowd import scenes
 from marey.crowd.outlines import area, on_ground, with_slits
 from marey.crowd.rows import check_size
 from marey.crowd.scene import Scene
-from marey.crowd.simulated import SimulatedCrowd, check_same_people
+from marey.crowd.simulated import SimulatedCrowd, check_going_on
 from marey.crowd.simulation import Entrance, Frame, Goal, Parameters, People, Simulator
 from marey.crowd.simulation.people import RADII, joined, random_people
 from marey.crowd.simulation.walls import segments_of
@@ -86,7 +86,7 @@ class Run:
         self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), _seed(rng)
         self.parameters = Parameters() if parameters is None else parameters
         if so_far is not None:
-            check_same_people(so_far, self.frame_rate)
+            check_going_on(so_far, scene, self.frame_rate)
             self.parameters, self.seed = so_far.parameters, so_far.seed
         people = _people(scene, self.seed) if so_far is None else so_far.state.people
         self.simulator = _simulator(scene, people, self.parameters, self.seed)

@@ -63,7 +63,8 @@ class Group:
             raise InputError(f"people: from 0 to {MOST_PEOPLE:,}, got {self.people:,}")
         if not (0 <= self.rate <= MOST_PEOPLE and 0 < self.speed <= FASTEST):
             raise InputError(
-                f"rate: from 0 to {MOST_PEOPLE:,} a second; speed: above 0 and up to {FASTEST:g} times as fast"
+                f"rate: from 0 to {MOST_PEOPLE:,} a second; "
+                f"speed: above 0 and up to {FASTEST:g} times as fast"
             )
         assign(self, start=polygon("start", self.start))
 
@@ -136,6 +137,15 @@ class Scene:
         """Everyone wishes to move so many times as fast."""
         groups = (replace(group, speed=group.speed * factor) for group in self.groups)
         return replace(self, groups=tuple(groups))
+
+    def same_place(self, other: Scene) -> bool:
+        """Whether walls, goals and starts are those of another scene; people may be more or fewer."""
+        return self._layout() == other._layout()
+
+    def _layout(self) -> object:
+        goals = {name: (goal.wish, goal.vanish, goal.area.tolist()) for name, goal in self.goals.items()}
+        groups = [(group.goal, group.start.tolist()) for group in self.groups]
+        return self.size, [one.tolist() for one in self.obstacles], goals, groups
 
     def grid(self, spacing: float) -> tuple[int, int]:
         """(rows, columns) of cells of `spacing` metres that cover the ground."""

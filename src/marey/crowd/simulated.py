@@ -125,7 +125,12 @@ class SimulatedCrowd(Timed):
             yield np.sort(here[np.stack([i, j], axis=-1)[touch]], axis=-1), overlap[touch]
 
 
-def check_same_people(crowd: SimulatedCrowd, frame_rate: float) -> None:
-    """An error unless a crowd can go on at this rate."""
+def check_going_on(crowd: SimulatedCrowd, scene: Scene, frame_rate: float) -> None:
+    """An error unless a crowd can go on in this scene, at this rate."""
+    if not crowd.scene.same_place(scene):
+        raise InputError(
+            f"the crowd so far is in {crowd.scene.name or 'another scene'}, with other walls, goals or "
+            f"groups than {scene.name or 'this one'}: it cannot go on here"
+        )
     if not np.isclose(crowd.frame_rate, frame_rate):
         raise InputError(f"the crowd so far has {crowd.frame_rate:g} frames per second, not {frame_rate:g}")

@@ -70,6 +70,8 @@ def write_dataset(
     rng: seed, or generator that a seed is drawn from; others give other people at other places
     noise: standard deviation of the sensor's noise, in grey levels of 255
     """
+    _check_size(size)
+    _check_target(Path(folder))
     chosen = [camera_of(scene, view, size=size) if isinstance(view, str) else view for view in views]
     _check(chosen, shading, noise)
     crowd = simulate(scene, seconds=seconds, frame_rate=FRAME_RATE, rng=rng)
@@ -274,9 +276,7 @@ def _check(views: Sequence[Camera], shading: Sequence[str], noise: float) -> Non
     if len(set(names)) < len(names) or any(not name or "/" in name or name in (".", "..") for name in names):
         raise InputError(f"cameras: each needs a name of its own, these are called {', '.join(names)}")
     for camera in views:
-        if not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in camera.size):
-            size = f"{camera.size[0]}x{camera.size[1]}"
-            raise InputError(f"size: even numbers from {SMALLEST} to {LARGEST} pixels, got {size}")
+        _check_size(camera.size)
     for light in shading:
         if light not in LIGHTS:
             raise InputError(f"shading {light!r}: one of {', '.join(LIGHTS)}")
@@ -284,6 +284,19 @@ def _check(views: Sequence[Camera], shading: Sequence[str], noise: float) -> Non
         raise InputError("shading: the same twice")
     if not 0.0 <= noise < 128.0:
         raise InputError(f"noise: from 0 to 128 grey levels, got {noise:g}")
+
+
+def _check_size(size: tuple[int, int]) -> None:
+    if not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in size):
+        raise InputError(f"size: even numbers from {SMALLEST} to {LARGEST} pixels, got {size[0]}x{size[1]}")
+
+
+def _check_target(folder: Path) -> None:
+    """What is in the way is told before the work, not after it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; give a folder name")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "dataset.json").exists():
+        raise InputError(f"{folder}: is a folder with other things in it; give a new name")
 
 
 def _noisy(image: NDArray[np.uint8], level: float, rng: np.random.Generator) -> NDArray[np.uint8]:

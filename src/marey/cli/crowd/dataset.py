@@ -51,15 +51,15 @@ def run(
 
     [bold]Examples[/bold]
 
-    marey crowd dataset escape -o escape                                   from above, in the sun
+    marey crowd dataset escape -o escape             from above, in the sun
 
-    marey crowd dataset rotation -o rotation --camera both --shading both  four films
+    marey crowd dataset rotation -o four --camera both --shading both
 
     marey crowd dataset escape -o panic --scenario panic --seconds 15
 
     marey crowd dataset crossing -o small --people 40 --seconds 6 --size 320x240
 
-    marey view escape/above/shaded.mp4 -o frame.png                        look at it
+    marey view escape/above/shaded.mp4 -o frame.png
     """
     check_folder(target)
     if scenario not in SCENARIOS:

@@ -63,9 +63,9 @@ def run(
 
     [bold]Examples[/bold]
 
-    marey crowd edit street.zarr small.mry --keep 0.1            the lowest tenth of the frequencies
+    marey crowd edit street.zarr small.mry --keep 0.1       the lowest frequencies
 
-    marey crowd edit street.zarr small.mry --max-error 0.05      our coder, error guaranteed everywhere
+    marey crowd edit street.zarr small.mry --max-error 0.05   guaranteed anywhere
 
     marey crowd edit street.zarr nervous.zarr --style 1.5
 
@@ -73,10 +73,12 @@ def run(
 
     marey crowd edit street.zarr swirl.zarr --rotation 2 --compression 0.5
 
-    marey view small.mry -o small.mp4                            compressed fields open anywhere
+    marey view small.mry -o small.mp4        compressed fields open anywhere
 
-    Edits are made in this order: noise, parts, frequencies, style. With neither --keep nor --max-error, .mry
-    is within 5 % (root mean square) of the edited flow. Information is the energy kept of the flow given.
+    Edits are made in this order: noise, parts, frequencies, style. With neither
+    --keep nor --max-error, .mry is within 5 % (root mean square) of the edited
+    flow. Information is the share of the given flow's energy that is as it was,
+    in per cent; an edit that changes more than there was makes it negative.
     """
     _check(target, basis, select, max_error)
     check_apart(target, source)

@@ -51,10 +51,11 @@ def run(
 
     marey crowd extend street.zarr long.zarr --frames 2000 --taps 16 --seed 3
 
-    marey crowd extend short.zarr long.zarr --frames 500 --taps 2 --picture jumps.png
+    marey crowd extend short.zarr long.zarr --frames 500 --picture jumps.png
 
-    Playback jumps between moments that are alike, and fades over some frames about every jump. Smoothness is
-    how quickly fields change there, over the quickest hundredth of the capture; below 1.5 jumps hardly show.
+    Playback jumps between moments that are alike, and fades over some frames
+    about every jump. Smoothness is how quickly fields change there, over the
+    quickest hundredth of the capture; below 1.5 jumps hardly show.
     """
     if not 1 <= frames <= MOST_FRAMES:
         raise InputError(f"--frames {frames}: from 1 to {MOST_FRAMES}")

@@ -60,13 +60,13 @@ def run(
 
     [bold]Examples[/bold]
 
-    marey crowd simulate escape -o escape.csv                   evacuation through a door
+    marey crowd simulate escape -o escape.csv          through a door
 
-    marey crowd simulate escape --panic -o panic.mp4            four times as fast, as a clip
+    marey crowd simulate escape --panic -o panic.mp4   four times as fast, a clip
 
-    marey crowd simulate corridor --people 100 --seconds 20 -o corridor.sqlite    for JuPedSim, PedPy
+    marey crowd simulate corridor --people 100 -o corridor.sqlite    for PedPy
 
-    marey crowd simulate room.json -o room.mry --seconds 600    a place of your own
+    marey crowd simulate room.json -o room.mry --seconds 600    your own
 
     marey crowd simulate room.json -o room.mry --seconds 900 --resume
 

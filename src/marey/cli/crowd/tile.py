@@ -49,16 +49,20 @@ def run(
 
     marey crowd tile square.json square.zarr
 
-    marey crowd tile door.zarr hall.zarr both.zarr --overlap 20 --picture layout.png
+    marey crowd tile door.zarr hall.zarr both.zarr --picture layout.png
 
     marey crowd tile morning.zarr noon.zarr day.zarr --blend time
 
     marey crowd tile first.zarr second.zarr long.zarr --blend join
 
-    A file says where captures lie: {"rows": 60, "columns": 140, "patches": [{"field": "a.zarr",
-    "at": [0, 0]}, {"field": "b.zarr", "centre": [90, 30], "turn": 90, "scale": 1.5, "weight": 2}],
-    "walls": [[[60, 20], [80, 20], [80, 40]]]}. Overlaps are blended so that whirls and sources stay, gaps
-    are filled, and nothing goes through walls.
+    A file says where captures lie, and where walls are:
+
+    {"rows": 60, "columns": 140, "walls": [[[60, 20], [80, 20], [80, 40]]],
+    "patches": [{"field": "a.zarr", "at": [0, 0]}, {"field": "b.zarr",
+    "centre": [90, 30], "turn": 90, "scale": 1.5, "weight": 2}]}
+
+    Overlaps are blended so that whirls and sources stay, gaps are filled, and
+    nothing goes through walls.
     """
     target = inputs[-1]
     if len(inputs) not in (2, 3):
