@@ -61,6 +61,16 @@ def test_a_flow_that_does_not_come_back_is_told_about(
     assert code == 0 and "some jumps show" in err
 
 
+def test_a_capture_that_mostly_rests_is_told_about(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    flow = marey.samples.field(8, 12, seconds=1).velocities
+    source = tmp_path / "rest.zarr"
+    marey.save(marey.FieldSeries(np.concatenate([np.zeros((80, 8, 12, 2)), flow]), 25), source)
+    code, _, err = run(capsys, "crowd", "extend", source, tmp_path / "o.zarr", "--frames", 300)
+    assert code == 0 and "hardly any motion is played" in err
+
+
 def test_what_cannot_be_extended_is_refused_in_one_line(
     capsys: pytest.CaptureFixture[str], capture: Path, tmp_path: Path
 ) -> None:

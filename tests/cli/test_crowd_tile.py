@@ -88,6 +88,6 @@ def test_captures_of_a_pixel_are_tiled_and_drawn(capsys: pytest.CaptureFixture[s
     assert result(capsys, "crowd", "tile", a, a, out)["columns"] == 2
     mask = np.zeros((16, 24), np.bool_)
     mask[3, 4] = True
-    marey.save(FieldSeries(np.ones((3, 16, 24, 2)), 25, mask), a)
+    marey.save(FieldSeries(np.ones((3, 16, 24, 2)), 25, mask, name="$\\foo{$"), a)
     result(capsys, "crowd", "tile", a, a, out, "--picture", picture)
     assert picture.stat().st_size > 5000

@@ -156,7 +156,7 @@ def triangles(outline: Array) -> NDArray[np.int64]:
     """A simple polygon `(corners, 2)`, counter-clockwise, cut into triangles `(corners - 2, 3)`, ear by ear.
 
     >>> triangles(np.array([[0.0, 0], [2, 0], [2, 2], [1, 0.5]])).tolist()
-    [[3, 0, 1], [3, 1, 2]]
+    [[3, 0, 1], [1, 2, 3]]
     """
     left, ears = list(range(len(outline))), []
     while len(left) > 3:

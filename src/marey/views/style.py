@@ -40,6 +40,8 @@ SEQUENCE = ("#e9dfc8", "#d9b48a", "#c3806b", "#93566e", "#4f3d6b")
 """Colours of a quantity that grows, light to dark."""
 
 PLOT_SETTINGS: dict[str, Any] = {
+    # Names of files and captures may hold dollars.
+    "text.parse_math": False,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 10.0,

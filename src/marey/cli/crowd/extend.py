@@ -20,6 +20,8 @@ NAME = "extend"
 MOST_FRAMES = 50_000_000
 # Fields changing this many times as quickly as before show.
 ROUGH = 1.5
+# Per cent of the capture's motion below which it is told that hardly any is played.
+LITTLE = 5.0
 
 
 def run(
@@ -80,9 +82,12 @@ def run(
     if smoothness is not None and smoothness > ROUGH:
         note("this flow never comes back to where it was: some jumps show; a longer capture helps")
     played = np.unique(order)
+    information = _information(fields, played)
+    if information < LITTLE and frames >= fields.frames:
+        note("hardly any motion is played, as the capture rests for long: cut the rest off first")
     emit(
         {
-            "information": _information(fields, played),
+            "information": information,
             "bytes": size,
             "frames": frames,
             "seconds": frames / fields.frame_rate,
