@@ -53,6 +53,7 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
     found = result(capsys, "crowd", "capture", film, out, *options)
     assert (found["frames"], found["rows"], found["columns"]) == (125, 24, 80)
     assert found["engine"] == "divcurl" and found["alpha"] is None and found["seconds"] > 0
+    assert found["motion"] == "crowd"
     assert 0 < found["speed_mean"] < found["speed_max"] and 0 < found["presence_share"] < 0.5
     flow = marey.load(out)
     assert flow.frames == 125 and flow.mask is not None and flow.mask[:, :39].all()
@@ -66,6 +67,7 @@ def test_engines_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: P
     for out, extra in (
         ("a.zarr", ("--engine", "hs", "--alpha", "250")),
         ("b.mry", ("--engine", "dis", "--size", "full")),
+        ("s.zarr", ("--motion", "seen", "--size", "80")),
         ("c_%02d.flo", ("--engine", "lk", "--size", "80x40")),
     ):
         found = result(capsys, "crowd", "capture", film, tmp_path / out, *part, *extra)

@@ -161,6 +161,25 @@ def test_a_weight_drops_data_that_do_not_count() -> None:
     assert apart < 0.15 < 0.5 < plain
 
 
+@pytest.mark.parametrize("options", [{}, {"motion": "crowd"}, {"engine": "hs"}])
+def test_the_scale_of_the_weights_changes_nothing(options: dict[str, str]) -> None:
+    u, v = vortex_and_source("both")
+    picture = textured(60, 80)
+    first, second = moved(picture, 0, 0, noise=3), moved(picture, u, v, noise=3, seed=2)
+    full, faint = (estimate(first, second, weight=np.full((60, 80), w), **options) for w in (1.0, 0.05))
+    np.testing.assert_allclose(full, faint, atol=2e-3)
+
+
+def test_few_pixels_that_count_are_smoothed_as_many_are() -> None:
+    u, v = vortex_and_source("both")
+    picture = textured(60, 80)
+    first, second = moved(picture, 0, 0, noise=3), moved(picture, u, v, noise=3, seed=2)
+    left = np.full((60, 80), 0.01)
+    left[:, :40] = 1.0
+    whole, half = (estimate(first, second, engine="hs", weight=w) for w in (None, left))
+    assert np.abs(whole - half)[:, :30].mean() < 0.03
+
+
 def test_an_initial_field_helps_beyond_the_pyramid() -> None:
     picture = textured(64, 80)
     first, second = moved(picture, -4, 0), moved(picture, 4, 0)
