@@ -33,7 +33,8 @@ def test_the_homography_agrees_with_the_rays_of_a_straight_lens():
     pixels = np.array([[100.0, 300.0], [500.0, 400.0], [320.0, 250.0]])
     for height in (0.0, 0.9):
         through = np.column_stack([pixels, np.ones(3)]) @ camera.homography_at(height).T
-        assert np.allclose(through[:, :2] / through[:, 2:], camera.to_ground(pixels, height=height), atol=1e-9)
+        ground = camera.to_ground(pixels, height=height)
+        assert np.allclose(through[:, :2] / through[:, 2:], ground, atol=1e-9)
 
 
 def test_straightened_and_bent_undo_each_other():

@@ -181,3 +181,12 @@ def test_a_generator_seeds_a_crowd_that_can_go_on() -> None:
     rng = np.random.default_rng(5)
     others = [simulate(place, seconds=0, rng=rng).positions for _ in range(2)]
     assert not np.array_equal(others[0], others[1])
+
+
+def test_people_come_with_the_constants_they_are_for():
+    scene = scenes.preset("corridor").with_people(20)
+    soft, everyday = (simulate(scene, seconds=0.2, parameters=name) for name in ("dataset", "everyday"))
+    assert everyday.parameters == Parameters.everyday() != soft.parameters
+    assert everyday.radius.max() < soft.radius.min()
+    with pytest.raises(InputError, match="there are dataset"):
+        simulate(scene, parameters="nobody")

@@ -42,7 +42,7 @@ def simulate(
     seconds: float | None = None,
     frame_rate: float = 25.0,
     rng: Rng = 0,
-    parameters: Parameters | None = None,
+    parameters: Parameters | str = "dataset",
     resume: SimulatedCrowd | None = None,
     progress: Progress | None = None,
 ) -> SimulatedCrowd:
@@ -50,6 +50,8 @@ def simulate(
 
     seconds: how long; the scene's own if left out
     rng: seed, or generator that a seed is drawn from; others give other people at other places
+    parameters: constants of the forces, or their name: "dataset" (the source's look of pressed bodies),
+        "everyday" (speeds and flows of real people who walk) or "helbing" (hard bodies)
     resume: a crowd so far, of the same scene, which goes on until `seconds`
 
     >>> crowd = simulate(scenes.preset("crossing").with_people(12), seconds=4, frame_rate=10)
@@ -80,15 +82,15 @@ class Run:
         *,
         frame_rate: float = 25.0,
         rng: Rng = 0,
-        parameters: Parameters | None = None,
+        parameters: Parameters | str = "dataset",
         so_far: SimulatedCrowd | None = None,
     ):
         self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), _seed(rng)
-        self.parameters = Parameters() if parameters is None else parameters
+        self.parameters = Parameters.named(parameters) if isinstance(parameters, str) else parameters
         if so_far is not None:
             check_going_on(so_far, scene, self.frame_rate)
             self.parameters, self.seed = so_far.parameters, so_far.seed
-        people = _people(scene, self.seed) if so_far is None else so_far.state.people
+        people = _people(scene, self.seed, self.parameters.kind) if so_far is None else so_far.state.people
         self.simulator = _simulator(scene, people, self.parameters, self.seed)
         self.person_steps = 0
         if so_far is None:
@@ -191,7 +193,13 @@ def _simulator(scene: Scene, people: People, parameters: Parameters, seed: int) 
         parameters,
         goals=[Goal(g.area) if g.wish == "reach" and g.vanish else None for g in chosen],
         entrances=[
-            Entrance(_free_start(scene, number), group.rate, goal=number, speed_factor=group.speed)
+            Entrance(
+                _free_start(scene, number),
+                group.rate,
+                goal=number,
+                speed_factor=group.speed,
+                kind=parameters.kind,
+            )
             for number, group in enumerate(scene.groups)
             if group.rate > 0
         ],
@@ -200,7 +208,7 @@ def _simulator(scene: Scene, people: People, parameters: Parameters, seed: int) 
     )
 
 
-def _people(scene: Scene, seed: int) -> People:
+def _people(scene: Scene, seed: int, kind: str) -> People:
     """Everyone at the start, group after group."""
     walls = segments_of(scene.obstacles)
     groups = []
@@ -214,6 +222,7 @@ def _people(scene: Scene, seed: int) -> People:
                 walls=walls,
                 speed_factor=group.speed,
                 goal=number,
+                kind=kind,
                 seed=[seed, number],
             )
         except InputError as error:

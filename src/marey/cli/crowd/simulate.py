@@ -45,6 +45,13 @@ def run(
     panic: Annotated[
         bool, typer.Option("--panic", help="The dataset's panic: four times the speed.")
     ] = False,
+    constants: Annotated[
+        str,
+        typer.Option(
+            metavar="SET",
+            help="dataset (pressed bodies), everyday (speeds of real people) or helbing (hard bodies).",
+        ),
+    ] = "dataset",
     frame_rate: Annotated[float, typer.Option(metavar="F", help="Frames per second of the result.")] = 25.0,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Other seeds give other people.")] = 0,
     resume: Annotated[
@@ -85,7 +92,7 @@ def run(
     part = out.with_name(f"{out.stem}.part.mry")
     begun = _so_far(out, part) if resume else None
     before = 0 if begun is None else begun.person_steps
-    going = Run(place, frame_rate=frame_rate, rng=seed, so_far=begun)
+    going = Run(place, frame_rate=frame_rate, rng=seed, parameters=constants, so_far=begun)
     started = time.perf_counter()
     _simulate(going, length, part)
     spent = time.perf_counter() - started

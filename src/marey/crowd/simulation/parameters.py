@@ -21,6 +21,8 @@ NEGLIGIBLE = 0.005
 FADING = 0.6
 """Width of the band in which it fades out, in multiples of its range."""
 
+SETS = ("dataset", "helbing", "everyday", "control")
+
 
 @dataclass(frozen=True)
 class Interaction:
@@ -87,6 +89,23 @@ class Parameters:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{name}: must be 0 or more, got {value}")
+
+    @classmethod
+    def named(cls, name: str) -> Parameters:
+        """One of the sets by name.
+
+        >>> Parameters.named("helbing") == Parameters.helbing()
+        True
+        """
+        if name not in SETS:
+            raise InputError(f"there are no constants {name!r}; there are {', '.join(SETS)}")
+        chosen: Parameters = getattr(cls, name)()
+        return chosen
+
+    @property
+    def kind(self) -> str:
+        """Of people that these constants are for, as in `random_people`."""
+        return next((name for name in ("everyday", "control") if self == self.named(name)), "dataset")
 
     @classmethod
     def dataset(cls) -> Parameters:
