@@ -137,9 +137,7 @@ def picture(found: dict[str, Measures]):  # type: ignore[no-untyped-def]
                 axes.plot(samples[:, 0], samples[:, 1], ".", ms=4, alpha=0.4, color=colour)
                 middle = 0.5 * (EDGES[1:] + EDGES[:-1])
                 axes.plot(middle, binned(samples), "o-", color=colour, label=name)
-            axes.set(
-                xlabel="people a m²", ylabel="m/s", title=f"{kind}, by PedPy", ylim=(0, 2)
-            )
+            axes.set(xlabel="people a m²", ylabel="m/s", title=f"{kind}, by PedPy", ylim=(0, 2))
             axes.legend()
     return figure
 
