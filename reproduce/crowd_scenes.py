@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd import scenes
-from marey.crowd.running import simulate
 from marey.crowd.scene import inside, rectangle
-from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.simulation import Parameters
+from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 
 Bars = dict[str, bool]
 

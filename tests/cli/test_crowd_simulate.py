@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.running import Run
 from marey.crowd.scenes import SCENES
+from marey.crowd.simulation.running import Run
 from tests.cli.commands import refused, result, run
 
 Console = pytest.CaptureFixture[str]

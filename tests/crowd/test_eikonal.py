@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marey.crowd import eikonal
 from marey.crowd.scene import Goal, Group, Scene, cell_centres, rectangle
-from marey.crowd.wishes import passable, wish_field
+from marey.crowd.simulation import eikonal
+from marey.crowd.simulation.wishes import passable, wish_field
 from marey.errors import InputError
 
 Array = NDArray[np.float64]

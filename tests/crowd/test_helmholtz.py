@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.derivatives import divergence, okubo_weiss, vorticity
-from marey.crowd.events import find_events, moved, scaled
+from marey.crowd.analysis.derivatives import divergence, okubo_weiss, vorticity
+from marey.crowd.analysis.events import find_events, moved, scaled
+from marey.crowd.analysis.helmholtz import Helmholtz, split, with_gains
+from marey.crowd.analysis.lines import path_lines, streak_lines
 from marey.crowd.fields import FieldSeries
-from marey.crowd.helmholtz import Helmholtz, split, with_gains
-from marey.crowd.path_lines import path_lines, streak_lines
 from marey.errors import InputError
 from tests.crowd.flows import street
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from marey.crowd import scenes
-from marey.crowd.running import Run, simulate
 from marey.crowd.scene import Goal, Group, Scene, inside, rectangle
-from marey.crowd.simulated import SimulatedCrowd
 from marey.crowd.simulation import Parameters
+from marey.crowd.simulation.running import Run, simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.errors import InputError
 
 SECONDS = 7.0

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
+from marey.crowd.analysis.lines import grid_points, path_lines
 from marey.crowd.fields import FieldSeries
-from marey.crowd.path_lines import grid_points, path_lines
 from marey.crowd.spectrum import compress, denoise, error_curve, field_error, information, restyle
 from marey.crowd.spectrum.bases import BASES, coefficients, functions, values
 from marey.crowd.spectrum.compression import SELECTS, FourierFields

@@ -11,8 +11,8 @@ import pytest
 
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
-from marey.crowd.running import simulate
 from marey.crowd.scene import Goal, Group, Scene, rectangle
+from marey.crowd.simulation.running import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset
 from marey.filming.place import backdrop

@@ -10,8 +10,8 @@ import pytest
 
 import marey
 from marey.crowd import scenes
-from marey.crowd.running import simulate
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.errors import FormatError, InputError
 from marey.io import agoraset
 

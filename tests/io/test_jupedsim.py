@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import marey
 from marey.crowd import scenes
-from marey.crowd.running import simulate
 from marey.crowd.scene import Scene, inside, rectangle
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import jupedsim

@@ -4,9 +4,9 @@ from marey.crowd.camera import Camera
 from marey.crowd.capturing import capture
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.running import Run, simulate
 from marey.crowd.scene import Goal, Group, Scene
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.running import Run, simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 
 __all__ = [

@@ -21,9 +21,9 @@ from marey import __version__
 from marey._progress import Progress
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
-from marey.crowd.running import Rng, simulate
 from marey.crowd.scene import Scene
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.running import Rng, simulate
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.errors import InputError
 from marey.filming.cameras import camera_of
 from marey.filming.people import People

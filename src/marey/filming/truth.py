@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from marey._progress import Progress
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.filming.people import People
 from marey.filming.place import Backdrop
 from marey.filming.studio import Shot

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, assign, checked
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import read_bytes, write_beside

@@ -44,7 +44,7 @@ TYPES: dict[str, str] = {
     "SkinnedMesh": "marey.surface.skin",
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
-    "SimulatedCrowd": "marey.crowd.simulated",
+    "SimulatedCrowd": "marey.crowd.simulation.simulated",
     "State": "marey.crowd.simulation.simulator",
     "People": "marey.crowd.simulation.people",
     "Parameters": "marey.crowd.simulation.parameters",

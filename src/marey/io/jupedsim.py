@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray, FloatArray
 from marey.crowd.rows import RowError
 from marey.crowd.scene import Scene, rectangle
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, write_beside

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd import derivatives, events, helmholtz, path_lines
+from marey.crowd.analysis import derivatives, events, helmholtz
+from marey.crowd.analysis.lines import grid_points, path_lines, streak_lines
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
 from marey.crowd.spectrum.style import restyle
@@ -95,8 +96,8 @@ def lines(
     """
     if kind not in ("path", "streak"):
         raise InputError(f"lines {kind!r}: path or streak")
-    starts = path_lines.grid_points(fields, across)
-    walk = path_lines.path_lines if kind == "path" else path_lines.streak_lines
+    starts = grid_points(fields, across)
+    walk = path_lines if kind == "path" else streak_lines
     ways = walk(fields, starts)
     figure = plots.blank(size)
     with plots.house_style():

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marey.crowd.scene import Scene
-from marey.crowd.simulated import SimulatedCrowd
-from marey.crowd.wishes import wish_field
+from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.wishes import wish_field
 from marey.views import plots, style
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import typer
 from marey.cli._console import Json, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.crowd._series import bytes_on_disk, load_fields
 from marey.crowd import codec, spectrum
+from marey.crowd.analysis.helmholtz import with_gains
 from marey.crowd.fields import FieldSeries
-from marey.crowd.helmholtz import with_gains
 from marey.crowd.spectrum.bases import BASES
 from marey.crowd.spectrum.compression import SELECTS
 from marey.crowd.spectrum.style import PRESETS

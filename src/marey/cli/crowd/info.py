@@ -10,7 +10,7 @@ import typer
 
 from marey.cli._console import Json, emit
 from marey.cli.crowd._series import check_picture, load_fields
-from marey.crowd.derivatives import divergence, vorticity
+from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
 

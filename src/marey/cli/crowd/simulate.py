@@ -12,10 +12,10 @@ import typer
 
 from marey.cli._console import Json, check_folder, emit, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
-from marey.crowd.running import Run
 from marey.crowd.scene import Scene
 from marey.crowd.scenes import SCENES
-from marey.crowd.simulated import SimulatedCrowd
+from marey.crowd.simulation.running import Run
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.errors import InputError
 from marey.io import format_to_write, load, save
 
