@@ -152,12 +152,14 @@ class FieldSeries(Timed):
         seconds: float | None = None,
         frame_rate: float = 60.0,
         avoid: bool = False,
+        seen: bool = False,
         rng: np.random.Generator | int = 0,
     ) -> Tracks:
         """New people carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
 
         seconds: as long as the series if not given; a longer one begins again
         avoid: people step aside instead of through each other
+        seen: people stand where the video shows people; needs `presence`
 
         >>> import marey
         >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
@@ -165,7 +167,7 @@ class FieldSeries(Timed):
         """
         from marey.crowd.animation import AnimatedCrowd, Manner, animate
 
-        manner = Manner(avoid="contact" if avoid else "none")
+        manner = Manner(avoid="contact" if avoid else "none", seen=seen)
         crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=manner, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
 

@@ -26,7 +26,7 @@ def simulated(folder: Path) -> Entry:
     seconds = time.perf_counter() - start
     save(crowd.tracks, folder / "sideway.sqlite")
     view(crowd, folder / "sideway.png")
-    view(crowd.tracks.between(10, 15), folder / "sideway.mp4", size=(960, 432))
+    view(crowd.between(10, 15), folder / "sideway.mp4", size=(960, 432))
     return Entry(
         "Simulated: two streams meet and sort themselves into lanes",
         f"{crowd.agents} people, {crowd.steps} steps in {seconds:.1f} s, compiling included; "
@@ -58,7 +58,8 @@ def captured(folder: Path) -> Entry:
     short = compress(fields, keep=0.1)
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="paths")
-    people = extend(fields, 250, rng=0).animate(150, avoid=True, frame_rate=20, seconds=6)
+    endless = extend(fields, 250, rng=0)
+    people = endless.animate(150, avoid=True, seen=True, frame_rate=20, seconds=6)
     touching = collisions(people).people
     view(people, folder / "reanimated.mp4", size=(960, 432))
     return Entry(
