@@ -6,8 +6,8 @@ for up to five seconds at 320 × 240, against where they truly went. Peers' engi
 those of scikit-image, a hundred times slower, every tenth of the long run, with the time between filled in
 linearly. "steady" is averaged in time as captures of a crowd's motion are, for ours and, as a control, for
 OpenCV's. Fields are judged by the crowd's motion; the very people of the film are carried by what each of
-their pixels shows (`motion="seen"`), which is better at that than even the crowd's true motion. All run in this
-process on one core. Making the films takes a minute or two a scene, the rest about as long.
+their pixels shows (`motion="seen"`). All run in this process on one core. Making the films
+takes a minute or two a scene, the rest about as long.
 
     python benchmarks/crowd_capture.py [--work DIR] [SCENE ...]
 """
