@@ -132,7 +132,7 @@ def filmed(folder: Path, engines: dict[str, Engine]) -> bool:
         at = np.linspace(0.6 * len(pictures), len(pictures) - 3, 4).astype(int)
 
         def ours(a: Array, b: Array, background: Any = background) -> Array:
-            return estimate(a, b, motion="crowd", weight=data_weight(background.presence(a)))
+            return estimate(a, b, motion="crowd", weight=data_weight(background.presence(a), "crowd"))
 
         rows = {}
         for name, engine in {**engines, CROWD: ours}.items():
