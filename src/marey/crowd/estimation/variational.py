@@ -175,9 +175,8 @@ class Variational:
         # The finest level starts from a field that is close; blocks and coarse levels are cheap. The coarsest
         # one has to reach across areas without data, whatever that takes.
         effort = min(2**level, 5) if step == 1 and settings.alpha is None else 5
-        if 0 < level == len(self.shapes) - 1:
-            effort = 25
-        for _ in range(settings.warps):
+        reach = 25 if 0 < level == len(self.shapes) - 1 else effort
+        for warp in range(settings.warps):
             term = data_term.linearised(
                 first,
                 second,
@@ -200,7 +199,7 @@ class Variational:
                     alpha=self._alpha(level, stiffness),
                     bend=bend,
                     step=step,
-                    iterations=effort * settings.iterations,
+                    iterations=(effort if warp else reach) * settings.iterations,
                 )
             if settings.median:
                 whole = self._unmasked(field)
