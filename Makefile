@@ -26,7 +26,9 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 	$(BIN)/ruff format .
 
 bench: .venv-peers/.ready  ## marey and its peers, same process, same work
-	@for script in benchmarks/[a-z]*.py; do echo; echo "== $$script"; .venv-peers/bin/python $$script || exit 1; done
+	@missed=0; for script in benchmarks/[a-z]*.py; do \
+		echo; echo "== $$script"; .venv-peers/bin/python $$script || missed=1; \
+	done; exit $$missed
 
 reproduce: $(VENV)/.ready  ## published tables and figures, ours beside theirs (real data where MAREY_DATA has it)
 	@missed=0; for script in reproduce/[a-z]*.py; do \
