@@ -19,6 +19,8 @@ def test_films_and_truth_of_a_scene_are_written(tmp_path: Path, capsys: pytest.C
     assert "above/shaded.mp4" in told["files"]
     assert all((tmp_path / "escape" / name).exists() for name in told["files"])
     assert read_dataset(tmp_path / "escape").manifest["scene"] == "escape"
+    facts = result(capsys, "info", tmp_path / "escape")
+    assert (facts["kind"], facts["agents"], facts["cameras"]) == ("crowd dataset", 8, "above")
 
 
 def test_scenes_go_by_number_too_and_panic_is_faster(

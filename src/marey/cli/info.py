@@ -39,11 +39,20 @@ def run(
     failed = 0
     for path in files:
         try:
-            as_it_is = True if _is_compressed(path) else None
-            thing = load(
-                path, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root, compressed=as_it_is
-            )
-            facts = describe(thing)
+            if (path / "dataset.json").is_file():
+                facts = _dataset(path)
+            else:
+                as_it_is = True if _is_compressed(path) else None
+                facts = describe(
+                    load(
+                        path,
+                        unit=from_unit,
+                        up=from_up,
+                        frame_rate=from_frame_rate,
+                        root=root,
+                        compressed=as_it_is,
+                    )
+                )
         except MareyError as error:
             if len(files) == 1:
                 raise
@@ -61,6 +70,24 @@ def run(
                 print()
     if failed:
         raise typer.Exit(2)
+
+
+def _dataset(folder: Path) -> dict[str, Any]:
+    """What a folder of `marey crowd dataset` holds."""
+    from marey.filming import read_dataset
+
+    dataset = read_dataset(folder)
+    tracks = dataset.tracks
+    return {
+        "kind": "crowd dataset",
+        "frames": tracks.frames,
+        "frame_rate": tracks.frame_rate,
+        "duration": round(tracks.duration, 6),
+        "agents": tracks.agents,
+        "scene": dataset.scene.name,
+        "cameras": ", ".join(dataset.views),
+        "films": ", ".join(next(iter(dataset.views.values())).films),
+    }
 
 
 def _is_compressed(path: Path) -> bool:
