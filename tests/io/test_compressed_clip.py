@@ -36,7 +36,7 @@ def test_a_clip_can_be_loaded_as_it_is(small: CompressedMotion, tmp_path: Path) 
     assert marey.load(path, compressed=True) == small
     marey.save(small.decode(), tmp_path / "plain.mry")
     assert not container.is_compressed(tmp_path / "plain.mry")
-    with pytest.raises(FormatError, match="plain.mry: not a compressed clip"):
+    with pytest.raises(FormatError, match="plain.mry: neither a compressed clip"):
         marey.load(tmp_path / "plain.mry", compressed=True)
 
 
