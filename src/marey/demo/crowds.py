@@ -26,7 +26,7 @@ def simulated(folder: Path) -> Entry:
     seconds = time.perf_counter() - start
     save(crowd.tracks, folder / "sideway.sqlite")
     view(crowd, folder / "sideway.png")
-    view(crowd.between(10, 15), folder / "sideway.mp4", size=(960, 432))
+    view(crowd.between(11, 14), folder / "sideway.mp4", size=(960, 432))
     return Entry(
         "Simulated: two streams meet and sort themselves into lanes",
         f"{crowd.agents} people, {crowd.steps} steps in {seconds:.1f} s, compiling included; "
@@ -38,8 +38,8 @@ def simulated(folder: Path) -> Entry:
 def filmed(folder: Path) -> Entry:
     """A film of simulated people with the truth of every pixel."""
     start = time.perf_counter()
-    scene = replace(scenes.preset("rotation").with_people(250), hold=0.0)
-    report = write_dataset(scene, folder / FILM, size=(320, 240), seconds=5.2)
+    scene = replace(scenes.preset("rotation").with_people(180), hold=0.0)
+    report = write_dataset(scene, folder / FILM, size=(240, 180), seconds=5.2)
     seconds = time.perf_counter() - start
     return Entry(
         "Filmed: a crowd circles a block, and every pixel's motion is known",
@@ -59,7 +59,7 @@ def captured(folder: Path) -> Entry:
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="paths")
     endless = extend(fields, 250, rng=0)
-    people = endless.animate(150, avoid=True, seen=True, frame_rate=20, seconds=6)
+    people = endless.animate(100, avoid=True, seen=True, frame_rate=20, seconds=4)
     touching = collisions(people).people
     view(people, folder / "reanimated.mp4", size=(960, 432))
     return Entry(
