@@ -149,7 +149,7 @@ def run(
     _write(tracks, target, film, view or _of_field(fields, film))
     emit(
         {
-            "people": round(float(tracks.present.sum(axis=1).mean()), 2),
+            "people": round(float(tracks.present.sum(axis=1).mean())),
             "agents": tracks.agents,
             "frames": tracks.frames,
             "frame_rate": tracks.frame_rate,
