@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from marey import __version__
-from marey.cli import body, convert, crowd, data, demo, info, view
+from marey.cli import body, convert, crowd, data, demo, info, surface, view
 from marey.cli._console import fail, print_warnings_plainly
 from marey.errors import MareyError
 
@@ -39,6 +39,7 @@ for command in (info, convert, view, demo):
     app.command(command.NAME)(command.run)
 app.add_typer(body.app, name="body")
 app.add_typer(crowd.app, name="crowd")
+app.add_typer(surface.app, name="surface")
 app.add_typer(data.app, name="data")
 
 

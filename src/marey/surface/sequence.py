@@ -122,6 +122,10 @@ class MeshSequence(Timed):
         size = self.convention.unit if unit is None else unit_size(unit)
         return replace(self, convention=Convention(size, self.convention.up if up is None else up))
 
+    def renamed(self, name: str) -> MeshSequence:
+        """The same sequence under another name."""
+        return replace(self, name=name)
+
     def normals(self, frame: int) -> FloatArray:
         """Unit normals of a frame's vertices, `(vertices, 3)`."""
         return mesh.vertex_normals(self.vertices[as_slice(frame, self.frames)][0], self.faces)

@@ -1,0 +1,1 @@
+"""How far apart two poses of a surface are (Boukhayma 2017, section 2.3)."""
