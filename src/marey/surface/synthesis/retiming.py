@@ -1,0 +1,155 @@
+"""Captured poses at the times one asks for (Boukhayma 2017, section 3.5.2).
+
+The source goes from key pose to key pose and takes the walk whose duration comes nearest. Here one dynamic
+programme over (time, frame) goes through all key poses at once and finds, among the walks that meet the
+times, the one that deforms least: durations are whole numbers, so nothing is approximate. Time O(frames of the
+result × edges); memory 12 bytes a frame of the result and frame of the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.errors import InputError, UnreachableError
+from marey.surface.graphs.graph import Graph, Walk
+
+# A frame off the time asked for, where no walk meets it, outweighs any deformation.
+A_FRAME_OFF = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Retimed:
+    """A walk through key poses.
+
+    walk: through the graph
+    achieved: `(keys,)`, frame of the animation at which each key pose is taken
+    asked: `(keys,)`, those asked for
+    deformation: sum of pose distances over the walk's transitions
+    """
+
+    walk: Walk
+    achieved: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    deformation: float
+
+    @property
+    def errors(self) -> NDArray[np.int64]:
+        """Frames by which each key pose is late; early ones are negative."""
+        return self.achieved - self.asked
+
+
+def retime(
+    graph: Graph, keys: Sequence[int], times: Sequence[int], *, tolerance: int = 0, slack: int | None = None
+) -> Retimed:
+    """The least deformed walk that takes captured frames at given times.
+
+    keys: frames of the library, in the order they are to be taken
+    times: of the keys, in frames of the animation from 0, rising
+    tolerance: frames by which a key may miss its time where that deforms less
+    slack: frames by which a key may miss its time if it cannot be met otherwise; a longest window, if None
+
+    Times are met exactly wherever some walk does, and missed by as little as can be where none does.
+
+    >>> from marey.surface.transitions.transition import Windows
+    >>> played = retime(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), [2, 7], [0, 5])
+    >>> played.walk.nodes(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))).tolist()
+    [2, 3, 4, 5, 6, 7]
+    """
+    asked = _checked_times(graph, keys, times, tolerance)
+    slack = max(tolerance, graph.windows.longest if slack is None else slack)
+    # What each segment may begin with: time in the animation -> cost so far.
+    begins = {0: 0.0}
+    segments: list[_Segment] = []
+    for number in range(1, len(keys)):
+        segment = _Segment.between(graph, keys[number - 1], keys[number], begins, int(asked[number]) + slack)
+        begins = segment.ends(int(asked[number]), slack, tolerance)
+        if not begins:
+            raise UnreachableError(
+                f"key pose {number + 1} (frame {keys[number]}) cannot be reached from key pose {number} "
+                f"(frame {keys[number - 1]}) by frame {asked[number] + slack}; give it more time, use a "
+                "larger alpha, or keys further from the ends of their sequences"
+            )
+        segments.append(segment)
+    achieved, edges = [min(begins, key=lambda time: begins[time])], list[int]()
+    for segment in reversed(segments):
+        begun, taken = segment.walked_back(graph, achieved[0])
+        edges = taken + edges
+        achieved.insert(0, begun)
+    walk = Walk(int(keys[0]), np.array(edges, dtype=np.int64))
+    return Retimed(walk, np.array(achieved), asked, float(graph.deformation[walk.edges].sum()))
+
+
+def shortest_lasting(graph: Graph, start: int, end: int, steps: int) -> Retimed:
+    """The least deformed walk between two frames that takes exactly so many steps of time, if there is one.
+
+    >>> from marey.surface.transitions.transition import Windows
+    >>> shortest_lasting(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), 1, 4, 3).errors.tolist()
+    [0, 0]
+    """
+    return retime(graph, [start, end], [0, steps])
+
+
+@dataclass(frozen=True, eq=False)
+class _Segment:
+    """All walks from one key pose: costs and last edges by time and frame, from time `first` on."""
+
+    first: int
+    source: int
+    target: int
+    costs: NDArray[np.float64]
+    arrivals: NDArray[np.int32]
+
+    @classmethod
+    def between(cls, graph: Graph, source: int, target: int, begins: dict[int, float], last: int) -> _Segment:
+        from marey.surface.synthesis._retiming_kernels import relax_in_time
+
+        first = min(begins)
+        shape = (last - first + 1, graph.frames)
+        costs, arrivals = np.full(shape, np.inf), np.full(shape, -1, np.int32)
+        for time, cost in begins.items():
+            costs[time - first, source] = cost
+        relax_in_time(costs, arrivals, graph.first_leaving, graph.targets, graph.steps, graph.deformation)
+        return cls(first, source, target, costs, arrivals)
+
+    def ends(self, asked: int, slack: int, tolerance: int) -> dict[int, float]:
+        """What it costs to be at the target, by time, the miss of the time asked for included."""
+        found = {}
+        for time in range(max(asked - slack, self.first + 1), asked + slack + 1):
+            row = time - self.first
+            if self.arrivals[row, self.target] >= 0:
+                missed = max(abs(time - asked) - tolerance, 0)
+                found[time] = float(self.costs[row, self.target]) + A_FRAME_OFF * missed
+        return found
+
+    def walked_back(self, graph: Graph, time: int) -> tuple[int, list[int]]:
+        """When the segment began, and the edges from there to the target at `time`."""
+        frame, row, edges = self.target, time - self.first, list[int]()
+        while self.arrivals[row, frame] >= 0:
+            edge = int(self.arrivals[row, frame])
+            edges.insert(0, edge)
+            row -= int(graph.steps[edge])
+            frame = int(graph.sources[edge])
+        return row + self.first, edges
+
+
+def _checked_times(
+    graph: Graph, keys: Sequence[int], times: Sequence[int], tolerance: int
+) -> NDArray[np.int64]:
+    if len(keys) != len(times) or len(keys) < 2:
+        raise InputError(
+            f"key poses: give two or more, each with its time ({len(keys)} and {len(times)} given)"
+        )
+    for number, key in enumerate(keys, start=1):
+        if not 0 <= key < graph.frames:
+            raise InputError(f"key pose {number}: there is no frame {key}; there are 0…{graph.frames - 1}")
+    asked = np.asarray(times, dtype=np.int64)
+    if (np.diff(asked) < 1).any():
+        late = int(np.argmax(np.diff(asked) < 1)) + 2
+        raise InputError(f"key pose {late}: its time is not after that of the one before; sort them by time")
+    if tolerance < 0:
+        raise InputError(f"tolerance: must not be negative, got {tolerance}")
+    return asked - asked[0]
