@@ -2,8 +2,8 @@
 
 The source goes from key pose to key pose and takes the walk whose duration comes nearest. Here one dynamic
 programme over (time, frame) goes through all key poses at once and finds, among the walks that meet the
-times, the one that deforms least: durations are whole numbers, so nothing is approximate. Time O(frames of the
-result × edges); memory 12 bytes a frame of the result and frame of the library.
+times, the one that deforms least: durations are whole numbers, so nothing is approximate. Time O(frames of
+the result × edges); memory 12 bytes a frame of the result and frame of the library.
 """
 
 from __future__ import annotations
