@@ -19,7 +19,10 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+from marey.surface.distances.matrix import DistanceMatrix
+from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animation import Animation
 
 # Frames looked at for sizes and speeds: enough for a summary, quick on an hour of capture.
 LOOKED_AT = 200
@@ -34,21 +37,24 @@ def describe(thing: Any) -> dict[str, Any]:
     """
     for kind, (cls, facts) in _KINDS.items():
         if isinstance(thing, cls):
-            return {
-                "kind": kind,
-                "frames": None if isinstance(thing, Scene) else thing.frames,
-                **_times(thing),
-                **facts(thing),
-            }
+            return {"kind": kind, **_times(thing), **facts(thing)}
     raise InputError(f"a {type(thing).__name__} is not something we can describe")
 
 
 def _times(thing: Any) -> dict[str, Any]:
-    if isinstance(thing, PoseModel):
-        return {"frame_rate": None, "duration": None}
     if isinstance(thing, Scene):
-        return {"frame_rate": None, "duration": thing.seconds}
-    return {"frame_rate": round(thing.frame_rate, 6), "duration": round(thing.duration, 6)}
+        return {"frames": None, "frame_rate": None, "duration": thing.seconds}
+    if isinstance(thing, PoseModel | DistanceMatrix):
+        return {"frames": thing.frames, "frame_rate": None, "duration": None}
+    if isinstance(thing, Repertoire):
+        frames, rate = thing.library.frames, thing.library.frame_rate
+        return {"frames": frames, "frame_rate": round(rate, 6), "duration": round(frames / rate, 6)}
+    timed = thing.sequence if isinstance(thing, Animation) else thing
+    return {
+        "frames": timed.frames,
+        "frame_rate": round(timed.frame_rate, 6),
+        "duration": round(timed.duration, 6),
+    }
 
 
 def _motion(motion: Motion) -> dict[str, Any]:
@@ -89,6 +95,47 @@ def _mesh(sequence: MeshSequence) -> dict[str, Any]:
         "colours": sequence.colours is not None,
         "textures": len(sequence.textures),
         "size": [_rounded(v) for v in np.ptp(sequence.vertices[0], axis=0)],
+    }
+
+
+def _distances(distances: DistanceMatrix) -> dict[str, Any]:
+    apart = distances.values[np.triu_indices(distances.frames, 1)]
+    return {
+        "metric": distances.metric,
+        "mean_distance": _rounded(apart.mean()) if len(apart) else None,
+        "largest_distance": _rounded(apart.max()) if len(apart) else None,
+        "sequences": [
+            {"name": name, "frames": int(length)}
+            for name, length in zip(distances.names, np.diff(distances.starts), strict=True)
+        ],
+    }
+
+
+def _repertoire(repertoire: Repertoire) -> dict[str, Any]:
+    library, graph = repertoire.library, repertoire.graph
+    return {
+        "vertices": library.sequences[0].vertices.shape[1],
+        "faces": len(library.faces),
+        "graph": graph.kind,
+        "edges": graph.edges,
+        "transitions": int(graph.synthetic.sum()),
+        "density": round(graph.density, 6),
+        "alpha": graph.alpha,
+        "windows": [graph.windows.shortest, graph.windows.longest],
+        "metric": repertoire.distances.metric,
+        "sequences": [
+            {"name": sequence.name, "label": label, "frames": sequence.frames}
+            for sequence, label in zip(library.sequences, library.labels, strict=True)
+        ],
+    }
+
+
+def _animation(animation: Animation) -> dict[str, Any]:
+    captured = animation.provenance.captured_frames
+    return {
+        "captured_frames": captured,
+        "synthetic_frames": animation.sequence.frames - captured,
+        **_mesh(animation.sequence),
     }
 
 
@@ -194,6 +241,9 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "motion": (Motion, _motion),
     "markers": (Markers, _markers),
     "mesh": (MeshSequence, _mesh),
+    "pose distances": (DistanceMatrix, _distances),
+    "repertoire": (Repertoire, _repertoire),
+    "animation": (Animation, _animation),
     "character": (Character, _character),
     "tracks": (Tracks, _tracks),
     "simulated crowd": (SimulatedCrowd, _simulated),

@@ -13,8 +13,15 @@ import numpy as np
 import pytest
 
 import marey
+from marey.describe import describe
 from marey.errors import FormatError, InputError, MareyError
+from marey.surface.distances.matrix import DistanceMatrix
+from marey.surface.graphs.graph import Graph
+from marey.surface.graphs.repertoire import Repertoire
+from marey.surface.library import Library
+from marey.surface.synthesis.animation import Animation, Provenance
 from marey.surface.texture import Texture
+from marey.surface.transitions.transition import Windows
 
 
 def same(a: object, b: object) -> bool:
@@ -55,6 +62,15 @@ def everything() -> list[object]:
     field = marey.FieldSeries(
         rng.normal(size=(2, 3, 4, 2)).astype(np.float32), 25, mask=np.ones((3, 4), bool), homography=np.eye(3)
     )
+    distances = DistanceMatrix(
+        np.ones((4, 4)) - np.eye(4), np.zeros((4, 4)), [0, 2, 4], ("walk", "läuft"), "surface"
+    )
+    library = Library((mesh.renamed("walk"), mesh.renamed("läuft")), labels=("walk", "run"))
+    graph = Graph(
+        [0, 2, 4], [0, 1, 2], [1, 3, 3], [False, True, False], [0.0, 0.5, 0.0], [1, 2, 1], [0, 2, 0],
+        [0, 2, 0], 0.2, Windows(2, 5),
+    )  # fmt: skip
+    origin = Provenance([3, 0], [3, 1], [0.0, 0.25], [False, True])
     return [
         motion,
         marey.Markers(("a", "b", "c"), gappy, 100),
@@ -62,6 +78,9 @@ def everything() -> list[object]:
         marey.Character(skin, (motion,), name="person"),
         tracks,
         field,
+        distances,
+        Repertoire(library, distances, graph),
+        Animation(mesh, origin),
     ]
 
 
@@ -152,11 +171,13 @@ def test_an_array_that_declares_more_than_it_holds_is_refused(stored: Path, tmp_
         marey.load(rewritten(stored, tmp_path / "bad.mry", **{"0_npy": huge}))
 
 
-def test_mutated_containers_give_only_marey_errors(stored: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [0, 7, 8], ids=["motion", "repertoire", "animation"])
+def test_mutated_containers_give_only_marey_errors(number: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
-    good = np.frombuffer(stored.read_bytes(), np.uint8)
+    marey.save(everything()[number], tmp_path / "good.mry")
+    good = np.frombuffer((tmp_path / "good.mry").read_bytes(), np.uint8)
     target = tmp_path / "mutant.mry"
-    for _ in range(1500):
+    for _ in range(1500 if number == 0 else 500):
         mutant = good.copy()
         where = rng.integers(len(mutant), size=rng.integers(1, 8))
         mutant[where] = rng.integers(256, size=len(where))
@@ -181,3 +202,71 @@ def test_what_no_format_holds_is_said(tmp_path: Path) -> None:
     (tmp_path / "walk.docx").touch()
     with pytest.raises(FormatError, match="unknown ending"):
         marey.load(tmp_path / "walk.docx")
+
+
+def test_headers_with_other_values_give_only_marey_errors(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    marey.save(everything()[7], tmp_path / "good.mry")
+    with zipfile.ZipFile(tmp_path / "good.mry") as file:
+        header = json.loads(file.read("header.json"))
+    others: list[object] = [None, -1, 1e300, "x", [], {}, True, {"array": "0.npy"}, [[]], {"map": {}}]
+    read = 0
+    for _ in range(300):
+        changed = json.loads(json.dumps(header))
+        node, key = changed, "content"
+        # Down the tree by chance, then something else in that place.
+        while rng.random() < 0.85 and isinstance(node[key], dict | list) and node[key]:
+            node = node[key]
+            keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+            key = keys[rng.integers(len(keys))]
+        node[key] = others[rng.integers(len(others))]
+        bad = rewritten(tmp_path / "good.mry", tmp_path / "bad.mry", header_json=json.dumps(changed).encode())
+        with contextlib.suppress(MareyError):
+            thing = marey.load(bad)
+            read += 1
+            if isinstance(thing, Repertoire):
+                json.dumps(describe(thing))
+    assert 0 < read < 300
+
+
+def test_what_sequences_share_is_stored_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    faces = rng.integers(0, 9, (20_000, 3))
+    sequences = tuple(marey.MeshSequence(rng.random((2, 9, 3)), faces, 25, name=n) for n in "abcdefgh")
+    library = Library(sequences)
+    distances = DistanceMatrix(np.zeros((16, 16)), np.zeros((16, 16)), library.starts, library.names, "x")
+    graph = Graph.chains(library.starts, alpha=0.1, windows=Windows(2, 4))
+    marey.save(Repertoire(library, distances, graph), tmp_path / "all.mry")
+    with zipfile.ZipFile(tmp_path / "all.mry") as file:
+        large = [entry for entry in file.infolist() if entry.file_size > faces.nbytes // 2]
+    assert len(large) == 1
+    back = marey.load(tmp_path / "all.mry")
+    assert all(np.shares_memory(back.library.faces, s.faces) for s in back.library.sequences)
+
+
+def test_large_arrays_are_stored_as_they_are_in_any_layout(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).random((80, 900, 3))
+    for vertices in (values, np.asfortranarray(values), values[:, ::2], values[::-1]):
+        mesh = marey.MeshSequence(vertices, np.empty((0, 3)), 25)
+        marey.save(mesh, tmp_path / "large.mry")
+        np.testing.assert_array_equal(marey.load(tmp_path / "large.mry").vertices, vertices)
+    with zipfile.ZipFile(tmp_path / "large.mry") as file:
+        assert {entry.compress_type for entry in file.infolist() if entry.file_size > 1 << 20} == {0}
+
+
+def test_a_repertoire_and_an_animation_are_described() -> None:
+    *_, distances, repertoire, animation = everything()
+    facts = describe(repertoire)
+    assert (facts["kind"], facts["frames"], facts["duration"]) == ("repertoire", 4, 0.16)
+    assert (facts["edges"], facts["transitions"], facts["density"], facts["alpha"]) == (3, 1, 0.25, 0.2)
+    assert facts["sequences"][1] == {"name": "läuft", "label": "run", "frames": 2}
+    facts = describe(animation)
+    assert (facts["kind"], facts["captured_frames"], facts["synthetic_frames"]) == ("animation", 1, 1)
+    facts = describe(distances)
+    assert (facts["kind"], facts["metric"], facts["mean_distance"]) == ("pose distances", "surface", 1.0)
+
+
+def test_an_animation_becomes_a_mesh_where_only_that_can_be_held(tmp_path: Path) -> None:
+    animation = everything()[8]
+    marey.save(animation, tmp_path / "a_%02d.obj")
+    assert marey.load(tmp_path / "a_%02d.obj").frames == 2

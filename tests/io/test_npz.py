@@ -12,6 +12,7 @@ import marey
 from marey.errors import FormatError, InputError
 from marey.io import npz
 from marey.surface import MeshSequence
+from marey.surface.distances.matrix import DistanceMatrix
 
 TRIANGLE = {"vertices": np.eye(3)[None], "faces": np.array([[0, 1, 2]])}
 
@@ -182,3 +183,40 @@ def test_textures_are_not_lost_silently(tmp_path: Path) -> None:
     assert human.textures
     with pytest.warns(marey.errors.MareyWarning, match="hold no textures"):
         npz.write(human, tmp_path / "a.npz")
+
+
+def distances() -> DistanceMatrix:
+    values = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    return DistanceMatrix(values, values - values.T, [0, 2, 5], ("walk", "ein Lauf"), "surface")
+
+
+def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> None:
+    marey.save(distances(), tmp_path / "d.npz")
+    back = marey.load(tmp_path / "d.npz")
+    for name in ("values", "turns", "starts"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(distances(), name))
+    assert (back.names, back.metric) == (("walk", "ein Lauf"), "surface")
+    with np.load(tmp_path / "d.npz", allow_pickle=False) as file:
+        assert file["names"].tolist() == ["walk", "ein Lauf"]
+        assert str(file["metric"][0]) == "surface"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"values": -np.ones((5, 5))}, "may not be negative"),
+        ({"values": np.ones((4, 5))}, "square"),
+        ({"turns": np.zeros((3, 3))}, "turns: expected shape"),
+        ({"starts": [0, 2, 9]}, "starts: must rise"),
+        ({"names": np.array([["a"], ["b"]])}, "must be a row of texts"),
+        ({"names": np.zeros(2)}, "not text"),
+        ({"metric": np.array(["a", "b"])}, "must be a row of texts and 'metric' one"),
+        ({"names": np.array(["a", "b"], dtype=object)}, "holds object"),
+    ],
+)
+def test_pose_distances_that_do_not_fit_are_refused(
+    tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    good = {name: getattr(distances(), name) for name in ("values", "turns", "starts", "names", "metric")}
+    with pytest.raises(FormatError, match=message):
+        npz.read(saved(tmp_path, **(good | changes)))

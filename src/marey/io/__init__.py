@@ -60,7 +60,13 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("obj", "Wavefront mesh or folder of them", (".obj",), ("MeshSequence",), ("MeshSequence",)),
     Format("ply", "Stanford mesh or folder of them", (".ply",), ("MeshSequence",), ("MeshSequence",)),
-    Format("npz", "NumPy mesh sequence", (".npz",), ("MeshSequence",), ("MeshSequence",)),
+    Format(
+        "npz",
+        "NumPy mesh sequence or pose distances",
+        (".npz",),
+        ("MeshSequence", "DistanceMatrix"),
+        ("MeshSequence", "DistanceMatrix"),
+    ),
     Format("trajectories", "pedestrian trajectories", (".txt", ".csv", ".parquet"), ("Tracks",), ("Tracks",)),
     Format("jupedsim", "JuPedSim recording", (".sqlite",), ("Tracks",), ("Tracks", "SimulatedCrowd")),
     Format("agoraset", "Agoraset population", (".data",), ("Tracks",), ("SimulatedCrowd",)),
@@ -83,6 +89,9 @@ FORMATS: tuple[Format, ...] = (
             "FieldSeries",
             "PoseModel",
             "MotionModel",
+            "DistanceMatrix",
+            "Repertoire",
+            "Animation",
         ),
         (
             "Motion",
@@ -95,6 +104,9 @@ FORMATS: tuple[Format, ...] = (
             "FieldSeries",
             "PoseModel",
             "MotionModel",
+            "DistanceMatrix",
+            "Repertoire",
+            "Animation",
             "CompressedMotion",
             "CompressedFields",
             "FourierFields",
@@ -130,8 +142,9 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
 def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind.
 
-    Of a character, a format for skeletons gets the first clip, one for meshes the posed surface. `unit` and
-    `up` are for formats that leave the choice; the others are in metres and y up.
+    Of a character, a format for skeletons gets the first clip, one for meshes the posed surface; of an
+    animation, a format for meshes gets them without where they come from. `unit` and `up` are for formats
+    that leave the choice; the others are in metres and y up.
     """
     path = Path(path)
     chosen = format_to_write(path)
@@ -151,6 +164,8 @@ def fitting(thing: Any, path: Path) -> Any:
         return thing.motion
     if kind == "Character" and "MeshSequence" in chosen.writes:
         return thing.pose()
+    if kind == "Animation" and "MeshSequence" in chosen.writes:
+        return thing.sequence
     if kind == "SimulatedCrowd" and "Tracks" in chosen.writes:
         return thing.tracks
     able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})

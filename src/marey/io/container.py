@@ -4,29 +4,31 @@ A `.mry` file that begins with `MRYC` is a compressed clip instead (`marey.body.
 with `MRYF` compressed velocity fields (`marey.crowd.codec.series`).
 
 `header.json` is a tree of plain values; a dataclass in it is `{"type": name, "fields": {…}}`, an array
-`{"array": "2.npy"}`, bytes `{"bytes": "3.bin"}`. Only the types listed in `TYPES` are ever built, through
-their constructors, which validate. Cost: linear in the bytes stored.
+`{"array": "2.npy"}`, bytes `{"bytes": "3.bin"}`; what is the same is stored once. Only the types listed in
+`TYPES` are ever built, through their constructors, which validate. Cost: linear in the bytes stored; large
+arrays are neither compressed nor held in memory a second time.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
+from marey._arrays import handed_over
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
 from marey.body.motion import Motion
 from marey.crowd.codec.series import CompressedFields, is_compressed_fields
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum.compression import FourierFields
 from marey.errors import FormatError, InputError, MareyError
-from marey.io._archive import opened, read_array
+from marey.io._archive import opened, read_array, store_array, store_bytes
 from marey.io._files import check_readable, read_bytes, write_beside
 from marey.surface.texture import Texture
 
@@ -68,7 +70,16 @@ TYPES: dict[str, str] = {
     "Sum": "marey.statistics.processes.covariances",
     "VectorAutoregression": "marey.statistics.autoregression.model",
     "MotionModel": "marey.body.dynamics",
+    "Library": "marey.surface.library",
+    "DistanceMatrix": "marey.surface.distances.matrix",
+    "Windows": "marey.surface.transitions.transition",
+    "Graph": "marey.surface.graphs.graph",
+    "Repertoire": "marey.surface.graphs.repertoire",
+    "Provenance": "marey.surface.synthesis.animation",
+    "Animation": "marey.surface.synthesis.animation",
 }
+# Arrays up to this size are looked at for one that is stored already, e.g. the faces of several sequences.
+SHARED_UP_TO = 4 << 20
 
 
 def write(thing: Any, path: Path) -> None:
@@ -77,15 +88,15 @@ def write(thing: Any, path: Path) -> None:
         with write_beside(path) as draft:
             draft.write_bytes(thing.data)
         return
-    blobs: dict[str, bytes] = {}
+    blobs = _Blobs()
     header = {"format": "marey", "version": VERSION, "content": _encode(thing, blobs)}
-    with (
-        write_beside(path) as draft,
-        zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
-    ):
-        for name, data in {HEADER: json.dumps(header, allow_nan=False).encode(), **blobs}.items():
-            # A fixed date, so that equal content gives equal files.
-            file.writestr(zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    with write_beside(path) as draft, zipfile.ZipFile(draft, "w") as file:
+        store_bytes(file, HEADER, json.dumps(header, allow_nan=False).encode())
+        for name, content in blobs.named.items():
+            if isinstance(content, bytes):
+                store_bytes(file, name, content)
+            else:
+                store_array(file, name, content)
 
 
 def read(path: Path, *, compressed: bool = False) -> Any:
@@ -108,7 +119,7 @@ def _read_archive(path: Path) -> Any:
     with opened(path) as file:
         content = _header(file, path)["content"]
         try:
-            return _decode(content, file, path)
+            return _Decoder(file, path).decode(content)
         except FormatError:
             raise
         except (MareyError, AttributeError, TypeError) as error:
@@ -149,7 +160,31 @@ def _decoded(thing: CompressedMotion | CompressedFields | FourierFields, path: P
         raise FormatError(str(error), path=path) from error
 
 
-def _encode(value: Any, blobs: dict[str, bytes]) -> Any:
+class _Blobs:
+    """Arrays and bytes to be stored, each under a name; the same content twice gets one name."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, bytes | NDArray[Any]] = {}
+        self._stored: dict[tuple[Any, ...], str] = {}
+
+    def store(self, content: bytes | NDArray[Any]) -> str:
+        key: tuple[Any, ...] | None
+        if isinstance(content, bytes):
+            key, ending = (content,), ".bin"
+        else:
+            small = content.nbytes <= SHARED_UP_TO
+            key = (content.dtype.str, content.shape, content.tobytes()) if small else None
+            ending = ".npy"
+        if key in self._stored:
+            return self._stored[key]
+        name = f"{len(self.named)}{ending}"
+        self.named[name] = content
+        if key is not None:
+            self._stored[key] = name
+        return name
+
+
+def _encode(value: Any, blobs: _Blobs) -> Any:
     if isinstance(value, Texture):
         # A texture on disk travels inside the container.
         return {"type": "Texture", "fields": {"data": _encode(value.encoded(), blobs)}}
@@ -162,11 +197,9 @@ def _encode(value: Any, blobs: dict[str, bytes]) -> Any:
             "fields": {f.name: _encode(getattr(value, f.name), blobs) for f in fields(value)},
         }
     if isinstance(value, np.ndarray):
-        buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, np.ascontiguousarray(value), allow_pickle=False)
-        return {"array": _store(buffer.getvalue(), ".npy", blobs)}
+        return {"array": blobs.store(value)}
     if isinstance(value, bytes):
-        return {"bytes": _store(value, ".bin", blobs)}
+        return {"bytes": blobs.store(value)}
     if isinstance(value, tuple | list):
         return [_encode(item, blobs) for item in value]
     if isinstance(value, dict):
@@ -176,33 +209,60 @@ def _encode(value: Any, blobs: dict[str, bytes]) -> Any:
     return value
 
 
-def _store(data: bytes, ending: str, blobs: dict[str, bytes]) -> str:
-    name = f"{len(blobs)}{ending}"
-    blobs[name] = data
-    return name
+class _Decoder:
+    """Builds what a header describes; an array or bytes that several parts share are read once."""
 
+    def __init__(self, file: zipfile.ZipFile, path: Path) -> None:
+        self.file, self.path = file, path
+        self._read: dict[str, Any] = {}
 
-def _decode(node: Any, file: zipfile.ZipFile, path: Path) -> Any:
-    if isinstance(node, list):
-        return tuple(_decode(item, file, path) for item in node)
-    if not isinstance(node, dict):
-        return node
-    if "type" in node:
-        kind = node["type"]
+    def decode(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return tuple(self.decode(item) for item in node)
+        if not isinstance(node, dict):
+            return node
+        if "type" in node:
+            return self._build(node["type"], node["fields"])
+        if "array" in node:
+            return self._once(str(node["array"]))
+        if "bytes" in node:
+            return self._once(str(node["bytes"]))
+        return {key: self.decode(value) for key, value in node["map"].items()}
+
+    def _build(self, kind: Any, given: dict[str, Any]) -> Any:
         if kind not in TYPES:
-            raise FormatError(f"holds a {kind!r}, which this version of marey does not know", path=path)
+            raise FormatError(f"holds a {kind!r}, which this version of marey does not know", path=self.path)
         cls = getattr(import_module(TYPES[kind]), kind)
-        known = {f.name for f in fields(cls)}
-        values = {name: _decode(value, file, path) for name, value in node["fields"].items()}
-        unknown = set(values) - known
+        values = {name: self.decode(value) for name, value in given.items()}
+        unknown = set(values) - {f.name for f in fields(cls)}
         if unknown:
-            raise FormatError(f"a {kind} with unknown fields {sorted(unknown)}", path=path)
+            raise FormatError(f"a {kind} with unknown fields {sorted(unknown)}", path=self.path)
+        hints = get_type_hints(cls)
+        for name, value in values.items():
+            if not _fits(value, hints[name]):
+                raise FormatError(f"a {kind} whose {name} is of the wrong type", path=self.path)
         return cls(**values)
-    if "array" in node:
-        return read_array(file, str(node["array"]).removesuffix(".npy"), path)
-    if "bytes" in node:
-        return file.read(node["bytes"])
-    return {key: _decode(value, file, path) for key, value in node["map"].items()}
+
+    def _once(self, name: str) -> Any:
+        if name not in self._read:
+            if name.endswith(".bin"):
+                self._read[name] = self.file.read(name)
+            else:
+                self._read[name] = handed_over(read_array(self.file, name.removesuffix(".npy"), self.path))
+        return self._read[name]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value is of a field's type; what constructors check themselves always is."""
+    if hint is str:
+        return isinstance(value, str)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    if hint == tuple[str, ...]:
+        return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    return True
 
 
 def _header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:

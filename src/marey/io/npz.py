@@ -1,9 +1,10 @@
-"""NumPy archives of mesh sequences: quick to read, easy to make, small if quantised.
+"""NumPy archives of mesh sequences and of pose distances: quick to read, easy to make, small if quantised.
 
-Arrays: `vertices` `(frames, vertices, 3)` or, quantised, whole numbers `vertices_q` with `scale` and
-`offset` (vertices = vertices_q · scale + offset); `faces` `(faces, 3)`, from 0; and, if there, `uv`,
-`uv_faces`, `colours`, `frame_rate`, `unit` (metres per unit), `up_axis` (1 for y, 2 for z). Textures are not
-held; `.mry` holds them. Never unpickles. Cost: linear in the arrays.
+Arrays of a mesh sequence: `vertices` `(frames, vertices, 3)` or, quantised, whole numbers `vertices_q` with
+`scale` and `offset` (vertices = vertices_q · scale + offset); `faces` `(faces, 3)`, from 0; and, if there,
+`uv`, `uv_faces`, `colours`, `frame_rate`, `unit` (metres per unit), `up_axis` (1 for y, 2 for z). Textures
+are not held; `.mry` holds them. Those of pose distances are in `_npz_distances`. Never unpickles. Cost: linear
+in the arrays.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
 from marey.io._archive import array_names, opened, read_array
 from marey.io._files import write_beside
+from marey.io._npz_distances import is_distances, read_distances, write_distances
+from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 
 MAYBE = ("uv", "uv_faces", "colours", "frame_rate", "unit", "up_axis")
@@ -32,8 +35,8 @@ def read(
     frame_rate: float | None = None,
     unit: str | float | None = None,
     up: UpAxis | None = None,
-) -> MeshSequence:
-    """A mesh sequence.
+) -> MeshSequence | DistanceMatrix:
+    """A mesh sequence, or pose distances, for which the options make no difference.
 
     frame_rate: 30 if the file does not say
     unit: what the coordinates count, "cm" or metres; metres if the file does not say
@@ -48,6 +51,8 @@ def read(
     path = Path(path)
     with opened(path) as file:
         names = array_names(file)
+        if is_distances(names):
+            return read_distances(file, path)
         quantised = "vertices_q" in names and "vertices" not in names
         needed = ("vertices_q", "scale", "faces") if quantised else ("vertices", "faces")
         missing = [name for name in needed if name not in names]
@@ -78,12 +83,20 @@ def read(
 
 
 def write(
-    sequence: MeshSequence, path: Path, *, unit: str | float | None = None, up: UpAxis | None = None
+    sequence: MeshSequence | DistanceMatrix,
+    path: Path,
+    *,
+    unit: str | float | None = None,
+    up: UpAxis | None = None,
 ) -> None:
     """All frames to one file, in the sequence's own precision, and convention unless told otherwise.
 
-    Textures are left out, which a warning says; a `.mry` or `.glb` file holds them.
+    Textures are left out, which a warning says; a `.mry` or `.glb` file holds them. Pose distances have no
+    convention.
     """
+    if isinstance(sequence, DistanceMatrix):
+        write_distances(sequence, Path(path))
+        return
     if sequence.textures:
         message = f"{path}: NumPy files hold no textures, they are left out; .mry and .glb keep them"
         warnings.warn(MareyWarning(message), stacklevel=2)
