@@ -1,0 +1,330 @@
+"""Compiled dynamic programmes of transitions: every pair of windows of a source frame at once, or one pair.
+
+A path's cost travels with one number that holds how many cells it has (upper half) and in which column it
+began (lower half). Innermost loops run over columns, so that the processor relaxes several cells with one
+instruction. Importing this module imports numba: do so inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from marey._compiling import njit
+
+Floats = NDArray[np.float64]
+Given = NDArray[np.float32]
+Whole = NDArray[np.int64]
+Tables = NDArray[Any]
+
+# One cell more of a path, in the number that travels with its cost.
+CELL = 1 << 32
+COLUMN = CELL - 1
+# Rounds of the search for the least mean; it ends by itself after three to six.
+ROUNDS = 60
+
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_GIVEN = types.Array(types.float32, 2, "C", readonly=True)
+_COSTS = types.Array(types.float64, 2, "C")
+_NUMBERS = types.Array(types.int64, 2, "C")
+_ROW = types.Array(types.float64, 1, "C")
+_LENGTHS = types.Array(types.int64, 1, "C", readonly=True)
+_INDEX = types.int64
+_REAL = types.float64
+
+
+@njit(**_OPTIONS)
+def relax(best: Floats, kept: Whole, before: Floats, carried: Whole, step: Floats, cells: int) -> None:
+    """Take the way over `before` wherever it is cheaper."""
+    for c in range(best.shape[0]):
+        cost = before[c] + step[c]
+        better = cost < best[c]
+        best[c] = cost if better else best[c]
+        kept[c] = carried[c] + cells if better else kept[c]
+
+
+@njit(**_OPTIONS)
+def step_costs(
+    values: Given, row: int, left: int, extra: float, rows: int, down: Floats, across: Floats
+) -> None:
+    """What 1, 2 … slope cells in a line cost that end in each column of a row: `down` it, or `across`.
+
+    rows: how many rows there are above and with this one; longer lines down are infinite
+    """
+    slope, width = down.shape
+    for c in range(width):
+        down[0, c] = values[row, left + c] + extra
+        across[0, c] = down[0, c]
+    for q in range(1, slope):
+        if q < rows:
+            for c in range(width):
+                down[q, c] = down[q - 1, c] + (values[row - q, left + c] + extra)
+        else:
+            down[q] = math.inf
+        across[q, : min(q, width)] = math.inf
+        for c in range(q, width):
+            across[q, c] = across[q - 1, c] + down[0, c - q]
+
+
+@njit(types.void(_GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _COSTS, _NUMBERS, _COSTS, _COSTS), **_OPTIONS)
+def fill(
+    values: Given, top: int, left: int, extra: float, begins: int,
+    costs: Floats, kept: Whole, down: Floats, across: Floats,
+) -> None:  # fmt: skip
+    """Least sums of `values + extra` from any of the first `begins` cells of the top row to every cell.
+
+    costs, kept: `(rows, slope + columns)`, with `slope` columns of room on the left
+    down, across: `(slope, columns)`, to work in
+    """
+    slope, columns = down.shape
+    rows = costs.shape[0]
+    costs[0] = math.inf
+    for c in range(begins):
+        costs[0, slope + c] = values[top, left + c] + extra
+        kept[0, slope + c] = CELL + c
+    for r in range(1, rows):
+        costs[r] = math.inf
+        # Columns further left are reached by no path, or lead to no end.
+        low = max(1, (r + slope - 1) // slope, columns - 1 - slope * (rows - 1 - r))
+        if low >= columns:
+            continue
+        step_costs(values, top + r, left, extra, r + 1, down, across)
+        best, number = costs[r, slope + low :], kept[r, slope + low :]
+        width = columns - low
+        for q in range(1, min(slope, r) + 1):
+            first = slope + low - 1
+            relax(best, number, costs[r - q, first : first + width], kept[r - q, first : first + width],
+                  down[q - 1, low:], q * CELL)  # fmt: skip
+        for q in range(2, slope + 1):
+            first = slope + low - q
+            relax(best, number, costs[r - 1, first : first + width], kept[r - 1, first : first + width],
+                  across[q - 1, low:], q * CELL)  # fmt: skip
+
+
+@njit(
+    types.Tuple((_REAL, _INDEX, _INDEX, _INDEX, _REAL))(
+        _GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _INDEX, types.boolean, _COSTS, _NUMBERS, _COSTS, _COSTS
+    ),
+    **_OPTIONS,
+)
+def best_of_pair(
+    values: Given, top: int, left: int, extra: float, begins: int, first_end: int, mean: bool,
+    costs: Floats, kept: Whole, down: Floats, across: Floats,
+) -> tuple[float, int, int, int, float]:  # fmt: skip
+    """The best path in a block: sum of its values, cells (0 if none), rows, columns, and the last `extra`.
+
+    It leaves one of the first `begins` cells of the top row, and reaches the last column in the row of number
+    `first_end`, counted from 1, or later. With `mean` the mean of its values is least, found by Dinkelbach's
+    rounds from `-extra` on.
+    """
+    columns, last = down.shape[1], costs.shape[1] - 1
+    total, cells, row = math.inf, 0, 0
+    for _ in range(ROUNDS):
+        fill(values, top, left, extra, begins, costs, kept, down, across)
+        row, least = -1, math.inf
+        for r in range(first_end - 1, costs.shape[0]):
+            if costs[r, last] < least:
+                row, least = r, costs[r, last]
+        if row < 0:
+            return math.inf, 0, 0, 0, extra
+        cells = kept[row, last] // CELL
+        total = max(least - extra * cells, 0.0)
+        if not mean or abs(least) <= 1e-12 * (1.0 + total):
+            break
+        extra = -total / cells
+    return total, cells, row + 1, columns - (kept[row, last] & COLUMN), extra
+
+
+@njit(types.int64(_GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _COSTS, _INDEX, _NUMBERS), **_OPTIONS)
+def trace(
+    values: Given, top: int, left: int, extra: float, slope: int, costs: Floats, row: int, path: Whole
+) -> int:
+    """Write the cells of the path to the last column of `row`, last first; how many there are."""
+    r, c, cells = row, costs.shape[1] - slope - 1, 0
+    while r > 0:
+        here = costs[r, slope + c]
+        rows, columns = 0, 0
+        line = 0.0
+        for q in range(1, min(slope, r) + 1):
+            line += values[top + r - q + 1, left + c] + extra
+            if rows == 0 and costs[r - q, slope + c - 1] + line == here:
+                rows, columns = q, 1
+        line = values[top + r, left + c] + extra
+        for q in range(2, min(slope, c) + 1):
+            line += values[top + r, left + c - q + 1] + extra
+            if rows == 0 and costs[r - 1, slope + c - q] + line == here:
+                rows, columns = 1, q
+        if rows == 0:
+            return -1
+        for q in range(max(rows, columns)):
+            path[cells, 0] = r - min(q, rows - 1)
+            path[cells, 1] = c - min(q, columns - 1)
+            cells += 1
+        r, c = r - rows, c - columns
+    path[cells, 0], path[cells, 1] = r, c
+    return cells + 1
+
+
+@njit(
+    types.void(_GIVEN, _LENGTHS, _LENGTHS, _LENGTHS, _LENGTHS, _LENGTHS, _INDEX, _INDEX, _REAL, types.boolean,
+               _ROW, _NUMBERS),
+    **_OPTIONS,
+)  # fmt: skip
+def pairs(
+    values: Given, sources: Whole, stops: Whole, destinations: Whole, beginnings: Whole, shortest: Whole,
+    longest: int, slope: int, extra: float, mean: bool, sums: Floats, lengths: Whole,
+) -> None:  # fmt: skip
+    """The best path of each given pair of frames: its sum, and its cells, rows and columns in `lengths`.
+
+    stops: the frame after each source's sequence
+    beginnings: the first frame of each destination's sequence
+    shortest: of both windows of each pair
+    """
+    costs = np.empty((longest, slope + longest))
+    kept = np.empty((longest, slope + longest), np.int64)
+    steps = np.empty((2, slope * longest))
+    for n in range(len(sources)):
+        rows = min(longest, stops[n] - sources[n])
+        columns = min(longest, destinations[n] - beginnings[n] + 1)
+        sums[n] = math.inf
+        lengths[n] = 0
+        if min(rows, columns) < shortest[n]:
+            continue
+        width = slope + columns
+        total, cells, height, used, last = best_of_pair(
+            values, sources[n], destinations[n] - columns + 1, extra, columns - shortest[n] + 1, shortest[n], mean,
+            costs.ravel()[: rows * width].reshape(rows, width),
+            kept.ravel()[: rows * width].reshape(rows, width),
+            steps[0, : slope * columns].reshape(slope, columns),
+            steps[1, : slope * columns].reshape(slope, columns),
+        )  # fmt: skip
+        sums[n] = total
+        lengths[n, 0], lengths[n, 1], lengths[n, 2] = cells, height, used
+        if mean and cells > 0:
+            # The next pair, mostly a neighbour, begins where this one ended.
+            extra = last
+
+
+@njit(**_OPTIONS)
+def reached(row: int, used: int, shortest: int, slope: int) -> bool:
+    """Whether any path is in this row with so many columns used, or with `shortest` or more of them."""
+    if row == 0:
+        return used == 1
+    return 1 < used <= slope * row + 1 and (used == shortest or row <= slope * (used - 1))
+
+
+@njit(**_OPTIONS)
+def relax_layer(
+    costs: Tables, kept: Tables, down: Floats, across: Floats, row: int, used: int, shortest: int
+) -> None:
+    """Fill a layer of a row of the table; see `source_row`."""
+    slope, columns = down.shape
+    ring = slope + 1
+    best, number = costs[row % ring, used, slope:], kept[row % ring, used, slope:]
+    best[:] = math.inf
+    for q in range(1, min(slope, row) + 1):
+        for origin in range(used - 1, used + 1 if used == shortest else used):
+            if reached(row - q, origin, shortest, slope):
+                relax(best, number,
+                      costs[(row - q) % ring, origin, slope - 1 : slope - 1 + columns],
+                      kept[(row - q) % ring, origin, slope - 1 : slope - 1 + columns],
+                      down[q - 1], q * CELL)  # fmt: skip
+    for q in range(2, slope + 1):
+        for origin in range(max(used - q, 1), used + 1 if used == shortest else used - q + 1):
+            if reached(row - 1, origin, shortest, slope):
+                relax(best, number,
+                      costs[(row - 1) % ring, origin, slope - q : slope - q + columns],
+                      kept[(row - 1) % ring, origin, slope - q : slope - q + columns],
+                      across[q - 1], q * CELL)  # fmt: skip
+
+
+@njit(**_OPTIONS)
+def source_row(
+    values: Given, source: int, stop: int, left: int, shortest: int, longest: int, extra: float, short: int,
+    costs: Tables, kept: Tables, down: Floats, across: Floats, least: Floats, numbers: Whole, ends: Whole,
+) -> None:  # fmt: skip
+    """The cheapest path from one source frame to every column: cost, number that travelled, and last row.
+
+    Destination windows above `longest` are not excluded: the caller looks for them. A layer of the table
+    holds the paths that have used so many columns, the last one all those with `shortest` or more, which
+    alone may end; from frame `short` of the destination on, those may too that have used all there are.
+    """
+    slope, columns = down.shape
+    ring = slope + 1
+    least[:] = math.inf
+    costs[:, :, :slope] = math.inf
+    for c in range(columns):
+        costs[0, 1, slope + c] = values[source, left + c] + extra
+        kept[0, 1, slope + c] = CELL + c
+    silent = 0
+    for r in range(1, min(longest, stop - source)):
+        step_costs(values, source + r, left, extra, r + 1, down, across)
+        lowest = math.inf
+        for used in range(2, shortest + 1):
+            if reached(r, used, shortest, slope):
+                relax_layer(costs, kept, down, across, r, used, shortest)
+                lowest = min(lowest, costs[r % ring, used, slope:].min())
+        final, number = costs[r % ring, shortest, slope:], kept[r % ring, shortest, slope:]
+        if r + 1 >= shortest and reached(r, shortest, shortest, slope):
+            for c in range(columns):
+                better = final[c] < least[c]
+                least[c] = final[c] if better else least[c]
+                numbers[c] = number[c] if better else numbers[c]
+                ends[c] = r if better else ends[c]
+        for c in range(short, min(shortest - 1, columns, r + 1)):
+            if reached(r, c + 1, shortest, slope) and costs[r % ring, c + 1, slope + c] < least[c]:
+                least[c] = costs[r % ring, c + 1, slope + c]
+                numbers[c] = kept[r % ring, c + 1, slope + c]
+                ends[c] = r
+        # What comes later leads on from the last rows, and costs no less than they do.
+        silent = silent + 1 if lowest >= least[min(short, shortest - 1) :].max() else 0
+        if silent == slope:
+            break
+
+
+@njit(
+    types.void(_GIVEN, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _REAL,
+               types.Array(types.float32, 2, "C"), types.Array(types.int16, 3, "C")),
+    **_OPTIONS,
+)  # fmt: skip
+def block(
+    values: Given, first: int, last: int, stop: int, left: int, right: int, shortest: int, longest: int,
+    slope: int, short: int, extra: float, sums: NDArray[np.float32], lengths: NDArray[np.int16],
+) -> None:  # fmt: skip
+    """The cheapest paths from the frames `first` up to `last`, of a sequence that ends before `stop`, to those
+    of the sequence from `left` up to `right`; into those rows and columns of `sums` and `lengths`.
+
+    short: the shortest windows there may be where a sequence has too few frames; `shortest` for no exception
+    """
+    columns = right - left
+    costs = np.empty((slope + 1, shortest + 1, slope + columns))
+    kept = np.zeros((slope + 1, shortest + 1, slope + columns), np.int64)
+    down, across = np.empty((slope, columns)), np.empty((slope, columns))
+    least = np.empty(columns)
+    numbers, ends = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
+    one_sum, one = np.empty(1), np.empty((1, 3), np.int64)
+    for source in range(first, last):
+        sums[source - first, left:right] = math.inf
+        lengths[:, source - first, left:right] = 0
+        least_rows = min(shortest, stop - source)
+        if least_rows < min(short, shortest) or columns < min(short, shortest):
+            continue
+        source_row(values, source, stop, left, least_rows, longest, extra, min(short, least_rows) - 1,
+                   costs, kept, down, across, least, numbers, ends)  # fmt: skip
+        for c in range(columns):
+            if least[c] == math.inf:
+                continue
+            cells, used = numbers[c] // CELL, c - (numbers[c] & COLUMN) + 1
+            rows, total = ends[c] + 1, max(least[c] - extra * cells, 0.0)
+            if used > longest:
+                pairs(values, np.array([source]), np.array([stop]), np.array([left + c]), np.array([left]),
+                      np.array([min(least_rows, c + 1)]), longest, slope, extra, False, one_sum, one)  # fmt: skip
+                total, cells, rows, used = one_sum[0], one[0, 0], one[0, 1], one[0, 2]
+            sums[source - first, left + c] = total
+            lengths[0, source - first, left + c] = cells
+            lengths[1, source - first, left + c] = rows
+            lengths[2, source - first, left + c] = used
