@@ -58,7 +58,7 @@ def describe(
             j11 = edge[0] / edges[m, 0]
             j12 = (edge[1] - j11 * edges[m, 1]) / edges[m, 2]
             j22 = edge[2] / edges[m, 2]
-            size = math.hypot(j11 + j22, j12)
+            size = math.sqrt((j11 + j22) ** 2 + j12 * j12)
             c, s = (j11 + j22) / size, -j12 / size
             for a in range(3):
                 along = c * local[a, 0] + s * local[a, 1]
@@ -70,7 +70,7 @@ def describe(
                 out[frame, a, m] = q[a]
             s11, s12, s22 = c * j11, c * j12 + s * j22, c * j22 - s * j12
             mean, half = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
-            spread = math.hypot(half, s12)
+            spread = math.sqrt(half * half + s12 * s12)
             factor = scale / mean
             if spread > 1e-9 * mean:
                 factor = scale * math.atanh(min(spread / mean, 1 - 1e-15)) / spread
@@ -236,13 +236,13 @@ def _apart_exactly(a: Array, b: Array, c: float, s: float, stretch_weight: float
     j11 = b[4] / a[4]
     j12 = (b[5] - j11 * a[5]) / a[6]
     j22 = b[6] / a[6]
-    size = math.hypot(j11 + j22, j12)
+    size = math.sqrt((j11 + j22) ** 2 + j12 * j12)
     ca = math.sqrt(0.5 + 0.5 * (j11 + j22) / size)
     sa = -0.5 * j12 / (size * ca)
     w, z = rw * ca - rz * sa, rw * sa + rz * ca
     angle = 2 * math.atan2(math.sqrt(rx * rx + ry * ry + z * z), abs(w))
     p = 0.5 * math.log(j11 * j22)
-    t = math.atanh(min(math.hypot(j11 - j22, j12) / size, 1 - 1e-15))
+    t = math.atanh(min(math.sqrt((j11 - j22) ** 2 + j12 * j12) / size, 1 - 1e-15))
     return angle + stretch_weight * math.sqrt(2 * (p * p + t * t))
 
 

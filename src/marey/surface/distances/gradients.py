@@ -101,7 +101,7 @@ def tangent_frames(vertices: Array, faces: IntArray) -> tuple[Array, Array, Bool
 
 
 def least_area(vertices: FloatArray) -> Array:
-    """The area at and below which a triangle of these vertices `(..., vertices, 3)` counts as none, `(...)`."""
+    """The area `(...)` up to which a triangle of vertices `(..., vertices, 3)` counts as having none."""
     extent = np.asarray(vertices.max(axis=-2) - vertices.min(axis=-2), np.float64)
     return np.asarray(LEAST_AREA * np.einsum("...i,...i->...", extent, extent))
 

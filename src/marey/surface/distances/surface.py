@@ -32,14 +32,14 @@ from marey.surface.planar import align
 Array = NDArray[np.float64]
 
 STRETCH_WEIGHT = 0.01
-# Above this mean stretch the quick comparison is off by more than half a percent.
+# Above this mean stretch the quick comparison may be off by more than half a percent.
 MUCH_STRETCH = 0.1
 
 PORTION_BYTES = 256_000_000
 FRAMES_AT_ONCE = 16
 PAIRS_AT_ONCE = 64
-# Triangles by which a heading that the footprints do not tell is looked for.
-HEADING_TRIANGLES = 500
+# Triangles that show how much a surface stretches, and which way it faces where footprints do not tell.
+SAMPLE = 500
 
 
 def pose_distance(
@@ -117,9 +117,10 @@ def surface_distances(
     frames = library.frames
     middle = library.vertices(alignment.middle)
     template = Template.of(middle, library.faces, triangles=triangles)
-    turns = _turns(library, alignment, Template.of(middle, library.faces, triangles=HEADING_TRIANGLES))
+    sample = Template.of(middle, library.faces, triangles=SAMPLE)
+    turns = _turns(library, alignment, sample)
     if not exact:
-        _warn_of_stretch(library, template)
+        _warn_of_stretch(library, sample)
     values = np.zeros((frames, frames), np.float32)
     size = max(1, PORTION_BYTES // (frames * (56 if exact else 28)))
     starts = range(0, len(template.faces), size)
@@ -167,10 +168,10 @@ def measured_stretch(library: Library, template: Template, *, frames: int = 200)
 
 
 def _warn_of_stretch(library: Library, template: Template) -> None:
-    stretch = measured_stretch(library, template, frames=50)
+    stretch = measured_stretch(library, template, frames=100)
     if stretch > MUCH_STRETCH:
         warnings.warn(
-            f"triangles stretch by {stretch:.0%} on average: distances are off by some percent; "
+            f"triangles stretch by {stretch:.0%} on average: single distances may be off by a percent; "
             "exact=True (--exact) computes them without approximation",
             stacklevel=4,
         )
@@ -179,7 +180,7 @@ def _warn_of_stretch(library: Library, template: Template) -> None:
 def _described(
     library: Library, template: Template, *, exact: bool, scale: float
 ) -> tuple[NDArray[np.floating], Array]:
-    """What a pair needs of every frame `(frames, 7, triangles)`, and areas, zero for triangles without any."""
+    """What a pair needs of every frame `(frames, 7, triangles)`; areas, zero where some frame has none."""
     from marey.surface.distances import _kernels
 
     axes, edges, flat = gradients.tangent_frames(template.vertices, template.faces)
@@ -240,12 +241,12 @@ def _turns(library: Library, alignment: Alignment, template: Template) -> NDArra
     described, areas = _described(library, template, exact=False, scale=0.0)
     share = (areas / max(areas.sum(), 1e-300)).astype(np.float32)
     found = np.empty(len(first))
-    _in_parallel(
-        [
-            lambda a=a, b=b: _kernels.best_turns(described, share, first[a:b], second[a:b], found[a:b])
-            for a, b in _ranges(len(first), 256)
-        ]
-    )
+
+    def task(start: int, stop: int) -> Callable[[], None]:
+        some = slice(start, stop)
+        return lambda: _kernels.best_turns(described, share, first[some], second[some], found[some])
+
+    _in_parallel([task(start, stop) for start, stop in _ranges(len(first), 256)])
     turns = alignment.turns.copy()
     turns[first, second], turns[second, first] = found, -found
     return turns
