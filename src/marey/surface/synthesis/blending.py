@@ -1,0 +1,188 @@
+"""Meshes of a transition, placed in the world (Boukhayma 2017, section 3.4.1 and algorithm 2).
+
+Where each frame stands comes from :class:`~marey.surface.synthesis.course.Course`; here the two poses are
+taken at their moments, between captured frames if need be, turned to one heading, blended and put there. One
+mesh is in memory at a time. Cost: one interpolation a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import BoolArray, FloatArray
+from marey.errors import InputError
+from marey.surface import planar
+from marey.surface.library import Library
+from marey.surface.planar import Planar
+from marey.surface.synthesis.course import Course, Ease, eased
+from marey.surface.synthesis.footing import Footing
+from marey.surface.synthesis.tracks import Tracks, aligning_turns, turns_between
+from marey.surface.transitions.timing import smooth_path
+from marey.surface.transitions.transition import Transition
+
+Array = NDArray[np.float64]
+
+
+class Blender(Protocol):
+    """What blends two poses of one heading: an `Interpolator` of marey.surface.interpolation, or LINEAR."""
+
+    def between(self, first: FloatArray, second: FloatArray, weight: float) -> FloatArray:
+        """Vertices `(vertices, 3)` between two poses; `weight` is the share of the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A mesh of an animation, and where it comes from.
+
+    vertices: `(vertices, 3)`, in the world
+    source, destination: captured frames that were blended, numbers of the library; rounded down if between
+    weight: share of the destination
+    synthetic: whether it was blended; else it is the captured `source`, moved along the ground
+    """
+
+    vertices: FloatArray
+    source: int
+    destination: int
+    weight: float
+    synthetic: bool
+
+
+class _Linear:
+    def between(self, first: FloatArray, second: FloatArray, weight: float) -> FloatArray:
+        return first + np.asarray(weight * (second - first), first.dtype)
+
+
+LINEAR: Blender = _Linear()
+
+
+def blend(
+    library: Library,
+    transition: Transition,
+    blender: Blender = LINEAR,
+    *,
+    placed: Planar | None = None,
+    ease: Ease = "smooth",
+    weights: ArrayLike | None = None,
+    tracks: Tracks | None = None,
+    anchored: bool = True,
+    smooth_time: bool = True,
+) -> Iterator[Frame]:
+    """The frames of a transition, one by one, beginning where the source frame stands.
+
+    blender: non-linear from `Interpolator.prepare`, or LINEAR
+    placed: how the source frame is moved along the ground; where it was captured, if None
+    ease: how the share of the destination grows, at first and at last slowly ("smooth") or evenly
+    weights: the shares instead, one for all or one a frame
+    tracks: of the library, if at hand
+    anchored: what touches the ground stays there; False is the source's rule
+    smooth_time: let both clips flow through the steps of the time warp, instead of holding frames
+
+    >>> import marey
+    >>> walk = marey.samples.performance()[:40]
+    >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
+    >>> frames = list(blend(Library((walk,)), Transition(path, 0.0)))
+    >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source
+    (10, False, True, 29)
+    """
+    known = Tracks.of(library) if tracks is None else tracks
+    times = smooth_path(transition) if smooth_time else transition.path.astype(np.float64)
+    turns = turns_between(*aligning_turns(library, times))
+    shares = eased(len(times), ease) if weights is None else checked_shares(weights, len(times))
+    course = Course.lay_out(known, times, shares, turns, anchored=anchored)
+    yield from course_frames(
+        library, known, course, blender, Planar.identity() if placed is None else placed,
+        footing=Footing.of(library, known) if anchored else None,
+    )  # fmt: skip
+
+
+def course_frames(
+    library: Library,
+    tracks: Tracks,
+    course: Course,
+    blender: Blender,
+    placed: Planar,
+    *,
+    lift: float = 0.0,
+    footing: Footing | None = None,
+) -> Iterator[Frame]:
+    """The meshes of a course of one transition.
+
+    placed, lift: how the source frame is moved along the ground, and up, metres
+    footing: keeps touching patches where the course has them
+    """
+    floors = tracks.contacts.floors
+    for t in range(len(course.times)):
+        weight = float(course.weights[t])
+        sides = []
+        for moment, turn in zip(
+            course.times[t], (course.source_turns[t], course.destination_turns[t]), strict=True
+        ):
+            pose = between_frames(library, float(moment))
+            pose[:, 1] -= _value_at(floors, float(moment))
+            sides.append(Planar.about(planar.centroid(pose), turn, np.zeros(2)).apply(pose))
+        vertices = np.array(_blended(blender, sides[0], sides[1], weight))
+        vertices[:, 0::2] -= planar.centroid(vertices).astype(vertices.dtype)
+        if footing is not None and 0 < weight < 1:
+            footing.keep(vertices, sides[0], sides[1], weight, course.touching[t])
+        vertices[:, 1] += course.floors[t] + lift
+        vertices[:, 0::2] += course.positions[t].astype(vertices.dtype)
+        source, destination = (int(moment) for moment in course.times[t])
+        synthetic = _is_synthetic(course.times[t], weight)
+        if not synthetic:
+            source = destination = destination if weight == 1 else source
+        yield Frame(placed.apply(vertices), source, destination, weight if synthetic else 0.0, synthetic)
+
+
+def between_frames(library: Library, moment: float) -> FloatArray:
+    """Vertices `(vertices, 3)` at a moment between captured frames, a copy."""
+    before = int(moment)
+    share = moment - before
+    vertices = np.array(library.vertices(before))
+    if share > 0:
+        vertices += np.asarray(share * (library.vertices(before + 1) - vertices), vertices.dtype)
+    return vertices
+
+
+def checked_shares(weights: ArrayLike, length: int) -> Array:
+    """Shares of the destination in 0…1, one for each of `length` frames."""
+    given = np.asarray(weights, np.float64)
+    if given.shape not in ((), (length,)):
+        raise InputError(f"weights: give one, or {length}, one a frame; got {given.shape}")
+    if not (np.isfinite(given).all() and (given >= 0).all() and (given <= 1).all()):
+        raise InputError("weights: shares of the destination lie in 0…1")
+    return np.array(np.broadcast_to(given, (length,)))
+
+
+def synthetic_frames(course: Course) -> BoolArray:
+    """Which frames of a course are blended, `(frames,)`; the others are captured ones."""
+    return np.array(
+        [
+            _is_synthetic(times, float(weight))
+            for times, weight in zip(course.times, course.weights, strict=True)
+        ]
+    )
+
+
+def _is_synthetic(times: Array, weight: float) -> bool:
+    if weight == 0:
+        return bool(times[0] != int(times[0]))
+    return bool(times[1] != int(times[1])) if weight == 1 else True
+
+
+def _blended(blender: Blender, first: FloatArray, second: FloatArray, weight: float) -> FloatArray:
+    if weight == 0:
+        return first
+    return second if weight == 1 else blender.between(first, second, weight)
+
+
+def _value_at(values: Array, moment: float) -> float:
+    before = int(moment)
+    share = moment - before
+    return float(
+        values[before] + share * (values[before + 1] - values[before]) if share > 0 else values[before]
+    )

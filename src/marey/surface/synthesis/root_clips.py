@@ -1,0 +1,131 @@
+"""What every edge of a graph does to the body's place, without a mesh (for Boukhayma 2017, section 3.5).
+
+A placed frame is its captured one moved along the ground. Playing on keeps that motion; a transition changes
+it by one that depends on the edge alone, and on its way a followed point passes places that do, too. To
+search for a walk therefore needs these few numbers an edge. They are those of the streamed meshes: both come from
+:class:`~marey.surface.synthesis.course.Course`. Cost: some ten microseconds a transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._progress import Progress
+from marey.errors import InputError
+from marey.surface.graphs.repertoire import Repertoire
+from marey.surface.library import Library
+from marey.surface.synthesis.course import Ease
+from marey.surface.synthesis.edge_courses import edge_course
+from marey.surface.synthesis.tracks import Tracks
+
+Array = NDArray[np.float64]
+
+# Transitions that are laid out together: bounds the memory it takes.
+AT_ONCE = 512
+
+
+@dataclass(frozen=True, eq=False)
+class RootClips:
+    """Motions of a followed point over the edges of a graph.
+
+    If `X` is the planar motion that places the captured source of edge e, then `X.after(m)` places its
+    captured target, where `m` is `moves[e]`; the points of a transition are placed by `X` as well.
+
+    moves: `(edges, 3)`, turn, radians, and shift along x and z, metres; zero for captured edges
+    rises: `(edges,)`, by how much the ground below changes, metres, beside what was captured
+    first_point: `(edges + 1,)`, the points of edge e are those from `[e]` up to `[e + 1]`: one a step for
+        transitions, none for captured edges
+    points: `(points, 3)`, where the followed point is after each step, its source being where it was captured
+    tracks: `(frames, 3)`, where the followed point is in the captured frames
+    """
+
+    moves: Array
+    rises: Array
+    first_point: NDArray[np.int64]
+    points: Array
+    tracks: Array
+
+    @classmethod
+    def of(
+        cls,
+        repertoire: Repertoire,
+        track: int | Sequence[int] | None = None,
+        *,
+        smooth: float = 0.0,
+        tracks: Tracks | None = None,
+        ease: Ease = "smooth",
+        anchored: bool = True,
+        progress: Progress | None = None,
+    ) -> RootClips:
+        """Of all edges of a repertoire.
+
+        track: the vertex to follow, or the middle of several; of all, if None
+        smooth: seconds over which sway and bounce of the followed point are evened out
+        tracks: of the library, if at hand
+        ease, anchored: as the animation is to be made
+        """
+        graph = repertoire.graph
+        known = Tracks.of(repertoire.library) if tracks is None else tracks
+        followed = follow(repertoire.library, track, smooth=smooth)
+        steps = np.where(graph.synthetic, graph.steps, 0).astype(np.int64)
+        first_point = np.concatenate([[0], np.cumsum(steps)])
+        points = np.empty((int(first_point[-1]), 3))
+        moves, rises = np.zeros((graph.edges, 3)), np.zeros(graph.edges)
+        transitions = np.flatnonzero(graph.synthetic)
+        for begin in range(0, len(transitions), AT_ONCE):
+            edges = transitions[begin : begin + AT_ONCE]
+            course = edge_course(repertoire, known, edges, ease=ease, anchored=anchored)
+            planar, rises[edges] = course.arrival(known)
+            moves[edges, 0], moves[edges, 1:] = planar.angle, planar.shift
+            # Each course begins with the source itself, which is no step.
+            later = np.ones(len(course.times), bool)
+            later[course.first[:-1]] = False
+            there = np.concatenate([np.arange(first_point[e], first_point[e + 1]) for e in edges])
+            points[there] = course.follow(known, followed)[later]
+            if progress is not None:
+                progress(begin + len(edges), len(transitions))
+        return cls(moves, rises, first_point, points, followed)
+
+
+def follow(library: Library, track: int | Sequence[int] | None = None, *, smooth: float = 0.0) -> Array:
+    """Where a vertex, or the middle of some or all of them, is in each captured frame, `(frames, 3)`.
+
+    smooth: seconds over which it is evened out within each sequence
+
+    >>> import marey
+    >>> follow(Library((marey.samples.performance()[:20],)), 0, smooth=0.2).shape
+    (20, 3)
+    """
+    count = library.sequences[0].vertices.shape[1]
+    chosen = np.arange(count) if track is None else np.atleast_1d(np.asarray(track, np.int64))
+    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= count:
+        raise InputError(f"track: give vertices 0…{count - 1} to follow")
+    if not (np.isfinite(smooth) and smooth >= 0):
+        raise InputError(f"smooth: seconds, 0 or more; got {smooth}")
+    every = track is None
+    found = np.array(
+        [np.mean(v if every else v[chosen], axis=0, dtype=np.float64) for v in library.all_vertices()]
+    )
+    if smooth > 0:
+        starts = library.starts
+        for begin, end in pairwise(starts):
+            found[begin:end] = _evened(found[begin:end], 0.5 * smooth * library.frame_rate)
+    return found
+
+
+def _evened(track: Array, sigma: float) -> Array:
+    """Weighed with what is around by a bell of width `sigma`, frames; ends go on straight."""
+    reach = max(1, int(np.ceil(3 * sigma)))
+    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(sigma, 1e-9)) ** 2)
+    # Mirrored through the end points, so that a straight walk stays one to its very ends.
+    padded = (
+        np.pad(track, ((reach, reach), (0, 0)), mode="reflect", reflect_type="odd")
+        if len(track) > 1
+        else (np.pad(track, ((reach, reach), (0, 0)), mode="edge"))
+    )
+    return np.stack([np.convolve(column, bell / bell.sum(), mode="valid") for column in padded.T], axis=1)

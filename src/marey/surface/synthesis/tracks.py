@@ -1,0 +1,108 @@
+"""What placing a captured subject needs of each frame: its middle, its heading to others, its feet.
+
+Everything that decides where a blend stands (Boukhayma 2017, section 3.4.1) is a function of these few
+numbers a frame, so that animations can be searched without a single mesh. Cost: a few
+passes over the vertices, once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import FloatArray
+from marey.surface import planar
+from marey.surface.contacts import Contacts, find_contacts
+from marey.surface.library import Library
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tracks:
+    """Per frame of a library, where it was captured.
+
+    centroids: `(frames, 2)`, middle of the vertices on the ground, metres
+    contacts: what touches the ground, and the floor
+    patches: `(frames, patches, 3)`, middles of the patches that touch it
+
+    >>> import marey
+    >>> tracks = Tracks.of(Library((marey.samples.performance()[:30],)))
+    >>> tracks.centroids.shape
+    (30, 2)
+    """
+
+    centroids: Array
+    contacts: Contacts
+    patches: Array
+
+    @classmethod
+    def of(cls, library: Library) -> Tracks:
+        """Measured on all frames of a library."""
+        contacts = find_contacts(library)
+        centroids = np.empty((library.frames, 2))
+        patches = np.empty((library.frames, contacts.patches, 3))
+        for i, vertices in enumerate(library.all_vertices()):
+            centroids[i] = planar.centroid(vertices)
+            patches[i] = contacts.patch_positions(vertices)
+        return cls(centroids, contacts, patches)
+
+
+def at_times(values: FloatArray, times: Array) -> Array:
+    """Rows of `(frames, ...)` at fractional frames `(n,)`, straight between neighbours.
+
+    >>> at_times(np.array([[0.0], [10.0]]), np.array([0.25])).tolist()
+    [[2.5]]
+    """
+    before = np.floor(times).astype(np.int64)
+    after = np.minimum(before + 1, len(values) - 1)
+    share = (times - before).reshape((-1,) + (1,) * (values.ndim - 1))
+    return np.asarray(values[before] * (1.0 - share) + values[after] * share, np.float64)
+
+
+def turns_between(turns: FloatArray, times: Array) -> Array:
+    """By how much the second frame turns to face as the first, `(n,)`, at fractional frames `(n, 2)`.
+
+    turns: `(frames, frames)`, between whole frames
+    """
+    before = np.floor(times).astype(np.int64)
+    after = np.minimum(before + 1, len(turns) - 1)
+    share = times - before
+    found = np.asarray(turns[before[:, 0], before[:, 1]], np.float64)
+    # Differences to one corner, wrapped, so that angles near half a turn do not cancel.
+    other = (
+        (after[:, 0], before[:, 1], share[:, 0] * (1 - share[:, 1])),
+        (before[:, 0], after[:, 1], (1 - share[:, 0]) * share[:, 1]),
+        (after[:, 0], after[:, 1], share[:, 0] * share[:, 1]),
+    )
+    return found + sum(weight * wrapped(turns[row, column] - found) for row, column, weight in other)
+
+
+def aligning_turns(library: Library, times: Array) -> tuple[FloatArray, Array]:
+    """The turns a path needs, found by laying its meshes onto each other.
+
+    Two results: a small `(rows, columns)` matrix of turns, NaN where the path does not come, and the same
+    fractional frames `(n, 2)` counted in it.
+    """
+    lowest = np.floor(times.min(axis=0)).astype(np.int64)
+    size = np.ceil(times.max(axis=0)).astype(np.int64) - lowest + 1
+    turns = np.full((max(size), max(size)), np.nan)
+    corners = np.stack([np.floor(times), np.ceil(times)]).astype(np.int64) - lowest
+    for i in (0, 1):
+        for j in (0, 1):
+            for row, column in np.unique(np.stack([corners[i, :, 0], corners[j, :, 1]], 1), axis=0):
+                if np.isnan(turns[row, column]):
+                    onto = library.vertices(int(row + lowest[0]))
+                    turns[row, column] = planar.align(onto, library.vertices(int(column + lowest[1]))).angle
+    return turns, times - lowest
+
+
+def wrapped(angles: FloatArray) -> Array:
+    """Angles in −π…π.
+
+    >>> wrapped(np.array([3.5])).round(4).tolist()
+    [-2.7832]
+    """
+    return np.asarray(np.mod(np.asarray(angles, np.float64) + np.pi, 2 * np.pi) - np.pi)
