@@ -1,0 +1,266 @@
+"""Compiled loops of the interpolation: turns of the faces between two poses, right-hand sides, substitution.
+
+One thread each, without allocations that grow; face by face in order, so that sums do not depend on
+anything but the mesh. Importing this module imports numba: do so inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._compiling import njit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_OPTIONS)
+def measure(
+    first: Floats,
+    second: Floats,
+    faces: Ints,
+    couplings: Floats,
+    logs: Floats,
+    here: Floats,
+    there: Floats,
+    stretches: Floats,
+) -> float:
+    """What turns and stretches each face from `first` to `second`; the largest angle, radians.
+
+    logs: `(faces, 3)`, rotation vectors; here, there: `(faces, 6)`, the flow out of the first two corners
+    in either pose, that of the second turned back; stretches: `(faces, 2)`, the principal ones
+    """
+    largest = 0.0
+    for m in range(faces.shape[0]):
+        a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
+        e1x, e1y, e1z = first[a, 0] - first[c, 0], first[a, 1] - first[c, 1], first[a, 2] - first[c, 2]
+        e2x, e2y, e2z = first[b, 0] - first[c, 0], first[b, 1] - first[c, 1], first[b, 2] - first[c, 2]
+        d1x, d1y, d1z = second[a, 0] - second[c, 0], second[a, 1] - second[c, 1], second[a, 2] - second[c, 2]
+        d2x, d2y, d2z = second[b, 0] - second[c, 0], second[b, 1] - second[c, 1], second[b, 2] - second[c, 2]
+        logs[m, 0] = logs[m, 1] = logs[m, 2] = 0.0
+        stretches[m, 0] = stretches[m, 1] = 1.0
+        p = math.sqrt(e1x * e1x + e1y * e1y + e1z * e1z)
+        P = math.sqrt(d1x * d1x + d1y * d1y + d1z * d1z)
+        nx, ny, nz = e1y * e2z - e1z * e2y, e1z * e2x - e1x * e2z, e1x * e2y - e1y * e2x
+        Nx, Ny, Nz = d1y * d2z - d1z * d2y, d1z * d2x - d1x * d2z, d1x * d2y - d1y * d2x
+        n = math.sqrt(nx * nx + ny * ny + nz * nz)
+        N = math.sqrt(Nx * Nx + Ny * Ny + Nz * Nz)
+        # A face without area in one of the poses has no turn: its edges go straight from here to there.
+        if (
+            n > 1e-9 * (p * p + e2x * e2x + e2y * e2y + e2z * e2z)
+            and N > 1e-9 * (P * P + d2x * d2x + d2y * d2y + d2z * d2z)
+            and p > 0.0
+            and P > 0.0
+        ):
+            nx, ny, nz, Nx, Ny, Nz = nx / n, ny / n, nz / n, Nx / N, Ny / N, Nz / N
+            tx, ty, tz, Tx, Ty, Tz = e1x / p, e1y / p, e1z / p, d1x / P, d1y / P, d1z / P
+            sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
+            Sx, Sy, Sz = Ny * Tz - Nz * Ty, Nz * Tx - Nx * Tz, Nx * Ty - Ny * Tx
+            q, r = e2x * tx + e2y * ty + e2z * tz, n / p
+            Q, R = d2x * Tx + d2y * Ty + d2z * Tz, N / P
+            # Closed-form polar factor within the plane of the face.
+            along, across = P * r + R * p, P * q - Q * p
+            size = math.sqrt(along * along + across * across)
+            cos, sin = along / size, across / size
+            Ux, Uy, Uz = cos * Tx + sin * Sx, cos * Ty + sin * Sy, cos * Tz + sin * Sz
+            Wx, Wy, Wz = cos * Sx - sin * Tx, cos * Sy - sin * Ty, cos * Sz - sin * Tz
+            half = 0.5 * size / (p * r)
+            product = (P * R) / (p * r)
+            spread = math.sqrt(max(half * half - product, 0.0))
+            stretches[m, 0] = half + spread
+            stretches[m, 1] = product / (half + spread)
+            # Edges of the second pose, turned back.
+            x, y = cos * P, -sin * P
+            d1x, d1y, d1z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
+            x, y = cos * Q + sin * R, cos * R - sin * Q
+            d2x, d2y, d2z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
+            angle = _log_of_frames(
+                Ux * tx + Wx * sx + Nx * nx,
+                Ux * ty + Wx * sy + Nx * ny,
+                Ux * tz + Wx * sz + Nx * nz,
+                Uy * tx + Wy * sx + Ny * nx,
+                Uy * ty + Wy * sy + Ny * ny,
+                Uy * tz + Wy * sz + Ny * nz,
+                Uz * tx + Wz * sx + Nz * nx,
+                Uz * ty + Wz * sy + Nz * ny,
+                Uz * tz + Wz * sz + Nz * nz,
+                logs[m],
+            )
+            largest = max(largest, angle)
+        w23, w31, w12 = couplings[m, 0], couplings[m, 1], couplings[m, 2]
+        here[m, 0] = w12 * (e1x - e2x) + w31 * e1x
+        here[m, 1] = w12 * (e1y - e2y) + w31 * e1y
+        here[m, 2] = w12 * (e1z - e2z) + w31 * e1z
+        here[m, 3] = w12 * (e2x - e1x) + w23 * e2x
+        here[m, 4] = w12 * (e2y - e1y) + w23 * e2y
+        here[m, 5] = w12 * (e2z - e1z) + w23 * e2z
+        there[m, 0] = w12 * (d1x - d2x) + w31 * d1x
+        there[m, 1] = w12 * (d1y - d2y) + w31 * d1y
+        there[m, 2] = w12 * (d1z - d2z) + w31 * d1z
+        there[m, 3] = w12 * (d2x - d1x) + w23 * d2x
+        there[m, 4] = w12 * (d2y - d1y) + w23 * d2y
+        there[m, 5] = w12 * (d2z - d1z) + w23 * d2z
+    return largest
+
+
+@njit(**_OPTIONS)
+def gather(
+    faces: Ints,
+    logs: Floats,
+    rests: Floats,
+    here: Floats,
+    there: Floats,
+    stretches: Floats,
+    geometric: bool,
+    weight: float,
+    sums: Floats,
+) -> None:
+    """Right-hand side at `weight` of the way, `(vertices, 3)`; `rests` may have no rows."""
+    sums[:] = 0.0
+    rest = rests.shape[0] > 0
+    for m in range(faces.shape[0]):
+        from_here, from_there = 1.0 - weight, weight
+        if geometric:
+            s, t = stretches[m, 0], stretches[m, 1]
+            if s - t > 1e-7 * s:
+                from_there = (s**weight - t**weight) / (s - t)
+                from_here = s**weight - from_there * s
+            else:
+                from_here, from_there = (1.0 - weight) * s**weight, weight * s ** (weight - 1.0)
+        x1 = from_here * here[m, 0] + from_there * there[m, 0]
+        y1 = from_here * here[m, 1] + from_there * there[m, 1]
+        z1 = from_here * here[m, 2] + from_there * there[m, 2]
+        x2 = from_here * here[m, 3] + from_there * there[m, 3]
+        y2 = from_here * here[m, 4] + from_there * there[m, 4]
+        z2 = from_here * here[m, 5] + from_there * there[m, 5]
+        if rest:
+            x1, y1, z1, x2, y2, z2 = _turn(rests[m], weight, x1, y1, z1, x2, y2, z2)
+        x1, y1, z1, x2, y2, z2 = _turn(logs[m], weight, x1, y1, z1, x2, y2, z2)
+        a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
+        sums[a, 0] += x1
+        sums[a, 1] += y1
+        sums[a, 2] += z1
+        sums[b, 0] += x2
+        sums[b, 1] += y2
+        sums[b, 2] += z2
+        sums[c, 0] -= x1 + x2
+        sums[c, 1] -= y1 + y2
+        sums[c, 2] -= z1 + z2
+
+
+@njit(**_OPTIONS)
+def substitute(
+    starts: Ints, rows: Ints, values: Floats, inverse_diagonal: Floats, place: Ints, sums: Floats, out: Floats
+) -> None:
+    """Solve L D Lᵀ x = sums for three columns; `place`: row of each vertex in L, below 0 if it is held at 0.
+
+    starts, rows, values: L without its diagonal of ones, column by column
+    """
+    count = starts.shape[0] - 1
+    x = np.empty((count, 3))
+    for v in range(place.shape[0]):
+        i = place[v]
+        if i >= 0:
+            x[i, 0], x[i, 1], x[i, 2] = sums[v, 0], sums[v, 1], sums[v, 2]
+    for j in range(count):
+        a, b, c = x[j, 0], x[j, 1], x[j, 2]
+        for k in range(starts[j], starts[j + 1]):
+            i, value = rows[k], values[k]
+            x[i, 0] -= value * a
+            x[i, 1] -= value * b
+            x[i, 2] -= value * c
+    for j in range(count - 1, -1, -1):
+        scale = inverse_diagonal[j]
+        a, b, c = x[j, 0] * scale, x[j, 1] * scale, x[j, 2] * scale
+        for k in range(starts[j], starts[j + 1]):
+            i, value = rows[k], values[k]
+            a -= value * x[i, 0]
+            b -= value * x[i, 1]
+            c -= value * x[i, 2]
+        x[j, 0], x[j, 1], x[j, 2] = a, b, c
+    for v in range(place.shape[0]):
+        i = place[v]
+        if i >= 0:
+            out[v, 0], out[v, 1], out[v, 2] = x[i, 0], x[i, 1], x[i, 2]
+        else:
+            out[v, 0] = out[v, 1] = out[v, 2] = 0.0
+
+
+@njit(**_OPTIONS)
+def place_pieces(
+    first: Floats, second: Floats, pieces: Ints, sizes: Floats, weight: float, out: Floats
+) -> None:
+    """Move each connected piece to the centroid at `weight` of the way."""
+    shift = np.zeros((sizes.shape[0], 3))
+    for v in range(out.shape[0]):
+        piece = pieces[v]
+        for k in range(3):
+            shift[piece, k] += (1.0 - weight) * first[v, k] + weight * second[v, k] - out[v, k]
+    for piece in range(sizes.shape[0]):
+        for k in range(3):
+            shift[piece, k] /= sizes[piece]
+    for v in range(out.shape[0]):
+        piece = pieces[v]
+        for k in range(3):
+            out[v, k] += shift[piece, k]
+
+
+@njit(**_OPTIONS)
+def _turn(
+    log: Floats, weight: float, x1: float, y1: float, z1: float, x2: float, y2: float, z2: float
+) -> tuple[float, float, float, float, float, float]:
+    """Two vectors turned by `weight` times a rotation vector."""
+    x, y, z = log[0], log[1], log[2]
+    angle = math.sqrt(x * x + y * y + z * z)
+    if angle < 1e-150:
+        return x1, y1, z1, x2, y2, z2
+    x, y, z = x / angle, y / angle, z / angle
+    sin, cos = math.sin(weight * angle), math.cos(weight * angle)
+    k1, k2 = (1.0 - cos) * (x * x1 + y * y1 + z * z1), (1.0 - cos) * (x * x2 + y * y2 + z * z2)
+    return (
+        cos * x1 + sin * (y * z1 - z * y1) + k1 * x,
+        cos * y1 + sin * (z * x1 - x * z1) + k1 * y,
+        cos * z1 + sin * (x * y1 - y * x1) + k1 * z,
+        cos * x2 + sin * (y * z2 - z * y2) + k2 * x,
+        cos * y2 + sin * (z * x2 - x * z2) + k2 * y,
+        cos * z2 + sin * (x * y2 - y * x2) + k2 * z,
+    )
+
+
+@njit(**_OPTIONS)
+def _log_of_frames(
+    m00: float,
+    m01: float,
+    m02: float,
+    m10: float,
+    m11: float,
+    m12: float,
+    m20: float,
+    m21: float,
+    m22: float,
+    log: Floats,
+) -> float:
+    """Rotation vector of a matrix, by the quaternion, which is accurate at 0 and at π; its angle."""
+    trace = m00 + m11 + m22
+    if trace > 0.0:
+        w, x, y, z = 1.0 + trace, m21 - m12, m02 - m20, m10 - m01
+    elif m00 >= m11 and m00 >= m22:
+        w, x, y, z = m21 - m12, 1.0 + m00 - m11 - m22, m01 + m10, m02 + m20
+    elif m11 >= m22:
+        w, x, y, z = m02 - m20, m01 + m10, 1.0 + m11 - m00 - m22, m12 + m21
+    else:
+        w, x, y, z = m10 - m01, m02 + m20, m12 + m21, 1.0 + m22 - m00 - m11
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    vector = math.sqrt(x * x + y * y + z * z)
+    if vector < 1e-150:
+        return 0.0
+    angle = 2.0 * math.atan2(vector, w)
+    log[0], log[1], log[2] = angle * x / vector, angle * y / vector, angle * z / vector
+    return angle
