@@ -1,0 +1,148 @@
+"""Tables of what an animation is asked for (CSV): a path, key poses at times, directions while playing.
+
+A path has columns `x, z` (metres on the ground) or `x, y, z`, and `label` where behaviours are asked for: a
+row's label holds from there to the next row. Key poses have `pose` (`SEQUENCE:FRAME`, or a number of the
+library) and `time` (seconds). Directions have `time, x, z`; one holds until the next.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.errors import FormatError, InputError
+from marey.io._files import read_bytes
+from marey.io._text import decoded, shown
+from marey.surface.library import Library
+from marey.surface.synthesis.curves import Behaviour, Curve
+
+LARGEST_TABLE = 64 << 20
+
+Array = NDArray[np.float64]
+
+
+def read_path(path: Path) -> Curve:
+    """The curve through the points of a table, with the behaviours its labels ask for.
+
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp()) / "way.csv"
+    >>> _ = table.write_text("x,z,label\\n0,0,walk\\n0,3,run\\n0,9,\\n")
+    >>> [(asked.labels, asked.start, asked.stop) for asked in read_path(table).behaviours]
+    [(('walk',), 0.0, 3.0), (('run',), 3.0, 9.0)]
+    """
+    header, rows = _table(path, ("x", "z"), default=("x", "z"))
+    axes = ("x", "y", "z") if "y" in header else ("x", "z")
+    corners = _numbers(header, rows, axes, path)
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(corners, axis=0), axis=1))])
+    labels = [row[header.index("label")] for _, row in rows] if "label" in header else []
+    behaviours = [
+        Behaviour((label,), float(along[i]), float(along[i + 1]))
+        for i, label in enumerate(labels[:-1])
+        if label and along[i + 1] > along[i]
+    ]
+    try:
+        return Curve.through(corners, behaviours=_merged(behaviours))
+    except InputError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def read_key_poses(path: Path, library: Library) -> tuple[list[int], Array]:
+    """Frames of a library and the times, seconds, at which they are to be taken."""
+    header, rows = _table(path, ("pose", "time"))
+    times = _numbers(header, rows, ("time",), path)[:, 0]
+    frames = []
+    for line, row in rows:
+        try:
+            frames.append(library_frame(library, row[header.index("pose")]))
+        except InputError as error:
+            raise FormatError(str(error), path=path, line=line) from error
+    return frames, times
+
+
+def read_directions(path: Path) -> Array:
+    """Times in seconds, rising from 0, and directions on the ground, `(rows, 3)`."""
+    header, rows = _table(path, ("time", "x", "z"))
+    table = _numbers(header, rows, ("time", "x", "z"), path)
+    if (np.diff(table[:, 0]) <= 0).any():
+        line = rows[int(np.argmax(np.diff(table[:, 0]) <= 0)) + 1][0]
+        raise FormatError("its time is not after that of the row before", path=path, line=line)
+    return table
+
+
+def library_frame(library: Library, text: str) -> int:
+    """The number of a frame written as `SEQUENCE:FRAME`, or as its number in the library.
+
+    >>> import marey
+    >>> library_frame(Library((marey.samples.performance()[:20],)), "walk:-1")
+    19
+    """
+    name, colon, number = text.strip().rpartition(":")
+    try:
+        frame = int(number)
+    except ValueError:
+        raise InputError(f"{text!r}: write a pose as SEQUENCE:FRAME, e.g. {library.names[0]}:10") from None
+    if colon:
+        return library.number(name, frame)
+    library.locate(frame)
+    return frame
+
+
+def _merged(behaviours: Sequence[Behaviour]) -> list[Behaviour]:
+    """Parts that follow each other with the same labels as one."""
+    found: list[Behaviour] = []
+    for part in behaviours:
+        if found and found[-1].labels == part.labels and found[-1].stop == part.start:
+            part = Behaviour(part.labels, found.pop().start, part.stop)
+        found.append(part)
+    return found
+
+
+def _table(
+    path: Path, needed: Sequence[str], default: Sequence[str] = ()
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Names of the columns, and rows with their lines; `default` names those of a table without header."""
+    text = decoded(read_bytes(path, limit=LARGEST_TABLE)).lstrip("\ufeff")
+    lines = csv.reader(io.StringIO(text))
+    try:
+        rows = [(lines.line_num, [cell.strip() for cell in row]) for row in lines if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise FormatError(f"not a table: {error}", path=path, line=lines.line_num) from error
+    header = [cell.lower() for cell in rows[0][1]] if rows else []
+    if default and header and all(map(_is_number, header)):
+        header = list(default) if len(header) == len(default) else ["x", "y", "z"][: len(header)]
+    else:
+        rows = rows[1:]
+    missing = [name for name in needed if name not in header]
+    if missing:
+        raise FormatError(f"there is no column {missing[0]!r}; the first line names the columns", path=path)
+    if not rows:
+        raise FormatError("the table has no rows", path=path)
+    for line, row in rows:
+        if len(row) != len(header):
+            raise FormatError(f"{len(row)} cells for {len(header)} columns", path=path, line=line)
+    return header, rows
+
+
+def _numbers(
+    header: Sequence[str], rows: Sequence[tuple[int, list[str]]], columns: Sequence[str], path: Path
+) -> Array:
+    places = [header.index(name) for name in columns]
+    values = np.empty((len(rows), len(columns)))
+    for i, (line, row) in enumerate(rows):
+        for k, place in enumerate(places):
+            if not _is_number(row[place]):
+                raise FormatError(f"{columns[k]}: {shown(row[place])} is not a number", path=path, line=line)
+            values[i, k] = float(row[place])
+    return values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False

@@ -1,0 +1,98 @@
+"""Live control: the next piece is chosen while the one before plays (cf. Boukhayma 2017, section 3.5).
+
+Whoever steers says a direction and, if they like, a behaviour. A short straight way in that direction is
+followed by the same search as a drawn path, from where the body stands; the first part of the walk found is
+played, then the question is asked anew. Cost: one narrow search a decision, done while half a second plays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey.errors import InputError, UnreachableError
+from marey.surface.graphs.graph import Walk
+from marey.surface.planar import Planar
+from marey.surface.synthesis.beam import Beam
+from marey.surface.synthesis.blending import Frame
+from marey.surface.synthesis.curves import Behaviour, Curve
+from marey.surface.synthesis.following import behaviour_bits
+from marey.surface.synthesis.root_clips import RootClips
+from marey.surface.synthesis.streaming import Performer, stream
+
+# Metres looked ahead, and seconds played before the next decision.
+HORIZON, PIECE = 2.5, 0.4
+SPACING = 0.05
+
+
+@dataclass
+class Steering:
+    """A body that is steered while it plays.
+
+    performer: what it can do
+    clips: motions of the followed point over the edges
+    frame, placed: the captured frame it stands at, and where that is placed
+    walk: all edges taken so far
+    """
+
+    performer: Performer
+    clips: RootClips
+    frame: int
+    placed: Planar = field(default_factory=Planar.identity)
+    accuracy: float = 20.0
+    width: int = 60
+    edges: list[int] = field(default_factory=list)
+    start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        repertoire = self.performer.repertoire
+        repertoire.library.locate(self.frame)
+        self.start = self.frame
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Where the followed point is now, `(3,)`."""
+        return np.asarray(self.placed.apply(self.clips.tracks[self.frame][None])[0], np.float64)
+
+    @property
+    def walk(self) -> Walk:
+        """All that was played so far, as a walk."""
+        return Walk(self.start, np.array(self.edges, np.int64))
+
+    def decide(self, direction: ArrayLike, behaviour: str | None = None) -> Walk:
+        """The way on that goes best in a direction (x, z), showing a behaviour if possible."""
+        way = np.asarray(direction, np.float64)
+        if way.shape != (2,) or not np.isfinite(way).all() or not np.hypot(*way) > 0:
+            raise InputError(f"direction: two numbers (x, z) that are not both 0, got {way.tolist()}")
+        here = self.position[0::2]
+        asked = () if behaviour is None else (Behaviour((behaviour,), 0.0, HORIZON),)
+        ends = np.stack([here, here + HORIZON * way / np.hypot(*way)])
+        curve = Curve.through(ends, behaviours=asked, spacing=SPACING)
+        repertoire = self.performer.repertoire
+        bits, allowed = behaviour_bits(repertoire, curve)
+        beam = Beam(repertoire, curve, self.clips, bits, allowed, self.accuracy, self.width)
+        placement = np.array([[float(self.placed.angle), *self.placed.shift]])
+        _, _, edges = beam.run(np.array([self.frame]), placement, None, partial=True)
+        if not len(edges):
+            raise UnreachableError(
+                f"frame {self.frame}: nothing leads on from here; begin inside the graph's connected core"
+            )
+        steps = np.cumsum(repertoire.graph.steps[edges])
+        count = int(np.searchsorted(steps, PIECE * repertoire.library.frame_rate)) + 1
+        return Walk(self.frame, edges[:count])
+
+    def play(self, direction: ArrayLike, behaviour: str | None = None) -> Iterator[Frame]:
+        """The frames of the next piece; the body then stands at its end, with which the one after begins."""
+        piece = self.decide(direction, behaviour)
+        placed, graph = self.placed, self.performer.repertoire.graph
+        for edge in piece.edges:
+            turn, x, z = self.clips.moves[edge]
+            self.placed = self.placed.after(Planar(np.asarray(turn), np.array([x, z])))
+        self.frame = int(graph.targets[piece.edges[-1]])
+        self.edges += piece.edges.tolist()
+        frames = stream(self.performer, piece, start=placed)
+        for _ in range(piece.steps(graph)):
+            yield next(frames)
