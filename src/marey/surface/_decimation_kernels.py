@@ -1,0 +1,342 @@
+"""Kernels of :mod:`marey.surface.decimation`: half-edge collapses in the order of their quadric error.
+
+A vertex has one entry in the heap, its cheapest admissible collapse; entries that a later collapse made stale
+are recognised by their stamp. Faces around a vertex are a linked list of corners, so that a collapse costs the
+size of two rings. The cache notices changes of this file only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._compiling import njit
+
+# A face may turn by no more than this cosine, nor become a worse needle than this (1 is equilateral) unless
+# it already was.
+LEAST_COSINE = 0.3
+LEAST_QUALITY = 0.1
+# Most neighbours of a vertex that is looked at; one with more stays.
+RING = 64
+# Share of the squared length of a collapse in its cost: in flat places short ones come first.
+LENGTH_SHARE = 1e-3
+
+
+@njit(cache=True, nogil=True)
+def collapse(
+    points: NDArray[np.float64],
+    faces: NDArray[np.int32],
+    quadrics: NDArray[np.float64],
+    areas: NDArray[np.float64],
+    border: NDArray[np.bool_],
+    wanted: int,
+) -> Any:
+    """Which vertices are left, `(vertices,)`, and which faces, `(faces,)`; `faces` is rewritten in place.
+
+    points: `(poses, vertices, 3)`
+    quadrics: `(vertices, poses, 10)`, summed in place
+    areas: `(vertices,)`, mean area of the faces around each vertex over the poses
+    border: `(vertices,)`
+    """
+    count, corners = points.shape[1], 3 * len(faces)
+    head = np.full(count, -1, np.int64)
+    after = np.full(corners, -1, np.int64)
+    for corner in range(corners - 1, -1, -1):
+        vertex = faces[corner // 3, corner % 3]
+        after[corner] = head[vertex]
+        head[vertex] = corner
+    alive = np.ones(len(faces), np.bool_)
+    here = head >= 0
+    stamp = np.zeros(count, np.int64)
+    heap_cost, heap_entry = np.empty(4 * count + 16), np.empty((4 * count + 16, 3), np.int64)
+    size = 0
+    ring, other = np.empty(RING, np.int64), np.empty(RING, np.int64)
+    for vertex in range(count):
+        if here[vertex]:
+            target, cost = best(
+                vertex, points, faces, quadrics, areas, border, head, after, alive, ring, other
+            )
+            if target >= 0:
+                size = push(heap_cost, heap_entry, size, cost, vertex, target, 0)
+    left = here.sum()
+    while left > wanted and size > 0:
+        vertex, target, seen = heap_entry[0]
+        size = pop(heap_cost, heap_entry, size)
+        if not here[vertex] or stamp[vertex] != seen:
+            continue
+        merge(vertex, target, faces, head, after, alive)
+        here[vertex] = False
+        quadrics[target] += quadrics[vertex]
+        areas[target] += areas[vertex]
+        left -= 1
+        touched = neighbours(target, faces, head, after, alive, ring)
+        near = np.empty(touched + 1, np.int64)
+        near[:touched] = ring[:touched]
+        near[touched] = target
+        if size + len(near) >= len(heap_cost):
+            heap_cost, heap_entry = grown(heap_cost, heap_entry)
+        for one in near:
+            stamp[one] += 1
+            goal, cost = best(one, points, faces, quadrics, areas, border, head, after, alive, ring, other)
+            if goal >= 0:
+                size = push(heap_cost, heap_entry, size, cost, one, goal, stamp[one])
+    return here, alive
+
+
+@njit(cache=True, nogil=True)
+def best(
+    vertex: int,
+    points: NDArray[np.float64],
+    faces: NDArray[np.int32],
+    quadrics: NDArray[np.float64],
+    areas: NDArray[np.float64],
+    border: NDArray[np.bool_],
+    head: NDArray[np.int64],
+    after: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+    ring: NDArray[np.int64],
+    other: NDArray[np.int64],
+) -> tuple[int, float]:
+    """The neighbour onto which a vertex may collapse at the least cost, and that cost; -1 if there is none."""
+    degree = neighbours(vertex, faces, head, after, alive, ring)
+    chosen, least = -1, np.inf
+    if degree >= RING:
+        return chosen, least
+    for k in range(degree):
+        target = ring[k]
+        cost = 0.0
+        for pose in range(len(points)):
+            p = points[pose, target]
+            cost += error(quadrics[vertex, pose], p) + error(quadrics[target, pose], p)
+            length = 0.0
+            for axis in range(3):
+                length += (p[axis] - points[pose, vertex, axis]) ** 2
+            cost += LENGTH_SHARE * areas[vertex] * length
+        if cost >= least:
+            continue
+        if border[vertex] and not border[target]:
+            continue
+        if not linked(vertex, target, degree, faces, head, after, alive, border, ring, other):
+            continue
+        if upright(vertex, target, points, faces, head, after, alive):
+            chosen, least = target, cost
+    return chosen, least
+
+
+@njit(cache=True, nogil=True)
+def error(q: NDArray[np.float64], p: NDArray[np.float64]) -> float:
+    """Squared distance of a point to the planes that a quadric sums, each times its area."""
+    x, y, z = p
+    return (
+        x * (q[0] * x + 2 * (q[1] * y + q[2] * z + q[3]))
+        + y * (q[4] * y + 2 * (q[5] * z + q[6]))
+        + z * (q[7] * z + 2 * q[8])
+        + q[9]
+    )
+
+
+@njit(cache=True, nogil=True)
+def neighbours(
+    vertex: int,
+    faces: NDArray[np.int32],
+    head: NDArray[np.int64],
+    after: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+    ring: NDArray[np.int64],
+) -> int:
+    """Fill `ring` with the vertices around one; how many there are, at most `RING`."""
+    found = 0
+    corner = head[vertex]
+    while corner >= 0:
+        face = corner // 3
+        if alive[face]:
+            for k in range(3):
+                one = faces[face, k]
+                if one == vertex:
+                    continue
+                known = False
+                for i in range(found):
+                    if ring[i] == one:
+                        known = True
+                        break
+                if not known and found < RING:
+                    ring[found] = one
+                    found += 1
+        corner = after[corner]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def linked(
+    vertex: int,
+    target: int,
+    degree: int,
+    faces: NDArray[np.int32],
+    head: NDArray[np.int64],
+    after: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+    border: NDArray[np.bool_],
+    ring: NDArray[np.int64],
+    other: NDArray[np.int64],
+) -> bool:
+    """The link condition: the surface stays a manifold of the same kind."""
+    shared = 0
+    corner = head[vertex]
+    while corner >= 0:
+        face = corner // 3
+        if alive[face] and (faces[face, 0] == target or faces[face, 1] == target or faces[face, 2] == target):
+            shared += 1
+        corner = after[corner]
+    around = neighbours(target, faces, head, after, alive, other)
+    if around >= RING or around + degree - 4 >= RING:
+        return False
+    common = 0
+    for i in range(degree):
+        for j in range(around):
+            if ring[i] == other[j]:
+                common += 1
+    if common != shared or shared < 1 or shared > 2:
+        return False
+    if border[vertex] and shared != 1:
+        return False
+    if not border[vertex] and (shared != 2 or degree < 3):
+        return False
+    # Collapsing a tetrahedron, or an edge of a lone triangle, would leave two faces on top of each other or none.
+    if degree == 3 and around == 3 and shared == 2:
+        return False
+    return not (degree == 2 and around == 2)
+
+
+@njit(cache=True, nogil=True)
+def upright(
+    vertex: int,
+    target: int,
+    points: NDArray[np.float64],
+    faces: NDArray[np.int32],
+    head: NDArray[np.int64],
+    after: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+) -> bool:
+    """Whether no face around the vertex turns over or becomes a needle in any pose."""
+    corner = head[vertex]
+    while corner >= 0:
+        face, k = corner // 3, corner % 3
+        corner = after[corner]
+        if not alive[face]:
+            continue
+        a, b = faces[face, (k + 1) % 3], faces[face, (k + 2) % 3]
+        if a == target or b == target:
+            continue
+        for pose in range(len(points)):
+            pa, pb = points[pose, a], points[pose, b]
+            ox, oy, oz, old = normal(points[pose, vertex], pa, pb)
+            nx, ny, nz, new = normal(points[pose, target], pa, pb)
+            if ox * nx + oy * ny + oz * nz < LEAST_COSINE * np.sqrt(
+                (ox * ox + oy * oy + oz * oz) * (nx * nx + ny * ny + nz * nz)
+            ):
+                return False
+            if new < LEAST_QUALITY and new < old:
+                return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def normal(
+    a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
+) -> tuple[float, float, float, float]:
+    """Twice the area vector of a triangle, and its quality: 1 if equilateral, 0 if flat."""
+    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+    vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
+    wx, wy, wz = c[0] - b[0], c[1] - b[1], c[2] - b[2]
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+    sides = ux * ux + uy * uy + uz * uz + vx * vx + vy * vy + vz * vz + wx * wx + wy * wy + wz * wz
+    quality = 2 * np.sqrt(3.0) * np.sqrt(nx * nx + ny * ny + nz * nz) / (sides + 1e-300)
+    return nx, ny, nz, quality
+
+
+@njit(cache=True, nogil=True)
+def merge(
+    vertex: int,
+    target: int,
+    faces: NDArray[np.int32],
+    head: NDArray[np.int64],
+    after: NDArray[np.int64],
+    alive: NDArray[np.bool_],
+) -> None:
+    """Collapse a vertex onto another: their common faces go, the rest hang on the other."""
+    corner = head[vertex]
+    while corner >= 0:
+        following = after[corner]
+        face, k = corner // 3, corner % 3
+        if alive[face]:
+            if faces[face, 0] == target or faces[face, 1] == target or faces[face, 2] == target:
+                alive[face] = False
+            else:
+                faces[face, k] = target
+                after[corner] = head[target]
+                head[target] = corner
+        corner = following
+    head[vertex] = -1
+    # Dead faces leave the list, so that it stays as short as the ring.
+    last = -1
+    corner = head[target]
+    while corner >= 0:
+        if alive[corner // 3]:
+            last = corner
+        elif last < 0:
+            head[target] = after[corner]
+        else:
+            after[last] = after[corner]
+        corner = after[corner]
+
+
+@njit(cache=True, nogil=True)
+def push(
+    cost: NDArray[np.float64], entry: NDArray[np.int64], size: int, value: float, u: int, v: int, stamp: int
+) -> int:
+    """Add an entry to the heap; its new size."""
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        if cost[above] <= value:
+            break
+        cost[at] = cost[above]
+        entry[at] = entry[above]
+        at = above
+    cost[at] = value
+    entry[at, 0], entry[at, 1], entry[at, 2] = u, v, stamp
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def pop(cost: NDArray[np.float64], entry: NDArray[np.int64], size: int) -> int:
+    """Take the least entry off the heap; its new size."""
+    size -= 1
+    value = cost[size]
+    u, v, stamp = entry[size]
+    at = 0
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size and cost[below + 1] < cost[below]:
+            below += 1
+        if cost[below] >= value:
+            break
+        cost[at] = cost[below]
+        entry[at] = entry[below]
+        at = below
+    cost[at] = value
+    entry[at, 0], entry[at, 1], entry[at, 2] = u, v, stamp
+    return size
+
+
+@njit(cache=True, nogil=True)
+def grown(
+    cost: NDArray[np.float64], entry: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The heap with twice the room."""
+    more, rows = np.empty(2 * len(cost)), np.empty((2 * len(cost), 3), np.int64)
+    more[: len(cost)] = cost
+    rows[: len(cost)] = entry
+    return more, rows
