@@ -6,11 +6,13 @@ from types import ModuleType
 
 import typer
 
+from marey.cli.surface import distance
+
 app = typer.Typer(
     help="Surfaces: compare poses, blend them, find transitions, build graphs, animate under constraints.",
     no_args_is_help=True,
 )
 
-COMMANDS: tuple[ModuleType, ...] = ()
+COMMANDS: tuple[ModuleType, ...] = (distance,)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)

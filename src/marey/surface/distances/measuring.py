@@ -15,6 +15,8 @@ from marey.surface.distances.surface import STRETCH_WEIGHT, surface_distances
 from marey.surface.library import Library
 
 Metric = Literal["surface", "euclidean", "planar"]
+# Matrices of more take over 3 GB.
+MOST_FRAMES = 16_000
 METRICS: tuple[Metric, ...] = ("surface", "euclidean", "planar")
 
 
@@ -50,6 +52,11 @@ def distances(
         raise InputError(f"triangles: at least 1, got {triangles}")
     if not (np.isfinite(stretch_weight) and stretch_weight >= 0):
         raise InputError(f"stretch weight: 0 or more, got {stretch_weight}")
+    if library.frames > MOST_FRAMES:
+        raise InputError(
+            f"{library.frames} frames: distances of all pairs are for {MOST_FRAMES} at most; "
+            "take fewer sequences, or every second frame (sequence[::2])"
+        )
     of_surface = metric == "surface"
     alignment = align_all(
         library,

@@ -1,0 +1,163 @@
+"""`marey surface distance`: how far every captured pose is from every other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marey.cli._console import (
+    Json,
+    Rate,
+    Unit,
+    Up,
+    check_apart,
+    check_folder,
+    emit,
+    progress_bar,
+)
+from marey.cli.body._inputs import load_whole_clip
+from marey.cli.surface._inputs import load_library
+from marey.errors import InputError
+from marey.io import format_to_write, save
+from marey.surface.distances import DistanceMatrix, distances
+from marey.surface.distances.measuring import METRICS
+from marey.surface.distances.skeleton import geodesic
+from marey.surface.distances.surface import measured_stretch
+
+NAME = "distance"
+
+PICTURES = (".png", ".svg", ".pdf")
+SKELETON = "skeleton"
+
+
+def run(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SEQ…", help="Mesh sequences of one subject; clips, with --metric skeleton."),
+    ],
+    target: Annotated[
+        Path, typer.Option("--output", "-o", metavar="D.npz", help="The matrix: .npz, or .mry.")
+    ],
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC",
+            help="surface: triangles turn and stretch; euclidean: vertices, in metres; planar: as seen from "
+            "above; skeleton: joints turn.",
+        ),
+    ] = "surface",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Surface metric from every pair's own deformation; slow.")
+    ] = False,
+    triangles: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Compare N triangles spread over the surface, not all of them."),
+    ] = None,
+    stretch_weight: Annotated[
+        float, typer.Option(metavar="W", help="What stretch counts beside rotation.")
+    ] = 0.01,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="D.png", help="Also draw the matrix: .png, .svg or .pdf.")
+    ] = None,
+    from_unit: Unit = None,
+    from_up: Up = None,
+    from_frame_rate: Rate = None,
+    json: Json = False,
+) -> None:
+    """Compare all poses of captured sequences, wherever they stand and whichever way they face.
+
+    [bold]Examples[/bold]
+
+    marey surface distance walk.npz run.npz jump.npz -o poses.npz
+
+    marey surface distance walk.glb run.glb -o poses.npz --triangles 1000 --picture poses.png
+
+    marey surface distance walk.npz run.npz -o metres.npz --metric euclidean
+
+    marey surface distance walk.bvh run.bvh -o joints.npz --metric skeleton
+    """
+    _check(sources, target, metric, exact, triangles, picture)
+    options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
+    told: dict[str, Any] = {}
+    if metric == SKELETON:
+        found, seconds = _of_skeletons(sources, options)
+    else:
+        library = load_library(sources, **options)
+        started = time.perf_counter()
+        with progress_bar("comparing poses") as progress:
+            found = distances(
+                library,
+                metric=_known(metric),
+                exact=exact,
+                stretch_weight=stretch_weight,
+                triangles=triangles,
+                progress=progress,
+            )
+        seconds = time.perf_counter() - started
+        if metric == "surface":
+            told["stretch"] = round(measured_stretch(library), 4)
+    save(found, target)
+    if picture is not None:
+        from marey.views import plots, surface_plots
+
+        plots.save(surface_plots.distance_map(found), picture)
+    pairs = found.frames * (found.frames - 1) // 2
+    emit(
+        {
+            "frames": found.frames,
+            "sequences": len(found.names),
+            "metric": found.metric,
+            "seconds": round(seconds, 4),
+            "pairs_per_second": round(pairs / max(seconds, 1e-9)),
+            "mean": round(float(found.values.sum(dtype=np.float64)) / max(2 * pairs, 1), 6),
+            "largest": round(float(found.values.max()), 6),
+            **told,
+            "files": [str(path) for path in (target, picture) if path is not None],
+        },
+        as_json=json,
+    )
+
+
+def _check(
+    sources: Sequence[Path],
+    target: Path,
+    metric: str,
+    exact: bool,
+    triangles: int | None,
+    picture: Path | None,
+) -> None:
+    if "DistanceMatrix" not in format_to_write(target).writes:
+        raise InputError(f"{target}: distances are written as .npz or .mry")
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise InputError(f"--picture {picture}: write it as {', '.join(PICTURES)}")
+    for path in (target, *([picture] if picture else [])):
+        check_folder(path)
+        check_apart(path, *sources)
+    if metric not in (*METRICS, SKELETON):
+        raise InputError(f"--metric {metric}: one of {', '.join((*METRICS, SKELETON))}")
+    if metric != "surface" and (exact or triangles is not None):
+        raise InputError(f"--exact and --triangles: for the surface metric, not for {metric}")
+
+
+def _known(metric: str) -> Any:
+    return next(name for name in METRICS if name == metric)
+
+
+def _of_skeletons(sources: Sequence[Path], options: dict[str, Any]) -> tuple[DistanceMatrix, float]:
+    clips = [load_whole_clip(source, raw=True, **options) for source in sources]
+    for source, clip in zip(sources, clips, strict=True):
+        if clip.skeleton.names != clips[0].skeleton.names:
+            raise InputError(f"{source}: its joints are not those of {sources[0]}; compare one skeleton")
+    started = time.perf_counter()
+    with progress_bar("comparing poses") as progress:
+        found = geodesic(
+            [clip.rotations for clip in clips],
+            names=[source.stem for source in sources],
+            progress=progress,
+        )
+    return found, time.perf_counter() - started
