@@ -1,7 +1,7 @@
 """Built-in samples, made by formula: a walking human, its skinned and textured body, a small crowd.
 
 `walk` is a :class:`~marey.Motion`, `human` a :class:`~marey.Character`, `performance` a
-:class:`~marey.MeshSequence`, `crowd` :class:`~marey.Tracks`, `footage` a film of them, `field` a
+:class:`~marey.MeshSequence`, `locomotion` a library of them, `crowd` :class:`~marey.Tracks`, `footage` a film of them, `field` a
 :class:`~marey.FieldSeries`.
 
 They need no file and no network, and are the same on every machine.
@@ -17,6 +17,7 @@ from marey.samples.gait import walk
 from marey.samples.mannequin import human, performance
 from marey.samples.overhead import footage
 from marey.samples.street import crowd
+from marey.samples.subject import locomotion
 from marey.samples.swirl import field
 
-__all__ = ["crowd", "field", "footage", "human", "performance", "walk"]
+__all__ = ["crowd", "field", "footage", "human", "locomotion", "performance", "walk"]

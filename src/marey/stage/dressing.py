@@ -192,7 +192,9 @@ def _headed(
     if toes is None:
         return start
     bone = so3.rotate(start, places[toes] - places[joint])
-    wanted = source_places[source.index(skeleton.names[toes])] - source_places[source.index(skeleton.names[joint])]
+    wanted = (
+        source_places[source.index(skeleton.names[toes])] - source_places[source.index(skeleton.names[joint])]
+    )
     flat = np.array([1.0, 0.0, 1.0])
     if min(np.linalg.norm(bone * flat), np.linalg.norm(wanted * flat)) < SAME:
         return start

@@ -171,7 +171,10 @@ def spread_poses(thing: MeshSequence | Library, *, count: int = POSES) -> Array:
     owner = np.searchsorted(starts, wanted, side="right") - 1
     edges = np.asarray(thing.faces)[:: max(1, len(thing.faces) // 4000)][:, :2]
     lengths = np.stack(
-        [_edge_lengths(sequences[o].vertices[f - starts[o]], edges) for o, f in zip(owner, wanted, strict=True)]
+        [
+            _edge_lengths(sequences[o].vertices[f - starts[o]], edges)
+            for o, f in zip(owner, wanted, strict=True)
+        ]
     )
     chosen = [0]
     gap = np.linalg.norm(lengths - lengths[0], axis=1)

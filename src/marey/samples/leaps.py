@@ -1,0 +1,248 @@
+"""Standing, running and jumping, made by formula from where the feet and the root are at each moment.
+
+Feet follow key places, legs bend to meet them, arms and trunk swing along. Times and heights are those of an
+easy run at 3 m/s (a third of the cycle on the ground) and of a jump that lasts 0.4 s in the air; they are
+plausible, not measured. Cost: a few milliseconds a clip.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.kinematics import GlobalPose, global_frames
+from marey.body.motion import Motion
+from marey.body.skeleton import Skeleton
+from marey.body.two_bone import bend_leg, legs
+from marey.geometry import rotations as so3
+from marey.samples.body_plan import (
+    ANKLE_HEIGHT,
+    BALL_BEFORE_ANKLE,
+    BALL_HEIGHT,
+    HIP_HALF_WIDTH,
+    STATURE,
+    body_skeleton,
+    standing_height,
+)
+from marey.samples.gait_legs import about
+
+Array = NDArray[np.float64]
+
+GRAVITY = 9.81
+# The run: metres a second, seconds a cycle, share of it that a foot is down.
+RUN_SPEED, RUN_CYCLE, RUN_STANCE = 3.0, 0.72, 0.34
+# The jump: seconds of standing, crouching, pushing, flying, landing, rising, standing.
+JUMP_TIMES = np.cumsum([0.0, 0.25, 0.45, 0.2, 0.4, 0.2, 0.5, 0.25])
+JUMP_LENGTH = 0.9
+
+# Through a cycle of the run from the foot's touch-down: share, metres ahead of the hip, ankle's height above
+# its resting height, pitch of the foot (toes down is positive, radians).
+_SWING = np.array(
+    [
+        [0.40, -0.46, 0.20, 1.15],
+        [0.52, -0.38, 0.42, 1.45],
+        [0.66, -0.02, 0.36, 0.95],
+        [0.80, 0.36, 0.20, 0.10],
+        [0.93, 0.36, 0.05, -0.10],
+    ]
+)
+
+
+def stand(seconds: float = 2.0, *, frame_rate: float = 30.0) -> Motion:
+    """Standing at ease: weight shifts slowly from leg to leg, breath moves the chest.
+
+    >>> stand(1.0).frames
+    30
+    """
+    time = np.arange(round(seconds * frame_rate)) / frame_rate
+    sway = np.sin(2 * np.pi * time / 3.1)
+    root = np.zeros((len(time), 3))
+    root[:, 0] = 0.018 * sway
+    root[:, 1] = 0.985 * standing_height() - 0.006 * sway**2
+    figure = _Figure(len(time), root)
+    figure.set("Hips", about("z", -0.03 * sway))
+    figure.set("Spine", about("z", 0.02 * sway), about("x", 0.01 * np.sin(2 * np.pi * time / 3.7)))
+    figure.arms(0.04 * np.sin(2 * np.pi * time / 3.1), np.full(len(time), 0.25))
+    figure.feet({side: (_resting_foot(side, len(time)), np.zeros(len(time))) for side in (1, -1)})
+    return figure.motion(frame_rate, "stand")
+
+
+def run(cycles: int = 3, *, frame_rate: float = 30.0) -> Motion:
+    """Running straight ahead, along +z, at 3 m/s.
+
+    >>> run(2).frames
+    43
+    """
+    count = round(cycles * RUN_CYCLE * frame_rate)
+    phase = np.arange(count) / (RUN_CYCLE * frame_rate)
+    root = np.zeros((count, 3))
+    root[:, 2] = RUN_SPEED * RUN_CYCLE * phase
+    # Lowest in the middle of each stance, highest in the middle of each flight.
+    bounce = np.cos(4 * np.pi * (phase - RUN_STANCE / 2))
+    root[:, 1] = 0.965 * standing_height() - 0.035 * bounce
+    swing = np.cos(2 * np.pi * phase)
+    figure = _Figure(count, root)
+    figure.set("Hips", about("y", -0.14 * swing), about("x", np.full(count, 0.12)))
+    figure.set("Spine", about("y", 0.12 * swing), about("x", np.full(count, 0.04)))
+    figure.set("Spine1", about("y", 0.14 * swing))
+    figure.set("Neck", about("x", np.full(count, -0.10)))
+    figure.arms(0.75 * swing - 0.12, np.full(count, 1.55), against=True)
+    figure.feet({1: _running_foot(1, phase, root), -1: _running_foot(-1, phase + 0.5, root)})
+    return figure.motion(frame_rate, "run")
+
+
+def jump(*, frame_rate: float = 30.0) -> Motion:
+    """A jump forwards with both feet, from standing to standing.
+
+    >>> bool(jump().root[:, 1].max() > 1.05)
+    True
+    """
+    time = np.arange(round(JUMP_TIMES[-1] * frame_rate)) / frame_rate
+    flight = time - JUMP_TIMES[3]
+    air = JUMP_TIMES[4] - JUMP_TIMES[3]
+    tall = standing_height()
+    height = tall * _eased(time, JUMP_TIMES, [0.985, 0.985, 0.74, 1.02, 1.02, 0.78, 0.985, 0.985])
+    flying = (flight > 0) & (flight < air)
+    height = height + np.where(flying, GRAVITY / 2 * flight * (air - flight), 0.0)
+    ahead = _eased(
+        time,
+        JUMP_TIMES,
+        [0.0, 0.0, 0.02, 0.16, JUMP_LENGTH - 0.14, JUMP_LENGTH - 0.02, JUMP_LENGTH, JUMP_LENGTH],
+    )
+    ahead = np.where(flying, 0.16 + (JUMP_LENGTH - 0.30) * np.clip(flight / air, 0.0, 1.0), ahead)
+    root = np.stack([np.zeros(len(time)), height, ahead], axis=1)
+    lean = _eased(time, JUMP_TIMES, [0.0, 0.0, 0.75, 0.10, 0.15, 0.55, 0.0, 0.0])
+    figure = _Figure(len(time), root)
+    figure.set("Hips", about("x", 0.6 * lean))
+    figure.set("Spine", about("x", 0.3 * lean))
+    figure.set("Neck", about("x", -0.4 * lean))
+    swing = _eased(time, JUMP_TIMES, [0.0, 0.0, -0.9, 2.0, 1.4, 0.5, 0.0, 0.0])
+    figure.arms(swing, 0.3 + 0.3 * np.abs(np.sin(swing)), together=True)
+    rise = np.where(flying, 0.16 * np.sin(np.pi * np.clip(flight / air, 0.0, 1.0)), 0.0)
+    pitch = _eased(time, JUMP_TIMES, [0.0, 0.0, 0.0, 0.9, -0.1, 0.0, 0.0, 0.0])
+    figure.feet({side: _jumping_foot(side, flight / air, rise, pitch) for side in (1, -1)})
+    return figure.motion(frame_rate, "jump")
+
+
+class _Figure:
+    """The samples' skeleton while its joints are being set; sides are 1 for left and -1 for right."""
+
+    def __init__(self, frames: int, root: Array):
+        self.skeleton: Skeleton = body_skeleton(STATURE)
+        self.root = root
+        self.rotations = so3.identity((frames, self.skeleton.joints))
+        for side in ("Left", "Right"):
+            self.set(f"{side}UpLeg", about("x", np.full(frames, -0.2)))
+            self.set(f"{side}Leg", about("x", np.full(frames, 0.4)))
+
+    def set(self, joint: str, *turns: Array) -> None:
+        product = turns[0]
+        for turn in turns[1:]:
+            product = so3.multiply(product, turn)
+        self.rotations[:, self.skeleton.index(joint)] = product
+
+    def arms(self, swing: Array, elbow: Array, *, against: bool = False, together: bool = False) -> None:
+        """Arms that hang and swing (left and right against each other, or alike), elbows bent."""
+        for side, name in ((1, "Left"), (-1, "Right")):
+            own = swing if together or side > 0 else (-swing if not against else -swing - 0.24)
+            self.set(
+                f"{name}Arm",
+                about("x", -own),
+                about("z", np.full(len(own), -side * np.radians(80.0))),
+                about("x", np.full(len(own), 0.2)),
+            )
+            self.set(f"{name}ForeArm", about("y", -side * elbow))
+            self.set(f"{name}Hand", about("z", np.full(len(own), -side * np.radians(6.0))))
+
+    def feet(self, wanted: dict[int, tuple[Array, Array]]) -> None:
+        """Legs bent so that the balls of the feet are where they should be, at the given pitch."""
+        pose = global_frames(self.skeleton.parents, self.skeleton.offsets, self.rotations, self.root)
+        turned = np.array(pose.rotations)
+        for leg in legs(self.skeleton):
+            side = 1 if self.skeleton.names[leg.hip].startswith("Left") else -1
+            ball, pitch = wanted[side]
+            turned[:, leg.ankle] = so3.multiply(
+                about("y", np.full(len(pitch), side * 0.1)), about("x", pitch)
+            )
+            arm = so3.rotate(turned[:, leg.ankle], -self.skeleton.offsets[leg.toe])
+            bend_leg(
+                self.rotations,
+                self.skeleton.parents,
+                GlobalPose(positions=pose.positions, rotations=turned),
+                leg,
+                ball + arm,
+                None,
+            )
+            # The toes stay flat while the heel rises.
+            down = np.clip(pitch, 0.0, 0.6) * (ball[:, 1] < BALL_HEIGHT * STATURE + 0.03)
+            self.rotations[:, leg.toe] = about("x", -down)
+
+    def motion(self, frame_rate: float, name: str) -> Motion:
+        return Motion(self.skeleton, so3.continuous(self.rotations), self.root, frame_rate, name=name)
+
+
+def _resting_foot(side: int, frames: int) -> Array:
+    """The ball of a foot at rest below its hip, `(frames, 3)`."""
+    place = STATURE * np.array([side * (HIP_HALF_WIDTH + 0.006), BALL_HEIGHT, 0.7 * BALL_BEFORE_ANKLE])
+    return np.tile(place, (frames, 1))
+
+
+def _running_foot(side: int, phase: Array, root: Array) -> tuple[Array, Array]:
+    """The ball of a foot and its pitch; the foot comes down at whole phases."""
+    share, travelled = phase % 1.0, RUN_SPEED * RUN_CYCLE
+    down, up = 0.30, 0.30 - travelled * RUN_STANCE
+    keys = np.concatenate(
+        [[[0.0, down, 0.0, -0.05], [RUN_STANCE, up, 0.0, 0.55]], _SWING, [[1.0, down, 0.0, -0.05]]]
+    )
+    ankle_ahead, height, pitch = (_hermite(share, keys[:, 0], keys[:, k]) for k in (1, 2, 3))
+    stance = share < RUN_STANCE
+    ball_ahead = ankle_ahead + STATURE * BALL_BEFORE_ANKLE * np.cos(pitch)
+    ball_height = (
+        STATURE * ANKLE_HEIGHT + height - STATURE * BALL_BEFORE_ANKLE * np.sin(np.maximum(pitch, 0.0))
+    )
+    # On the ground the ball stays where it came down.
+    planted = down + STATURE * BALL_BEFORE_ANKLE - travelled * share
+    ahead = np.where(
+        stance, planted, ball_ahead + (up - _hermite(np.array([RUN_STANCE]), keys[:, 0], keys[:, 1]))
+    )
+    low = STATURE * BALL_HEIGHT
+    ball = np.stack(
+        [
+            np.full(len(phase), side * 0.6 * STATURE * HIP_HALF_WIDTH),
+            np.where(stance, low, np.maximum(ball_height, low)),
+            root[:, 2] + ahead,
+        ],
+        axis=1,
+    )
+    heel_rise = np.clip((share / RUN_STANCE - 0.45) / 0.55, 0.0, 1.0) ** 2 * 0.55
+    return ball, np.where(stance, heel_rise, pitch)
+
+
+def _jumping_foot(side: int, share: Array, rise: Array, pitch: Array) -> tuple[Array, Array]:
+    ball = _resting_foot(side, len(share))
+    moved = np.clip(share, 0.0, 1.0)
+    ball[:, 2] += JUMP_LENGTH * moved**2 * (3 - 2 * moved)
+    ball[:, 1] += rise
+    return ball, pitch
+
+
+def _eased(time: Array, knots: Array, values: list[float]) -> Array:
+    """From value to value with rest at each knot."""
+    at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, len(knots) - 2)
+    share = np.clip((time - knots[at]) / (knots[at + 1] - knots[at]), 0.0, 1.0)
+    given = np.asarray(values)
+    return np.asarray(given[at] + (given[at + 1] - given[at]) * share**2 * (3 - 2 * share))
+
+
+def _hermite(x: Array, knots: Array, values: Array) -> Array:
+    """A smooth curve through the values: cubic pieces whose slopes are those of the neighbours' chord."""
+    slope = np.gradient(values, knots)
+    at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+    width = knots[at + 1] - knots[at]
+    t = (x - knots[at]) / width
+    return np.asarray(
+        (1 + 2 * t) * (1 - t) ** 2 * values[at]
+        + t * (1 - t) ** 2 * width * slope[at]
+        + t**2 * (3 - 2 * t) * values[at + 1]
+        - t**2 * (1 - t) * width * slope[at + 1]
+    )
