@@ -2,8 +2,9 @@
 
 Mesh captures carry no marks of contact (Boukhayma 2017, section 2.5.1), so a vertex touches when it is low
 over the floor and slow for a moment. The floor is where the lowest vertices rest: level, or followed from one
-rest to the next where a sequence climbs. Vertices that touch are gathered into a few patches (heels, balls, toes …).
-All measures scale with the subject's height. Cost: two passes over the vertices, which may be maps of files.
+rest to the next where a sequence climbs. Vertices that touch are gathered into a few patches (heels, balls,
+toes …). All measures scale with the subject's height. Cost: two passes over the vertices, which may be maps
+of files.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A placed frame is its captured one moved along the ground. Playing on keeps that motion; a transition changes
 it by one that depends on the edge alone, and on its way a followed point passes places that do, too. To
-search for a walk therefore needs these few numbers an edge. They are those of the streamed meshes: both come from
-:class:`~marey.surface.synthesis.course.Course`. Cost: some ten microseconds a transition.
+search for a walk therefore needs these few numbers an edge. They are those of the streamed meshes: both come
+from :class:`~marey.surface.synthesis.course.Course`. Cost: some ten microseconds a transition.
 """
 
 from __future__ import annotations
