@@ -1,4 +1,4 @@
-"""Transitions found the slow way: every path written out, or one plain recursion for every pair of windows."""
+"""Transitions found the slow way: every path written out, or a plain recursion per pair of windows."""
 
 from __future__ import annotations
 

@@ -41,10 +41,12 @@ _REAL = types.float64
 def relax(best: Floats, kept: Whole, before: Floats, carried: Whole, step: Floats, cells: int) -> None:
     """Take the way over `before` wherever it is cheaper."""
     for c in range(best.shape[0]):
-        cost = before[c] + step[c]
-        better = cost < best[c]
-        best[c] = cost if better else best[c]
-        kept[c] = carried[c] + cells if better else kept[c]
+        # All is read before anything is chosen: the compiler then works on several columns at a time.
+        cost, number = before[c] + step[c], carried[c] + cells
+        cost_so_far, number_so_far = best[c], kept[c]
+        better = cost < cost_so_far
+        best[c] = cost if better else cost_so_far
+        kept[c] = number if better else number_so_far
 
 
 @njit(**_OPTIONS)
@@ -56,18 +58,22 @@ def step_costs(
     rows: how many rows there are above and with this one; longer lines down are infinite
     """
     slope, width = down.shape
+    single, line = down[0], values[row, left : left + width]
     for c in range(width):
-        down[0, c] = values[row, left + c] + extra
-        across[0, c] = down[0, c]
+        single[c] = line[c] + extra
+    across[0] = single
     for q in range(1, slope):
+        shorter, longer = down[q - 1], down[q]
         if q < rows:
+            line = values[row - q, left : left + width]
             for c in range(width):
-                down[q, c] = down[q - 1, c] + (values[row - q, left + c] + extra)
+                longer[c] = shorter[c] + (line[c] + extra)
         else:
-            down[q] = math.inf
+            longer[:] = math.inf
         across[q, : min(q, width)] = math.inf
-        for c in range(q, width):
-            across[q, c] = across[q - 1, c] + down[0, c - q]
+        shorter, longer = across[q - 1, q:], across[q, q:]
+        for c in range(width - q):
+            longer[c] = shorter[c] + single[c]
 
 
 @njit(types.void(_GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _COSTS, _NUMBERS, _COSTS, _COSTS), **_OPTIONS)
@@ -123,7 +129,7 @@ def best_of_pair(
     """
     columns, last = down.shape[1], costs.shape[1] - 1
     total, cells, row = math.inf, 0, 0
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         fill(values, top, left, extra, begins, costs, kept, down, across)
         row, least = -1, math.inf
         for r in range(first_end - 1, costs.shape[0]):
@@ -133,7 +139,7 @@ def best_of_pair(
             return math.inf, 0, 0, 0, extra
         cells = kept[row, last] // CELL
         total = max(least - extra * cells, 0.0)
-        if not mean or abs(least) <= 1e-12 * (1.0 + total):
+        if not mean or abs(least) <= 1e-12 * total or turn == ROUNDS - 1:
             break
         extra = -total / cells
     return total, cells, row + 1, columns - (kept[row, last] & COLUMN), extra
@@ -196,7 +202,8 @@ def pairs(
             continue
         width = slope + columns
         total, cells, height, used, last = best_of_pair(
-            values, sources[n], destinations[n] - columns + 1, extra, columns - shortest[n] + 1, shortest[n], mean,
+            values, sources[n], destinations[n] - columns + 1, extra,
+            columns - shortest[n] + 1, shortest[n], mean,
             costs.ravel()[: rows * width].reshape(rows, width),
             kept.ravel()[: rows * width].reshape(rows, width),
             steps[0, : slope * columns].reshape(slope, columns),
@@ -271,10 +278,12 @@ def source_row(
         final, number = costs[r % ring, shortest, slope:], kept[r % ring, shortest, slope:]
         if r + 1 >= shortest and reached(r, shortest, shortest, slope):
             for c in range(columns):
-                better = final[c] < least[c]
-                least[c] = final[c] if better else least[c]
-                numbers[c] = number[c] if better else numbers[c]
-                ends[c] = r if better else ends[c]
+                cost, so_far = final[c], least[c]
+                new, old, end = number[c], numbers[c], ends[c]
+                better = cost < so_far
+                least[c] = cost if better else so_far
+                numbers[c] = new if better else old
+                ends[c] = r if better else end
         for c in range(short, min(shortest - 1, columns, r + 1)):
             if reached(r, c + 1, shortest, slope) and costs[r % ring, c + 1, slope + c] < least[c]:
                 least[c] = costs[r % ring, c + 1, slope + c]
@@ -295,8 +304,9 @@ def block(
     values: Given, first: int, last: int, stop: int, left: int, right: int, shortest: int, longest: int,
     slope: int, short: int, extra: float, sums: NDArray[np.float32], lengths: NDArray[np.int16],
 ) -> None:  # fmt: skip
-    """The cheapest paths from the frames `first` up to `last`, of a sequence that ends before `stop`, to those
-    of the sequence from `left` up to `right`; into those rows and columns of `sums` and `lengths`.
+    """The cheapest paths from the frames `first` up to `last`, of a sequence that ends before `stop`.
+
+    They lead to the sequence from `left` up to `right`: those columns of `sums` and `lengths` are written.
 
     short: the shortest windows there may be where a sequence has too few frames; `shortest` for no exception
     """
@@ -322,7 +332,8 @@ def block(
             rows, total = ends[c] + 1, max(least[c] - extra * cells, 0.0)
             if used > longest:
                 pairs(values, np.array([source]), np.array([stop]), np.array([left + c]), np.array([left]),
-                      np.array([min(least_rows, c + 1)]), longest, slope, extra, False, one_sum, one)  # fmt: skip
+                      np.array([min(least_rows, c + 1)]), longest, slope, extra, False,
+                      one_sum, one)  # fmt: skip
                 total, cells, rows, used = one_sum[0], one[0, 0], one[0, 1], one[0, 2]
             sums[source - first, left + c] = total
             lengths[0, source - first, left + c] = cells

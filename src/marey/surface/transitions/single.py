@@ -26,7 +26,7 @@ def standard(distances: DistanceMatrix, source: int, destination: int, length: i
     """
     _check_window(distances, source, length, "source")
     _check_window(distances, destination, -length, "destination")
-    path = np.arange(length)[:, None] + [source, destination - length + 1]
+    path = np.arange(length)[:, None] + np.array([source, destination - length + 1])
     return _costed(distances, path)
 
 
@@ -113,7 +113,7 @@ def _best(
     objective: Objective,
     alpha: float,
 ) -> Transition:
-    """The best path from the first row to the last column of a block; over all of it if `shortest` is None."""
+    """The best path from the first row to the last column of a block, or over all of it."""
     from marey.surface.transitions import _kernels as kernels
 
     (top, height), (left, width) = rows, columns
@@ -133,7 +133,7 @@ def _best(
         )
     path = np.empty((cells, 2), np.int64)
     kernels.trace(values, top, left, extra, slope, costs, used - 1, path)
-    return _costed(distances, path[::-1] + [top, left])
+    return _costed(distances, path[::-1] + np.array([top, left]))
 
 
 def _costed(distances: DistanceMatrix, path: NDArray[np.int64]) -> Transition:

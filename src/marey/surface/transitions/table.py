@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,8 @@ Ends = Literal["strict", "short"]
 
 # Windows that a sequence's end cuts short have at least so many frames.
 SHORTEST_AT_ENDS = 3
+# Lengths are kept in two bytes, and a transition may be twice as long as its windows.
+LONGEST = 10_000
 # Source frames a thread takes at a time.
 ROWS = 8
 
@@ -72,6 +75,8 @@ def table(
     extra = extra_cost(objective, alpha)
     if ends not in ("strict", "short"):
         raise InputError(f"ends: 'strict' or 'short', not {ends!r}")
+    if windows.longest > LONGEST:
+        raise InputError(f"windows: the longest may have {LONGEST} frames, got {windows.longest}")
     frames = distances.frames
     costs = np.empty((frames, frames), np.float32)
     lengths = np.empty((3, frames, frames), np.int16)
@@ -110,7 +115,7 @@ def optimal_pairs(
     >>> (found.costs / found.lengths).round(2).tolist()
     [0.25, 0.0]
     """
-    first, last = np.asarray(sources, np.int64), np.asarray(destinations, np.int64)
+    first, last = (np.array(frames, np.int64) for frames in (sources, destinations))
     if first.ndim != 1 or first.shape != last.shape:
         raise InputError(f"pairs: as many sources as destinations, got {first.shape} and {last.shape}")
     both = np.concatenate([first, last])
@@ -135,7 +140,7 @@ def _batched_rows(
 
     costs = np.empty((last - first, len(values)), np.float32)
     lengths = np.empty((3, last - first, len(values)), np.int16)
-    for left, right in zip(starts[:-1], starts[1:], strict=True):
+    for left, right in pairwise(starts):
         kernels.block(
             values, first, last, starts[sequence + 1], left, right, windows.shortest, windows.longest,
             windows.slope, short, extra, costs, lengths,
@@ -197,7 +202,7 @@ def _share(job: Callable[[int, int, int], int], starts: NDArray[np.int64], progr
 
 
 def _pieces(starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-    for sequence, (start, stop) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for sequence, (start, stop) in enumerate(pairwise(starts)):
         for first in range(int(start), int(stop), ROWS):
             yield first, min(first + ROWS, int(stop)), sequence
 
