@@ -59,10 +59,13 @@ def connectivity(graph: Graph) -> Connectivity:
     from_core, to_core = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     from_core[breadth_first_order(onward, largest, return_predecessors=False)] = True
     to_core[breadth_first_order(onward.T.tocsr(), largest, return_predecessors=False)] = True
-    kinds = (from_core & to_core, to_core & ~from_core, from_core & ~to_core, ~from_core & ~to_core)
     possible = graph.frames * (graph.frames - 1)
     return Connectivity(
-        *(np.flatnonzero(kind[piece]) for kind in kinds), reachable=pairs / possible if possible else 1.0
+        core=np.flatnonzero((from_core & to_core)[piece]),
+        entrances=np.flatnonzero((to_core & ~from_core)[piece]),
+        dead_ends=np.flatnonzero((from_core & ~to_core)[piece]),
+        apart=np.flatnonzero(~(from_core | to_core)[piece]),
+        reachable=pairs / possible if possible else 1.0,
     )
 
 
