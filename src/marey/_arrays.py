@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from marey import _scratch
 from marey.errors import InputError
 
 FloatArray = NDArray[np.floating[Any]]
@@ -34,7 +35,7 @@ def checked(
         if given.dtype.kind == "c":
             raise TypeError("they are complex")
         with np.errstate(invalid="ignore"):
-            array = given if dtype is None else given.astype(dtype, copy=False)
+            array = given if dtype is None else _converted(given, np.dtype(dtype))
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: not an array of numbers ({error})") from error
     matches = array.ndim == len(shape) and all(
@@ -48,11 +49,10 @@ def checked(
         raise InputError(
             f"{name}: expected whole numbers within bounds, got {given[tuple(where)]} at {where}"
         )
-    if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0].tolist()
+    if finite and array.dtype.kind == "f" and (where := _first_not_finite(array)) is not None:
         raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
     if array.flags.writeable and np.may_share_memory(array, given):
-        array = array.copy()
+        array = _scratch.mapped(np.positive, array, array.dtype) if _is_large(array) else array.copy()
     return handed_over(array.view())
 
 
@@ -75,6 +75,29 @@ def checked_rate(frame_rate: Any) -> float:
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"frame rate: must be positive and finite, got {rate}")
     return rate
+
+
+def _is_large(array: NDArray[Any]) -> bool:
+    return array.ndim > 0 and array.nbytes > _scratch.BLOCK_BYTES
+
+
+def _converted(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if given.dtype == dtype or not _is_large(given) or given.dtype.kind not in "fiub":
+        return given.astype(dtype, copy=False)
+    return _scratch.mapped(lambda rows: rows.astype(dtype), given, dtype)
+
+
+def _first_not_finite(array: NDArray[Any]) -> list[int] | None:
+    """Where the first number is that is none; looked for in blocks, which also stay in the cache."""
+    if not _is_large(array):
+        finite = np.isfinite(array)
+        return None if finite.all() else np.argwhere(~finite)[0].tolist()
+    for rows in _scratch.blocks(array):
+        finite = np.isfinite(array[rows])
+        if not finite.all():
+            row, *others = np.argwhere(~finite)[0].tolist()
+            return [rows.start + row, *others]
+    return None
 
 
 def assign(instance: object, **values: Any) -> None:

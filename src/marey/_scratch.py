@@ -13,7 +13,7 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 from marey.errors import InputError
 
 LARGEST_IN_MEMORY = 1 << 30
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 4 << 20
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -56,6 +56,20 @@ def blocks(array: NDArray[Any]) -> Iterator[slice]:
     rows = rows_per_block(array.nbytes // max(1, len(array)))
     for start in range(0, len(array), rows):
         yield slice(start, min(start + rows, len(array)))
+
+
+def mapped(
+    function: Callable[[NDArray[Any]], NDArray[Any]], array: NDArray[Any], dtype: DTypeLike
+) -> NDArray[Any]:
+    """A new array of the same shape, made by a function of a block of rows at a time.
+
+    >>> mapped(np.negative, np.ones((2, 2)), np.float32).tolist()
+    [[-1.0, -1.0], [-1.0, -1.0]]
+    """
+    made = empty(array.shape, dtype)
+    for rows in blocks(array):
+        made[rows] = function(array[rows])
+    return made
 
 
 def rows_per_block(row_bytes: int) -> int:

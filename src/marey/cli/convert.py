@@ -51,6 +51,10 @@ def run(
     from_frame_rate: Rate = None,
     root: Root = None,
     clip: Clip = None,
+    faces_from: Annotated[
+        Path | None,
+        typer.Option(metavar="MESH", help="The OBJ or PLY a point cache moves, if not the one beside it."),
+    ] = None,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
     ] = False,
@@ -71,6 +75,8 @@ def run(
 
     marey convert capture.npz frames/pose_%04d.obj
 
+    marey convert cache.pc2 cache.glb --faces-from body.obj
+
     marey convert photos/ clip.mp4 --from-frame-rate 12
 
     marey convert obsmat.txt people.parquet
@@ -78,7 +84,13 @@ def run(
     chosen = parse_frames(frames)
     format_to_write(target)  # says so before a long read if there is none
     thing = load_with_bar(
-        source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
+        source,
+        clip=clip,
+        unit=from_unit,
+        up=from_up,
+        frame_rate=from_frame_rate,
+        root=root,
+        faces_from=faces_from,
     )
     if isinstance(thing, Character) and "Character" not in format_to_write(target).writes:
         thing = _only_clip(thing, target)

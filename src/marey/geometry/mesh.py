@@ -89,10 +89,11 @@ def bounding_box(vertices: ArrayLike) -> tuple[Floats, Floats]:
     >>> bounding_box([[0, 0, 5], [2, -1, 0]])
     (array([ 0., -1.,  0.]), array([2., 0., 5.]))
     """
-    points = _floats(vertices).reshape(-1, 3)
-    if not len(points):
+    points = _floats(vertices)
+    if not points.size:
         raise InputError("vertices: there is none, so there is no bounding box")
-    return points.min(axis=0), points.max(axis=0)
+    others = tuple(range(points.ndim - 1))
+    return points.min(axis=others), points.max(axis=others)
 
 
 def unique_edges(faces: ArrayLike) -> NDArray[np.int64]:

@@ -1,15 +1,18 @@
 """Building a glTF 2.0 file: arrays become aligned buffer views and accessors, the whole one GLB or JSON.
 
-Arrays are kept as they are handed over and written one after another, so the memory needed is that of
-the file (glTF 2.0, sections 3.6 and 4.4).
+Arrays are passed on as they are handed over, to a scratch file once they are large, so little memory is
+needed however many frames there are (glTF 2.0, sections 3.6 and 4.4).
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import shutil
 import struct
+import weakref
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from marey.io._files import write_beside
 
 VERTICES, INDICES = 34962, 34963
 LARGEST_GLB = (1 << 32) - 1
+LARGEST_IN_MEMORY = 64 << 20
 
 _TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 _COMPONENTS = {"uint8": 5121, "uint16": 5123, "uint32": 5125, "float32": 5126}
@@ -31,7 +35,8 @@ class Builder:
 
     def __init__(self) -> None:
         self.lists: dict[str, list[dict[str, Any]]] = {}
-        self._blocks: list[bytes | memoryview] = []
+        self._content = SpooledTemporaryFile(max_size=LARGEST_IN_MEMORY)  # noqa: SIM115
+        weakref.finalize(self, self._content.close)
         self._size = 0
 
     def add(self, kind: str, /, **entry: Any) -> int:
@@ -45,7 +50,8 @@ class Builder:
         padding = -self._size % 4
         if self._size + padding + len(data) > LARGEST_GLB - (1 << 20):
             raise InputError("this needs more than the 4 GB a GLB can hold; write fewer frames at a time")
-        self._blocks += [bytes(padding), data]
+        self._content.write(bytes(padding))
+        self._content.write(data)
         self._size += padding + len(data)
         return self.add(
             "bufferViews", buffer=0, byteOffset=self._size - len(data), byteLength=len(data), **options
@@ -97,7 +103,8 @@ class Builder:
             if path.suffix.lower() == ".glb":
                 self._save_glb(draft, document)
             else:
-                data = base64.b64encode(b"".join(self._blocks)).decode("ascii")
+                self._content.seek(0)
+                data = base64.b64encode(self._content.read()).decode("ascii")
                 buffer["uri"] = f"data:application/octet-stream;base64,{data}"
                 draft.write_text(json.dumps(document), encoding="utf-8")
 
@@ -112,6 +119,6 @@ class Builder:
             file.write(b"glTF" + struct.pack("<II", 2, length))
             file.write(struct.pack("<I4s", len(text), b"JSON") + text)
             file.write(struct.pack("<I4s", self._size + tail, b"BIN\0"))
-            for block in self._blocks:
-                file.write(block)
+            self._content.seek(0)
+            shutil.copyfileobj(self._content, file, 1 << 20)
             file.write(bytes(tail))

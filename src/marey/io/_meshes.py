@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from marey import _scratch
 from marey._arrays import FloatArray, IntArray, handed_over
 from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
@@ -70,7 +71,7 @@ def read_sequence(
     files = _files(path, ending)
     first = parse(read_bytes(files[0]), files[0], None)
     rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
-    vertices = np.empty((len(files), *first.vertices.shape), dtype=first.vertices.dtype)
+    vertices = _scratch.empty((len(files), *first.vertices.shape), first.vertices.dtype)
     textures = []
     for i, file in enumerate(tracked(files, progress)):
         mesh = first if i == 0 else parse(read_bytes(file), file, first)
@@ -124,14 +125,14 @@ def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
     """The file's coordinates in metres and y up, in their own precision."""
     if convention == Convention():
         return vertices
-    return convention.to_marey(vertices).astype(vertices.dtype)
+    return _scratch.mapped(convention.to_marey, vertices, vertices.dtype)
 
 
 def from_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
     """Inverse of :func:`to_marey`."""
     if convention == Convention():
         return vertices
-    return convention.from_marey(vertices).astype(vertices.dtype)
+    return _scratch.mapped(convention.from_marey, vertices, vertices.dtype)
 
 
 def settings(

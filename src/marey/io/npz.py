@@ -3,24 +3,26 @@
 Arrays of a mesh sequence: `vertices` `(frames, vertices, 3)` or, quantised, whole numbers `vertices_q` with
 `scale` and `offset` (vertices = vertices_q · scale + offset); `faces` `(faces, 3)`, from 0; and, if there,
 `uv`, `uv_faces`, `colours`, `frame_rate`, `unit` (metres per unit), `up_axis` (1 for y, 2 for z). Textures
-are not held; `.mry` holds them. Those of pose distances are in `_npz_distances`. Never unpickles. Cost: linear
-in the arrays.
+are not held; `.mry` holds them. Those of pose distances are in `_npz_distances`. Never unpickles. Cost:
+linear in the arrays.
 """
 
 from __future__ import annotations
 
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _scratch
 from marey._arrays import handed_over
 from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
-from marey.io._archive import array_names, opened, read_array
+from marey.io._archive import array_names, opened, read_array, store_array, store_blocks
 from marey.io._files import write_beside
 from marey.io._npz_distances import is_distances, read_distances, write_distances
 from marey.surface.distances.matrix import DistanceMatrix
@@ -103,7 +105,6 @@ def write(
     sequence = sequence.with_convention(unit=unit, up=up)
     convention = sequence.convention
     arrays: dict[str, Any] = {
-        "vertices": _meshes.from_marey(sequence.vertices, convention),
         "faces": sequence.faces,
         "uv": sequence.uv,
         "uv_faces": sequence.uv_faces,
@@ -112,26 +113,32 @@ def write(
         "unit": np.float64(convention.unit),
         "up_axis": np.int64("xyz".index(convention.up)),
     }
-    with write_beside(Path(path)) as draft, draft.open("wb") as file:
-        np.savez(file, **{name: values for name, values in arrays.items() if values is not None})
+    vertices = sequence.vertices
+    with write_beside(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
+        frames = (_meshes.from_marey(vertices[rows], convention) for rows in _scratch.blocks(vertices))
+        store_blocks(file, "vertices.npy", vertices.shape, vertices.dtype, frames)
+        for name, values in arrays.items():
+            if values is not None:
+                store_array(file, f"{name}.npy", np.asarray(values))
 
 
 def _floating(values: NDArray[Any]) -> NDArray[Any]:
     """float32 and float64 as they are, half precision as float32, whole numbers as float64."""
     single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    return values.astype(np.float32 if single else np.float64, copy=False)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    if values.dtype == dtype:
+        return values
+    return _scratch.mapped(lambda rows: rows.astype(dtype), np.atleast_1d(values), dtype)
 
 
 def _dequantised(arrays: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
-    vertices = arrays["vertices_q"].astype(np.float64)
+    vertices = arrays["vertices_q"]
     scale, offset = arrays["scale"], arrays.get("offset", np.zeros(()))
     for name, values in (("scale", scale), ("offset", offset)):
         if values.shape not in ((), (1,), (3,)) or vertices.shape[-1:] != (3,):
             raise InputError(f"{name}: expected one number or three, got shape {values.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        vertices *= scale
-        vertices += offset
-    return vertices
+        return _scratch.mapped(lambda rows: rows.astype(np.float64) * scale + offset, vertices, np.float64)
 
 
 def _convention(arrays: dict[str, NDArray[Any]]) -> Convention:

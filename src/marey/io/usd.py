@@ -1,7 +1,7 @@
-"""Universal Scene Description out: motions and characters as UsdSkel, mesh sequences as moving points.
+"""Universal Scene Description: mesh sequences in and out as moving points; motions, characters out.
 
-Metres, y up; frame i is time code i. Needs the extra `usd`. Textures are left out, since a USD layer only
-refers to image files; colours and texture coordinates are kept. Cost: linear in the arrays.
+Written are metres, y up; frame i is time code i. Needs the extra `usd`. Textures are left out, since a USD
+layer only refers to image files; colours and texture coordinates are kept. Cost: linear in the arrays.
 """
 
 from __future__ import annotations
@@ -14,20 +14,48 @@ from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
 from marey._extras import require
+from marey._progress import Progress
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rotations as rot
+from marey.geometry.convention import UpAxis
 from marey.io._figure import bones
 from marey.io._files import write_beside
 from marey.io._gltf_meshes import linear_from_display
 from marey.io._rig import local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.io._text import all_different
+from marey.io._usd_read import read_meshes
 from marey.surface.sequence import MeshSequence
 from marey.surface.skin import SkinnedMesh
 
 Array = NDArray[np.float64]
+
+UNSAVED_BYTES = 256 << 20
+
+
+def read(
+    path: Path,
+    *,
+    frame_rate: float | None = None,
+    unit: str | float | None = None,
+    up: UpAxis | None = None,
+    progress: Progress | None = None,
+) -> MeshSequence:
+    """The meshes of a stage as one sequence, in the world; skinned ones as their skeletons move them.
+
+    frame_rate: if None, that of the time samples, or of the stage where they are uneven
+    unit, up: if None, as the stage says, which is centimetres where it says nothing
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "triangle.usda"
+    >>> write(MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 25), path)
+    >>> read(path).frames, read(path).frame_rate
+    (2, 25.0)
+    """
+    require("pxr", extra="usd")
+    return read_meshes(Path(path), frame_rate=frame_rate, unit=unit, up=up, progress=progress)
 
 
 def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
@@ -77,11 +105,17 @@ def _write_sequence(stage: Any, sequence: MeshSequence) -> None:
 
     mesh = UsdGeom.Mesh.Define(stage, f"/{_identifier(sequence.name, 'sequence')}")
     stage.SetDefaultPrim(mesh.GetPrim())
+    unsaved = 0
     for frame, vertices in enumerate(sequence.vertices):
         points = vertices.astype(np.float32)
         mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), frame)
         extent = np.stack([points.min(axis=0), points.max(axis=0)])
         mesh.GetExtentAttr().Set(Vt.Vec3fArray.FromNumpy(extent), frame)
+        unsaved += points.nbytes
+        if unsaved > UNSAVED_BYTES:
+            # What is saved in the binary form leaves memory.
+            stage.GetRootLayer().Save()
+            unsaved = 0
     _set_faces(mesh, sequence.faces)
     _set_appearance(mesh, sequence)
 

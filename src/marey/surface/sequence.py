@@ -1,6 +1,7 @@
 """4D performance capture: one mesh whose vertices move (Boukhayma 2017, section 1.1).
 
-Every operation costs one pass over the vertices it returns; slices share memory with their source.
+Every operation costs one pass over the vertices it returns; slices share memory with their source. Vertices
+may be the map of a file larger than memory, and then so is what is made of them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from marey import _scratch
 from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, handed_over
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
@@ -95,7 +97,10 @@ class MeshSequence(Timed):
         textures = self.textures
         if len(textures) > 1:
             textures = tuple(textures[i] for i in resampling.nearest(self.frames, positions))
-        vertices = handed_over(resampling.linear(self.vertices, positions))
+        vertices = _scratch.empty((len(positions), *self.vertices.shape[1:]), self.vertices.dtype)
+        for rows in _scratch.blocks(vertices):
+            vertices[rows] = resampling.linear(self.vertices, positions[rows])
+        handed_over(vertices)
         return replace(self, vertices=vertices, textures=textures, frame_rate=rate)
 
     def mirror(self) -> MeshSequence:
@@ -169,15 +174,16 @@ def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
     textures = tuple(t for s in sequences for i in range(s.frames) if (t := s.texture(i)) is not None)
     if len(set(textures)) == 1:
         textures = textures[:1]
-    vertices = handed_over(np.concatenate([s.vertices for s in sequences]))
-    return replace(first, vertices=vertices, textures=textures)
+    shape = sum(s.frames for s in sequences), *first.vertices.shape[1:]
+    vertices = _scratch.empty(shape, np.result_type(*(s.vertices for s in sequences)))
+    np.concatenate([s.vertices for s in sequences], out=vertices)
+    return replace(first, vertices=handed_over(vertices), textures=textures)
 
 
 def mirrored(vertices: FloatArray) -> FloatArray:
     """Points `(..., 3)` on the other side of the plane x = 0."""
-    other = np.array(vertices)
-    np.negative(other[..., 0], out=other[..., 0])
-    return handed_over(other)
+    other_side = np.array([-1, 1, 1], vertices.dtype)
+    return handed_over(_scratch.mapped(lambda rows: rows * other_side, vertices, vertices.dtype))
 
 
 def turned_over(faces: IntArray) -> IntArray:
@@ -196,9 +202,8 @@ def transformed(
         raise InputError(f"rotation: the quaternion has norm {np.linalg.norm(turn):.6g}, not 1")
     move = checked("translation", translation, (3,))
     matrix = (scale * rotations.to_matrix(turn)).astype(vertices.dtype)
-    moved = vertices @ matrix.T
-    moved += move.astype(vertices.dtype)
-    return handed_over(moved)
+    shift = move.astype(vertices.dtype)
+    return handed_over(_scratch.mapped(lambda rows: rows @ matrix.T + shift, vertices, vertices.dtype))
 
 
 def checked_appearance(
