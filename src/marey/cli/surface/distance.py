@@ -27,7 +27,7 @@ from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.distances.measuring import METRICS
 from marey.surface.distances.skeleton import geodesic
-from marey.surface.distances.surface import measured_stretch
+from marey.surface.distances.template import measured_stretch
 
 NAME = "distance"
 

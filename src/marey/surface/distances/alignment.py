@@ -57,7 +57,7 @@ def align_all(
 
     >>> import marey
     >>> walk = marey.samples.performance()
-    >>> library = Library((walk[:10], walk[10:20].transform(rotation=[0.8, 0, 0.6, 0])))
+    >>> library = Library((walk[:10], walk[:10].transform(rotation=[0.8, 0, 0.6, 0])))
     >>> found = align_all(library)
     >>> round(float(np.rad2deg(found.turns[0, 10])), 1)
     -73.7

@@ -11,7 +11,7 @@ from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.distances.alignment import align_all
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.surface import STRETCH_WEIGHT, surface_distances
+from marey.surface.distances.surface import STRETCH_WEIGHT, Heading, surface_distances
 from marey.surface.library import Library
 
 Metric = Literal["surface", "euclidean", "planar"]
@@ -24,6 +24,7 @@ def distances(
     library: Library,
     *,
     metric: Metric = "surface",
+    heading: Heading = "surface",
     exact: bool = False,
     stretch_weight: float = STRETCH_WEIGHT,
     triangles: int | None = None,
@@ -35,6 +36,8 @@ def distances(
     metric: "surface", mean angle by which the triangles turn plus `stretch_weight` times their log-stretch,
         radians; "euclidean", root mean square distance of the vertices after alignment, metres (the source's
         sum of squares is its square times the number of vertices); "planar", the same without heights
+    heading: how poses are turned to face alike in the surface metric: "surface", by all triangles' rotations;
+        "footprint", by the vertices over the ground, as the source does and as the other metrics do
     exact: surface metric from the deformation of every pair instead of two deformations of a template; tens
         of times slower, and equal within half a percent while surfaces stretch by less than a tenth
     triangles: compare about so many triangles, spread over the surface, instead of all
@@ -48,6 +51,8 @@ def distances(
     """
     if metric not in METRICS:
         raise InputError(f"metric {metric!r}: there are {', '.join(METRICS)}")
+    if heading not in ("surface", "footprint"):
+        raise InputError(f"heading {heading!r}: surface or footprint")
     if triangles is not None and triangles < 1:
         raise InputError(f"triangles: at least 1, got {triangles}")
     if not (np.isfinite(stretch_weight) and stretch_weight >= 0):
@@ -69,6 +74,7 @@ def distances(
         values, turns = surface_distances(
             library,
             alignment,
+            heading=heading,
             exact=exact,
             stretch_weight=stretch_weight,
             triangles=triangles,
