@@ -3,8 +3,7 @@
 Position and heading of a blend advance by the blended increments of both clips, re-aligned at every frame;
 the increments are those to the next frames of the time warp, not to the next captured ones as printed. On top
 of the source's rule, the body is carried so that what touches the ground stays where it is while the weights
-of the blend change. All is sums along the frames, so many transitions are laid out in one go. Cost: a few
-dozen operations a frame and patch.
+of the blend change. Cost: a few dozen operations a frame and patch.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
 from marey.errors import InputError
+from marey.surface.contacts import LOW
 from marey.surface.planar import Planar, turned
-from marey.surface.synthesis.tracks import Tracks, at_times, wrapped
+from marey.surface.synthesis.tracks import Tracks, at_times
 
 Array = NDArray[np.float64]
 Ease = Literal["smooth", "linear"]
@@ -63,37 +62,20 @@ class Course:
         weights, turns: `(frames,)`, share of the destination, and by how much it turns to face as the source
         anchored: keep what touches the ground in place; False is the source's rule
         """
+        from marey.surface.synthesis import _kernels as kernels
+
         starts = np.array([0, len(times)]) if first is None else np.asarray(first, np.int64)
-        begin = starts[:-1]
-        change = np.empty(len(turns))
-        change[1:] = wrapped(np.diff(turns))
-        change[begin] = turns[begin]
-        source_turns = -_summed(weights * change, starts)
-        # Beside the source, the destination stands turned by what separates their captured headings.
-        facing = _summed(change, starts)
-        destination_turns = source_turns + facing
-        source, destination = times[:, 0], times[:, 1]
-        sides = (
-            _Side.at(tracks, source, source_turns, 1.0 - weights),
-            _Side.at(tracks, destination, destination_turns, weights),
-        )
-        steps = sum(side.steps() for side in sides)
-        height = sum(side.share[:, None] * side.heights for side in sides)
-        known = sum(side.share[:, None] * side.touching for side in sides)
-        touching = tracks.contacts.low(np.asarray(height)) * known
-        if anchored and tracks.contacts.patches:
-            steps = steps - _drift(sides, np.asarray(touching))
-        rises = sum(_between(side.share) * np.diff(side.floors, append=side.floors[-1:]) for side in sides)
-        return cls(
-            starts,
-            times,
-            weights,
-            source_turns,
-            destination_turns,
-            _advanced(at_times(tracks.centroids, source[begin]), np.asarray(steps), starts),
-            _advanced(at_times(tracks.contacts.floors, source[begin]), np.asarray(rises), starts),
-            np.asarray(touching),
-        )
+        contacts = tracks.contacts
+        count = len(times)
+        filled = (
+            np.empty(count), np.empty(count), np.empty((count, 2)), np.empty(count),
+            np.zeros((count, contacts.patches)),
+        )  # fmt: skip
+        kernels.lay_out_places(
+            starts.astype(np.int64), times, weights, turns, tracks.centroids, contacts.floors,
+            tracks.patches, contacts.touching, LOW * contacts.height, anchored, *filled,
+        )  # fmt: skip
+        return cls(starts, times, weights, *filled)
 
     def arrival(self, tracks: Tracks) -> tuple[Planar, Array]:
         """How each transition moves its last frame: along the ground, and up, `(transitions,)`."""
@@ -132,74 +114,3 @@ def eased(length: int, ease: Ease = "smooth") -> Array:
         return np.ones(1)
     s = np.linspace(0.0, 1.0, length)
     return s if ease == "linear" else s * s * (3.0 - 2.0 * s)
-
-
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One of the two clips along the frames of a course, turned but about its own middle."""
-
-    share: Array
-    turns: Array
-    centroids: Array
-    offsets: Array
-    heights: Array
-    touching: Array
-    floors: Array
-
-    @classmethod
-    def at(cls, tracks: Tracks, frames: Array, turns: Array, share: Array) -> _Side:
-        centroids = at_times(tracks.centroids, frames)
-        patches = at_times(tracks.patches, frames)
-        floors = at_times(tracks.contacts.floors, frames)
-        return cls(
-            share,
-            turns,
-            centroids,
-            patches[..., 0::2] - centroids[:, None],
-            patches[..., 1] - floors[:, None],
-            at_times(tracks.contacts.touching, frames),
-            floors,
-        )
-
-    def steps(self) -> Array:
-        """Its part of the way to the next frame, `(frames, 2)`; the last row means nothing."""
-        ahead = np.diff(self.centroids, axis=0, append=self.centroids[-1:])
-        return _between(self.share)[:, None] * turned(ahead, _between(self.turns))
-
-    def unfounded(self) -> Array:
-        """How far patches move on without the captured ones doing so, `(frames, patches, 2)`."""
-        share = self.share[:, None, None]
-        now = share * turned(self.offsets, self.turns[:, None])
-        whole = np.diff(now, axis=0, append=now[-1:])
-        ahead = np.diff(self.offsets, axis=0, append=self.offsets[-1:])
-        return whole - _between(share) * turned(ahead, _between(self.turns)[:, None])
-
-
-def _drift(sides: tuple[_Side, _Side], touching: Array) -> Array:
-    """How far what touches the ground would slide to the next frame, `(frames, 2)`."""
-    both = np.minimum(touching, np.concatenate([touching[1:], touching[-1:]]))
-    # A quarter of a patch must touch for the body to be carried by it alone.
-    weight = both / np.maximum(both.sum(axis=1, keepdims=True), 0.25)
-    slide = sum(side.unfounded() for side in sides)
-    return np.asarray((weight[:, :, None] * slide).sum(axis=1))
-
-
-def _between(values: FloatArray) -> Array:
-    """Means of rows and the rows after them; the last row is its own."""
-    following = np.concatenate([values[1:], values[-1:]])
-    return np.asarray(0.5 * (values + following))
-
-
-def _summed(values: Array, first: NDArray[np.int64]) -> Array:
-    """Running sums within each transition."""
-    total = np.cumsum(values, axis=0)
-    before = total[first[:-1]] - values[first[:-1]]
-    return np.asarray(total - np.repeat(before, np.diff(first), axis=0))
-
-
-def _advanced(begin: Array, steps: Array, first: NDArray[np.int64]) -> Array:
-    """Positions from where each transition begins, advancing by the steps of all its frames but the last."""
-    moved = np.empty_like(steps)
-    moved[1:] = steps[:-1]
-    moved[first[:-1]] = begin
-    return _summed(moved, first)

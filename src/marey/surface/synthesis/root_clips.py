@@ -15,9 +15,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.graphs.repertoire import Repertoire
+from marey.surface.graphs.sharing import shared
 from marey.surface.library import Library
 from marey.surface.synthesis.course import Ease
 from marey.surface.synthesis.edge_courses import edge_course
@@ -40,14 +42,15 @@ class RootClips:
     rises: `(edges,)`, by how much the ground below changes, metres, beside what was captured
     first_point: `(edges + 1,)`, the points of edge e are those from `[e]` up to `[e + 1]`: one a step for
         transitions, none for captured edges
-    points: `(points, 3)`, where the followed point is after each step, its source being where it was captured
+    points: `(points, 3)`, float32, where the followed point is after each step, its source standing where it
+        was captured
     tracks: `(frames, 3)`, where the followed point is in the captured frames
     """
 
     moves: Array
     rises: Array
     first_point: NDArray[np.int64]
-    points: Array
+    points: FloatArray
     tracks: Array
 
     @classmethod
@@ -74,21 +77,21 @@ class RootClips:
         followed = follow(repertoire.library, track, smooth=smooth)
         steps = np.where(graph.synthetic, graph.steps, 0).astype(np.int64)
         first_point = np.concatenate([[0], np.cumsum(steps)])
-        points = np.empty((int(first_point[-1]), 3))
+        points = np.empty((int(first_point[-1]), 3), np.float32)
         moves, rises = np.zeros((graph.edges, 3)), np.zeros(graph.edges)
         transitions = np.flatnonzero(graph.synthetic)
-        for begin in range(0, len(transitions), AT_ONCE):
-            edges = transitions[begin : begin + AT_ONCE]
+
+        def fill(begin: int, end: int) -> None:
+            edges = transitions[begin:end]
             course = edge_course(repertoire, known, edges, ease=ease, anchored=anchored)
             planar, rises[edges] = course.arrival(known)
             moves[edges, 0], moves[edges, 1:] = planar.angle, planar.shift
             # Each course begins with the source itself, which is no step.
-            later = np.ones(len(course.times), bool)
-            later[course.first[:-1]] = False
-            there = np.concatenate([np.arange(first_point[e], first_point[e + 1]) for e in edges])
-            points[there] = course.follow(known, followed)[later]
-            if progress is not None:
-                progress(begin + len(edges), len(transitions))
+            row = np.arange(len(course.times)) - np.repeat(course.first[:-1], np.diff(course.first))
+            there = np.repeat(first_point[edges], np.diff(course.first)) + row - 1
+            points[there[row > 0]] = course.follow(known, followed)[row > 0]
+
+        shared(fill, len(transitions), AT_ONCE, progress=progress)
         return cls(moves, rises, first_point, points, followed)
 
 
