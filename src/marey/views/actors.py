@@ -46,6 +46,7 @@ class Actor:
     anchors: `(frames, 3)`, where it is
     facing: `(3,)`, horizontal unit vector it mostly faces; None if unknown
     textures: `textures(frame)` is an image `(rows, columns, 3)` or None
+    tints: `tints(frame)` is the linear colour `(3,)` of all of it in that frame, or None for the look's own
     trail: whether its way over the ground is worth drawing
     shown: frames in which there is something to see; None = all
     """
@@ -58,6 +59,7 @@ class Actor:
     anchors: Array
     facing: Array | None = None
     textures: Callable[[int], Array | None] = lambda frame: None
+    tints: Callable[[int], Array | None] = lambda frame: None
     trail: bool = True
     shown: Array | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,15 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io._files import write_beside
+from marey.surface.distances.matrix import DistanceMatrix
+from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animation import Animation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from marey.views.actors import Actor
 
 Image = NDArray[np.uint8]
 
@@ -46,6 +54,9 @@ KINDS: dict[type, tuple[str, ...]] = {
     Footage: ("sheet",),
     PoseModel: ("modes", "variance"),
     MotionModel: ("law", "strip"),
+    DistanceMatrix: ("matrix",),
+    Repertoire: ("graph", "matrix"),
+    Animation: ("strip", "path", "timeline"),
 }
 """What a picture of each type can show; the first is the usual one."""
 
@@ -63,14 +74,16 @@ def view(
 
     A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
     scenes and fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model,
-    its law over time. Clips run at the speed of the capture; that of a motion model is a new motion.
+    its law over time; of pose distances, the matrix; of a repertoire, its graph. Clips run at the speed of
+    the capture; that of a motion model is a new motion.
 
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
     kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
         of fields "flow", "divergence", "vorticity", "parts", "paths", "streaks" or "spectrum";
         of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion); of a
-        simulated crowd "streaks" (3 s at four times), "path" or "plan"
+        simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a repertoire "graph" or "matrix";
+        of an animation of captured meshes "strip", "path" (from above) or "timeline" (what plays when)
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -111,13 +124,15 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
     if kind == "strip":
         if isinstance(thing, MotionModel):
             thing = _new_motion(thing)
-        from marey.views.actors import actor
         from marey.views.shots import strip
 
-        _write_png(strip(actor(thing), size), draft)
+        _write_png(strip(_actor(thing), size), draft)
         return
     from marey.views import flow, footage, motion_laws, plots, pose_modes, scene_plots
 
+    if isinstance(thing, DistanceMatrix | Repertoire | Animation):
+        plots.save(_surface_figure(thing, kind, size), draft)
+        return
     motion = thing.motion if isinstance(thing, Character) else thing
     if kind == "curves":
         figure = plots.curves(motion, size=size)
@@ -148,6 +163,29 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
     plots.save(figure, draft)
 
 
+def _surface_figure(
+    thing: DistanceMatrix | Repertoire | Animation, kind: str, size: tuple[int, int]
+) -> Figure:
+    from marey.views import animations, graph_pictures, surface_plots
+
+    if isinstance(thing, Animation):
+        draw = animations.plan if kind == "path" else animations.timeline
+        return draw(thing, size=size)
+    if isinstance(thing, Repertoire) and kind == "graph":
+        return graph_pictures.graph_picture(thing.graph, thing.library.names, size=size)
+    return surface_plots.distance_map(thing.distances if isinstance(thing, Repertoire) else thing, size=size)
+
+
+def _actor(thing: Any) -> Actor:
+    if isinstance(thing, Animation):
+        from marey.views.animations import cast
+
+        return cast(thing)
+    from marey.views.actors import actor
+
+    return actor(thing)
+
+
 def _write_clip(
     thing: Any, path: Path, size: tuple[int, int], frame_rate: float | None, progress: Progress | None
 ) -> None:
@@ -169,6 +207,12 @@ def _write_clip(
         thing, place = thing.tracks, thing.scene
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
+    if isinstance(thing, DistanceMatrix | Repertoire):
+        kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
+        raise InputError(f"{path}: {kept} do not move; draw a .png, or animate the repertoire first")
+    if isinstance(thing, Animation):
+        _write_animation(thing, path, size, frame_rate, progress)
+        return
     blends = not isinstance(thing, FieldSeries | Footage)
     rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
     if frame_rate is not None:
@@ -179,6 +223,25 @@ def _write_clip(
         thing = thing.resample(wanted)
     frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
     write_frames(_clip_images(thing, size, place), path, frame_rate=wanted, progress=progress, total=frames)
+
+
+def _write_animation(
+    animation: Animation,
+    path: Path,
+    size: tuple[int, int],
+    frame_rate: float | None,
+    progress: Progress | None,
+) -> None:
+    from marey.io.video import write_frames
+    from marey.views.animations import at_rate
+    from marey.views.shots import clip
+
+    rate = animation.sequence.frame_rate
+    wanted = clip_rate(rate) if frame_rate is None else _checked_clip_rate(frame_rate, path)
+    if not np.isclose(wanted, rate):
+        animation = at_rate(animation, wanted)
+    frames = animation.sequence.frames
+    write_frames(clip(_actor(animation), size), path, frame_rate=wanted, progress=progress, total=frames)
 
 
 def _new_motion(model: MotionModel) -> Motion:
@@ -199,10 +262,9 @@ def _clip_images(thing: Any, size: tuple[int, int], place: Scene | None) -> Iter
         from marey.views import footage
 
         return footage.clip(thing, size)
-    from marey.views.actors import actor
     from marey.views.shots import clip
 
-    return clip(actor(thing), size)
+    return clip(_actor(thing), size)
 
 
 def _write_png(image: Image, path: Path) -> None:

@@ -139,6 +139,7 @@ class Scene:
         textures: Array | None = None,
         casters: Array | None = None,
         overlay: tuple[Array, Array, Array] | None = None,
+        tint: Array | None = None,
     ) -> Image:
         """A picture `(rows, columns, 3)`.
 
@@ -147,6 +148,7 @@ class Scene:
         textures: `(layers, rows, columns, 3)` bytes
         casters: vertices of the body that throws the shadow, when the look has one of its own
         overlay: vertices, faces and linear colours of marks that are neither shaded nor cast shadows
+        tint: `(3,)`, linear colour of the whole subject in this picture, instead of its look's
         """
         from marey.views import _light_kernels
 
@@ -162,7 +164,8 @@ class Scene:
         if centre is None:
             centre = 0.5 * (np.fmin.reduce(points, axis=0) + np.fmax.reduce(points, axis=0))
             centre = np.nan_to_num(centre)
-        return self._draw(points, camera, centre, textures, overlay)
+        colours = self._colours if tint is None else np.tile(np.asarray(tint, float), (len(points), 1))
+        return self._draw(points, colours, camera, centre, textures, overlay)
 
     def _on_ground(self, vertices: Array) -> Array:
         """A copy of the vertices, heights counted from the ground."""
@@ -240,6 +243,7 @@ class Scene:
     def _draw(
         self,
         points: Array,
+        colours: Array,
         camera: Camera,
         centre: Array,
         textures: Array | None,
@@ -251,7 +255,7 @@ class Scene:
             camera.position - [0.0, self.ground.level, 0.0], camera.forward, camera.field_of_view
         )
         lamp, _, _ = _lights(camera, self.sky)
-        faces, colours, flat_from = self._faces, self._colours, len(self._faces)
+        faces, flat_from = self._faces, len(self._faces)
         if overlay is not None:
             marks, mark_faces, mark_colours = overlay
             faces = np.concatenate([faces, np.asarray(mark_faces, np.int32) + np.int32(len(points))])

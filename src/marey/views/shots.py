@@ -6,7 +6,7 @@ paler. A clip's camera stands still if the whole action fits, and otherwise foll
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +49,8 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     lens = FIELD_OF_VIEW if not beside else 0.45 * FIELD_OF_VIEW
     around = _with_shadow(_finite(vertices), towards, ground, actor.size)
     camera = framing(around, towards, size, margin=0.9, field_of_view=lens)
-    scene = Scene(_repeated(actor.look, len(poses)), ground, size=size, subject_size=actor.size)
+    tints = [actor.tints(int(frame)) for frame in chosen]
+    scene = Scene(_repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
     overlay = None
     if not beside and actor.trail and len(chosen) > 1:
         overlay = _trail(actor, ground)
@@ -87,7 +88,10 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
     for frame in range(actor.frames):
         here, centre = camera.moved(path[frame]), middle + path[frame]
         textures = wardrobe.layers_of([actor.textures(frame)])
-        picture = scene.render(actor.vertices(frame), here, centre=centre, textures=textures, overlay=overlay)
+        picture = scene.render(
+            actor.vertices(frame), here, centre=centre, textures=textures, overlay=overlay,
+            tint=actor.tints(frame),
+        )  # fmt: skip
         if also is None or other is None:
             yield picture
             continue
@@ -147,12 +151,14 @@ def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> Array:
     return np.array(shifts)
 
 
-def _repeated(look: Look, count: int) -> Look:
-    """The look of several poses in one scene, the earlier ones paler."""
+def _repeated(look: Look, count: int, tints: Sequence[Array | None] = ()) -> Look:
+    """The look of several poses in one scene, the earlier ones paler, each in its tint if it has one."""
     vertices, corners = len(look.colours), len(look.uv)
     paler = PALEST * (1.0 - np.linspace(0, 1, count)) ** 0.8 if count > 1 else np.zeros(1)
     paper = style.linear(style.GROUND) if not corners else np.zeros(3)
-    colours = [look.colours + pale * (paper - look.colours) for pale in paler]
+    worn = [look.colours if tint is None else np.tile(tint, (vertices, 1)) for tint in tints]
+    worn = worn or [look.colours] * count
+    colours = [paint + pale * (paper - paint) for paint, pale in zip(worn, paler, strict=True)]
     steps = np.arange(count)
     welded = np.arange(vertices) if look.welded is None else look.welded
     return replace(
