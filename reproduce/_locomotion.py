@@ -1,4 +1,4 @@
-"""The locomotion subject of the surface scripts: the CC0 human of MPFB doing real walks, runs, turns and jumps.
+"""The locomotion subject of the surface scripts: the CC0 human of MPFB in real walks, runs, turns and jumps.
 
 Clips of several CMU actors are put on the one human, decimated and posed at 30 frames per second. Without the
 data it is the built-in human (:func:`marey.samples.locomotion`). Run alone, it says what there is:
@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import _cmu
-import marey
 import numpy as np
+
+import marey
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.dressing import dress

@@ -1,7 +1,7 @@
-"""Characters of MPFB, the MakeHuman plug-in for Blender: a folder of `base.obj`, `rig.*.json`, `weights.*.json`.
+"""Characters of MPFB, the MakeHuman plug-in for Blender: `base.obj`, `rig.*.json` and `weights.*.json`.
 
-The mesh counts decimetres, y up; a rig's joint (x, y, z) lies at (x, z, -y) metres. Of the mesh only the group
-`body` is read: the others are helpers for clothes and joints. Cost: reading the text, about 0.2 s.
+The mesh counts decimetres, y up; a rig's joint (x, y, z) lies at (x, z, -y) metres. Of the mesh only the
+group `body` is read: the others are helpers for clothes and joints. Cost: reading the text, half a second.
 """
 
 from __future__ import annotations

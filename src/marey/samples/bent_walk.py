@@ -1,8 +1,8 @@
 """A straight walk led along a curve, with feet that stay where they stand.
 
 The ground is bent like a ribbon: what the walk does at a distance z along +z, it does at that length of the
-curve. The pelvis turns with the curve below it, each foot with the curve below its own ball, so that a planted
-foot maps to one place; the legs bend to meet both. Cost: two passes of forward kinematics.
+curve. The pelvis turns with the curve below it, each foot with the curve below its own ball, so that a
+planted foot maps to one place; the legs bend to meet both. Cost: two passes of forward kinematics.
 """
 
 from __future__ import annotations

@@ -98,18 +98,15 @@ def jump(*, frame_rate: float = 30.0) -> Motion:
     True
     """
     time = np.arange(round(JUMP_TIMES[-1] * frame_rate)) / frame_rate
-    flight = time - JUMP_TIMES[3]
-    air = JUMP_TIMES[4] - JUMP_TIMES[3]
-    tall = standing_height()
-    height = tall * _eased(time, JUMP_TIMES, [0.985, 0.985, 0.74, 1.02, 1.02, 0.78, 0.985, 0.985])
-    flying = (flight > 0) & (flight < air)
-    height = height + np.where(flying, GRAVITY / 2 * flight * (air - flight), 0.0)
-    ahead = _eased(
-        time,
-        JUMP_TIMES,
-        [0.0, 0.0, 0.02, 0.16, JUMP_LENGTH - 0.14, JUMP_LENGTH - 0.02, JUMP_LENGTH, JUMP_LENGTH],
-    )
-    ahead = np.where(flying, 0.16 + (JUMP_LENGTH - 0.30) * np.clip(flight / air, 0.0, 1.0), ahead)
+    air = float(JUMP_TIMES[4] - JUMP_TIMES[3])
+    share = np.clip((time - JUMP_TIMES[3]) / air, 0.0, 1.0)
+    # Between these slopes the cubic is the parabola of free flight.
+    off = GRAVITY / 2 * air
+    tall = standing_height() * np.array([0.985, 0.985, 0.74, 1.02, 1.02, 0.78, 0.985, 0.985])
+    height = _curve(time, JUMP_TIMES, tall, np.array([0, 0, 0, off, -off, 0, 0, 0]))
+    way = np.array([0.0, 0.0, 0.02, 0.16, JUMP_LENGTH - 0.14, JUMP_LENGTH - 0.02, JUMP_LENGTH, JUMP_LENGTH])
+    speed = (way[4] - way[3]) / air
+    ahead = _curve(time, JUMP_TIMES, way, np.array([0, 0, 0, speed, speed, 0, 0, 0]))
     root = np.stack([np.zeros(len(time)), height, ahead], axis=1)
     lean = _eased(time, JUMP_TIMES, [0.0, 0.0, 0.75, 0.10, 0.15, 0.55, 0.0, 0.0])
     figure = _Figure(len(time), root)
@@ -118,9 +115,9 @@ def jump(*, frame_rate: float = 30.0) -> Motion:
     figure.set("Neck", about("x", -0.4 * lean))
     swing = _eased(time, JUMP_TIMES, [0.0, 0.0, -0.9, 2.0, 1.4, 0.5, 0.0, 0.0])
     figure.arms(swing, 0.3 + 0.3 * np.abs(np.sin(swing)), together=True)
-    rise = np.where(flying, 0.16 * np.sin(np.pi * np.clip(flight / air, 0.0, 1.0)), 0.0)
+    rise = 0.16 * np.sin(np.pi * share)
     pitch = _eased(time, JUMP_TIMES, [0.0, 0.0, 0.0, 0.9, -0.1, 0.0, 0.0, 0.0])
-    figure.feet({side: _jumping_foot(side, flight / air, rise, pitch) for side in (1, -1)})
+    figure.feet({side: _jumping_foot(side, share, rise, pitch) for side in (1, -1)})
     return figure.motion(frame_rate, "jump")
 
 
@@ -174,7 +171,7 @@ class _Figure:
                 None,
             )
             # The toes stay flat while the heel rises.
-            down = np.clip(pitch, 0.0, 0.6) * (ball[:, 1] < BALL_HEIGHT * STATURE + 0.03)
+            down = np.clip(pitch, 0.0, 0.9) * (ball[:, 1] < BALL_HEIGHT * STATURE + 0.03)
             self.rotations[:, leg.toe] = about("x", -down)
 
     def motion(self, frame_rate: float, name: str) -> Motion:
@@ -194,7 +191,7 @@ def _running_foot(side: int, phase: Array, root: Array) -> tuple[Array, Array]:
     keys = np.concatenate(
         [[[0.0, down, 0.0, -0.05], [RUN_STANCE, up, 0.0, 0.55]], _SWING, [[1.0, down, 0.0, -0.05]]]
     )
-    ankle_ahead, height, pitch = (_hermite(share, keys[:, 0], keys[:, k]) for k in (1, 2, 3))
+    ankle_ahead, height, pitch = (_curve(share, keys[:, 0], keys[:, k]) for k in (1, 2, 3))
     stance = share < RUN_STANCE
     ball_ahead = ankle_ahead + STATURE * BALL_BEFORE_ANKLE * np.cos(pitch)
     ball_height = (
@@ -203,7 +200,7 @@ def _running_foot(side: int, phase: Array, root: Array) -> tuple[Array, Array]:
     # On the ground the ball stays where it came down.
     planted = down + STATURE * BALL_BEFORE_ANKLE - travelled * share
     ahead = np.where(
-        stance, planted, ball_ahead + (up - _hermite(np.array([RUN_STANCE]), keys[:, 0], keys[:, 1]))
+        stance, planted, ball_ahead + (up - _curve(np.array([RUN_STANCE]), keys[:, 0], keys[:, 1]))
     )
     low = STATURE * BALL_HEIGHT
     ball = np.stack(
@@ -220,23 +217,19 @@ def _running_foot(side: int, phase: Array, root: Array) -> tuple[Array, Array]:
 
 def _jumping_foot(side: int, share: Array, rise: Array, pitch: Array) -> tuple[Array, Array]:
     ball = _resting_foot(side, len(share))
-    moved = np.clip(share, 0.0, 1.0)
-    ball[:, 2] += JUMP_LENGTH * moved**2 * (3 - 2 * moved)
+    ball[:, 2] += JUMP_LENGTH * share**2 * (3 - 2 * share)
     ball[:, 1] += rise
     return ball, pitch
 
 
 def _eased(time: Array, knots: Array, values: list[float]) -> Array:
-    """From value to value with rest at each knot."""
-    at = np.clip(np.searchsorted(knots, time, side="right") - 1, 0, len(knots) - 2)
-    share = np.clip((time - knots[at]) / (knots[at + 1] - knots[at]), 0.0, 1.0)
-    given = np.asarray(values)
-    return np.asarray(given[at] + (given[at + 1] - given[at]) * share**2 * (3 - 2 * share))
+    """From value to value, at rest at each knot."""
+    return _curve(time, knots, np.array(values), np.zeros(len(values)))
 
 
-def _hermite(x: Array, knots: Array, values: Array) -> Array:
-    """A smooth curve through the values: cubic pieces whose slopes are those of the neighbours' chord."""
-    slope = np.gradient(values, knots)
+def _curve(x: Array, knots: Array, values: Array, slopes: Array | None = None) -> Array:
+    """Cubic pieces through the values with these slopes; with those of the neighbours' chords, if None."""
+    slope = np.gradient(values, knots) if slopes is None else slopes
     at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
     width = knots[at + 1] - knots[at]
     t = (x - knots[at]) / width

@@ -1,8 +1,8 @@
 """Kernels of :mod:`marey.surface.decimation`: half-edge collapses in the order of their quadric error.
 
 A vertex has one entry in the heap, its cheapest admissible collapse; entries that a later collapse made stale
-are recognised by their stamp. Faces around a vertex are a linked list of corners, so that a collapse costs the
-size of two rings. The cache notices changes of this file only.
+are recognised by their stamp. Faces around a vertex are a linked list of corners, so that a collapse costs
+the size of two rings. The cache notices changes of this file only.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def collapse(
     border: NDArray[np.bool_],
     wanted: int,
 ) -> Any:
-    """Which vertices are left, `(vertices,)`, and which faces, `(faces,)`; `faces` is rewritten in place.
+    """Where each vertex went, and which vertices and faces are left: `(vertices,)` twice, `(faces,)`.
 
+    faces: rewritten in place
     points: `(poses, vertices, 3)`
     quadrics: `(vertices, poses, 10)`, summed in place
     areas: `(vertices,)`, mean area of the faces around each vertex over the poses
@@ -61,6 +62,7 @@ def collapse(
             if target >= 0:
                 size = push(heap_cost, heap_entry, size, cost, vertex, target, 0)
     left = here.sum()
+    into = np.arange(count)
     while left > wanted and size > 0:
         vertex, target, seen = heap_entry[0]
         size = pop(heap_cost, heap_entry, size)
@@ -68,6 +70,7 @@ def collapse(
             continue
         merge(vertex, target, faces, head, after, alive)
         here[vertex] = False
+        into[vertex] = target
         quadrics[target] += quadrics[vertex]
         areas[target] += areas[vertex]
         left -= 1
@@ -82,7 +85,10 @@ def collapse(
             goal, cost = best(one, points, faces, quadrics, areas, border, head, after, alive, ring, other)
             if goal >= 0:
                 size = push(heap_cost, heap_entry, size, cost, one, goal, stamp[one])
-    return here, alive
+    for vertex in range(count):
+        while into[vertex] != into[into[vertex]]:
+            into[vertex] = into[into[vertex]]
+    return into, here, alive
 
 
 @njit(cache=True, nogil=True)
@@ -99,7 +105,7 @@ def best(
     ring: NDArray[np.int64],
     other: NDArray[np.int64],
 ) -> tuple[int, float]:
-    """The neighbour onto which a vertex may collapse at the least cost, and that cost; -1 if there is none."""
+    """The neighbour onto which a vertex may collapse at the least cost, and that cost; -1 if none."""
     degree = neighbours(vertex, faces, head, after, alive, ring)
     chosen, least = -1, np.inf
     if degree >= RING:
@@ -203,7 +209,7 @@ def linked(
         return False
     if not border[vertex] and (shared != 2 or degree < 3):
         return False
-    # Collapsing a tetrahedron, or an edge of a lone triangle, would leave two faces on top of each other or none.
+    # Of a tetrahedron two faces would be left on top of each other, of a lone triangle nothing.
     if degree == 3 and around == 3 and shared == 2:
         return False
     return not (degree == 2 and around == 2)

@@ -1,10 +1,9 @@
 """Proxies of constant connectivity: fewer vertices, all of them vertices of the mesh they stand for.
 
 Quadric edge collapse (Garland and Heckbert 1997, "Surface simplification using quadric error metrics") onto
-existing vertices: one decimation serves all frames of a subject, its skin weights and its colours, and what is
-found on the proxy maps back by `kept`. Errors are summed over a few spread poses, so that joints keep the
-vertices they bend with; the surface keeps its topology and no face turns over. Cost: about 0.3 s for 13,000
-vertices in five poses, linear times logarithm in the vertices.
+existing vertices: one decimation serves all frames of a subject, its skin weights and its colours. Errors are
+summed over a few spread poses, so that joints keep the vertices they bend with; the surface keeps its
+topology and no face turns over. Cost: about 0.7 s for 13,000 vertices in five poses, linear times logarithm.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ class Decimation:
 
     kept: `(vertices,)`, indices into the mesh's vertices, increasing
     faces: `(faces, 3)`, indices into `kept`
+    into: `(all vertices,)`, for each vertex of the mesh the one of `kept` that it collapsed onto
 
     >>> import marey
     >>> walk = marey.samples.performance(marey.samples.walk(seconds=0.5, frame_rate=10))
@@ -49,6 +49,7 @@ class Decimation:
 
     kept: NDArray[np.int64]
     faces: IntArray
+    into: NDArray[np.int64]
 
     @classmethod
     def of(
@@ -71,18 +72,18 @@ class Decimation:
         if vertices < LEAST:
             raise InputError(f"vertices: a proxy has at least {LEAST}, not {vertices}")
         if vertices >= count:
-            return cls(np.arange(count), np.asarray(thing.faces))
+            return cls(np.arange(count), np.asarray(thing.faces), np.arange(count))
         from marey.surface import _decimation_kernels as kernels
 
         points = np.ascontiguousarray(given, dtype=np.float64)
         points = points - points.mean(axis=1, keepdims=True)
         faces = np.array(thing.faces, dtype=np.int32)
         quadrics, areas, border = _quadrics(points, faces)
-        here, alive = kernels.collapse(points, faces, quadrics, areas, border, int(vertices))
+        into, here, alive = kernels.collapse(points, faces, quadrics, areas, border, int(vertices))
         kept = np.flatnonzero(here)
-        number = np.full(count, -1, dtype=np.int32)
+        number = np.zeros(count, dtype=np.int64)
         number[kept] = np.arange(len(kept))
-        return cls(kept, number[faces[alive]])
+        return cls(kept, number[faces[alive]], number[into])
 
     @overload
     def apply(self, thing: MeshSequence) -> MeshSequence: ...
@@ -97,9 +98,9 @@ class Decimation:
         """
         if isinstance(thing, Library):
             return Library(tuple(self.apply(sequence) for sequence in thing.sequences), thing.labels)
-        if self.kept.size and self.kept[-1] >= _vertex_count(thing):
+        if len(self.into) != _vertex_count(thing):
             raise InputError(
-                f"decimation: made for a mesh with vertex {self.kept[-1]}, this one has {_vertex_count(thing)}"
+                f"decimation: made for {len(self.into)} vertices, this mesh has {_vertex_count(thing)}"
             )
         if isinstance(thing, SkinnedMesh):
             return replace(
@@ -128,14 +129,12 @@ class Decimation:
             return thing.colours[self.kept]
         if texture is None or thing.uv is None or thing.uv_faces is None:
             return None
-        image = texture.read()
-        corner = np.zeros(_vertex_count(thing), dtype=np.int64)
-        corner[thing.faces.ravel()] = thing.uv_faces.ravel()
-        u, v = thing.uv[corner[self.kept]].T
-        row = np.clip(((1 - v % 1.0) * len(image)).astype(np.int64), 0, len(image) - 1)
-        column = np.clip(((u % 1.0) * image.shape[1]).astype(np.int64), 0, image.shape[1] - 1)
-        colours: FloatArray = image[row, column] / 255.0
-        return colours
+        # The mean of the faces whose corners collapsed onto the vertex: patterns too fine for it blur.
+        middles = _pixels(texture.read(), thing.uv[thing.uv_faces].mean(axis=1))
+        owner = self.into[thing.faces.ravel()]
+        times = np.maximum(np.bincount(owner, minlength=len(self.kept)), 1)
+        sums = [np.bincount(owner, np.repeat(shade, 3), len(self.kept)) for shade in middles.T]
+        return np.stack(sums, axis=1) / times[:, None]
 
 
 @overload
@@ -170,20 +169,22 @@ def spread_poses(thing: MeshSequence | Library, *, count: int = POSES) -> Array:
     starts = np.concatenate([[0], np.cumsum([sequence.frames for sequence in sequences])])
     owner = np.searchsorted(starts, wanted, side="right") - 1
     edges = np.asarray(thing.faces)[:: max(1, len(thing.faces) // 4000)][:, :2]
-    lengths = np.stack(
-        [
-            _edge_lengths(sequences[o].vertices[f - starts[o]], edges)
-            for o, f in zip(owner, wanted, strict=True)
-        ]
-    )
+    frames = [(sequences[o], f - starts[o]) for o, f in zip(owner, wanted, strict=True)]
+    lengths = np.stack([_edge_lengths(sequence.vertices[frame], edges) for sequence, frame in frames])
     chosen = [0]
     gap = np.linalg.norm(lengths - lengths[0], axis=1)
     while len(chosen) < min(count, len(wanted)) and gap.max() > 0:
         chosen.append(int(gap.argmax()))
         gap = np.minimum(gap, np.linalg.norm(lengths - lengths[chosen[-1]], axis=1))
-    return np.stack(
-        [np.asarray(sequences[owner[c]].vertices[wanted[c] - starts[owner[c]]], np.float64) for c in chosen]
-    )
+    return np.stack([np.asarray(frames[c][0].vertices[frames[c][1]], np.float64) for c in chosen])
+
+
+def _pixels(image: NDArray[np.uint8], uv: FloatArray) -> Array:
+    """Colours `(points, 3)` in 0…1 of a texture at texture coordinates."""
+    column = ((uv[:, 0] % 1.0) * image.shape[1]).astype(np.int64)
+    row = ((-uv[:, 1] % 1.0) * image.shape[0]).astype(np.int64)
+    last = np.array(image.shape[:2]) - 1
+    return np.asarray(image[np.minimum(row, last[0]), np.minimum(column, last[1])] / 255.0)
 
 
 def _edge_lengths(points: FloatArray, edges: IntArray) -> Array:
