@@ -23,8 +23,10 @@ RING = 64
 # Share of the squared length of a collapse in its cost: in flat places short ones come first.
 LENGTH_SHARE = 1e-3
 
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-@njit(cache=True, nogil=True)
+
+@njit(**_OPTIONS)
 def collapse(
     points: NDArray[np.float64],
     faces: NDArray[np.int32],
@@ -51,9 +53,9 @@ def collapse(
     alive = np.ones(len(faces), np.bool_)
     here = head >= 0
     stamp = np.zeros(count, np.int64)
-    heap_cost, heap_entry = np.empty(4 * count + 16), np.empty((4 * count + 16, 3), np.int64)
+    heap_cost, heap_entry = np.empty(4 * count + 16), np.empty(12 * count + 48, np.int64)
     size = 0
-    ring, other = np.empty(RING, np.int64), np.empty(RING, np.int64)
+    ring, other, near = np.empty(RING, np.int64), np.empty(RING, np.int64), np.empty(RING + 1, np.int64)
     for vertex in range(count):
         if here[vertex]:
             target, cost = best(
@@ -64,23 +66,26 @@ def collapse(
     left = here.sum()
     into = np.arange(count)
     while left > wanted and size > 0:
-        vertex, target, seen = heap_entry[0]
+        vertex, target, seen = heap_entry[0], heap_entry[1], heap_entry[2]
         size = pop(heap_cost, heap_entry, size)
         if not here[vertex] or stamp[vertex] != seen:
             continue
         merge(vertex, target, faces, head, after, alive)
         here[vertex] = False
         into[vertex] = target
-        quadrics[target] += quadrics[vertex]
+        for pose in range(quadrics.shape[1]):
+            for k in range(10):
+                quadrics[target, pose, k] += quadrics[vertex, pose, k]
         areas[target] += areas[vertex]
         left -= 1
         touched = neighbours(target, faces, head, after, alive, ring)
-        near = np.empty(touched + 1, np.int64)
-        near[:touched] = ring[:touched]
+        for k in range(touched):
+            near[k] = ring[k]
         near[touched] = target
-        if size + len(near) >= len(heap_cost):
-            heap_cost, heap_entry = grown(heap_cost, heap_entry)
-        for one in near:
+        if size + touched + 1 >= len(heap_cost):
+            heap_cost, heap_entry = grown(heap_cost, 2), grown(heap_entry, 2)
+        for k in range(touched + 1):
+            one = near[k]
             stamp[one] += 1
             goal, cost = best(one, points, faces, quadrics, areas, border, head, after, alive, ring, other)
             if goal >= 0:
@@ -91,7 +96,7 @@ def collapse(
     return into, here, alive
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def best(
     vertex: int,
     points: NDArray[np.float64],
@@ -114,11 +119,10 @@ def best(
         target = ring[k]
         cost = 0.0
         for pose in range(len(points)):
-            p = points[pose, target]
-            cost += error(quadrics[vertex, pose], p) + error(quadrics[target, pose], p)
-            length = 0.0
-            for axis in range(3):
-                length += (p[axis] - points[pose, vertex, axis]) ** 2
+            x, y, z = points[pose, target, 0], points[pose, target, 1], points[pose, target, 2]
+            cost += error(quadrics, vertex, pose, x, y, z) + error(quadrics, target, pose, x, y, z)
+            length = (x - points[pose, vertex, 0]) ** 2 + (y - points[pose, vertex, 1]) ** 2
+            length += (z - points[pose, vertex, 2]) ** 2
             cost += LENGTH_SHARE * areas[vertex] * length
         if cost >= least:
             continue
@@ -131,19 +135,19 @@ def best(
     return chosen, least
 
 
-@njit(cache=True, nogil=True)
-def error(q: NDArray[np.float64], p: NDArray[np.float64]) -> float:
-    """Squared distance of a point to the planes that a quadric sums, each times its area."""
-    x, y, z = p
+@njit(**_OPTIONS)
+def error(q: NDArray[np.float64], vertex: int, pose: int, x: float, y: float, z: float) -> float:
+    """Squared distance of a point to the planes that a vertex's quadric sums, each times its area."""
+    v, p = vertex, pose
     return (
-        x * (q[0] * x + 2 * (q[1] * y + q[2] * z + q[3]))
-        + y * (q[4] * y + 2 * (q[5] * z + q[6]))
-        + z * (q[7] * z + 2 * q[8])
-        + q[9]
+        x * (q[v, p, 0] * x + 2 * (q[v, p, 1] * y + q[v, p, 2] * z + q[v, p, 3]))
+        + y * (q[v, p, 4] * y + 2 * (q[v, p, 5] * z + q[v, p, 6]))
+        + z * (q[v, p, 7] * z + 2 * q[v, p, 8])
+        + q[v, p, 9]
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def neighbours(
     vertex: int,
     faces: NDArray[np.int32],
@@ -174,7 +178,7 @@ def neighbours(
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def linked(
     vertex: int,
     target: int,
@@ -215,7 +219,7 @@ def linked(
     return not (degree == 2 and around == 2)
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def upright(
     vertex: int,
     target: int,
@@ -236,9 +240,8 @@ def upright(
         if a == target or b == target:
             continue
         for pose in range(len(points)):
-            pa, pb = points[pose, a], points[pose, b]
-            ox, oy, oz, old = normal(points[pose, vertex], pa, pb)
-            nx, ny, nz, new = normal(points[pose, target], pa, pb)
+            ox, oy, oz, old = normal(points, pose, vertex, a, b)
+            nx, ny, nz, new = normal(points, pose, target, a, b)
             if ox * nx + oy * ny + oz * nz < LEAST_COSINE * np.sqrt(
                 (ox * ox + oy * oy + oz * oz) * (nx * nx + ny * ny + nz * nz)
             ):
@@ -248,21 +251,19 @@ def upright(
     return True
 
 
-@njit(cache=True, nogil=True)
-def normal(
-    a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+@njit(**_OPTIONS)
+def normal(p: NDArray[np.float64], pose: int, a: int, b: int, c: int) -> tuple[float, float, float, float]:
     """Twice the area vector of a triangle, and its quality: 1 if equilateral, 0 if flat."""
-    ux, uy, uz = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-    vx, vy, vz = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-    wx, wy, wz = c[0] - b[0], c[1] - b[1], c[2] - b[2]
+    ux, uy, uz = p[pose, b, 0] - p[pose, a, 0], p[pose, b, 1] - p[pose, a, 1], p[pose, b, 2] - p[pose, a, 2]
+    vx, vy, vz = p[pose, c, 0] - p[pose, a, 0], p[pose, c, 1] - p[pose, a, 1], p[pose, c, 2] - p[pose, a, 2]
+    wx, wy, wz = vx - ux, vy - uy, vz - uz
     nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     sides = ux * ux + uy * uy + uz * uz + vx * vx + vy * vy + vz * vz + wx * wx + wy * wy + wz * wz
     quality = 2 * np.sqrt(3.0) * np.sqrt(nx * nx + ny * ny + nz * nz) / (sides + 1e-300)
     return nx, ny, nz, quality
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def merge(
     vertex: int,
     target: int,
@@ -298,7 +299,7 @@ def merge(
         corner = after[corner]
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def push(
     cost: NDArray[np.float64], entry: NDArray[np.int64], size: int, value: float, u: int, v: int, stamp: int
 ) -> int:
@@ -308,41 +309,42 @@ def push(
         above = (at - 1) // 2
         if cost[above] <= value:
             break
-        cost[at] = cost[above]
-        entry[at] = entry[above]
+        put(cost, entry, at, cost[above], entry[3 * above], entry[3 * above + 1], entry[3 * above + 2])
         at = above
-    cost[at] = value
-    entry[at, 0], entry[at, 1], entry[at, 2] = u, v, stamp
+    put(cost, entry, at, value, u, v, stamp)
     return size + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**_OPTIONS)
 def pop(cost: NDArray[np.float64], entry: NDArray[np.int64], size: int) -> int:
     """Take the least entry off the heap; its new size."""
-    size -= 1
-    value = cost[size]
-    u, v, stamp = entry[size]
-    at = 0
-    while 2 * at + 1 < size:
+    last = size - 1
+    value, at = cost[last], 0
+    while 2 * at + 1 < last:
         below = 2 * at + 1
-        if below + 1 < size and cost[below + 1] < cost[below]:
+        if below + 1 < last and cost[below + 1] < cost[below]:
             below += 1
         if cost[below] >= value:
             break
-        cost[at] = cost[below]
-        entry[at] = entry[below]
+        put(cost, entry, at, cost[below], entry[3 * below], entry[3 * below + 1], entry[3 * below + 2])
         at = below
+    put(cost, entry, at, value, entry[3 * last], entry[3 * last + 1], entry[3 * last + 2])
+    return last
+
+
+@njit(**_OPTIONS)
+def put(
+    cost: NDArray[np.float64], entry: NDArray[np.int64], at: int, value: float, u: int, v: int, stamp: int
+) -> None:
+    """Write one place of the heap."""
     cost[at] = value
-    entry[at, 0], entry[at, 1], entry[at, 2] = u, v, stamp
-    return size
+    entry[3 * at], entry[3 * at + 1], entry[3 * at + 2] = u, v, stamp
 
 
-@njit(cache=True, nogil=True)
-def grown(
-    cost: NDArray[np.float64], entry: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The heap with twice the room."""
-    more, rows = np.empty(2 * len(cost)), np.empty((2 * len(cost), 3), np.int64)
-    more[: len(cost)] = cost
-    rows[: len(cost)] = entry
-    return more, rows
+@njit(**_OPTIONS)
+def grown(values: NDArray[Any], times: int) -> NDArray[Any]:
+    """The same with more room behind."""
+    more = np.empty(times * len(values), values.dtype)
+    for k in range(len(values)):
+        more[k] = values[k]
+    return more

@@ -211,8 +211,9 @@ def _quadrics(points: Array, faces: NDArray[np.int32]) -> tuple[Array, Array, ND
         unit = vector / np.maximum(double, 1e-300)[:, None]
         plane = _plane(unit, corners[:, 0], double / 2)
         for k in range(3):
-            np.add.at(quadrics[:, pose], faces[:, k], plane)
-            np.add.at(areas, faces[:, k], double / (6 * poses))
+            areas += np.bincount(faces[:, k], double / (6 * poses), count)
+            for term in range(10):
+                quadrics[:, pose, term] += np.bincount(faces[:, k], plane[:, term], count)
         if len(rim):
             start, along = points[pose][rim[:, 0]], points[pose][rim[:, 1]] - points[pose][rim[:, 0]]
             wall = np.cross(along, unit[face_of])
