@@ -174,7 +174,6 @@ def _facts(repertoire: Repertoire, compared: Comparison) -> dict[str, Any]:
         "mean_cost": round(compared.mean, 6),
         "motion_graph_mean_cost": round(compared.baseline_mean, 6),
         "gain": round(compared.gain, 6),
-        "mean_walk_seconds": round(compared.steps / library.frame_rate, 4),
         "reachable": round(joined.reachable, 6),
         "core_frames": len(joined.core),
         "entrance_frames": len(joined.entrances),
@@ -201,9 +200,7 @@ def _inputs(
 def _windows(text: str | None, slope: int | None, before: Windows) -> Windows:
     found = re.fullmatch(r"\s*(\d{1,6}):(\d{1,6})\s*", text or f"{before.shortest}:{before.longest}")
     if found is None:
-        raise InputError(
-            f"--windows {text}: write it as A:B, frames of the shortest and the longest, e.g. 9:60"
-        )
+        raise InputError(f"--windows {text}: write the fewest and the most frames as A:B, e.g. 9:60")
     return Windows(int(found[1]), int(found[2]), before.slope if slope is None else slope)
 
 

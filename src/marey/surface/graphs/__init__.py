@@ -4,7 +4,14 @@ from marey.surface.graphs.connectivity import Connectivity, connectivity, within
 from marey.surface.graphs.essential import essential_graph
 from marey.surface.graphs.graph import Graph, Walk
 from marey.surface.graphs.motion import motion_graph
-from marey.surface.graphs.paths import Comparison, Shortest, compare, shortest_costs, shortest_walk
+from marey.surface.graphs.paths import (
+    Comparison,
+    Shortest,
+    compare,
+    shortest_costs,
+    shortest_walk,
+    shortest_walks,
+)
 from marey.surface.graphs.repertoire import Repertoire
 
 __all__ = [
@@ -20,5 +27,6 @@ __all__ = [
     "motion_graph",
     "shortest_costs",
     "shortest_walk",
+    "shortest_walks",
     "within_core",
 ]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.surface.graphs.essential import FEW, least_costs
 from marey.surface.graphs.graph import Graph, Walk
 from marey.surface.graphs.sharing import shared
 
@@ -23,7 +24,7 @@ class Shortest:
     """Least costs between all frames, and the time such walks take.
 
     costs: `(frames, frames)`, from row to column; infinite where there is no way
-    steps: `(frames, frames)`, int32, frames of time
+    steps: `(frames, frames)`, int32, frames of time; the fewest at that cost
     """
 
     costs: NDArray[np.float64]
@@ -35,7 +36,6 @@ class Comparison:
     """Least costs in two graphs over the same frames, over all pairs of different frames joined in both.
 
     mean, deviation: of our costs; baseline_mean, baseline_deviation: of the other's
-    steps, baseline_steps: mean time of the walks
     share: of all ordered pairs that were compared
     excess: the most one of our walks costs above the other's; 0 or rounding where ours are never worse
     """
@@ -44,8 +44,6 @@ class Comparison:
     deviation: float
     baseline_mean: float
     baseline_deviation: float
-    steps: float
-    baseline_steps: float
     share: float
     excess: float
 
@@ -86,12 +84,26 @@ def shortest_walk(graph: Graph, start: int, end: int) -> Walk:
     return Walk(start, np.array(edges[::-1], np.int64))
 
 
-def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> Shortest:
-    """Least costs and times between all frames.
+def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> NDArray[np.float64]:
+    """Least cost of a walk from each frame (row) to each (column); infinite where there is none.
 
     >>> from marey.surface.transitions.transition import Windows
-    >>> shortest_costs(Graph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).costs.tolist()
+    >>> shortest_costs(Graph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).tolist()
     [[0.0, 0.5, 1.0], [inf, 0.0, 0.5], [inf, inf, 0.0]]
+    """
+    if graph.density <= FEW:
+        return shortest_walks(graph, progress=progress).costs
+    weights = np.full((graph.frames, graph.frames), np.inf)
+    weights[graph.sources, graph.targets] = graph.weights
+    return least_costs(weights, progress=progress)
+
+
+def shortest_walks(graph: Graph, *, progress: Progress | None = None) -> Shortest:
+    """Least costs between all frames, with the times of such walks; slower than costs alone in dense graphs.
+
+    >>> from marey.surface.transitions.transition import Windows
+    >>> shortest_walks(Graph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).steps.tolist()
+    [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
     """
     from marey.surface.graphs import _kernels
 
@@ -102,8 +114,8 @@ def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> Shortes
     return Shortest(costs, times)
 
 
-def compare(ours: Shortest, baseline: Shortest) -> Comparison:
-    """How much less walks cost in one graph than in another.
+def compare(ours: NDArray[np.float64], baseline: NDArray[np.float64]) -> Comparison:
+    """How much less walks cost in one graph than in another, from the `shortest_costs` of both.
 
     >>> from marey.surface.transitions.transition import Windows
     >>> one, other = (
@@ -112,20 +124,18 @@ def compare(ours: Shortest, baseline: Shortest) -> Comparison:
     >>> round(compare(one, other).gain, 6), compare(one, other).share
     (0.5, 0.5)
     """
-    if ours.costs.shape != baseline.costs.shape:
+    if ours.shape != baseline.shape:
         raise InputError("the two graphs have different frames; compare graphs of one library")
-    both = np.isfinite(ours.costs) & np.isfinite(baseline.costs)
+    both = np.isfinite(ours) & np.isfinite(baseline)
     np.fill_diagonal(both, False)
     if not both.any():
-        return Comparison(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    mine, theirs = ours.costs[both], baseline.costs[both]
+        return Comparison(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    mine, theirs = ours[both], baseline[both]
     return Comparison(
         float(mine.mean()),
         float(mine.std()),
         float(theirs.mean()),
         float(theirs.std()),
-        float(ours.steps[both].mean()),
-        float(baseline.steps[both].mean()),
         float(len(mine) / (both.size - len(both))),
         float((mine - theirs).max()),
     )
