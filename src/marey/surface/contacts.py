@@ -58,13 +58,14 @@ class Contacts:
 
     def patch_positions(self, vertices: FloatArray) -> Array:
         """Middles of the patches, `(..., patches, 3)`, of vertices `(..., vertices, 3)`."""
-        return self._averages() @ np.asarray(vertices[..., self.soles, :], np.float64)
+        return self.patch_averages() @ np.asarray(vertices[..., self.soles, :], np.float64)
 
     def low(self, heights: Array) -> Array:
         """How surely something so many metres above the floor touches, 0…1."""
         return _below(heights, LOW * self.height)
 
-    def _averages(self) -> Array:
+    def patch_averages(self) -> Array:
+        """What takes values of the soles to means of the patches, `(patches, soles)`."""
         member = (self.patch_of == np.arange(self.patches)[:, None]).astype(np.float64)
         return member / np.maximum(member.sum(axis=1, keepdims=True), 1)
 
@@ -97,7 +98,7 @@ def find_contacts(library: Library) -> Contacts:
         np.zeros((library.frames, int(patch_of.max(initial=-1)) + 1)),
         height,
     )
-    averages, row = found._averages(), 0
+    averages, row = found.patch_averages(), 0
     for sequence, (floor, _) in zip(library.sequences, grounds, strict=True):
         for weights in _touching_vertices(sequence, floor, height, soles):
             found.touching[row] = averages @ weights

@@ -1,5 +1,5 @@
-"""Compiled loops that lay out many transitions at once, in time and on the ground. Importing this module imports
-numba: do so inside functions.
+"""Compiled loops that lay out many transitions at once, in time and on the ground. Importing this module
+imports numba: do so inside functions.
 """
 
 from __future__ import annotations

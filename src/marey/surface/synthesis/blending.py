@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, FloatArray
+from marey._arrays import FloatArray
 from marey.errors import InputError
 from marey.surface import planar
 from marey.surface.library import Library
@@ -71,6 +71,8 @@ def blend(
     tracks: Tracks | None = None,
     anchored: bool = True,
     smooth_time: bool = True,
+    before: int = 0,
+    after: int = 0,
 ) -> Iterator[Frame]:
     """The frames of a transition, one by one, beginning where the source frame stands.
 
@@ -81,6 +83,7 @@ def blend(
     tracks: of the library, if at hand
     anchored: what touches the ground stays there; False is the source's rule
     smooth_time: let both clips flow through the steps of the time warp, instead of holding frames
+    before, after: captured frames to play before the transition, and after it; fewer where a sequence ends
 
     >>> import marey
     >>> walk = marey.samples.performance()[:40]
@@ -94,10 +97,35 @@ def blend(
     turns = turns_between(*aligning_turns(library, times))
     shares = eased(len(times), ease) if weights is None else checked_shares(weights, len(times))
     course = Course.lay_out(known, times, shares, turns, anchored=anchored)
+    first, last = played_around(library, transition, before, after)
+    here = Planar.identity() if placed is None else placed
+    for frame in range(first, transition.source):
+        yield captured_frame(library, frame, here)
     yield from course_frames(
-        library, known, course, blender, Planar.identity() if placed is None else placed,
-        footing=Footing.of(library, known) if anchored else None,
-    )  # fmt: skip
+        library, known, course, blender, here, footing=Footing.of(library, known) if anchored else None
+    )
+    move, rise = course.arrival(known)
+    there = here.after(Planar(move.angle[0], move.shift[0]))
+    for frame in range(transition.destination + 1, last + 1):
+        yield captured_frame(library, frame, there, lift=float(rise[0]))
+
+
+def played_around(library: Library, transition: Transition, before: int, after: int) -> tuple[int, int]:
+    """First frame played before a transition and last one after it, within their sequences."""
+    if before < 0 or after < 0:
+        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
+    starts = library.starts
+    first = starts[library.locate(transition.source)[0]]
+    last = starts[library.locate(transition.destination)[0] + 1] - 1
+    return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
+
+
+def captured_frame(library: Library, frame: int, placed: Planar, *, lift: float = 0.0) -> Frame:
+    """A captured frame moved along the ground, and up by `lift` metres."""
+    vertices = placed.apply(library.vertices(frame))
+    if lift:
+        vertices[:, 1] += lift
+    return Frame(vertices, frame, frame, 0.0, False)
 
 
 def course_frames(
@@ -116,6 +144,7 @@ def course_frames(
     footing: keeps touching patches where the course has them
     """
     floors = tracks.contacts.floors
+    shifts = None if footing is None else footing.shifts(course, tracks)
     for t in range(len(course.times)):
         weight = float(course.weights[t])
         sides = []
@@ -127,8 +156,8 @@ def course_frames(
             sides.append(Planar.about(planar.centroid(pose), turn, np.zeros(2)).apply(pose))
         vertices = np.array(_blended(blender, sides[0], sides[1], weight))
         vertices[:, 0::2] -= planar.centroid(vertices).astype(vertices.dtype)
-        if footing is not None and 0 < weight < 1:
-            footing.keep(vertices, sides[0], sides[1], weight, course.touching[t])
+        if footing is not None and shifts is not None and 0 < weight < 1:
+            footing.keep(vertices, sides[0], sides[1], weight, course.touching[t], shifts[t])
         vertices[:, 1] += course.floors[t] + lift
         vertices[:, 0::2] += course.positions[t].astype(vertices.dtype)
         source, destination = (int(moment) for moment in course.times[t])
@@ -156,16 +185,6 @@ def checked_shares(weights: ArrayLike, length: int) -> Array:
     if not (np.isfinite(given).all() and (given >= 0).all() and (given <= 1).all()):
         raise InputError("weights: shares of the destination lie in 0…1")
     return np.array(np.broadcast_to(given, (length,)))
-
-
-def synthetic_frames(course: Course) -> BoolArray:
-    """Which frames of a course are blended, `(frames,)`; the others are captured ones."""
-    return np.array(
-        [
-            _is_synthetic(times, float(weight))
-            for times, weight in zip(course.times, course.weights, strict=True)
-        ]
-    )
 
 
 def _is_synthetic(times: Array, weight: float) -> bool:

@@ -20,7 +20,7 @@ from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.planar import Planar
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.appearance import gathered
-from marey.surface.synthesis.blending import Blender, Frame, course_frames
+from marey.surface.synthesis.blending import Blender, Frame, captured_frame, course_frames
 from marey.surface.synthesis.course import Course, Ease
 from marey.surface.synthesis.edge_courses import edge_course
 from marey.surface.synthesis.footing import Footing
@@ -82,7 +82,7 @@ def stream(performer: Performer | Repertoire, walk: Walk, *, start: Planar | Non
     placed, lift = Planar.identity() if start is None else start, 0.0
     for node, edge in zip(nodes[:-1], edges, strict=True):
         if not graph.synthetic[edge]:
-            yield _captured(performer, int(node), placed, lift)
+            yield captured_frame(library, int(node), placed, lift=lift)
             continue
         course = performer.course(np.array([edge]))
         frames = course_frames(
@@ -92,7 +92,7 @@ def stream(performer: Performer | Repertoire, walk: Walk, *, start: Planar | Non
             yield next(frames)
         move, rise = course.arrival(performer.tracks)
         placed, lift = placed.after(Planar(move.angle[0], move.shift[0])), lift + float(rise[0])
-    yield _captured(performer, int(nodes[-1]), placed, lift)
+    yield captured_frame(library, int(nodes[-1]), placed, lift=lift)
 
 
 def synthesize(
@@ -127,10 +127,3 @@ def checked_nodes(walk: Walk, repertoire: Repertoire) -> NDArray[np.int64]:
             f"{graph.sources[edges[broken[0]]]}, but the walk is at frame {nodes[broken[0]]}"
         )
     return nodes
-
-
-def _captured(performer: Performer, frame: int, placed: Planar, lift: float) -> Frame:
-    vertices = placed.apply(performer.repertoire.library.vertices(frame))
-    if lift:
-        vertices[:, 1] += lift
-    return Frame(vertices, frame, frame, 0.0, False)
