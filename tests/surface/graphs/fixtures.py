@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from marey.surface.distances.matrix import DistanceMatrix
@@ -17,7 +19,7 @@ def random_table(
     frames = int(starts[-1])
     costs = rng.uniform(0.1, 2.0, (frames, frames)).astype(np.float32)
     times = rng.integers(shortest, 12, (frames, frames)).astype(np.int16)
-    for start, end in zip(starts[:-1], starts[1:], strict=True):
+    for start, end in pairwise(starts):
         costs[end - shortest + 1 : end] = np.inf
         costs[:, start : start + shortest - 1] = np.inf
     times[np.isinf(costs)] = 0
@@ -25,7 +27,7 @@ def random_table(
 
 
 def performer() -> DistanceMatrix:
-    """Mean angles between the joints of six sequences, 450 frames at 24 a second: five gaits, one wandering."""
+    """Mean angles between the joints in six sequences, 450 frames at 24 a second: five gaits, one wanders."""
     rng = np.random.default_rng(3)
     joints = 12
 

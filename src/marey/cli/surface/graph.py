@@ -117,6 +117,8 @@ def run(
     dead ends cannot lead on; animations begin and end in the core.
     """
     _check(sources, target, kind, triangles, picture)
+    if not 0 <= alpha < float("inf"):
+        raise InputError(f"--alpha {alpha}: the price of a frame of time is 0 or more")
     seconds: dict[str, float] = {}
     library, known, before = _inputs(
         sources, distances_file, {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}

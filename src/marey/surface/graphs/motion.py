@@ -64,8 +64,9 @@ def local_minima(weights: FloatArray) -> NDArray[np.bool_]:
     for down in range(3):
         for right in range(3):
             least &= weights <= padded[down : down + rows, right : right + columns]
-    # Neighbours that are both minima are equal, so each connected piece is a plateau.
-    pieces, count = label(least, structure=np.ones((3, 3)))
+    # Neighbours that are both minima are equal, so each connected piece is a plateau. Equal minima that touch
+    # at a corner only are two, as in the source's example (figure 3.4).
+    pieces, count = label(least)
     first = np.unique(pieces.ravel(), return_index=True)[1][-count:] if count else np.array([], int)
     single = np.zeros(weights.size, np.bool_)
     single[first] = True
