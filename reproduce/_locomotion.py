@@ -20,10 +20,8 @@ import _cmu
 import numpy as np
 
 import marey
-from marey.character import Character
 from marey.io import mpfb
-from marey.stage.dressing import dress
-from marey.surface.decimation import Decimation, spread_poses
+from marey.stage import perform
 from marey.surface.library import Library
 
 
@@ -81,19 +79,19 @@ def locomotion(vertices: int = 5000, frame_rate: float = 30.0, data: Path | None
     if human is None or not human.is_dir() or any(take.clip not in clips for take in TAKES):
         print("the MPFB human or the CMU clips are not there: the built-in human stands in", file=sys.stderr)
         return marey.samples.locomotion(frame_rate=frame_rate)
-    character = mpfb.read(human)
-    dressed = [_dressed(character, take, clips[take.clip], frame_rate) for take in TAKES]
-    few = [one.pose(frames=slice(None, None, 40), dtype=np.float32) for one in dressed]
-    poses = spread_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
-    skin = Decimation.of(character.skin, vertices=vertices, poses=poses).apply(character.skin)
-    sequences = [replace(one, skin=skin).pose(dtype=np.float32) for one in dressed]
-    return Library(tuple(sequences), tuple(take.label for take in TAKES))
+    motions = [_taken(take, clips[take.clip]) for take in TAKES]
+    return perform(
+        mpfb.read(human),
+        motions,
+        labels=[take.label for take in TAKES],
+        vertices=vertices,
+        frame_rate=frame_rate,
+    )
 
 
-def _dressed(character: Character, take: Take, path: Path, frame_rate: float) -> Character:
+def _taken(take: Take, path: Path) -> marey.Motion:
     motion = _cmu.clip(path, cleaned=False).between(take.start, take.stop)
-    motion = motion.mirror() if take.mirrored else motion
-    return dress(character, replace(motion.resample(frame_rate), name=take.name))
+    return replace(motion.mirror() if take.mirrored else motion, name=take.name)
 
 
 def main() -> None:

@@ -88,7 +88,7 @@ def _body(path: Path) -> tuple[Array, NDArray[Any], Array | None, NDArray[Any] |
     if mesh.uv is None or mesh.uv_faces is None:
         return vertices, faces.reshape(-1, 3), None, None
     corners, uv_faces = np.unique(mesh.uv_faces[mine], return_inverse=True)
-    return vertices, faces.reshape(-1, 3), mesh.uv[corners], uv_faces.reshape(-1, 3)
+    return vertices, faces.reshape(-1, 3), np.asarray(mesh.uv[corners], np.float64), uv_faces.reshape(-1, 3)
 
 
 def _triangles_of(data: bytes) -> NDArray[np.bool_]:

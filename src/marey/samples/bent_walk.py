@@ -31,13 +31,14 @@ def bent(motion: Motion, *, turn: float, start: float, stop: float) -> Motion:
     True
     """
     pose = forward_kinematics(motion)
+    path, parents = np.asarray(motion.root, np.float64), np.asarray(motion.skeleton.parents, np.int64)
     curve = _Curve(
         turn, start, stop, float(pose.positions[..., 2].min()), float(pose.positions[..., 2].max())
     )
-    heading = curve.heading(motion.root[:, 2])
+    heading = curve.heading(path[:, 2])
     turned = so3.multiply(about("y", heading)[:, None], pose.rotations)
-    root = curve.place(motion.root)
-    arm = pose.positions - motion.root[:, None]
+    root = curve.place(path)
+    arm = pose.positions - path[:, None]
     world = GlobalPose(
         positions=root[:, None] + so3.rotate(about("y", heading)[:, None], arm), rotations=turned
     )
@@ -48,7 +49,7 @@ def bent(motion: Motion, *, turn: float, start: float, stop: float) -> Motion:
         under = about("y", curve.heading(ball[:, 2]))
         ankle = curve.place(ball) + so3.rotate(under, pose.positions[:, leg.ankle] - ball)
         turned[:, leg.ankle] = so3.multiply(under, pose.rotations[:, leg.ankle])
-        bend_leg(rotations, motion.skeleton.parents, world, leg, ankle, None)
+        bend_leg(rotations, parents, world, leg, ankle, None)
     return Motion(motion.skeleton, so3.continuous(rotations), root, motion.frame_rate, name=motion.name)
 
 

@@ -164,7 +164,7 @@ class _Figure:
             arm = so3.rotate(turned[:, leg.ankle], -self.skeleton.offsets[leg.toe])
             bend_leg(
                 self.rotations,
-                self.skeleton.parents,
+                np.asarray(self.skeleton.parents, np.int64),
                 GlobalPose(positions=pose.positions, rotations=turned),
                 leg,
                 ball + arm,

@@ -103,11 +103,10 @@ def rest_pose(character: Character) -> tuple[Skeleton, GlobalPose]:
     if parents.count(-1) != 1:
         raise InputError("the mesh hangs on several roots; a body has one")
     bind = bind[order]
-    turns, places = so3.from_matrix(bind[:, :3, :3]), bind[:, :3, 3]
-    above = np.array(parents)
-    offsets = so3.rotate(so3.inverse(turns[above]), places - places[above])
+    turns, places, tree = so3.from_matrix(bind[:, :3, :3]), bind[:, :3, 3], np.array(parents)
+    offsets = so3.rotate(so3.inverse(turns[tree]), places - places[tree])
     offsets[0] = 0.0
-    return Skeleton(tuple(names), above, offsets), GlobalPose(positions=places[None], rotations=turns[None])
+    return Skeleton(tuple(names), tree, offsets), GlobalPose(positions=places[None], rotations=turns[None])
 
 
 def _is_own(character: Character, motion: Motion) -> bool:
@@ -121,13 +120,13 @@ def _check_enough(skeleton: Skeleton, source: Skeleton) -> None:
     missing = [name for name in skeleton.names if name not in source.names]
     if skeleton.names[0] in missing or len(missing) > (1 - ENOUGH) * skeleton.joints:
         raise InputError(
-            f"the clip does not fit the character: it has no joint {missing[0]!r} "
-            f"({len(missing)} of {skeleton.joints} are missing); its joints begin {', '.join(source.names[:4])}"
+            f"the clip does not fit the character: {len(missing)} of {skeleton.joints} joints are missing, "
+            f"first {missing[0]!r}; the clip's begin {', '.join(source.names[:4])}"
         )
 
 
 def _world_turns(skeleton: Skeleton, rest: GlobalPose, source: Skeleton, pose: GlobalPose) -> Array:
-    """What each joint does to the mesh at rest, `(frames, joints, 4)`: the clip's turn after the alignment."""
+    """What each joint does to the mesh at rest, `(frames, joints, 4)`: alignment, then the clip's turn."""
     places, source_places = rest.positions[0], _rest_places(source)
     trunk = _trunk_alignment(skeleton, places, source, source_places)
     aligned: list[Array] = []
@@ -229,7 +228,8 @@ def _leg_pairs(skeleton: Skeleton, source: Skeleton) -> list[tuple[Leg, Leg]]:
         names = [skeleton.names[j] if j >= 0 else "" for j in leg]
         if all(name in source.names for name in names[:3]):
             toe = source.index(names[3]) if names[3] in source.names else -1
-            pairs.append((leg, Leg(*source.indices(names[:3]), toe)))
+            hip, knee, ankle = source.indices(names[:3])
+            pairs.append((leg, Leg(hip, knee, ankle, toe)))
     return pairs
 
 
@@ -247,7 +247,7 @@ def _plant(
         ankle = scale * actor[:, theirs.ankle]
         if leg.toe >= 0 and theirs.toe >= 0:
             ankle = scale * actor[:, theirs.toe] + pose.positions[:, leg.ankle] - pose.positions[:, leg.toe]
-        bend_leg(rotations, skeleton.parents, pose, leg, ankle, None)
+        bend_leg(rotations, np.asarray(skeleton.parents, np.int64), pose, leg, ankle, None)
 
 
 def _levelled(motion: Motion, places: Array) -> Array:
@@ -261,12 +261,12 @@ def _levelled(motion: Motion, places: Array) -> Array:
     frame, foot = np.nonzero(contacts(motion))
     standing = places[:, joints][frame, foot]
     middle = standing[:, 0::2].mean(axis=0) if len(standing) else np.zeros(2)
-    kind = np.eye(len(joints))[foot] * LIKELY_SLOPE / NOISE * 100
-    ways = (standing[:, 0::2] - middle) * LIKELY_SLOPE / NOISE
-    prior = np.eye(len(joints) + 2)[len(joints) :]
-    design = np.concatenate([np.concatenate([kind, ways], axis=1), prior])
+    # Least squares: a height at rest for every joint, one slope for all, which is likely to be small.
+    levels, ways = np.eye(len(joints))[foot], standing[:, 0::2] - middle
+    likely = np.eye(len(joints) + 2)[len(joints) :] / LIKELY_SLOPE
+    design = np.concatenate([np.concatenate([levels, ways], axis=1) / NOISE, likely])
     rise = np.concatenate([standing[:, 1] / NOISE, np.zeros(2)])
-    slope = np.linalg.lstsq(design, rise, rcond=None)[0][len(joints) :] * LIKELY_SLOPE
+    slope = np.linalg.lstsq(design, rise, rcond=None)[0][len(joints) :]
     level = places.copy()
     level[..., 1] -= (places[..., 0::2] - middle) @ slope
     return level
