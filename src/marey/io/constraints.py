@@ -58,7 +58,7 @@ def read_key_poses(path: Path, library: Library) -> tuple[list[int], Array]:
     frames = []
     for line, row in rows:
         try:
-            frames.append(library_frame(library, row[header.index("pose")]))
+            frames.append(library.frame(row[header.index("pose")]))
         except InputError as error:
             raise FormatError(str(error), path=path, line=line) from error
     return frames, times
@@ -72,24 +72,6 @@ def read_directions(path: Path) -> Array:
         line = rows[int(np.argmax(np.diff(table[:, 0]) <= 0)) + 1][0]
         raise FormatError("its time is not after that of the row before", path=path, line=line)
     return table
-
-
-def library_frame(library: Library, text: str) -> int:
-    """The number of a frame written as `SEQUENCE:FRAME`, or as its number in the library.
-
-    >>> import marey
-    >>> library_frame(Library((marey.samples.performance()[:20],)), "walk:-1")
-    19
-    """
-    name, colon, number = text.strip().rpartition(":")
-    try:
-        frame = int(number)
-    except ValueError:
-        raise InputError(f"{text!r}: write a pose as SEQUENCE:FRAME, e.g. {library.names[0]}:10") from None
-    if colon:
-        return library.number(name, frame)
-    library.locate(frame)
-    return frame
 
 
 def _merged(behaviours: Sequence[Behaviour]) -> list[Behaviour]:

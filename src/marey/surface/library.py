@@ -106,6 +106,25 @@ class Library:
             raise InputError(f"{name}: there is no frame {frame}; it has {length}")
         return int(self.starts[sequence]) + frame % length
 
+    def frame(self, reference: int | str) -> int:
+        """The number of a frame given as its number, or written as `SEQUENCE:FRAME`.
+
+        >>> import marey
+        >>> Library((marey.samples.performance()[:20],)).frame("walk:-1")
+        19
+        """
+        name, colon, number = str(reference).strip().rpartition(":")
+        try:
+            frame = int(number)
+        except ValueError:
+            raise InputError(
+                f"{reference!r}: write a pose as SEQUENCE:FRAME, e.g. {self.names[0]}:10"
+            ) from None
+        if colon:
+            return self.number(name, frame)
+        self.locate(frame)
+        return frame
+
     def __len__(self) -> int:
         return len(self.sequences)
 

@@ -1,8 +1,9 @@
-"""A beam search along a curve: states that have come equally far compete.
+"""A beam search along a curve: states of the same time compete by what they cost and how far they have come.
 
-Of the states at the same frame, place and heading one is kept, and every sequence keeps some, so that a
-change of behaviour is prepared in time. All that is needed of the animation are the motions and points of the
-graph's edges. Cost: states kept × edges leaving a frame, for every few frames of the result.
+What is left of the curve is charged at the price of a metre so far. Of the states at the same frame, place
+and heading one is kept, and every sequence keeps some, so that a change of behaviour is prepared in time. All
+that is needed of the animation are the motions and points of the graph's edges. Cost: states kept × edges
+leaving a frame, for every frame of the result.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ from marey.surface.synthesis.root_clips import RootClips
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Metres: states this far apart along the curve do not compete; merged within so much, and so many radians.
-BIN, MERGE, MERGE_ANGLE = 0.1, 0.1, np.radians(10)
+# States at one frame are the same within so many metres and radians.
+MERGE, MERGE_ANGLE = 0.1, np.radians(10)
 # Metres of the curve among which a point's nearest is sought, from where the state has come to.
-AHEAD = 0.6
+AHEAD = 0.8
 # Frames played on at once.
 STRIDE = 3
 # What a frame of a behaviour that was not asked for costs: more than any detour.
 VIOLATION = 100.0
-# Seconds a state may stay within one bin.
-LONGEST_STAY = 4.0
+# Metres a second: whoever is slower over the whole curve is given up. Seconds that are added to that.
+SLOWEST, RESERVE = 0.15, 10.0
+# Seconds searched on after the first has come to the end.
+PATIENCE = 1.0
 
 
 class Beam:
-    """The beam: what stays the same, the states kept so far, and those waiting by how far they have come."""
+    """The beam: what stays the same, the states kept so far, and those waiting by their time."""
 
     def __init__(
         self,
@@ -52,10 +55,12 @@ class Beam:
         self.width = width
         self.path_weight = accuracy / self.library.frame_rate
         self.bits, self.allowed = bits, allowed
-        self.samples_a_bin = max(1, round(BIN / curve.spacing))
         self.ahead = max(1, round(AHEAD / curve.spacing))
         self.last = len(curve.points) - 1
-        self.waiting: list[list[_States]] = [[] for _ in range(self.last // self.samples_a_bin + 1)]
+        seconds = curve.length / SLOWEST + RESERVE
+        self.waiting: list[list[_States]] = [[] for _ in range(round(seconds * self.library.frame_rate))]
+        # Before anyone has come a metre: an even walk, a hand off, with a transition every other metre.
+        self.metre = (0.15 * accuracy + self.graph.alpha * self.library.frame_rate) / 1.2 + 0.5
         self.kept: list[_States] = []
         self.count = 0
         self.arrived: list[_States] = []
@@ -92,7 +97,7 @@ class Beam:
     def run(
         self, frames: Ints, placements: Array, progress: Progress | None, *, partial: bool = False
     ) -> tuple[int, Planar, Ints]:
-        """Go along the curve, bin by bin; the best walk's first frame, where it is placed, and its edges.
+        """Go on in time until the end is reached; the best walk's first frame, its placement, its edges.
 
         partial: if none comes to the end, the best of those that came furthest will do
         """
@@ -102,33 +107,37 @@ class Beam:
             np.zeros(len(frames)), np.repeat(self.curve.points[:1, 0::2], len(frames), axis=0),
         )  # fmt: skip
         self.waiting[0].append(begun)
-        rounds = max(1, round(LONGEST_STAY * self.library.frame_rate / STRIDE))
-        for number in range(len(self.waiting)):
-            for turn in range(rounds):
-                here = self.waiting[number]
-                if not here:
-                    break
-                self.waiting[number] = []
-                self._step(self._best(_joined(here), max(self.width >> min(turn, 4), 1)))
-            self.waiting[number] = []
-            if progress is not None:
-                progress(number + 1, len(self.waiting))
+        last = len(self.waiting)
+        for now in range(len(self.waiting)):
+            if now >= last:
+                break
+            here, self.waiting[now] = self.waiting[now], []
+            if here:
+                states = self._best(_joined(here), self.width)
+                self._step(states, now)
+                if self.arrived:
+                    last = min(last, now + round(PATIENCE * self.library.frame_rate))
+                if progress is not None:
+                    progress(int(states.samples.max()), self.last)
         return self._answer(partial)
 
-    def _step(self, states: _States) -> None:
+    def _step(self, states: _States, now: int) -> None:
         """Keep states and put what becomes of them where they are to wait."""
         offset, self.count = self.count, self.count + len(states.nodes)
         self.kept.append(states)
+        come = states.samples * self.curve.spacing
+        if (come > 1).any():
+            self.metre = float(np.median((states.costs / np.maximum(come, 1e-9))[come > 1]))
         done = states.samples >= self.last
         if done.any():
             self.arrived.append(states.taken(done, np.flatnonzero(done) + offset))
         going = np.flatnonzero(~done)
         new = self._expanded(states.taken(going, going))
         new.parents[:] = going[new.parents] + offset
-        bins = new.samples // self.samples_a_bin
-        for number in np.unique(bins):
-            there = new.taken(bins == number)
-            self.waiting[number].append(self._best(there, 2 * self.width))
+        then = now + np.where(new.played > 0, new.played, self.graph.steps[new.edges])
+        for moment in np.unique(then):
+            if moment < len(self.waiting):
+                self.waiting[moment].append(self._best(new.taken(then == moment), self.width))
 
     def _expanded(self, states: _States) -> _States:
         from marey.surface.synthesis._following_kernels import expand
@@ -148,8 +157,9 @@ class Beam:
         return new.taken(slice(0, count))
 
     def _best(self, states: _States, width: int) -> _States:
-        """The cheapest of those alike; of the rest the cheapest, some of every sequence among them."""
-        order = np.argsort(states.costs, kind="stable")
+        """The cheapest of those alike; of the rest the most promising, some of every sequence among them."""
+        expected = states.costs - states.samples * (self.curve.spacing * self.metre)
+        order = np.argsort(expected, kind="stable")
         keys = np.column_stack(
             [
                 states.nodes[order],
@@ -157,8 +167,7 @@ class Beam:
                 np.round(np.mod(states.placements[order, 0], 2 * np.pi) / MERGE_ANGLE).astype(np.int64),
             ]
         )
-        order = np.sort(order[np.unique(_hashed(keys), return_index=True)[1]])
-        order = order[np.argsort(states.costs[order], kind="stable")]
+        order = order[np.sort(np.unique(_hashed(keys), return_index=True)[1])]
         if len(order) > width:
             sequences = self.sequence_of[states.nodes[order]]
             ranks = _ranks_within(sequences)

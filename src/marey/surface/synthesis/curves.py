@@ -14,7 +14,7 @@ from marey.errors import InputError
 Array = NDArray[np.float64]
 
 # Metres between two samples.
-SPACING = 0.025
+SPACING = 0.05
 LONGEST = 10_000.0
 
 

@@ -57,8 +57,8 @@ def follow(
     curve: Curve,
     *,
     clips: RootClips | None = None,
-    accuracy: float = 20.0,
-    width: int = 400,
+    accuracy: float = 5.0,
+    width: int = 200,
     start: int | None = None,
     progress: Progress | None = None,
 ) -> Followed:

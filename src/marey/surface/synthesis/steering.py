@@ -42,7 +42,7 @@ class Steering:
     clips: RootClips
     frame: int
     placed: Planar = field(default_factory=Planar.identity)
-    accuracy: float = 20.0
+    accuracy: float = 5.0
     width: int = 60
     edges: list[int] = field(default_factory=list)
     start: int = field(init=False)
