@@ -23,6 +23,7 @@ from marey.cli._console import (
     load_with_bar,
     note,
     parse_frames,
+    parse_length,
     progress_bar,
 )
 from marey.describe import describe
@@ -54,6 +55,13 @@ def run(
     faces_from: Annotated[
         Path | None,
         typer.Option(metavar="MESH", help="The OBJ or PLY a point cache moves, if not the one beside it."),
+    ] = None,
+    max_error: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="Of meshes in GLB: how far a vertex may move for fewer shapes, e.g. 1mm; 0: not.",
+        ),
     ] = None,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
@@ -106,7 +114,14 @@ def run(
         thing = _mirrored(thing)
     thing = fitting(thing, target)
     with progress_bar(f"writing {target.name}") as progress:
-        save(thing, target, unit=unit, up=up, progress=progress)
+        save(
+            thing,
+            target,
+            unit=unit,
+            up=up,
+            max_error=None if max_error is None else parse_length(max_error),
+            progress=progress,
+        )
     facts = describe(thing)
     written = {"kind": facts["kind"], "frames": facts["frames"], "path": str(target)}
     emit({**written, **report} if json else written, as_json=json)

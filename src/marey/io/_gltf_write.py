@@ -21,8 +21,10 @@ from marey.geometry import rotations as rot
 from marey.io._figure import bones
 from marey.io._gltf_build import INDICES, VERTICES, Builder
 from marey.io._gltf_meshes import ORIGIN, image_type, linear_from_display
+from marey.io._gltf_shapes import Shapes
 from marey.io._rig import pose_of_bind, with_single_bindings, world_at_rest
 from marey.io._text import all_different
+from marey.surface.planar import Planar
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -72,38 +74,92 @@ def build_character(builder: Builder, character: Character) -> list[int]:
 
 def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -> list[int]:
     """The first frame as mesh, every other one as a morph target, and weights that switch them on."""
-    split = _Split(sequence.faces, sequence.uv, sequence.uv_faces, len(sequence.vertices[0]))
-    first = sequence.vertices[0].astype(np.float64)
-    normal = _normals(first, sequence.faces) if normals else None
-    attributes = _vertex_attributes(
-        builder, first[split.source], None if normal is None else normal[split.source]
-    )
-    attributes |= split.attributes(builder, sequence.colours)
-    targets = []
-    for frame in sequence.vertices[1:]:
-        moved = (frame - first)[split.source]
-        target = {"POSITION": builder.accessor(moved, target=VERTICES, bounds=True)}
-        if normal is not None:
-            turned = (_normals(frame.astype(np.float64), sequence.faces) - normal)[split.source]
-            target["NORMAL"] = builder.accessor(turned, target=VERTICES)
-        targets.append(target)
-    texture = sequence.texture(0)
-    name = sequence.name or "sequence"
-    mesh = _add_mesh(
-        builder, attributes, split.faces, _add_material(builder, texture, sequence.colours), name, targets
-    )
-    node = builder.add("nodes", name=name, mesh=mesh)
+    look = _Look(builder, sequence, normals=normals)
+    targets = [
+        look.target(frame - look.first, look.turned(frame) if normals else None)
+        for frame in sequence.vertices[1:]
+    ]
+    node = look.node(targets, "frame")
     if targets:
         one_at_a_time = np.eye(sequence.frames, dtype=np.uint8)[:, 1:] * np.uint8(255)
-        times = _times(sequence.frames, sequence.frame_rate)
-        sampler = {
-            "input": builder.accessor(times, bounds=True),
-            "output": builder.accessor(one_at_a_time.reshape(-1), normalized=True),
-            "interpolation": "LINEAR",
-        }
-        channel = {"sampler": 0, "target": {"node": node, "path": "weights"}}
-        _add_tracks(builder, name, sequence.frame_rate, [sampler], [channel])
+        weights = builder.accessor(one_at_a_time.reshape(-1), normalized=True)
+        look.animate(node, {"weights": weights})
     return [node]
+
+
+def build_shapes(builder: Builder, sequence: MeshSequence, shapes: Shapes, *, normals: bool) -> list[int]:
+    """The first frame as mesh, a few shapes as morph targets, their weights, and the way over the ground."""
+    look = _Look(builder, sequence, normals=normals)
+    places = shapes.placements
+    turned = None
+    if normals:
+
+        def turned_normals(rows: slice) -> Array:
+            motion = Planar(-places.angle[rows], np.zeros_like(places.shift[rows]))
+            frames = motion.apply(sequence.vertices[rows].astype(np.float64))
+            return np.stack([look.turned(frame) for frame in frames])
+
+        turned = shapes.fitted(turned_normals)
+    targets = [
+        look.target(moved, None if turned is None else turned[number])
+        for number, moved in enumerate(shapes.targets)
+    ]
+    node = look.node(targets, "shape")
+    half = np.unwrap(places.angle) / 2
+    turns = np.stack([np.zeros_like(half), np.sin(half), np.zeros_like(half), np.cos(half)], axis=1)
+    shifts = np.stack([places.shift[:, 0], np.zeros_like(half), places.shift[:, 1]], axis=1)
+    tracks = {"rotation": builder.accessor(turns), "translation": builder.accessor(shifts)}
+    if targets:
+        tracks["weights"] = builder.accessor(shapes.weights.reshape(-1))
+    look.animate(node, tracks)
+    return [node]
+
+
+class _Look:
+    """A sequence's first frame and appearance in the file, to which morph targets are added."""
+
+    def __init__(self, builder: Builder, sequence: MeshSequence, *, normals: bool) -> None:
+        self.builder, self.sequence = builder, sequence
+        self.split = _Split(sequence.faces, sequence.uv, sequence.uv_faces, len(sequence.vertices[0]))
+        self.first = sequence.vertices[0].astype(np.float64)
+        self.normal = _normals(self.first, sequence.faces) if normals else None
+        source = self.split.source
+        normal = None if self.normal is None else self.normal[source]
+        self.attributes = _vertex_attributes(builder, self.first[source], normal)
+        self.attributes |= self.split.attributes(builder, sequence.colours)
+
+    def turned(self, frame: FloatArray) -> Array:
+        """How the normals of a frame differ from those of the first."""
+        assert self.normal is not None
+        return _normals(frame.astype(np.float64), self.sequence.faces) - self.normal
+
+    def target(self, moved: FloatArray, turned: FloatArray | None) -> dict[str, int]:
+        """A morph target, by where it moves the vertices and turns their normals."""
+        source = self.split.source
+        target = {"POSITION": self.builder.accessor(moved[source], target=VERTICES, bounds=True)}
+        if turned is not None:
+            target["NORMAL"] = self.builder.accessor(turned[source], target=VERTICES)
+        return target
+
+    def node(self, targets: list[dict[str, int]], called: str) -> int:
+        """The node of the mesh."""
+        sequence, name = self.sequence, self.sequence.name or "sequence"
+        material = _add_material(self.builder, sequence.texture(0), sequence.colours)
+        mesh = _add_mesh(self.builder, self.attributes, self.split.faces, material, name, targets)
+        if targets:
+            names = [f"{called} {i + 1}" for i in range(len(targets))]
+            self.builder.lists["meshes"][mesh]["extras"] = {"targetNames": names}
+        return self.builder.add("nodes", name=name, mesh=mesh)
+
+    def animate(self, node: int, outputs: dict[str, int]) -> None:
+        """Tracks with one key a frame, by what they move."""
+        times = self.builder.accessor(_times(self.sequence.frames, self.sequence.frame_rate), bounds=True)
+        samplers = [{"input": times, "output": o, "interpolation": "LINEAR"} for o in outputs.values()]
+        channels = [
+            {"sampler": number, "target": {"node": node, "path": path}} for number, path in enumerate(outputs)
+        ]
+        name = self.sequence.name or "sequence"
+        _add_tracks(self.builder, name, self.sequence.frame_rate, samplers, channels)
 
 
 def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: FloatArray) -> list[int]:
@@ -147,7 +203,6 @@ def _add_mesh(
     if targets:
         primitive["targets"] = list(targets)
         mesh["weights"] = [0] * len(targets)
-        mesh["extras"] = {"targetNames": [f"frame {i + 1}" for i in range(len(targets))]}
     return builder.add("meshes", **mesh)
 
 

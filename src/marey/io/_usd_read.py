@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from marey import _scratch
 from marey._arrays import handed_over
-from marey._progress import Progress
 from marey.errors import FormatError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import check_readable
@@ -50,7 +49,6 @@ def read_meshes(
     frame_rate: float | None,
     unit: str | float | None,
     up: UpAxis | None,
-    progress: Progress | None,
 ) -> MeshSequence:
     """The meshes of a stage as one sequence."""
     check_readable(path)
@@ -61,7 +59,7 @@ def read_meshes(
         if not parts:
             raise FormatError("holds no mesh", path=path)
         codes, rate = _frames(stage, parts, frame_rate, path)
-        vertices = _placed(stage, parts, codes, convention, path, progress)
+        vertices = _placed(stage, parts, codes, convention, path)
         return MeshSequence(
             handed_over(vertices),
             np.concatenate([part.faces + start for part, start in zip(parts, _starts(parts), strict=False)]),
@@ -184,7 +182,6 @@ def _placed(
     codes: NDArray[np.float64],
     convention: Convention,
     path: Path,
-    progress: Progress | None,
 ) -> NDArray[np.float32]:
     from pxr import UsdGeom
 
@@ -206,8 +203,6 @@ def _placed(
             world = points @ matrix[:3, :3] + matrix[3, :3]
             with np.errstate(over="ignore"):
                 vertices[frame, start : start + part.points] = convention.to_marey(world)
-        if progress is not None:
-            progress(frame + 1, len(codes))
     return vertices
 
 

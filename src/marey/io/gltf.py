@@ -7,6 +7,7 @@ in marey itself. Cost: linear in the size of the file.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,18 @@ import numpy as np
 from marey._arrays import checked_rate
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import unit_size
 from marey.io._gltf_build import Builder
 from marey.io._gltf_json import open_document
 from marey.io._gltf_read import read_scene
 from marey.io._gltf_scene import opened
-from marey.io._gltf_write import build_character, build_motion, build_sequence
+from marey.io._gltf_shapes import shapes_of
+from marey.io._gltf_write import build_character, build_motion, build_sequence, build_shapes
 from marey.surface.sequence import MeshSequence
+
+# Of a mesh sequence: more morph targets than this do not play in a browser. What is lost then is not seen.
+MOST_EXACT_FRAMES, UNSEEN = 100, 0.001
 
 
 def read(
@@ -56,15 +61,24 @@ def read(
         raise FormatError(str(error), path=path) from error
 
 
-def write(thing: Character | Motion | MeshSequence, path: Path, *, normals: bool = True) -> None:
+def write(
+    thing: Character | Motion | MeshSequence,
+    path: Path,
+    *,
+    normals: bool = True,
+    max_error: float | None = None,
+) -> None:
     """Write a glTF file, metres and y up; `.glb` is one binary, `.gltf` is JSON with everything inside.
 
     A motion is written as a skin of simple bones, so that other programs show it and import an armature;
-    :func:`read` gives the motion back. A character keeps all its motions. A mesh sequence becomes one morph
-    target for every frame but the first, 12 bytes for each vertex and frame and as much again for its
-    normals: long sequences make large files. Of several textures only the first is kept.
+    :func:`read` gives the motion back. A character keeps all its motions. A short mesh sequence becomes one
+    morph target for every frame but the first, 12 bytes for each vertex and frame and as much again for its
+    normals. A long one would be large and play nowhere: it becomes a few shapes, their weights over time
+    and a node that goes along the ground, which a note says. Of several textures only the first is kept.
 
     normals: with False the frames of a sequence have none; viewers then shade its faces flat
+    max_error: how far a vertex may be from its place for the sake of fewer shapes, metres; 0 keeps every
+        frame as it is; if None, 0 up to 100 frames and 1 mm above
 
     >>> import marey, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "arm.glb"
@@ -79,5 +93,24 @@ def write(thing: Character | Motion | MeshSequence, path: Path, *, normals: bool
     elif isinstance(thing, Character):
         roots = build_character(builder, thing)
     else:
-        roots = build_sequence(builder, thing, normals=normals)
+        bound = _allowed(thing, max_error)
+        shapes = shapes_of(thing, bound) if bound and thing.frames > 2 else None
+        if shapes is None:
+            roots = build_sequence(builder, thing, normals=normals)
+        else:
+            roots = build_shapes(builder, thing, shapes, normals=normals)
+            message = (
+                f"{path}: {thing.frames} frames are stored as {len(shapes.targets)} shapes, no vertex more "
+                f"than {1000 * shapes.error:.2g} mm off; max_error=0 (--max-error 0) stores every frame"
+            )
+            if max_error is None:
+                warnings.warn(MareyWarning(message), stacklevel=2)
     builder.save(Path(path), roots=roots)
+
+
+def _allowed(sequence: MeshSequence, max_error: float | None) -> float:
+    if max_error is None:
+        return UNSEEN if sequence.frames > MOST_EXACT_FRAMES else 0.0
+    if not (np.isfinite(max_error) and max_error >= 0):
+        raise InputError(f"max_error: a length in metres, 0 or more, got {max_error}")
+    return float(max_error)

@@ -6,6 +6,11 @@ layer only refers to image files; colours and texture coordinates are kept. Cost
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +19,27 @@ from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
 from marey._extras import require
-from marey._progress import Progress
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
+from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.convention import UpAxis
+from marey.io import container
 from marey.io._figure import bones
-from marey.io._files import write_beside
+from marey.io._files import check_readable, write_beside
 from marey.io._gltf_meshes import linear_from_display
 from marey.io._rig import local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.io._text import all_different
-from marey.io._usd_read import read_meshes
 from marey.surface.sequence import MeshSequence
 from marey.surface.skin import SkinnedMesh
 
 Array = NDArray[np.float64]
 
 UNSAVED_BYTES = 256 << 20
+# A sound file is read at over 20 MB a second.
+START_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
 
 
 def read(
@@ -41,9 +48,10 @@ def read(
     frame_rate: float | None = None,
     unit: str | float | None = None,
     up: UpAxis | None = None,
-    progress: Progress | None = None,
 ) -> MeshSequence:
     """The meshes of a stage as one sequence, in the world; skinned ones as their skeletons move them.
+
+    They are read in a process of its own: a damaged file can make the native library take all memory.
 
     frame_rate: if None, that of the time samples, or of the stage where they are uneven
     unit, up: if None, as the stage says, which is centimetres where it says nothing
@@ -55,7 +63,28 @@ def read(
     (2, 25.0)
     """
     require("pxr", extra="usd")
-    return read_meshes(Path(path), frame_rate=frame_rate, unit=unit, up=up, progress=progress)
+    path = Path(path)
+    check_readable(path)
+    options = {"frame_rate": frame_rate, "unit": unit, "up": up}
+    with tempfile.TemporaryDirectory() as folder:
+        result = Path(folder) / f"{path.stem}.mry"
+        command = [sys.executable, "-m", "marey.io._usd_child", str(path.resolve()), str(result)]
+        patience = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
+        try:
+            done = subprocess.run(
+                [*command, json.dumps(options)], capture_output=True, timeout=patience, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise FormatError("took too long to read; it is probably damaged", path=path) from error
+        if done.returncode != 0:
+            raise FormatError("the USD file is damaged", path=path)
+        answer = json.loads(done.stdout.decode().splitlines()[-1])
+        for message in answer["warnings"]:
+            warnings.warn(MareyWarning(f"{path}: {message}"), stacklevel=2)
+        if "error" in answer:
+            raise FormatError(answer["error"], path=path)
+        sequence: MeshSequence = container.read(result)
+        return sequence
 
 
 def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
