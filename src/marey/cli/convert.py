@@ -119,7 +119,7 @@ def run(
             target,
             unit=unit,
             up=up,
-            max_error=None if max_error is None else parse_length(max_error),
+            max_error=parse_length(max_error, "--max-error"),
             progress=progress,
         )
     facts = describe(thing)
