@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError, InputError
-from marey.io._files import read_bytes
+from marey.io._files import read_bytes, write_beside
 from marey.io._text import decoded, shown
 from marey.surface.library import Library
+from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Behaviour, Curve
 
 LARGEST_TABLE = 64 << 20
@@ -72,6 +73,19 @@ def read_directions(path: Path) -> Array:
         line = rows[int(np.argmax(np.diff(table[:, 0]) <= 0)) + 1][0]
         raise FormatError("its time is not after that of the row before", path=path, line=line)
     return table
+
+
+def write_provenance(animation: Animation, library: Library, path: Path) -> None:
+    """A table of where each frame of an animation comes from: two captured frames and the second's share."""
+    origin = animation.provenance
+    with write_beside(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["frame", "kind", "sequence", "source", "to_sequence", "destination", "share"])
+        for i, (source, destination) in enumerate(zip(origin.sources, origin.destinations, strict=True)):
+            (first, k), (second, m) = library.locate(int(source)), library.locate(int(destination))
+            kind = "blended" if origin.synthetic[i] else "captured"
+            share = f"{origin.weights[i]:.6g}"
+            writer.writerow([i, kind, library.names[first], k, library.names[second], m, share])
 
 
 def _merged(behaviours: Sequence[Behaviour]) -> list[Behaviour]:

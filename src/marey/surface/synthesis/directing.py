@@ -58,14 +58,13 @@ def follow_path(
     width: int = 200,
     start: Pose | None = None,
     progress: Progress | None = None,
-    making: Progress | None = None,
 ) -> Directed:
     """An animation along a curve, or along the polygon through points `(n, 2)` (x, z) or `(n, 3)`.
 
     track: the vertex, or the middle of those, that keeps to the curve; the middle of the body, if None
     accuracy, width: as of :func:`~marey.surface.synthesis.following.follow`
     start: the frame to begin with; any that fits, if None
-    progress, making: told how far the search has come, and how many frames are made
+    progress: told how far along the curve the search has come, then how many frames are made
     """
     curve = path if isinstance(path, Curve) else Curve.through(path)
     performer = Performer.prepare(repertoire)
@@ -74,7 +73,7 @@ def follow_path(
     found = follow(
         repertoire, curve, clips=clips, accuracy=accuracy, width=width, start=first, progress=progress
     )
-    return _played(performer, found.walk, found.start, followed=found, progress=making)
+    return _played(performer, found.walk, found.start, followed=found, progress=progress)
 
 
 def take_poses(

@@ -13,19 +13,58 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
+from marey.surface.graphs.connectivity import connectivity
 from marey.surface.graphs.graph import Walk
+from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.planar import Planar
 from marey.surface.synthesis.beam import Beam
 from marey.surface.synthesis.blending import Frame
 from marey.surface.synthesis.curves import Behaviour, Curve
+from marey.surface.synthesis.directing import Directed
 from marey.surface.synthesis.following import behaviour_bits
+from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.streaming import Performer, stream
+from marey.surface.synthesis.streaming import Performer, stream, synthesize
 
 # Metres looked ahead, and seconds played before the next decision.
 HORIZON, PIECE = 2.5, 0.4
 SPACING = 0.05
+LONGEST = 3600.0
+
+
+def steered(
+    repertoire: Repertoire,
+    wishes: ArrayLike,
+    seconds: float,
+    *,
+    start: int | str | None = None,
+    accuracy: float = 5.0,
+    progress: Progress | None = None,
+) -> Directed:
+    """What comes of wishes `(rows, 3)`: from each time on, seconds, a direction (x, z), played for a while.
+
+    As in live use, a decision knows only the wish of its moment.
+    """
+    given = np.asarray(wishes, np.float64)
+    if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.isfinite(given).all():
+        raise InputError("wishes: rows of time, x, z are needed")
+    if not (np.isfinite(seconds) and 0 < seconds <= LONGEST):
+        raise InputError(f"seconds: above 0 and at most {LONGEST:g}, got {seconds}")
+    performer = Performer.prepare(repertoire)
+    clips = RootClips.of(repertoire, tracks=performer.tracks)
+    frame = connectivity(repertoire.graph).core[0] if start is None else repertoire.library.frame(start)
+    body = Steering(performer, clips, int(frame), accuracy=accuracy)
+    total = round(seconds * repertoire.library.frame_rate)
+    while (steps := body.walk.steps(repertoire.graph)) < total:
+        now = steps / repertoire.library.frame_rate
+        body.advance(given[max(int(np.searchsorted(given[:, 0], now, side="right")) - 1, 0), 1:])
+        if progress is not None:
+            progress(min(steps, total), total)
+    animation = synthesize(performer, body.walk)
+    slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
+    return Directed(animation, body.walk, Planar.identity(), None, None, slid)
 
 
 @dataclass
@@ -84,15 +123,20 @@ class Steering:
         count = int(np.searchsorted(steps, PIECE * repertoire.library.frame_rate)) + 1
         return Walk(self.frame, edges[:count])
 
-    def play(self, direction: ArrayLike, behaviour: str | None = None) -> Iterator[Frame]:
-        """The frames of the next piece; the body then stands at its end, with which the one after begins."""
-        piece = self.decide(direction, behaviour)
-        placed, graph = self.placed, self.performer.repertoire.graph
+    def advance(self, direction: ArrayLike, behaviour: str | None = None) -> Walk:
+        """Decide, and stand at the end of that piece."""
+        piece, graph = self.decide(direction, behaviour), self.performer.repertoire.graph
         for edge in piece.edges:
             turn, x, z = self.clips.moves[edge]
             self.placed = self.placed.after(Planar(np.asarray(turn), np.array([x, z])))
         self.frame = int(graph.targets[piece.edges[-1]])
         self.edges += piece.edges.tolist()
+        return piece
+
+    def play(self, direction: ArrayLike, behaviour: str | None = None) -> Iterator[Frame]:
+        """The frames of the next piece; the body then stands at its end, with which the one after begins."""
+        placed = self.placed
+        piece = self.advance(direction, behaviour)
         frames = stream(self.performer, piece, start=placed)
-        for _ in range(piece.steps(graph)):
+        for _ in range(piece.steps(self.performer.repertoire.graph)):
             yield next(frames)

@@ -1,0 +1,236 @@
+"""`marey surface animate`: new animations of a captured subject, made to order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from marey.cli._console import (
+    Json,
+    check_apart,
+    check_folder,
+    emit,
+    load_with_bar,
+    note,
+    progress_bar,
+)
+from marey.errors import InputError
+from marey.io import format_to_write, save
+from marey.io.constraints import read_directions, read_key_poses, read_path, write_provenance
+from marey.surface.graphs.repertoire import Repertoire
+from marey.surface.synthesis.animation import Animation
+from marey.surface.synthesis.curves import Behaviour, Curve
+from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
+from marey.surface.synthesis.steering import steered
+
+NAME = "animate"
+
+PICTURES = (".png", ".mp4", ".gif")
+AFTER_LAST_WISH = 2.0
+
+
+def run(
+    source: Annotated[Path, typer.Argument(metavar="GRAPH", help="Made by `marey surface graph`.")],
+    target: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Meshes (.glb, .usdc, .npz, .mry, frames_%04d.obj, …), a clip (.mp4) or a picture (.png).",
+        ),
+    ],
+    path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="P.csv", help="Follow a curve: columns x, z (or x, y, z) and, if asked for, label."
+        ),
+    ] = None,
+    poses: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="P.csv", help="Take poses at times: columns pose (SEQ:FRAME) and time (seconds)."
+        ),
+    ] = None,
+    steer: Annotated[
+        Path | None,
+        typer.Option(metavar="S.csv", help="Steered while playing: columns time, x, z (a direction)."),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="SEQ:FRAME", help="The captured frame to begin with.")
+    ] = None,
+    end: Annotated[
+        str | None, typer.Option("--to", metavar="SEQ:FRAME", help="The captured frame to end with.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="How long: with --from and --to, or with --steer.")
+    ] = None,
+    behaviour: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=A:B",
+            help="What to show from A to B metres of the path: run=5:12, walk,turn=0:5.",
+        ),
+    ] = None,
+    track: Annotated[
+        str | None,
+        typer.Option(metavar="V,V,…", help="Vertices whose middle keeps to the path; else the body's."),
+    ] = None,
+    accuracy: Annotated[
+        float, typer.Option(metavar="W", help="What keeping to the path is worth beside few transitions.")
+    ] = 5.0,
+    tolerance: Annotated[
+        float, typer.Option(metavar="S", help="Seconds by which poses may miss their times to deform less.")
+    ] = 0.0,
+    provenance: Annotated[
+        Path | None,
+        typer.Option(metavar="P.csv", help="Also a table: where each frame comes from, captured or blended."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make an animation to order: along a path, through poses at times, from frame to frame, or steered.
+
+    [bold]Examples[/bold]
+
+    marey surface animate subject.mry -o walk.glb --path way.csv
+
+    marey surface animate subject.mry -o walk.mp4 --path way.csv --behaviour run=4:9
+
+    marey surface animate subject.mry -o dance.glb --poses keys.csv
+
+    marey surface animate subject.mry -o go.glb --from walk:10 --to jump:40 --seconds 4
+
+    marey surface animate subject.mry -o steered.mp4 --steer wishes.csv --seconds 10
+
+    A clip shows captured frames green and blended ones red; a picture shows the way from above.
+    """
+    _check_orders(path, poses, steer, start, end, seconds, behaviour)
+    if target.suffix.lower() not in PICTURES:
+        format_to_write(target)
+    for written in (target, provenance):
+        if written is not None:
+            check_folder(written)
+            check_apart(written, *(given for given in (source, path, poses, steer) if given is not None))
+    repertoire = load_with_bar(source, clip=None)
+    if not isinstance(repertoire, Repertoire):
+        held = type(repertoire).__name__
+        raise InputError(f"{source}: holds a {held}, not a graph; make one with `marey surface graph`")
+    curve = None if path is None else _curve(path, behaviour or [])
+    with progress_bar("animating") as progress:
+        if curve is not None:
+            made = follow_path(
+                repertoire,
+                curve,
+                track=_vertices(track),
+                accuracy=accuracy,
+                start=start,
+                progress=progress,
+            )
+        elif poses is not None:
+            keys, times = read_key_poses(poses, repertoire.library)
+            made = take_poses(repertoire, keys, times.tolist(), tolerance=tolerance, progress=progress)
+        elif steer is not None:
+            wishes = read_directions(steer)
+            lasting = float(wishes[-1, 0]) + AFTER_LAST_WISH if seconds is None else seconds
+            made = steered(repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress)
+        else:
+            made = go(repertoire, start or "", end or "", seconds=seconds, progress=progress)
+    _write(made.animation, target, curve)
+    if provenance is not None:
+        write_provenance(made.animation, repertoire.library, provenance)
+    if made.foot_slide.ratio > 1.2:
+        note(f"feet slide {made.foot_slide.ratio:.2f} times as much as in the captured frames")
+    files = [str(written) for written in (target, provenance) if written is not None]
+    emit({**_facts(made, repertoire), "files": files}, as_json=json)
+
+
+def _curve(path: Path, behaviours: Sequence[str]) -> Curve:
+    """The path asked for, with the behaviours of the options in place of its own labels."""
+    curve = read_path(path)
+    asked = tuple(map(parse_behaviour, behaviours))
+    return replace(curve, behaviours=asked) if asked else curve
+
+
+def parse_behaviour(text: str) -> Behaviour:
+    """`LABEL=A:B` or `LABEL,LABEL=A:B`, metres along the path.
+
+    >>> parse_behaviour("walk,turn-left=0:5.5")
+    Behaviour(labels=('walk', 'turn-left'), start=0.0, stop=5.5)
+    """
+    number = r"(\d+\.?\d*|\.\d+)"
+    found = re.fullmatch(rf"(.+)={number}:{number}", text.strip())
+    if found is None:
+        raise InputError(f"--behaviour {text}: write LABEL=A:B, metres along the path, e.g. run=5:12")
+    labels = tuple(label.strip() for label in found.group(1).split(","))
+    return Behaviour(labels, float(found.group(2)), float(found.group(3)))
+
+
+def _check_orders(
+    path: Path | None,
+    poses: Path | None,
+    steer: Path | None,
+    start: str | None,
+    end: str | None,
+    seconds: float | None,
+    behaviour: Sequence[str] | None,
+) -> None:
+    orders = {"--path": path, "--poses": poses, "--steer": steer, "--to": end}
+    given = [name for name, value in orders.items() if value is not None]
+    if len(given) != 1 or (end is not None and start is None):
+        raise InputError("give one of --path, --poses, --steer, or --from and --to")
+    if poses is not None and start is not None:
+        raise InputError("--from: the first of the --poses is the first frame")
+    if behaviour and path is None:
+        raise InputError("--behaviour: goes with --path")
+    if seconds is not None and (path is not None or poses is not None):
+        raise InputError("--seconds: goes with --from and --to, or with --steer")
+    if seconds is not None and not (np.isfinite(seconds) and seconds > 0):
+        raise InputError(f"--seconds {seconds}: must be above 0")
+
+
+def _vertices(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*", text):
+        raise InputError(f"--track {text}: write numbers of vertices, e.g. 120 or 120,121,130")
+    return [int(part) for part in text.split(",")]
+
+
+def _write(animation: Animation, target: Path, curve: Curve | None) -> None:
+    ending = target.suffix.lower()
+    with progress_bar(f"writing {target.name}") as progress:
+        if ending == ".png":
+            from marey.views import animations, plots
+
+            asked = None if curve is None else curve.points[:, 0::2]
+            plots.save(animations.plan(animation, curve=asked), target)
+        elif ending in PICTURES:
+            from marey.views import view
+
+            view(animation, target, progress=progress)
+        else:
+            save(animation, target)
+
+
+def _facts(made: Directed, repertoire: Repertoire) -> dict[str, Any]:
+    animation, graph = made.animation, repertoire.graph
+    followed, retimed = made.followed, made.retimed
+    rate = repertoire.library.frame_rate
+    return {
+        "frames": animation.sequence.frames,
+        "seconds": round(animation.sequence.frames / rate, 3),
+        "captured_frames": animation.provenance.captured_frames,
+        "transitions": int(graph.synthetic[made.walk.edges].sum()),
+        "cost": round(made.walk.cost(graph), 6),
+        "path_error": None if followed is None else round(followed.path_error, 4),
+        "path_error_max": None if followed is None else round(float(followed.errors.max()), 4),
+        "label_violations": None if followed is None else followed.label_violations,
+        "time_errors": None if retimed is None else [round(float(e) / rate, 4) for e in retimed.errors],
+        "foot_slide_ratio": round(made.foot_slide.ratio, 3),
+    }
