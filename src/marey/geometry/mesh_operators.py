@@ -1,8 +1,8 @@
-"""Differential operators on triangle meshes as sparse matrices (Boukhayma 2017, section 2.4.2, eqs 2.24-2.44).
+"""Differential operators on triangle meshes, sparse (Boukhayma 2017, section 2.4.2, eqs 2.24-2.44).
 
 Functions on the surface have one value a vertex and are linear on each face; their gradients have one vector
-a face. `laplacian` is Gᵀ D G, positive semi-definite (minus the analyst's Laplacian, summed over areas). Faces
-without area weigh nothing. Every operator costs one pass over the faces.
+a face. `laplacian` is Gᵀ D G, positive semi-definite (minus the analyst's Laplacian, summed over areas).
+Faces without area weigh nothing. Every operator costs one pass over the faces.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def laplacian(vertices: ArrayLike, faces: ArrayLike) -> csr_matrix:
 
 
 def couplings(vertices: ArrayLike, faces: ArrayLike) -> Array:
-    """Half the cotangent at each corner, `(faces, 3)`: how strongly the face ties that corner's opposite edge.
+    """Half the cotangent at each corner, `(faces, 3)`: how strongly the face ties the edge opposite to it.
 
     Several poses, `(poses, vertices, 3)`, give the cotangents of the mean metric: of the triangles whose
     scalar products of edges are the mean over the poses, which exist for any poses. Zero without area.
@@ -148,6 +148,19 @@ def face_links(faces: ArrayLike) -> NDArray[np.int64]:
     order = np.argsort(keys, kind="stable")
     same = keys[order[1:]] == keys[order[:-1]]
     return np.stack([order[:-1][same], order[1:][same]], axis=1) // 3
+
+
+def is_closed(faces: ArrayLike) -> bool:
+    """Whether every edge is run once each way: the faces then enclose a volume.
+
+    >>> is_closed([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), is_closed([[0, 1, 2]])
+    (True, False)
+    """
+    triangles = np.asarray(faces).astype(np.int64, copy=False).reshape(-1, 3)
+    start, end = triangles.ravel(), triangles[:, [1, 2, 0]].ravel()
+    count = int(triangles.max(initial=0)) + 1
+    forwards, backwards = np.sort(start * count + end), np.sort(end * count + start)
+    return bool(np.array_equal(forwards, backwards) and (np.diff(forwards) > 0).all())
 
 
 def welded(vertices: ArrayLike) -> NDArray[np.int64]:

@@ -54,7 +54,7 @@ def measure(
         # A face without area in one of the poses has no turn: its edges go straight from here to there.
         if (
             n > 1e-9 * (p * p + e2x * e2x + e2y * e2y + e2z * e2z)
-            and N > 1e-9 * (P * P + d2x * d2x + d2y * d2y + d2z * d2z)
+            and 1e-9 * (P * P + d2x * d2x + d2y * d2y + d2z * d2z) < N
             and p > 0.0
             and P > 0.0
         ):
@@ -209,6 +209,32 @@ def place_pieces(
         piece = pieces[v]
         for k in range(3):
             out[v, k] += shift[piece, k]
+
+
+@njit(**_OPTIONS)
+def volume_gradient(vertices: Floats, faces: Ints, gradient: Floats) -> float:
+    """How the enclosed volume grows with each vertex, `(vertices, 3)`; the volume."""
+    gradient[:] = 0.0
+    volume = 0.0
+    for m in range(faces.shape[0]):
+        a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
+        ux, uy, uz = (
+            vertices[b, 0] - vertices[a, 0],
+            vertices[b, 1] - vertices[a, 1],
+            vertices[b, 2] - vertices[a, 2],
+        )
+        vx, vy, vz = (
+            vertices[c, 0] - vertices[a, 0],
+            vertices[c, 1] - vertices[a, 1],
+            vertices[c, 2] - vertices[a, 2],
+        )
+        x, y, z = (uy * vz - uz * vy) / 6.0, (uz * vx - ux * vz) / 6.0, (ux * vy - uy * vx) / 6.0
+        volume += x * vertices[a, 0] + y * vertices[a, 1] + z * vertices[a, 2]
+        for corner in (a, b, c):
+            gradient[corner, 0] += x
+            gradient[corner, 1] += y
+            gradient[corner, 2] += z
+    return volume
 
 
 @njit(**_OPTIONS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from typing import Any
 
@@ -13,10 +12,17 @@ from marey._compiling import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-# Radians from the neighbour's rotation vector beyond which a logarithm is not its continuation.
-_FAR = 0.5 * math.pi
+# Where a rotation vector moves this many times as far as the rotation itself, the axis is being lost.
+_STEEPEST = 2.0
+# Beyond half a turn axes are evened out among neighbours, fully from three quarters of a turn on.
+_EVEN_FROM, _EVEN_TO, _ROUNDS = math.pi, 1.5 * math.pi, 60
+# Steps of smoothness by which edges are taken in order.
+_STEPS = 256
 
 
 @njit(**_OPTIONS)
@@ -39,88 +45,192 @@ def spread(logs: Floats, order: Ints, starts: Ints, neighbours: Ints, agreed: Fl
     count = logs.shape[0]
     turns = np.empty((count, 4))
     for m in range(count):
-        turns[m] = _quaternion(logs[m])
+        turns[m, 0], turns[m, 1], turns[m, 2], turns[m, 3] = _quaternion(_row(logs, m), 1.0)
     done = np.zeros(count, np.bool_)
-    some = False
+    changed = np.zeros(count, np.bool_)
+    # Edges to go over, by how much the turn changes across: lists linked through `following`.
+    heads = np.full(_STEPS, -1, np.int64)
+    following, origin = np.empty(neighbours.shape[0], np.int64), np.empty(neighbours.shape[0], np.int64)
     for seed in order:
         if done[seed]:
             continue
-        queue = [(0.0, seed, np.int64(-1))]
-        while len(queue) > 0:
-            _, face, parent = heapq.heappop(queue)
-            if done[face]:
-                continue
+        face, parent = seed, np.int64(-1)
+        lowest = _STEPS
+        while True:
             done[face] = True
             if parent < 0:
                 agreed[face] = logs[face]
-            elif _continue(logs[face], turns[face], agreed[parent], agreed[face], rests[face]):
-                some = True
+            else:
+                changed[face] = _continue(logs, turns, parent, face, agreed, rests)
             for k in range(starts[face], starts[face + 1]):
                 other = neighbours[k]
                 if not done[other]:
-                    heapq.heappush(queue, (_apart(turns[face], turns[other]), other, face))
-    return some
+                    step = min(
+                        int(_STEPS * math.sqrt(_apart(_four(turns, face), _four(turns, other)))), _STEPS - 1
+                    )
+                    following[k], origin[k] = heads[step], face
+                    heads[step] = k
+                    lowest = min(lowest, step)
+            face = -1
+            while lowest < _STEPS:
+                k = heads[lowest]
+                if k < 0:
+                    lowest += 1
+                    continue
+                heads[lowest] = following[k]
+                if not done[neighbours[k]]:
+                    face, parent = neighbours[k], origin[k]
+                    break
+            if face < 0:
+                break
+    _keep_what_helps(logs, starts, neighbours, changed, agreed, rests)
+    return _even_out(turns, starts, neighbours, changed, agreed, rests)
 
 
 @njit(**_OPTIONS)
-def _continue(log: Floats, turn: Floats, parent: Floats, agreed: Floats, rest: Floats) -> bool:
-    """The logarithm of `turn` nearest to the parent's; or along the parent's axis, with a rest (True)."""
-    full = 2.0 * math.pi
-    angle = math.sqrt(log[0] ** 2 + log[1] ** 2 + log[2] ** 2)
-    if angle > 1e-12:
-        along = (parent[0] * log[0] + parent[1] * log[1] + parent[2] * log[2]) / angle
-        turned = angle + full * np.round((along - angle) / full)
-        for k in range(3):
-            agreed[k] = turned * log[k] / angle
-        if (agreed[0] - parent[0]) ** 2 + (agreed[1] - parent[1]) ** 2 + (
-            agreed[2] - parent[2]
-        ) ** 2 < _FAR**2:
-            return False
-    size = math.sqrt(parent[0] ** 2 + parent[1] ** 2 + parent[2] ** 2)
-    if size < _FAR:
-        agreed[:] = log
+def _continue(logs: Floats, turns: Floats, parent: int, face: int, agreed: Floats, rests: Floats) -> bool:
+    """The logarithm nearest to the parent's, or one along its axis and a rest; whether not the shortest."""
+    x, y, z = logs[face, 0], logs[face, 1], logs[face, 2]
+    px, py, pz = agreed[parent, 0], agreed[parent, 1], agreed[parent, 2]
+    angle, size = math.sqrt(x * x + y * y + z * z), math.sqrt(px * px + py * py + pz * pz)
+    if size < 0.5 * math.pi and angle < 0.5 * math.pi:
+        agreed[face] = logs[face]
         return False
-    between = _log(_product(_conjugate(_quaternion(parent)), turn))
-    advance = (between[0] * parent[0] + between[1] * parent[1] + between[2] * parent[2]) / size
-    for k in range(3):
-        agreed[k] = parent[k] * (1.0 + advance / size)
-    rest[:] = _log(_product(_conjugate(_quaternion(agreed)), turn))
+    bx, by, bz = _log(_product(_conjugate(_quaternion((px, py, pz), 1.0)), _four(turns, face)))
+    if angle > 1e-12:
+        windings = np.round(((px * x + py * y + pz * z) / angle - angle) / (2.0 * math.pi))
+        scale = 1.0 + 2.0 * math.pi * windings / angle
+        gap = (scale * x - px) ** 2 + (scale * y - py) ** 2 + (scale * z - pz) ** 2
+        if gap < _STEEPEST**2 * (bx * bx + by * by + bz * bz) + 1e-12:
+            agreed[face, 0], agreed[face, 1], agreed[face, 2] = scale * x, scale * y, scale * z
+            return windings != 0.0
+    if size < 0.5 * math.pi:
+        agreed[face] = logs[face]
+        return False
+    scale = 1.0 + (bx * px + by * py + bz * pz) / (size * size)
+    agreed[face, 0], agreed[face, 1], agreed[face, 2] = scale * px, scale * py, scale * pz
+    _set_rest(turns, face, agreed, rests)
     return True
 
 
 @njit(**_OPTIONS)
-def _apart(a: Floats, b: Floats) -> float:
-    return 1.0 - abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3])
+def _keep_what_helps(
+    logs: Floats, starts: Ints, neighbours: Ints, changed: Bools, agreed: Floats, rests: Floats
+) -> None:
+    """Take back the change of a connected group of faces whose halfway turns it did not make smoother."""
+    seen = np.zeros(logs.shape[0], np.bool_)
+    group = np.empty(logs.shape[0], np.int64)
+    for seed in range(logs.shape[0]):
+        if not changed[seed] or seen[seed]:
+            continue
+        seen[seed] = True
+        group[0] = seed
+        gain, i, size = 0.0, 0, 1
+        while i < size:
+            face = group[i]
+            i += 1
+            before, after = _quaternion(_row(logs, face), 0.5), _halfway(agreed, rests, face)
+            for k in range(starts[face], starts[face + 1]):
+                other = neighbours[k]
+                theirs = _quaternion(_row(logs, other), 0.5)
+                gained = _apart(before, theirs)
+                if changed[other]:
+                    gain += 0.5 * (gained - _apart(after, _halfway(agreed, rests, other)))
+                    if not seen[other]:
+                        seen[other] = True
+                        group[size] = other
+                        size += 1
+                else:
+                    gain += gained - _apart(after, theirs)
+        if gain <= 0.0:
+            for k in range(size):
+                changed[group[k]] = False
+                agreed[group[k]] = logs[group[k]]
+                rests[group[k]] = 0.0
 
 
 @njit(**_OPTIONS)
-def _quaternion(log: Floats) -> Floats:
+def _even_out(
+    turns: Floats, starts: Ints, neighbours: Ints, changed: Bools, agreed: Floats, rests: Floats
+) -> bool:
+    """Even out rotation vectors beyond half a turn, where axes are unsure; whether there are rests."""
+    size = np.zeros(agreed.shape[0])
+    for m in np.flatnonzero(changed):
+        size[m] = math.sqrt(agreed[m, 0] ** 2 + agreed[m, 1] ** 2 + agreed[m, 2] ** 2)
+    wide = np.flatnonzero(size > _EVEN_FROM)
+    even, following = agreed.copy(), agreed.copy()
+    for _ in range(_ROUNDS):
+        for m in wide:
+            x, y, z = even[m, 0], even[m, 1], even[m, 2]
+            for k in range(starts[m], starts[m + 1]):
+                other = neighbours[k]
+                x, y, z = x + even[other, 0], y + even[other, 1], z + even[other, 2]
+            share = 1.0 / (1 + starts[m + 1] - starts[m])
+            following[m, 0], following[m, 1], following[m, 2] = share * x, share * y, share * z
+        even, following = following, even
+    for m in wide:
+        share = min((size[m] - _EVEN_FROM) / (_EVEN_TO - _EVEN_FROM), 1.0)
+        share *= share * (3.0 - 2.0 * share)
+        for axis in range(3):
+            agreed[m, axis] += share * (even[m, axis] - agreed[m, axis])
+        _set_rest(turns, m, agreed, rests)
+    return bool(changed.any())
+
+
+@njit(**_OPTIONS)
+def _set_rest(turns: Floats, face: int, agreed: Floats, rests: Floats) -> None:
+    whole = _conjugate(_quaternion(_row(agreed, face), 1.0))
+    rests[face, 0], rests[face, 1], rests[face, 2] = _log(_product(whole, _four(turns, face)))
+
+
+@njit(**_OPTIONS)
+def _halfway(agreed: Floats, rests: Floats, face: int) -> Quaternion:
+    return _product(_quaternion(_row(agreed, face), 0.5), _quaternion(_row(rests, face), 0.5))
+
+
+@njit(**_OPTIONS)
+def _row(vectors: Floats, m: int) -> Vector:
+    return vectors[m, 0], vectors[m, 1], vectors[m, 2]
+
+
+@njit(**_OPTIONS)
+def _four(quaternions: Floats, m: int) -> Quaternion:
+    return quaternions[m, 0], quaternions[m, 1], quaternions[m, 2], quaternions[m, 3]
+
+
+@njit(**_OPTIONS)
+def _apart(a: Quaternion, b: Quaternion) -> float:
+    """0 for equal turns, 1 for half a turn."""
+    return max(1.0 - abs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]), 0.0)
+
+
+@njit(**_OPTIONS)
+def _quaternion(log: Vector, share: float) -> Quaternion:
+    """Of a share of a rotation vector."""
     angle = math.sqrt(log[0] ** 2 + log[1] ** 2 + log[2] ** 2)
-    scale = 0.5 if angle < 1e-12 else math.sin(0.5 * angle) / angle
-    return np.array([math.cos(0.5 * angle), scale * log[0], scale * log[1], scale * log[2]])
+    scale = 0.5 * share if angle < 1e-12 else math.sin(0.5 * share * angle) / angle
+    return math.cos(0.5 * share * angle), scale * log[0], scale * log[1], scale * log[2]
 
 
 @njit(**_OPTIONS)
-def _conjugate(q: Floats) -> Floats:
-    return np.array([q[0], -q[1], -q[2], -q[3]])
+def _conjugate(q: Quaternion) -> Quaternion:
+    return q[0], -q[1], -q[2], -q[3]
 
 
 @njit(**_OPTIONS)
-def _product(p: Floats, q: Floats) -> Floats:
-    return np.array(
-        [
-            p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
-            p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
-            p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
-            p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
-        ]
+def _product(p: Quaternion, q: Quaternion) -> Quaternion:
+    return (
+        p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+        p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+        p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+        p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
     )
 
 
 @njit(**_OPTIONS)
-def _log(q: Floats) -> Floats:
+def _log(q: Quaternion) -> Vector:
     """The shortest rotation vector of a quaternion of either sign."""
     sign = -1.0 if q[0] < 0.0 else 1.0
     vector = math.sqrt(q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
     scale = 2.0 * sign if vector < 1e-12 else 2.0 * sign * math.atan2(vector, sign * q[0]) / vector
-    return np.array([scale * q[1], scale * q[2], scale * q[3]])
+    return scale * q[1], scale * q[2], scale * q[3]

@@ -4,7 +4,8 @@ A rotation has many logarithms; the shortest jumps where a part of the surface t
 in-between would collapse there. Starting at the face that turns least, and going first over the edges across
 which the turn changes least, each face takes the logarithm nearest to its neighbour's. Near a full turn none
 is near, since the axis is lost there: the face then keeps its neighbour's axis and what remains becomes a
-second, small turn. Cost: nothing where no neighbours disagree, else about 10 ms for 20,000 faces.
+second, small turn. Changes that do not make a group of faces smoother are taken back. Cost: nothing where no
+neighbours disagree, else about 5 ms for 20,000 faces.
 """
 
 from __future__ import annotations
@@ -59,6 +60,6 @@ def unwrapped(logs: Array, graph: FaceGraph) -> tuple[Array, Array]:
     if not kernels.disagree(logs, graph.links):
         return logs, none
     agreed, rests = np.empty_like(logs), np.zeros_like(logs)
-    order = np.argsort(np.linalg.norm(logs, axis=1), kind="stable")
+    order = np.argsort(np.einsum("fi,fi->f", logs, logs))
     some = kernels.spread(logs, order, graph.starts, graph.neighbours, agreed, rests)
     return agreed, rests if some else none

@@ -1,0 +1,95 @@
+"""Gradient, divergence and Laplacian of triangle meshes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.geometry import mesh, mesh_operators
+
+Array = NDArray[np.float64]
+
+
+def wobbly_sphere(rng: np.random.Generator, count: int = 120) -> tuple[Array, NDArray[np.int64]]:
+    from scipy.spatial import ConvexHull
+
+    directions = rng.normal(size=(count, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    faces = ConvexHull(directions).simplices.astype(np.int64)
+    inwards = np.einsum("fi,fi->f", mesh.area_vectors(directions, faces), directions[faces[:, 0]]) < 0
+    faces[inwards] = faces[inwards][:, ::-1]
+    return directions * (1 + 0.3 * rng.random((count, 1))), faces
+
+
+VERTICES, FACES = wobbly_sphere(np.random.default_rng(3))
+
+
+def test_gradients_of_the_corner_functions_sum_to_zero() -> None:
+    ones = np.ones(len(VERTICES))
+    assert np.abs(mesh_operators.gradient(VERTICES, FACES) @ ones).max() < 1e-11
+
+
+def test_gradient_of_the_coordinates_is_the_projection_onto_the_face() -> None:
+    found = (mesh_operators.gradient(VERTICES, FACES) @ VERTICES).reshape(-1, 3, 3)
+    normals = mesh.face_normals(VERTICES, FACES)
+    expected = np.eye(3) - normals[:, :, None] * normals[:, None, :]
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+
+
+def test_laplacian_is_divergence_of_gradient_and_has_half_cotangents() -> None:
+    gradient = mesh_operators.gradient(VERTICES, FACES)
+    product = (mesh_operators.divergence(VERTICES, FACES) @ gradient).toarray()
+    laplacian = mesh_operators.laplacian(VERTICES, FACES).toarray()
+    np.testing.assert_allclose(product, laplacian, atol=1e-11)
+    cotangents = np.zeros_like(laplacian)
+    for face in FACES:
+        for corner in range(3):
+            k, i, j = face[corner], face[(corner + 1) % 3], face[(corner + 2) % 3]
+            u, v = VERTICES[i] - VERTICES[k], VERTICES[j] - VERTICES[k]
+            half = 0.5 * (u @ v) / np.linalg.norm(np.cross(u, v))
+            cotangents[[i, j], [j, i]] -= half
+            cotangents[[i, j], [i, j]] += half
+    np.testing.assert_allclose(laplacian, cotangents, atol=1e-11)
+
+
+def test_laplacian_has_as_many_zero_eigenvalues_as_the_surface_has_pieces() -> None:
+    vertices = np.concatenate([VERTICES, VERTICES + 5.0])
+    faces = np.concatenate([FACES, FACES + len(VERTICES)])
+    values = np.linalg.eigvalsh(mesh_operators.laplacian(vertices, faces).toarray())
+    assert (np.abs(values[:2]) < 1e-10).all()
+    assert values[2] > 1e-3
+    assert len(np.unique(mesh_operators.components(faces, len(vertices)))) == 2
+
+
+def test_a_face_without_area_gives_finite_operators_and_weighs_nothing() -> None:
+    vertices = np.concatenate([VERTICES, VERTICES[:1]])
+    faces = np.concatenate([FACES, [[0, len(VERTICES), 1], [2, 2, 3]]])
+    for operator in (mesh_operators.gradient, mesh_operators.laplacian):
+        assert np.isfinite(operator(vertices, faces).toarray()).all()
+    assert not mesh_operators.couplings(vertices, faces)[-2:].any()
+
+
+def test_a_needle_has_bounded_cotangents_and_keeps_the_laplacian_semi_definite() -> None:
+    needle = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1e-8, 0.0]])
+    laplacian = mesh_operators.laplacian(needle, [[0, 1, 2]]).toarray()
+    assert np.abs(laplacian).max() < 1e7
+    assert np.linalg.eigvalsh(laplacian).min() > -1e-6
+
+
+def test_mean_metric_of_turned_poses_is_that_of_one() -> None:
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    both = np.stack([VERTICES, VERTICES @ turn.T])
+    one = mesh_operators.couplings(VERTICES, FACES)
+    np.testing.assert_allclose(mesh_operators.couplings(both, FACES), one, atol=1e-11)
+
+
+def test_links_join_each_face_of_a_closed_mesh_to_three_others() -> None:
+    links = mesh_operators.face_links(FACES)
+    assert (np.bincount(links.ravel()) == 3).all()
+    assert mesh_operators.is_closed(FACES)
+    assert not mesh_operators.is_closed(FACES[1:])
+
+
+def test_only_vertices_together_in_every_pose_are_welded() -> None:
+    poses = np.array([[[0, 0, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]], float)
+    assert mesh_operators.welded(poses).tolist() == [0, 0, 2]
