@@ -1,8 +1,8 @@
 """A few triangles that stand for all of them: the surface cut into compact pieces of equal area.
 
-The template is halved again and again across its longest side, by area; each piece is represented by the
-triangle nearest to its middle, which counts as much as the piece. Cost: sorting the triangles once for each
-halving.
+The template is halved again and again across the direction in which it is longest, by area, so that the
+pieces do not depend on which way it faces; each piece is represented by the triangle nearest to its middle,
+which counts as much as the piece. Cost: sorting the triangles once for each doubling of the pieces.
 """
 
 from __future__ import annotations
@@ -43,11 +43,18 @@ def stratified(vertices: FloatArray, faces: IntArray, count: int) -> tuple[NDArr
             chosen.append(int(piece[np.argmin(((middles[piece] - centre) ** 2).sum(axis=1))]))
             shares.append(float(share.sum()))
             continue
-        axis = int(np.argmax(np.ptp(middles[piece], axis=0)))
-        piece = piece[np.argsort(middles[piece, axis], kind="stable")]
+        piece = piece[np.argsort(_along(middles[piece], areas[piece]), kind="stable")]
         reached = np.cumsum(areas[piece])
         cut = int(np.searchsorted(reached, reached[-1] * (parts // 2) / parts)) + 1
         cut = min(max(cut, 1), len(piece) - 1)
         pending += [(piece[:cut], parts // 2), (piece[cut:], parts - parts // 2)]
     order = np.argsort(chosen)
     return np.asarray(chosen, np.int64)[order], np.asarray(shares)[order]
+
+
+def _along(points: Array, weights: Array) -> Array:
+    """Where points `(n, 3)` lie in the direction of their greatest spread, the longer tail last."""
+    centred = points - np.average(points, axis=0, weights=weights)
+    _, directions = np.linalg.eigh((centred * weights[:, None]).T @ centred)
+    position = centred @ directions[:, -1]
+    return np.asarray(-position if weights @ position**3 < 0 else position)
