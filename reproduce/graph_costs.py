@@ -49,6 +49,7 @@ ROUNDING = 1e-9
 
 def main() -> int:
     given = _cmu.arguments(__doc__)
+    given.out.mkdir(parents=True, exist_ok=True)
     good = toy()
     densities = {}
     for name, whom, (found, frame_rate) in subjects(given.data, given.quick):
@@ -87,7 +88,7 @@ def toy() -> bool:
 def report(
     name: str, whom: str, distances: DistanceMatrix, frame_rate: float, out: Path
 ) -> tuple[bool, dict[str, list[float]]]:
-    """Print one subject's table; whether it shows what the source's does, and the densities of both graphs."""
+    """Print one subject's table; whether it shows what the source's does, and both graphs' densities."""
     windows = Windows.at(frame_rate)
     print(
         f"\n{name}: {distances.frames} frames at {frame_rate:g} a second, windows of {windows.shortest} to "
@@ -95,7 +96,7 @@ def report(
     )
     began = time.perf_counter()
     found = table(distances, windows=windows, objective="sum", alpha=0.0)
-    print(f"  {'alpha':>6} {'motion graph':>17} {'essential graph':>17} {'gain':>7}     theirs")
+    print(f"  {'alpha':>6} {'motion graph':>17} {'essential graph':>17} {'gain':>7}   theirs")
     rows: list[Comparison] = []
     densities: dict[str, list[float]] = {"motion": [], "essential": []}
     for alpha, (motion_mean, motion_std, mean, std) in zip(ALPHAS, THEIRS[whom], strict=True):
@@ -106,7 +107,7 @@ def report(
         densities["motion"].append(motion.density)
         densities["essential"].append(essential.density)
         print(
-            f"  {alpha:6g} {told(rows[-1])}     ({motion_mean:.4f} ({motion_std:.4f}), {mean:.4f} ({std:.4f}), "
+            f"  {alpha:6g} {told(rows[-1])}   ({motion_mean:.4f} ({motion_std:.4f}), {mean:.4f} ({std:.4f}), "
             f"{100 * (1 - mean / motion_mean):.1f} %)"
         )
         if alpha in SHOWN:
@@ -130,9 +131,7 @@ def report(
         print(f"  {claim}: {'yes' if holds else 'NO'}")
     sparser = densities["essential"][0] < densities["motion"][0]
     print(f"  sparser than the motion graph at alpha 0.01, as theirs: {'yes' if sparser else 'no'}")
-    print(
-        f"  {100 * rows[0].share:.1f} % of all pairs are joined; {time.perf_counter() - began:.0f} s in all"
-    )
+    print(f"  pairs joined: {100 * rows[0].share:.1f} % of all; {time.perf_counter() - began:.0f} s")
     return all(checks.values()), densities
 
 
