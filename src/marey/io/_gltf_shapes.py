@@ -35,7 +35,7 @@ class Shapes:
     """Frame f is `placements[f]` applied to `base + weights[f] · targets`.
 
     placements: one planar motion each frame; base: `(vertices, 3)`; targets: `(shapes, vertices, 3)`
-    weights: `(frames, shapes)`, within -1…1
+    weights: `(frames, shapes)`, within 0…1, to which Blender clips them; so the base is no frame
     error: the farthest any vertex of any frame is from where it was, metres
     """
 
@@ -51,7 +51,7 @@ class Shapes:
         frame_values: values `(frames, vertices, 3)` of some frames, minus those of the first
         """
         gathered = np.zeros((self.weights.shape[1], self.base.size))
-        weights = self.weights.astype(np.float64)
+        weights = self.weights.astype(np.float64) - self.weights[0]
         for rows in _frame_blocks(len(weights), self.base.size):
             gathered += weights[rows].T @ frame_values(rows).reshape(-1, self.base.size)
         solved = np.linalg.lstsq(weights.T @ weights, gathered, rcond=1e-9)[0]
@@ -81,11 +81,14 @@ def shapes_of(sequence: MeshSequence, max_error: float) -> Shapes | None:
             weights = local.weights(basis)
     if len(basis) > most:
         return None
-    size = np.maximum(np.abs(weights).max(axis=0, initial=0), 1e-30)
+    low = weights.min(axis=0)
+    size = np.maximum(weights.max(axis=0) - low, 1e-30)
     targets = (basis * size[:, None]).astype(np.float32)
-    shares = (weights / size).astype(np.float32)
-    error = float(local.errors(targets.astype(np.float64), shares.astype(np.float64)).max())
-    return Shapes(local.placements, local.base, targets.reshape(-1, *local.base.shape), shares, error)
+    shares = np.clip((weights - low) / size, 0, 1).astype(np.float32)
+    rounded, against_first = targets.astype(np.float64), shares.astype(np.float64) - shares[0]
+    base = local.base - (shares[0].astype(np.float64) @ rounded).reshape(local.base.shape)
+    error = float(local.errors(rounded, against_first).max())
+    return Shapes(local.placements, base, targets.reshape(-1, *base.shape), shares, error)
 
 
 class _Local:

@@ -31,6 +31,8 @@ from marey.surface.texture import Texture
 Array = NDArray[np.float64]
 
 _INFLUENCES_A_SET = 4
+# Below it, the sum of normals says nothing about their direction.
+_SHORTEST_NORMAL = 0.05
 
 
 def build_motion(builder: Builder, motion: Motion) -> list[int]:
@@ -74,9 +76,14 @@ def build_character(builder: Builder, character: Character) -> list[int]:
 
 def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -> list[int]:
     """The first frame as mesh, every other one as a morph target, and weights that switch them on."""
-    look = _Look(builder, sequence, normals=normals)
+    first = sequence.vertices[0].astype(np.float64)
+    normal = _normals(first, sequence.faces) if normals else None
+    look = _Look(builder, sequence, first, normal)
     targets = [
-        look.target(frame - look.first, look.turned(frame) if normals else None)
+        look.target(
+            frame - first,
+            None if normal is None else _normals(frame.astype(np.float64), sequence.faces) - normal,
+        )
         for frame in sequence.vertices[1:]
     ]
     node = look.node(targets, "frame")
@@ -88,23 +95,15 @@ def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -
 
 
 def build_shapes(builder: Builder, sequence: MeshSequence, shapes: Shapes, *, normals: bool) -> list[int]:
-    """The first frame as mesh, a few shapes as morph targets, their weights, and the way over the ground."""
-    look = _Look(builder, sequence, normals=normals)
-    places = shapes.placements
-    turned = None
-    if normals:
-
-        def turned_normals(rows: slice) -> Array:
-            motion = Planar(-places.angle[rows], np.zeros_like(places.shift[rows]))
-            frames = motion.apply(sequence.vertices[rows].astype(np.float64))
-            return np.stack([look.turned(frame) for frame in frames])
-
-        turned = shapes.fitted(turned_normals)
+    """A mesh, a few shapes as morph targets, their weights, and the way over the ground."""
+    normal, turned = _shape_normals(sequence, shapes) if normals else (None, None)
+    look = _Look(builder, sequence, shapes.base, normal)
     targets = [
         look.target(moved, None if turned is None else turned[number])
         for number, moved in enumerate(shapes.targets)
     ]
-    node = look.node(targets, "shape")
+    node = look.node(targets, "shape", shapes.weights[0])
+    places = shapes.placements
     half = np.unwrap(places.angle) / 2
     turns = np.stack([np.zeros_like(half), np.sin(half), np.zeros_like(half), np.cos(half)], axis=1)
     shifts = np.stack([places.shift[:, 0], np.zeros_like(half), places.shift[:, 1]], axis=1)
@@ -115,23 +114,36 @@ def build_shapes(builder: Builder, sequence: MeshSequence, shapes: Shapes, *, no
     return [node]
 
 
+def _shape_normals(sequence: MeshSequence, shapes: Shapes) -> tuple[Array, FloatArray]:
+    """Unit normals of the base, and what each shape adds to them.
+
+    Viewers normalise the sum, so that every vertex has its own scale: the one that makes the base's unit.
+    """
+    angles = shapes.placements.angle
+    first = _normals(sequence.vertices[0].astype(np.float64), sequence.faces)
+
+    def turned(rows: slice) -> Array:
+        back = Planar(-angles[rows], np.zeros((rows.stop - rows.start, 2)))
+        frames = back.apply(sequence.vertices[rows].astype(np.float64))
+        return np.stack([_normals(frame, sequence.faces) - first for frame in frames])
+
+    added = shapes.fitted(turned)
+    base = first - np.einsum("k,kvc->vc", shapes.weights[0], added)
+    return _unit(base), added / np.maximum(np.linalg.norm(base, axis=1, keepdims=True), _SHORTEST_NORMAL)
+
+
 class _Look:
-    """A sequence's first frame and appearance in the file, to which morph targets are added."""
+    """A mesh with a sequence's appearance in the file, to which morph targets are added."""
 
-    def __init__(self, builder: Builder, sequence: MeshSequence, *, normals: bool) -> None:
+    def __init__(
+        self, builder: Builder, sequence: MeshSequence, vertices: Array, normals: Array | None
+    ) -> None:
         self.builder, self.sequence = builder, sequence
-        self.split = _Split(sequence.faces, sequence.uv, sequence.uv_faces, len(sequence.vertices[0]))
-        self.first = sequence.vertices[0].astype(np.float64)
-        self.normal = _normals(self.first, sequence.faces) if normals else None
+        self.split = _Split(sequence.faces, sequence.uv, sequence.uv_faces, len(vertices))
         source = self.split.source
-        normal = None if self.normal is None else self.normal[source]
-        self.attributes = _vertex_attributes(builder, self.first[source], normal)
+        kept = None if normals is None else normals[source]
+        self.attributes = _vertex_attributes(builder, vertices[source], kept)
         self.attributes |= self.split.attributes(builder, sequence.colours)
-
-    def turned(self, frame: FloatArray) -> Array:
-        """How the normals of a frame differ from those of the first."""
-        assert self.normal is not None
-        return _normals(frame.astype(np.float64), self.sequence.faces) - self.normal
 
     def target(self, moved: FloatArray, turned: FloatArray | None) -> dict[str, int]:
         """A morph target, by where it moves the vertices and turns their normals."""
@@ -141,14 +153,18 @@ class _Look:
             target["NORMAL"] = self.builder.accessor(turned[source], target=VERTICES)
         return target
 
-    def node(self, targets: list[dict[str, int]], called: str) -> int:
-        """The node of the mesh."""
+    def node(
+        self, targets: list[dict[str, int]], called: str, at_rest: NDArray[np.float32] | None = None
+    ) -> int:
+        """The node of the mesh, with the weights of a viewer that plays nothing; 0, if None."""
         sequence, name = self.sequence, self.sequence.name or "sequence"
         material = _add_material(self.builder, sequence.texture(0), sequence.colours)
         mesh = _add_mesh(self.builder, self.attributes, self.split.faces, material, name, targets)
         if targets:
             names = [f"{called} {i + 1}" for i in range(len(targets))]
             self.builder.lists["meshes"][mesh]["extras"] = {"targetNames": names}
+            if at_rest is not None:
+                self.builder.lists["meshes"][mesh]["weights"] = at_rest.tolist()
         return self.builder.add("nodes", name=name, mesh=mesh)
 
     def animate(self, node: int, outputs: dict[str, int]) -> None:
