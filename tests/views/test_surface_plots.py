@@ -82,7 +82,7 @@ def test_an_animation_is_drawn_in_every_kind(kind: str, tmp_path: Path) -> None:
 def test_distances_are_drawn_and_what_stands_still_makes_no_clip(tmp_path: Path) -> None:
     view(some_distances(), tmp_path / "d.png", size=SMALL)
     for still in (some_distances(), some_repertoire()):
-        with pytest.raises(InputError, match="do not move"):
+        with pytest.raises(InputError, match="nothing moves"):
             view(still, tmp_path / "d.mp4", size=SMALL)
     assert not (tmp_path / "d.mp4").exists()
 

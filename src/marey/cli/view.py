@@ -36,7 +36,8 @@ def run(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance; law.",
+            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance; law; "
+            "of a surface graph: graph, matrix; of an animation of meshes: strip, path, timeline.",
         ),
     ] = None,
     frames: Frames = None,
@@ -66,6 +67,8 @@ def run(
     marey view model.mry -o modes.mp4                modes of a pose model, to and fro
 
     marey view motion.mry -o law.png                 what a motion model does over time
+
+    marey view graph.mry -o graph.png                which transitions a captured subject can make
     """
     from marey.views import view
 

@@ -209,7 +209,7 @@ def _write_clip(
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
     if isinstance(thing, DistanceMatrix | Repertoire):
         kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
-        raise InputError(f"{path}: {kept} do not move; draw a .png, or animate the repertoire first")
+        raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
     if isinstance(thing, Animation):
         _write_animation(thing, path, size, frame_rate, progress)
         return
