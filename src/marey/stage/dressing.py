@@ -33,8 +33,8 @@ FEET = ("Foot", "ToeBase")
 BELOW_GROUND = 20
 # Metres and radians by which a clip's bones may differ from the character's own and still be the same.
 SAME = 1e-4
-# Slope of captured floors, and metres by which standing joints go up and down.
-LIKELY_SLOPE, NOISE = 0.02, 0.01
+# Slope of captured floors, metres by which standing joints go up and down, and by which a floor may rise.
+LIKELY_SLOPE, NOISE, MOST_RISE = 0.02, 0.01, 0.15
 # Share of the mesh's joints which the clip must have.
 ENOUGH = 0.5
 
@@ -258,15 +258,15 @@ def _levelled(motion: Motion, places: Array) -> Array:
     joints = feet(motion.skeleton)
     if not joints:
         return places
-    frame, foot = np.nonzero(contacts(motion))
+    frame, foot = np.nonzero(contacts(motion, height=MOST_RISE))
     standing = places[:, joints][frame, foot]
     middle = standing[:, 0::2].mean(axis=0) if len(standing) else np.zeros(2)
-    # Least squares: a height at rest for every joint, one slope for all, which is likely to be small.
-    levels, ways = np.eye(len(joints))[foot], standing[:, 0::2] - middle
-    likely = np.eye(len(joints) + 2)[len(joints) :] / LIKELY_SLOPE
-    design = np.concatenate([np.concatenate([levels, ways], axis=1) / NOISE, likely])
+    # Least squares: one height at rest for ankles, one for toes, and one slope, which is likely to be small.
+    toes = np.isin(joints, [leg.toe for leg in legs(motion.skeleton)])[foot]
+    terms = np.stack([toes, ~toes, *(standing[:, 0::2] - middle).T], axis=1) / NOISE
+    likely = np.eye(4)[2:] / LIKELY_SLOPE
     rise = np.concatenate([standing[:, 1] / NOISE, np.zeros(2)])
-    slope = np.linalg.lstsq(design, rise, rcond=None)[0][len(joints) :]
+    slope = np.linalg.lstsq(np.concatenate([terms, likely]), rise, rcond=None)[0][2:]
     level = places.copy()
     level[..., 1] -= (places[..., 0::2] - middle) @ slope
     return level
