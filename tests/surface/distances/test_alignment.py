@@ -46,7 +46,7 @@ def test_all_pairs_equal_each_pair_alone_in_blocks_of_any_size(
 ) -> None:
     library = bending(11)
     rng = np.random.default_rng(0)
-    weights = rng.uniform(0, 2, library.vertices(0).shape[0]) if weighted else None
+    weights = np.asarray(rng.uniform(0, 2, library.vertices(0).shape[0])) if weighted else None
     monkeypatch.setattr(alignment, "BLOCK_BYTES", 24 * library.vertices(0).shape[0] * 4)
     seen: list[tuple[int, int]] = []
     found = align_all(library, weights=weights, progress=lambda *step: seen.append(step))
@@ -69,7 +69,7 @@ def test_turns_are_antisymmetric_and_distances_symmetric_with_nothing_on_the_dia
 
 def test_heights_count_unless_left_out() -> None:
     points, faces = tube(5, 8)
-    library = Library((MeshSequence(np.array([points, points + [[3.0, 0.5, -2.0]]]), faces, 30),))
+    library = Library((MeshSequence(np.array([points, points - np.array([3.0, 0.5, -2.0])]), faces, 30),))
     assert align_all(library).distances[0, 1] == pytest.approx(0.5)
     assert align_all(library, heights=False).distances[0, 1] == pytest.approx(0, abs=1e-6)
 

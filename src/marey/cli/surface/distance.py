@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -25,8 +25,9 @@ from marey.cli.surface._inputs import load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
-from marey.surface.distances.measuring import METRICS
+from marey.surface.distances.measuring import METRICS, Metric
 from marey.surface.distances.skeleton import geodesic
+from marey.surface.distances.surface import HEADINGS, Heading
 from marey.surface.distances.template import measured_stretch
 
 NAME = "distance"
@@ -49,6 +50,14 @@ def run(
             metavar="METRIC",
             help="surface: triangles turn and stretch; euclidean: vertices, in metres; planar: as seen from "
             "above; skeleton: joints turn.",
+        ),
+    ] = "surface",
+    heading: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="How poses are turned alike in the surface metric: surface, by all triangles; footprint, by "
+            "where vertices are over the ground.",
         ),
     ] = "surface",
     exact: Annotated[
@@ -81,7 +90,7 @@ def run(
 
     marey surface distance walk.bvh run.bvh -o joints.npz --metric skeleton
     """
-    _check(sources, target, metric, exact, triangles, picture)
+    _check(sources, target, metric, heading, exact or triangles is not None, picture)
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
     told: dict[str, Any] = {}
     if metric == SKELETON:
@@ -92,7 +101,8 @@ def run(
         with progress_bar("comparing poses") as progress:
             found = distances(
                 library,
-                metric=_known(metric),
+                metric=cast(Metric, metric),
+                heading=cast(Heading, heading),
                 exact=exact,
                 stretch_weight=stretch_weight,
                 triangles=triangles,
@@ -127,8 +137,8 @@ def _check(
     sources: Sequence[Path],
     target: Path,
     metric: str,
-    exact: bool,
-    triangles: int | None,
+    heading: str,
+    particular: bool,
     picture: Path | None,
 ) -> None:
     if "DistanceMatrix" not in format_to_write(target).writes:
@@ -140,12 +150,10 @@ def _check(
         check_apart(path, *sources)
     if metric not in (*METRICS, SKELETON):
         raise InputError(f"--metric {metric}: one of {', '.join((*METRICS, SKELETON))}")
-    if metric != "surface" and (exact or triangles is not None):
-        raise InputError(f"--exact and --triangles: for the surface metric, not for {metric}")
-
-
-def _known(metric: str) -> Any:
-    return next(name for name in METRICS if name == metric)
+    if heading not in HEADINGS:
+        raise InputError(f"--heading {heading}: {' or '.join(HEADINGS)}")
+    if metric != "surface" and (particular or heading != "surface"):
+        raise InputError(f"--exact, --triangles and --heading: for the surface metric, not for {metric}")
 
 
 def _of_skeletons(sources: Sequence[Path], options: dict[str, Any]) -> tuple[DistanceMatrix, float]:

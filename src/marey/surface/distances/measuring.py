@@ -11,7 +11,7 @@ from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.distances.alignment import align_all
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.surface import STRETCH_WEIGHT, Heading, surface_distances
+from marey.surface.distances.surface import HEADINGS, STRETCH_WEIGHT, Heading, surface_distances
 from marey.surface.library import Library
 
 Metric = Literal["surface", "euclidean", "planar"]
@@ -51,8 +51,8 @@ def distances(
     """
     if metric not in METRICS:
         raise InputError(f"metric {metric!r}: there are {', '.join(METRICS)}")
-    if heading not in ("surface", "footprint"):
-        raise InputError(f"heading {heading!r}: surface or footprint")
+    if heading not in HEADINGS:
+        raise InputError(f"heading {heading!r}: {' or '.join(HEADINGS)}")
     if triangles is not None and triangles < 1:
         raise InputError(f"triangles: at least 1, got {triangles}")
     if not (np.isfinite(stretch_weight) and stretch_weight >= 0):

@@ -29,6 +29,7 @@ from marey.surface.library import Library
 
 Array = NDArray[np.float64]
 Heading = Literal["surface", "footprint"]
+HEADINGS: tuple[Heading, ...] = ("surface", "footprint")
 
 STRETCH_WEIGHT = 0.01
 # Above this mean stretch the quick comparison may be off by more than half a percent.
