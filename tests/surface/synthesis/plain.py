@@ -28,17 +28,21 @@ def lay_out(
     height = sum(shares[i][:, None] * (patches[i][..., 1] - floors[i][:, None]) for i in (0, 1))
     known = sum(shares[i][:, None] * at_times(contacts.touching, times[:, i]) for i in (0, 1))
     touching = contacts.low(np.asarray(height)) * known
-    steps, slide, rises = 0.0, 0.0, 0.0
+    steps, moved, own, shown, rises = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in (0, 1):
         share = 0.5 * (shares[i][1:] + shares[i][:-1])
         angle = 0.5 * (angles[i][1:] + angles[i][:-1])
         steps = steps + share[:, None] * turned(np.diff(middles[i], axis=0), angle)
         rises = rises + share * np.diff(floors[i])
         beside = patches[i][..., 0::2] - middles[i][:, None]
-        whole = np.diff(shares[i][:, None, None] * turned(beside, angles[i][:, None]), axis=0)
-        slide = slide + whole - share[:, None, None] * turned(np.diff(beside, axis=0), angle[:, None])
+        moved = moved + np.diff(shares[i][:, None, None] * turned(beside, angles[i][:, None]), axis=0)
+        touched = at_times(contacts.touching, times[:, i])
+        counts = (share[:, None] * (touched[1:] + touched[:-1]))[..., None]
+        own = own + counts * turned(np.diff(patches[i][..., 0::2], axis=0), angle[:, None])
+        shown = shown + counts
     if anchored:
         both = np.minimum(touching[1:], touching[:-1])
+        slide = np.asarray(steps)[:, None] + moved - own / np.where(shown > 0, shown, 1.0)
         steps = steps - np.einsum("tp,tpk->tk", both / np.maximum(both.sum(1, keepdims=True), FIRM), slide)
     positions = middles[0][0] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
     grounds = floors[0][0] + np.concatenate([[0.0], np.cumsum(rises)])

@@ -163,33 +163,38 @@ def advance(
     for p in range(count):
         total += min(blended[t - 1, p], blended[t, p])
     x, z, rise = 0.0, 0.0, 0.0
+    before, after = (1.0 - weights[t - 1], weights[t - 1]), (1.0 - weights[t], weights[t])
+    half = (0.5 * (source_turns[t] - source_turns[t - 1]), 0.5 * (target_turns[t] - target_turns[t - 1]))
+    ways = np.empty((2, 2))
     for side in range(2):
-        angles = source_turns if side == 0 else target_turns
-        before = weights[t - 1] if side == 1 else 1.0 - weights[t - 1]
-        after = weights[t] if side == 1 else 1.0 - weights[t]
-        middle = 0.5 * (before + after)
-        half = 0.5 * (angles[t] - angles[t - 1])
-        turn = angles[t - 1] + half
+        turn = (source_turns[t - 1] if side == 0 else target_turns[t - 1]) + half[side]
         c, s = math.cos(turn), math.sin(turn)
         dx, dz = there[side, 0] - here[side, 0], there[side, 1] - here[side, 1]
-        x += middle * (c * dx + s * dz)
-        z += middle * (c * dz - s * dx)
+        ways[side, 0], ways[side, 1] = c * dx + s * dz, c * dz - s * dx
+        middle = 0.5 * (before[side] + after[side])
+        x += middle * ways[side, 0]
+        z += middle * ways[side, 1]
         rise += middle * (there[side, 2] - here[side, 2])
-        if not anchored or total <= 0.0:
+    step_x, step_z = x, z
+    for p in range(count if anchored else 0):
+        held = min(blended[t - 1, p], blended[t, p])
+        if held == 0.0:
             continue
-        c, s = math.cos(half), math.sin(half)
-        for p in range(count):
-            share = min(blended[t - 1, p], blended[t, p]) / max(total, FIRM)
-            if share == 0.0:
-                continue
+        move_x, move_z, own_x, own_z, known = step_x, step_z, 0.0, 0.0, 0.0
+        for side in range(2):
             old_x, old_z = here[side, 5 + 4 * p], here[side, 6 + 4 * p]
             new_x, new_z = there[side, 5 + 4 * p], there[side, 6 + 4 * p]
-            # What the captured patch did, seen at the heading halfway: the new one turned back by half a
+            move_x += after[side] * new_x - before[side] * old_x
+            move_z += after[side] * new_z - before[side] * old_z
+            share = (before[side] + after[side]) * (here[side, 4 + 4 * p] + there[side, 4 + 4 * p])
+            # What the captured patch does, seen at the heading halfway: the new place turned back by half a
             # change of heading, the old one forward.
-            own_x = (c * new_x - s * new_z) - (c * old_x + s * old_z)
-            own_z = (c * new_z + s * new_x) - (c * old_z - s * old_x)
-            x -= share * (after * new_x - before * old_x - middle * own_x)
-            z -= share * (after * new_z - before * old_z - middle * own_z)
+            c, s = math.cos(half[side]), math.sin(half[side])
+            own_x += share * (ways[side, 0] + (c * new_x - s * new_z) - (c * old_x + s * old_z))
+            own_z += share * (ways[side, 1] + (c * new_z + s * new_x) - (c * old_z - s * old_x))
+            known += share
+        x -= held / max(total, FIRM) * (move_x - own_x / known)
+        z -= held / max(total, FIRM) * (move_z - own_z / known)
     positions[t, 0] = positions[t - 1, 0] + x
     positions[t, 1] = positions[t - 1, 1] + z
     grounds[t] = grounds[t - 1] + rise

@@ -118,8 +118,12 @@ class Footing:
 
 
 def unfounded_slide(course: Course, tracks: Tracks) -> Array:
-    """How far patches of a blend move though captured ones do not, `(frames - 1, patches, 2)`."""
+    """How far patches of a blend move beside what they do where they touch, `(frames - 1, patches, 2)`.
+
+    A foot that stands in one clip and swings in the other counts as standing.
+    """
     moved: Array = np.diff(course.positions, axis=0)[:, None]
+    own, known = np.zeros((1, 1, 1)), np.zeros((1, 1, 1))
     for i, turns, share in (
         (0, course.source_turns, 1.0 - course.weights),
         (1, course.destination_turns, course.weights),
@@ -127,6 +131,9 @@ def unfounded_slide(course: Course, tracks: Tracks) -> Array:
         patches = at_times(tracks.patches, course.times[:, i])[..., 0::2]
         beside = patches - at_times(tracks.centroids, course.times[:, i])[:, None]
         moved = moved + np.diff(share[:, None, None] * turned(beside, turns[:, None]), axis=0)
-        middle, turn = 0.5 * (share[1:] + share[:-1]), 0.5 * (turns[1:] + turns[:-1])
-        moved = moved - middle[:, None, None] * turned(np.diff(patches, axis=0), turn[:, None])
-    return moved
+        touched = at_times(tracks.contacts.touching, course.times[:, i])
+        counts = ((share[1:] + share[:-1])[:, None] * (touched[1:] + touched[:-1]))[..., None]
+        turn = 0.5 * (turns[1:] + turns[:-1])
+        own = own + counts * turned(np.diff(patches, axis=0), turn[:, None])
+        known = known + counts
+    return np.asarray(moved - own / np.where(known > 0, known, 1.0))

@@ -56,8 +56,7 @@ def at_times(values: FloatArray, times: Array) -> Array:
     >>> at_times(np.array([[0.0], [10.0]]), np.array([0.25])).tolist()
     [[2.5]]
     """
-    before = np.floor(times).astype(np.int64)
-    after = np.minimum(before + 1, len(values) - 1)
+    before, after = np.floor(times).astype(np.int64), np.ceil(times).astype(np.int64)
     share = (times - before).reshape((-1,) + (1,) * (values.ndim - 1))
     return np.asarray(values[before] * (1.0 - share) + values[after] * share, np.float64)
 
@@ -67,8 +66,7 @@ def turns_between(turns: FloatArray, times: Array) -> Array:
 
     turns: `(frames, frames)`, between whole frames
     """
-    before = np.floor(times).astype(np.int64)
-    after = np.minimum(before + 1, len(turns) - 1)
+    before, after = np.floor(times).astype(np.int64), np.ceil(times).astype(np.int64)
     share = times - before
     found = np.asarray(turns[before[:, 0], before[:, 1]], np.float64)
     # Differences to one corner, wrapped, so that angles near half a turn do not cancel.

@@ -1,0 +1,133 @@
+"""Where the frames of transitions stand: compiled as in plain NumPy, and as the motions ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marey.errors import InputError
+from marey.surface.library import Library
+from marey.surface.synthesis.blending import LINEAR, blend
+from marey.surface.synthesis.course import Course, eased
+from marey.surface.synthesis.edge_courses import edge_course
+from marey.surface.synthesis.footing import Footing, unfounded_slide
+from marey.surface.synthesis.tracks import Tracks, aligning_turns, at_times, turns_between
+from marey.surface.transitions import Transition, smooth_path, warped
+from tests.surface.synthesis import bodies, plain
+
+
+@pytest.mark.parametrize("anchored", [True, False])
+def test_compiled_courses_are_those_of_plain_numpy(anchored: bool) -> None:
+    repertoire = bodies.repertoire()
+    tracks = Tracks.of(repertoire.library)
+    edges = np.flatnonzero(repertoire.graph.synthetic)
+    course = edge_course(repertoire, tracks, edges, anchored=anchored)
+    for e in range(len(edges)):
+        rows = slice(course.first[e], course.first[e + 1])
+        turns = turns_between(repertoire.distances.turns, course.times[rows])
+        expected = plain.lay_out(tracks, course.times[rows], course.weights[rows], turns, anchored=anchored)
+        for ours, theirs in zip(
+            (course.source_turns, course.destination_turns, course.positions, course.floors, course.touching),
+            expected,
+            strict=True,
+        ):
+            np.testing.assert_allclose(ours[rows], theirs, atol=1e-9)
+
+
+def test_times_of_edges_are_those_of_the_warped_transition_smoothed() -> None:
+    repertoire = bodies.repertoire()
+    graph = repertoire.graph
+    edges = np.flatnonzero(graph.synthetic)
+    course = edge_course(repertoire, Tracks.of(repertoire.library), edges)
+    for k, edge in enumerate(edges):
+        sizes = int(graph.source_lengths[edge]), int(graph.target_lengths[edge])
+        found = warped(
+            repertoire.distances,
+            int(graph.sources[edge]),
+            int(graph.targets[edge]),
+            *sizes,
+            alpha=graph.alpha,
+        )
+        times = course.times[course.first[k] : course.first[k + 1]]
+        assert found.length == graph.steps[edge] + 1
+        np.testing.assert_allclose(times, smooth_path(found), atol=1e-9)
+
+
+def test_opposite_arcs_mixed_evenly_go_straight_and_as_far() -> None:
+    library = Library((bodies.gliding(2.0, 5.94, 100, "left"), bodies.gliding(-2.0, 5.94, 100, "right")))
+    path = np.stack([np.arange(100), 100 + np.arange(100)], axis=1).astype(np.float64)
+    turns = turns_between(*aligning_turns(library, path))
+    course = Course.lay_out(Tracks.of(library), path, np.full(100, 0.5), turns, anchored=False)
+    steps = np.diff(course.positions, axis=0)
+    travelled = np.linalg.norm(steps, axis=1).sum()
+    net = np.linalg.norm(course.positions[-1] - course.positions[0])
+    single = np.linalg.norm(np.diff(Tracks.of(library).centroids[:100], axis=0), axis=1).sum()
+    assert abs(travelled / single - 1) < 1e-3
+    assert abs(net / travelled - 1) < 1e-6
+    averaged = 0.5 * (Tracks.of(library).centroids[:100] + Tracks.of(library).centroids[100:])
+    assert np.linalg.norm(averaged[-1] - averaged[0]) < 0.2 * net
+
+
+def test_travel_lies_between_both_clips_and_no_step_exceeds_theirs() -> None:
+    library = Library((bodies.gliding(1e6, 3.9, 60, "quick"), bodies.gliding(1e6, 2.0, 60, "slow")))
+    tracks = Tracks.of(library)
+    path = np.stack([np.arange(5, 45), np.arange(70, 110)], axis=1).astype(np.float64)
+    turns = turns_between(*aligning_turns(library, path))
+    course = Course.lay_out(tracks, path, eased(40), turns, anchored=False)
+    steps = np.linalg.norm(np.diff(course.positions, axis=0), axis=1)
+    both = [np.linalg.norm(np.diff(at_times(tracks.centroids, path[:, i]), axis=0), axis=1) for i in (0, 1)]
+    assert both[1].sum() < steps.sum() < both[0].sum()
+    assert (steps <= np.maximum(*both) + 1e-12).all()
+
+
+def test_a_held_frame_does_not_glide() -> None:
+    library = Library((bodies.gliding(1e6, 3.0, 40, "a"), bodies.gliding(1e6, 3.0, 40, "b")))
+    held = np.array([[5, 50], [5, 51], [6, 51], [6, 51]])
+    frames = list(
+        blend(library, Transition(held, 0.0), LINEAR, weights=0.0, smooth_time=False, anchored=False)
+    )
+    middles = np.array([frame.vertices[:, 2].mean() for frame in frames])
+    np.testing.assert_allclose(np.diff(middles), [0.0, 3.0 / 39, 0.0], atol=1e-9)
+
+
+def test_anchored_feet_slide_less_than_those_placed_by_the_middle() -> None:
+    repertoire = bodies.repertoire()
+    tracks = Tracks.of(repertoire.library)
+    edges = np.flatnonzero(repertoire.graph.synthetic)[:1]
+    slid = []
+    for anchored in (False, True):
+        course = edge_course(repertoire, tracks, edges, anchored=anchored)
+        held = np.minimum(course.touching[1:], course.touching[:-1])
+        moved = np.linalg.norm(unfounded_slide(course, tracks), axis=-1)
+        slid.append(float((held * moved).sum()))
+    assert slid[1] < 0.6 * slid[0]
+
+
+def test_shifts_of_feet_hold_what_touches_and_vanish_at_both_ends() -> None:
+    repertoire = bodies.repertoire()
+    tracks = Tracks.of(repertoire.library)
+    footing = Footing.of(repertoire.library, tracks)
+    course = edge_course(repertoire, tracks, np.flatnonzero(repertoire.graph.synthetic)[:1])
+    shifts = footing.shifts(course, tracks)
+    assert not shifts[0].any() and not shifts[-1].any()
+    held = np.minimum(course.touching[1:], course.touching[:-1])
+    slide = unfounded_slide(course, tracks)
+    left = np.linalg.norm(slide + np.diff(shifts, axis=0), axis=-1)
+    assert (held * left**2).sum() < (held * np.linalg.norm(slide, axis=-1) ** 2).sum()
+
+
+def test_the_floor_rises_with_clips_that_climb() -> None:
+    flat = bodies.gliding(1e6, 2.0, 40, "flat")
+    tracks = Tracks.of(Library((flat, flat)))
+    tracks.contacts.floors[40:] = np.linspace(0.0, 1.0, 40)
+    path = np.stack([np.arange(10), 50 + np.arange(10)], axis=1).astype(np.float64)
+    course = Course.lay_out(tracks, path, eased(10), np.zeros(10))
+    rise = np.diff(tracks.contacts.floors)[45]
+    assert 0.3 * 9 * rise < course.floors[-1] - course.floors[0] < 9 * rise
+    _, lift = course.arrival(tracks)
+    np.testing.assert_allclose(lift, course.floors[-1] - tracks.contacts.floors[59])
+
+
+def test_an_unknown_ease_is_refused() -> None:
+    with pytest.raises(InputError, match="smooth or linear"):
+        eased(4, "bouncy")  # type: ignore[arg-type]
