@@ -185,3 +185,17 @@ def test_what_cannot_be_is_named() -> None:
         optimal_pairs(distances, [0], [20], windows=Windows(3, 5))
     with pytest.raises(InputError, match="as many"):
         optimal_pairs(distances, [0, 1], [5], windows=Windows(3, 5))
+
+
+def test_windows_and_slopes_beyond_all_sequences_cost_no_memory() -> None:
+    distances = random_matrix(np.random.default_rng(10), [0, 12, 20])
+    wide = table(distances, windows=Windows(3, 10_000, 1_000_000), objective="sum")
+    fitting = table(distances, windows=Windows(3, 12, 12), objective="sum")
+    assert np.array_equal(wide.costs, fitting.costs) and wide.windows.longest == 10_000
+    assert not np.isfinite(table(distances, windows=Windows(9_000, 10_000), objective="sum").costs).any()
+    given_pairs = optimal_pairs(distances, [0, 1], [19, 18], windows=Windows(3, 10**9, 10**9))
+    assert (
+        given_pairs.lengths.tolist()
+        == table(distances, windows=Windows(3, 12, 12)).lengths[[0, 1], [19, 18]].tolist()
+    )
+    assert optimal(distances, 0, 19, windows=Windows(3, 10**9, 10**9)).length == given_pairs.lengths[0]

@@ -311,6 +311,10 @@ def block(
     short: the shortest windows there may be where a sequence has too few frames; `shortest` for no exception
     """
     columns = right - left
+    sums[:, left:right] = math.inf
+    lengths[:, :, left:right] = 0
+    if columns < short:
+        return
     costs = np.empty((slope + 1, shortest + 1, slope + columns))
     kept = np.zeros((slope + 1, shortest + 1, slope + columns), np.int64)
     down, across = np.empty((slope, columns)), np.empty((slope, columns))
@@ -318,12 +322,10 @@ def block(
     numbers, ends = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
     one_sum, one = np.empty(1), np.empty((1, 3), np.int64)
     for source in range(first, last):
-        sums[source - first, left:right] = math.inf
-        lengths[:, source - first, left:right] = 0
         least_rows = min(shortest, stop - source)
-        if least_rows < min(short, shortest) or columns < min(short, shortest):
-            continue
-        source_row(values, source, stop, left, least_rows, longest, extra, min(short, least_rows) - 1,
+        if least_rows < short:
+            break
+        source_row(values, source, stop, left, least_rows, longest, extra, short - 1,
                    costs, kept, down, across, least, numbers, ends)  # fmt: skip
         for c in range(columns):
             if least[c] == math.inf:

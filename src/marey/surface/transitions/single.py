@@ -117,7 +117,7 @@ def _best(
     from marey.surface.transitions import _kernels as kernels
 
     (top, height), (left, width) = rows, columns
-    extra = extra_cost(objective, alpha)
+    extra, slope = extra_cost(objective, alpha), min(slope, max(height, width))
     values = np.ascontiguousarray(distances.values)
     costs, kept = np.empty((height, slope + width)), np.zeros((height, slope + width), np.int64)
     down, across = np.empty((slope, width)), np.empty((slope, width))

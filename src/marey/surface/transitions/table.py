@@ -3,7 +3,8 @@
 All windows of a source frame are tried in one dynamic programme, which gives what trying them one by one
 would: a path may leave the source's row in any column and end in any. Only the few whose destination window
 comes out too long are found anew by themselves, as is the least mean. Threads share the source frames.
-Memory: 10 bytes a pair of frames, and a few rows.
+Cost for windows of 9 to 60 frames: under 1 µs a pair of frames, 4 s for 2,600 frames on one core; some 50 µs
+for the least mean. Memory: 10 bytes a pair, and a few rows.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def table(
     """Costs, lengths and windows of the best transition from every frame to every other.
 
     windows: one length only (shortest = longest) gives plain time warping, with slope 1 plain blending
-    objective: "weight", the sum of distances plus `alpha` a frame; "sum"; or "mean", which takes far longer
+    objective: "weight", the sum of distances plus `alpha` a frame; "sum"; or "mean", fifty times as slow
     ends: "strict" has no transition where a sequence has too few frames for the shortest window; "short"
         makes do with as many as there are, down to 3
 
@@ -77,7 +78,7 @@ def table(
         raise InputError(f"ends: 'strict' or 'short', not {ends!r}")
     if windows.longest > LONGEST:
         raise InputError(f"windows: the longest may have {LONGEST} frames, got {windows.longest}")
-    frames = distances.frames
+    frames, sizes = distances.frames, within(windows, distances.starts)
     costs = np.empty((frames, frames), np.float32)
     lengths = np.empty((3, frames, frames), np.int16)
     short = min(windows.shortest, SHORTEST_AT_ENDS if ends == "short" else windows.shortest)
@@ -86,7 +87,7 @@ def table(
     values = np.ascontiguousarray(distances.values)
 
     def job(first: int, last: int, sequence: int) -> int:
-        found = work(values, distances.starts, first, last, sequence, windows, short, extra, objective)
+        found = work(values, distances.starts, first, last, sequence, sizes, short, extra, objective)
         costs[first:last], lengths[:, first:last] = found
         return last - first
 
@@ -123,9 +124,17 @@ def optimal_pairs(
         raise InputError(f"pairs: there are frames 0…{distances.frames - 1}")
     sums, lengths = _pairs(
         np.ascontiguousarray(distances.values), distances.starts, first, last,
-        np.full(len(first), windows.shortest), windows, extra_cost(objective, alpha), objective,
+        np.full(len(first), windows.shortest), within(windows, distances.starts),
+        extra_cost(objective, alpha), objective,
     )  # fmt: skip
     return PairCosts(sums, *np.ascontiguousarray(lengths.T))
+
+
+def within(windows: Windows, starts: NDArray[np.int64]) -> Windows:
+    """The same windows, with no more room than the longest sequence can fill."""
+    most = max(int(np.diff(starts).max()), windows.shortest)
+    longest = min(windows.longest, most)
+    return Windows(windows.shortest, longest, min(windows.slope, longest))
 
 
 Found = tuple[FloatArray, NDArray[np.int16]]
