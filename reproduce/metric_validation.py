@@ -34,7 +34,7 @@ from marey.statistics.matrix_comparison import (
 from marey.surface.decimation import Decimation, spread_poses
 from marey.surface.distances import skeleton
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.measuring import distances
+from marey.surface.distances.measuring import METRICS, distances
 from marey.surface.library import Library
 from marey.views import metric_plots, plots
 
@@ -151,8 +151,7 @@ def measured(actor: Actor) -> tuple[dict[str, DistanceMatrix], dict[str, Distanc
         "Euler angles": skeleton.euler_angles(turns, order="ZYX"),
         "geodesic": skeleton.geodesic(turns),
     }
-    metrics = ("surface", "euclidean", "planar")
-    return truths, {metric: distances(actor.library, metric=metric) for metric in metrics}
+    return truths, {metric: distances(actor.library, metric=metric) for metric in METRICS}
 
 
 def both(candidate: np.ndarray, truth: np.ndarray) -> tuple[float, float]:

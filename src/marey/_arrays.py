@@ -52,7 +52,7 @@ def checked(
     if finite and array.dtype.kind == "f" and (where := _first_not_finite(array)) is not None:
         raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
     if array.flags.writeable and np.may_share_memory(array, given):
-        array = _scratch.mapped(np.positive, array, array.dtype) if _is_large(array) else array.copy()
+        array = _scratch.mapped(np.asarray, array, array.dtype) if _is_large(array) else array.copy()
     return handed_over(array.view())
 
 
