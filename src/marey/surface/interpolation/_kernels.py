@@ -212,29 +212,38 @@ def place_pieces(
 
 
 @njit(**_OPTIONS)
-def volume_gradient(vertices: Floats, faces: Ints, gradient: Floats) -> float:
-    """How the enclosed volume grows with each vertex, `(vertices, 3)`; the volume."""
-    gradient[:] = 0.0
-    volume = 0.0
+def enclosed(vertices: Floats, faces: Ints, pieces: Ints, volumes: Floats, growth: Floats) -> None:
+    """The volume of each piece, and how it grows with each vertex, `(vertices, 3)`."""
+    volumes[:] = 0.0
+    growth[:] = 0.0
     for m in range(faces.shape[0]):
         a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
-        ux, uy, uz = (
-            vertices[b, 0] - vertices[a, 0],
-            vertices[b, 1] - vertices[a, 1],
-            vertices[b, 2] - vertices[a, 2],
-        )
-        vx, vy, vz = (
-            vertices[c, 0] - vertices[a, 0],
-            vertices[c, 1] - vertices[a, 1],
-            vertices[c, 2] - vertices[a, 2],
-        )
+        ax, ay, az = vertices[a, 0], vertices[a, 1], vertices[a, 2]
+        ux, uy, uz = vertices[b, 0] - ax, vertices[b, 1] - ay, vertices[b, 2] - az
+        vx, vy, vz = vertices[c, 0] - ax, vertices[c, 1] - ay, vertices[c, 2] - az
         x, y, z = (uy * vz - uz * vy) / 6.0, (uz * vx - ux * vz) / 6.0, (ux * vy - uy * vx) / 6.0
-        volume += x * vertices[a, 0] + y * vertices[a, 1] + z * vertices[a, 2]
+        volumes[pieces[a]] += x * ax + y * ay + z * az
         for corner in (a, b, c):
-            gradient[corner, 0] += x
-            gradient[corner, 1] += y
-            gradient[corner, 2] += z
-    return volume
+            growth[corner, 0] += x
+            growth[corner, 1] += y
+            growth[corner, 2] += z
+
+
+@njit(**_OPTIONS)
+def swell(
+    pieces: Ints, missing: Floats, most: Floats, growth: Floats, swelling: Floats, vertices: Floats
+) -> None:
+    """Add to each piece as much of `swelling` as its volume is missing, unless that is too much."""
+    gains = np.zeros(missing.shape[0])
+    for v in range(vertices.shape[0]):
+        for k in range(3):
+            gains[pieces[v]] += growth[v, k] * swelling[v, k]
+    for piece in range(missing.shape[0]):
+        fits = gains[piece] > 0.0 and abs(missing[piece]) <= most[piece]
+        gains[piece] = missing[piece] / gains[piece] if fits else 0.0
+    for v in range(vertices.shape[0]):
+        for k in range(3):
+            vertices[v, k] += gains[pieces[v]] * swelling[v, k]
 
 
 @njit(**_OPTIONS)

@@ -119,8 +119,8 @@ class Interpolator:
         apart = (
             (ends[0] - here, ends[1] - there) if (self.doubles != np.arange(self.vertices)).any() else None
         )
-        volumes = tuple(_kernels.volume_gradient(v, self.faces, np.empty_like(v)) for v in (here, there))
-        return Pair(self, here, there, logs, rests, flows, stretches, (volumes[0], volumes[1]), apart, dtype)
+        volumes = (self.enclosed(here)[0], self.enclosed(there)[0]) if self.closed else None
+        return Pair(self, here, there, logs, rests, flows, stretches, volumes, apart, dtype)
 
     def between(
         self,
@@ -193,6 +193,14 @@ class Interpolator:
                 list(pool.map(fill, range(len(ways))))
         return out
 
+    def enclosed(self, vertices: Array) -> tuple[Array, Array]:
+        """Volume of each piece, `(pieces,)`, and how it grows with each vertex, `(vertices, 3)`."""
+        from marey.surface.interpolation import _kernels
+
+        volumes, growth = np.empty(len(self.sizes)), np.empty_like(vertices)
+        _kernels.enclosed(vertices, self.faces, self.pieces, volumes, growth)
+        return volumes, growth
+
     def _checked(self, name: str, vertices: ArrayLike) -> Array:
         points = np.array(vertices, np.float64, order="C")
         if points.shape != (self.vertices, 3):
@@ -214,7 +222,7 @@ class Pair:
     rests: `(faces, 3)`, turns that come before those, where a single axis would not do; or `(0, 3)`
     flows: `(2, faces, 6)`, what either pose adds to the right-hand side, that of the second turned back
     stretches: `(faces, 2)`, principal stretches
-    volumes: what either pose encloses, cubic metres
+    volumes: what each piece encloses in either pose, cubic metres, `(pieces,)`; None if they are not closed
     apart: how far doubled vertices stand from their others in either pose, or None
     """
 
@@ -225,7 +233,7 @@ class Pair:
     rests: Array
     flows: Array
     stretches: Array
-    volumes: tuple[float, float]
+    volumes: tuple[Array, Array] | None
     apart: tuple[Array, Array] | None
     dtype: Any
 
@@ -258,23 +266,22 @@ class Pair:
         measured = (self.logs, self.rests, *self.flows, self.stretches)
         _kernels.gather(shared.faces, *measured, geometric, weight, sums)
         found = shared.factor.solve(sums)
-        if shared.closed and 0 < weight < 1:
+        if self.volumes is not None:
             self._keep_volume(found, (1 - weight) * self.volumes[0] + weight * self.volumes[1])
         _kernels.place_pieces(self.first, self.second, shared.pieces, shared.sizes, weight, found)
         if self.apart is None:
             return found
         return found[shared.doubles] + (1 - weight) * self.apart[0] + weight * self.apart[1]
 
-    def _keep_volume(self, found: Array, wanted: float) -> None:
-        """Add the field of least gradients that brings the volume to what is wanted, to first order."""
+    def _keep_volume(self, found: Array, wanted: Array) -> None:
+        """Add the field of least gradients that brings volumes to what is wanted, to first order."""
         from marey.surface.interpolation import _kernels
 
-        outwards = np.empty_like(found)
-        missing = wanted - _kernels.volume_gradient(found, self.interpolator.faces, outwards)
-        swelling = self.interpolator.factor.solve(outwards)
-        gain = float(np.vdot(outwards, swelling))
-        if gain > 0 and abs(missing) <= MOST_VOLUME * abs(wanted):
-            found += missing / gain * swelling
+        shared = self.interpolator
+        volumes, growth = shared.enclosed(found)
+        swelling = shared.factor.solve(growth)
+        most = MOST_VOLUME * np.abs(wanted)
+        _kernels.swell(shared.pieces, wanted - volumes, most, growth, swelling, found)
 
 
 def straight(first: ArrayLike, second: ArrayLike, weight: ArrayLike) -> FloatArray:

@@ -1,0 +1,88 @@
+"""`marey surface interpolate`, as a user types it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marey
+from marey import samples
+from marey.cli.surface._frames import parse_frame_reference
+from tests.cli.commands import refused, result
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Path:
+    marey.save(samples.performance()[:20], tmp_path / "walk.npz")
+    return tmp_path / "walk.npz"
+
+
+def test_two_frames_give_a_mesh_between_with_smaller_errors_than_straight_lines(
+    walk: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    told = result(capsys, "surface", "interpolate", f"{walk}:0", f"{walk}:-1", tmp_path / "half.obj")
+    assert told["volume_error"] < told["linear_volume_error"]
+    assert told["edge_error"] < told["linear_edge_error"]
+    assert told["milliseconds"] > 0
+    assert marey.load(tmp_path / "half.obj").vertices.shape[1] == samples.performance().vertices.shape[1]
+
+
+def test_frames_run_from_one_end_to_the_other(walk: Path, tmp_path: Path, capsys: Capture) -> None:
+    words = ("surface", "interpolate", f"{walk}:2", f"{walk}:12", tmp_path / "way.npz", "--frames", 5)
+    assert result(capsys, *words)["frames"] == 5
+    found, source = marey.load(tmp_path / "way.npz"), marey.load(walk)
+    np.testing.assert_allclose(found.vertices[[0, -1]], source.vertices[[2, 12]], atol=1e-6)
+
+
+def test_several_weights_make_a_picture(walk: Path, tmp_path: Path, capsys: Capture) -> None:
+    words = (
+        "surface",
+        "interpolate",
+        f"{walk}:0",
+        f"{walk}:9",
+        tmp_path / "three.png",
+        "--at",
+        "0.2,0.5,0.8",
+    )
+    assert result(capsys, *words, "--method", "linear")["frames"] == 3
+    assert (tmp_path / "three.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Capture) -> None:
+    out = tmp_path / "x.obj"
+
+    def told(*words: object) -> str:
+        return refused(capsys, "surface", "interpolate", *words)
+
+    assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "0.5,2")
+    assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "half")
+    assert "not both" in told(f"{walk}:0", f"{walk}:1", out, "--at", "0.5", "--frames", "3")
+    assert "there is no frame 99" in told(f"{walk}:0", f"{walk}:99", out)
+    assert "20 frames" in told(walk, f"{walk}:1", out)
+    assert "one of poisson" in told(f"{walk}:0", f"{walk}:1", out, "--method", "cubic")
+    assert "write a mesh" in told(f"{walk}:0", f"{walk}:1", tmp_path / "x.bvh")
+    (tmp_path / "triangle.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    assert "connectivity" in told(f"{walk}:0", tmp_path / "triangle.obj", out)
+    assert not out.exists()
+
+
+def test_a_clip_of_a_character_is_named_between_file_and_frame(tmp_path: Path, capsys: Capture) -> None:
+    human = samples.human()
+    marey.save(human, tmp_path / "human.glb")
+    words = ("surface", "interpolate", f"{tmp_path}/human.glb:0", f"{tmp_path}/human.glb:20")
+    assert result(capsys, *words, tmp_path / "between.ply")["frames"] == 1
+
+
+def test_a_path_with_colons_is_a_path(tmp_path: Path) -> None:
+    odd = tmp_path / "take:3"
+    odd.write_text("")
+    assert parse_frame_reference(str(odd)).file == odd
+    assert parse_frame_reference(f"{odd}:7").frame == 7
+    assert parse_frame_reference(f"{odd}:7").file == odd
+    assert parse_frame_reference(f"{odd}:Run:-1").clip == "Run"
+    assert parse_frame_reference("C:\\takes\\walk.npz:4").frame == 4
+    assert str(parse_frame_reference("C:\\takes\\walk.npz").file) == "C:\\takes\\walk.npz"
