@@ -3,8 +3,8 @@
 All windows of a source frame are tried in one dynamic programme, which gives what trying them one by one
 would: a path may leave the source's row in any column and end in any. Only the few whose destination window
 comes out too long are found anew by themselves, as is the least mean. Threads share the source frames.
-Cost for windows of 9 to 60 frames: under 1 µs a pair of frames, 4 s for 2,600 frames on one core; some 50 µs
-for the least mean. Memory: 10 bytes a pair, and a few rows.
+Cost for windows of 9 to 60 frames: under 1 µs a pair of frames, 4 s for 2,600 frames on one core; 50 to
+130 µs for the least mean. Memory: 10 bytes a pair, and a few rows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def table(
     """Costs, lengths and windows of the best transition from every frame to every other.
 
     windows: one length only (shortest = longest) gives plain time warping, with slope 1 plain blending
-    objective: "weight", the sum of distances plus `alpha` a frame; "sum"; or "mean", fifty times as slow
+    objective: "weight", the sum of distances plus `alpha` a frame; "sum"; or "mean", a hundred times as slow
     ends: "strict" has no transition where a sequence has too few frames for the shortest window; "short"
         makes do with as many as there are, down to 3
 
