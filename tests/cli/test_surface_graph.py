@@ -59,9 +59,20 @@ def test_the_motion_graph_can_be_had_too(
     files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = result(
-        capsys, "surface", "graph", *files, "-o", tmp_path / "m.mry", "--kind", "motion", "--triangles", 200
+        capsys,
+        "surface",
+        "graph",
+        *files,
+        "-o",
+        tmp_path / "m.mry",
+        "--kind",
+        "motion",
+        "--triangles",
+        200,
+        "--short-ends",
     )
     assert told["kind"] == "motion"
+    assert told["entrance_frames"] <= 4
     assert told["mean_cost"] == told["motion_graph_mean_cost"]
 
 

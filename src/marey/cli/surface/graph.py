@@ -43,6 +43,7 @@ from marey.surface.graphs import (
 from marey.surface.graphs.building import ALPHA
 from marey.surface.library import Library
 from marey.surface.transitions import Windows, table
+from marey.surface.transitions.table import Ends
 
 NAME = "graph"
 
@@ -90,6 +91,12 @@ def run(
         int | None,
         typer.Option(metavar="P", help="At most P frames of one side pass for one of the other; 3."),
     ] = None,
+    short_ends: Annotated[
+        bool,
+        typer.Option(
+            "--short-ends", help="Where a sequence begins or ends, shorter transitions: fewer dead ends."
+        ),
+    ] = False,
     triangles: Annotated[
         int | None, typer.Option(metavar="N", help="Compare poses by N triangles, not by all.")
     ] = None,
@@ -131,7 +138,7 @@ def run(
             known = distances(library, triangles=triangles, progress=progress)
     # Without transitions it costs nothing to see whether all are of the same sequences.
     repertoire = Repertoire(library, known, Graph.chains(library.starts, alpha=alpha, windows=chosen))
-    repertoire, baseline = _graphs(repertoire, kind, seconds)
+    repertoire, baseline = _graphs(repertoire, kind, "short" if short_ends else "strict", seconds)
     with _stage("comparing graphs", "costs", seconds) as progress:
         baseline_costs = shortest_costs(baseline, progress=progress)
         costs = baseline_costs if kind == "motion" else shortest_costs(repertoire.graph, progress=progress)
@@ -145,11 +152,13 @@ def run(
     emit({**_facts(repertoire, compared), "seconds": seconds, "files": files}, as_json=json)
 
 
-def _graphs(repertoire: Repertoire, kind: str, seconds: dict[str, float]) -> tuple[Repertoire, Graph]:
+def _graphs(
+    repertoire: Repertoire, kind: str, ends: Ends, seconds: dict[str, float]
+) -> tuple[Repertoire, Graph]:
     """With the graph that was asked for, and the motion graph."""
     alpha, windows = repertoire.graph.alpha, repertoire.graph.windows
     with _stage("finding transitions", "transitions", seconds) as progress:
-        found = table(repertoire.distances, windows=windows, alpha=alpha, progress=progress)
+        found = table(repertoire.distances, windows=windows, alpha=alpha, ends=ends, progress=progress)
     with _stage("building the graph", "graph", seconds) as progress:
         baseline = motion_graph(found, alpha=alpha)
         chosen = baseline if kind == "motion" else essential_graph(found, alpha=alpha, progress=progress)

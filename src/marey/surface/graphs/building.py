@@ -17,6 +17,7 @@ from marey.surface.graphs.motion import motion_graph
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
+from marey.surface.transitions.table import Ends
 from marey.surface.transitions.transition import Objective, Windows
 
 # The source's compromise between realism and responsiveness (section 3.3.2).
@@ -30,6 +31,7 @@ def graph(
     kind: Kind = "essential",
     windows: Windows | None = None,
     objective: Objective = "weight",
+    ends: Ends = "strict",
     distances: DistanceMatrix | None = None,
     progress: Progress | None = None,
 ) -> Repertoire:
@@ -41,6 +43,8 @@ def graph(
     windows: lengths of transitions; 0.3 to 2 seconds if not given
     objective: what transitions make least: "weight" (deformation + alpha × time), or the "sum" or "mean" of
         the distances
+    ends: "short" allows shorter transitions at the ends of sequences, down to 3 frames, so that fewer frames
+        cannot be reached or left
     distances: between all frames, if they are known; the surface metric's otherwise
 
     >>> import marey
@@ -58,7 +62,7 @@ def graph(
     windows = windows or Windows.at(library.frame_rate)
     # Without transitions it costs nothing to see whether the distances are of these sequences.
     bare = Repertoire(library, distances, Graph.chains(library.starts, alpha=alpha, windows=windows))
-    found = table(distances, windows=windows, objective=objective, alpha=alpha, progress=progress)
+    found = table(distances, windows=windows, objective=objective, alpha=alpha, ends=ends, progress=progress)
     if kind == "motion":
         return replace(bare, graph=motion_graph(found, alpha=alpha))
     return replace(bare, graph=essential_graph(found, alpha=alpha, progress=progress))
