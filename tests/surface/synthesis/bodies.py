@@ -20,7 +20,7 @@ FACES = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
 
 
 def gliding(radius: float, length: float, frames: int, name: str) -> MeshSequence:
-    """A solid on an arc, to the left for a positive radius; it faces where it goes and never touches ground."""
+    """A solid on an arc, to the left for a positive radius; it faces ahead and never touches the ground."""
     angle = np.linspace(0.0, length, frames) / radius
     body = TETRAHEDRON.copy()
     body[:, 0::2] -= body[:, 0::2].mean(axis=0)

@@ -29,6 +29,9 @@ from marey.surface.transitions import Transition, smooth_path, warped
 
 Array = NDArray[np.float64]
 
+# Radians a frame of the path costs beside its distance: where poses do not tell, time passes evenly.
+EVENNESS = 0.001
+
 
 def synchronise(
     library: Library, first: str, second: str, *, apart: DistanceMatrix | None = None, slope: int = 3
@@ -50,10 +53,10 @@ def synchronise(
     lengths = [library.sequences[clip].frames for clip in (one, two)]
     if apart is None:
         clips = Library((library.sequences[one], library.sequences[two].renamed("other clip")))
-        found = warped(distances(clips), 0, clips.frames - 1, *lengths, slope=slope)
+        found = warped(distances(clips), 0, clips.frames - 1, *lengths, slope=slope, alpha=EVENNESS)
         offsets = np.array([starts[one], starts[two] - lengths[0]])
         return Transition(found.path + offsets, found.cost)
-    return warped(apart, int(starts[one]), int(starts[two + 1]) - 1, *lengths, slope=slope)
+    return warped(apart, int(starts[one]), int(starts[two + 1]) - 1, *lengths, slope=slope, alpha=EVENNESS)
 
 
 def blend_clips(

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 # In heights of the subject: how far the shift of a patch is felt, and how near the patches of one foot stay.
 REACH, FOOT = 0.12, 0.2
 # Beside 1 for holding what touches: for moving what does not, for bending a foot, for being shifted at all.
-MOVING, BENDING, SHIFTED = 0.02, 0.05, 0.002
+MOVING, BENDING, SHIFTED = 0.005, 0.01, 0.002
 # How closely shifts meet those of the patches; smoother if larger.
 LOOSENESS = 0.01
 
