@@ -17,7 +17,7 @@ import marey
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.io import gltf
 from marey.surface.sequence import MeshSequence
@@ -398,13 +398,16 @@ def test_the_khronos_validator_finds_no_error_in_anything_we_write(tmp_path: Pat
         "character": box_character(),
         "sequence": waving_sheet(),
         "frame": waving_sheet(1),
+        "shapes": waving_sheet(101),
         "walk": marey.samples.walk(),
     }
     files = []
     for name, thing in things.items():
         for ending in (".glb", ".gltf"):
             files.append(tmp_path / f"{name}{ending}")
-            gltf.write(thing, files[-1])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MareyWarning)
+                gltf.write(thing, files[-1])
     command = ["node", str(REPOSITORY / "tools" / "validate_gltf.mjs"), *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     report = json.loads(done.stdout)

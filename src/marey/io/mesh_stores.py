@@ -37,10 +37,7 @@ OTHERS = ("uv", "uv_faces", "colours")
 
 def is_mesh(path: Path) -> bool:
     """Whether a zarr store is one of meshes."""
-    try:
-        return "vertices" in _group(path)
-    except FormatError:
-        return False
+    return (path / "vertices").is_dir()
 
 
 def read(path: Path, *, progress: Progress | None = None) -> MeshSequence:

@@ -1,0 +1,129 @@
+"""USD in: what Pixar's library wrote, in any unit, axis and shape of face."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marey
+from marey.errors import FormatError, MareyError
+from marey.io import usd
+from marey.io._usd_read import fans, read_meshes
+from marey.surface import MeshSequence
+from tests.io.test_usd import skinned_leg
+
+pytest.importorskip("pxr")
+from pxr import Gf, Sdf, Usd, UsdGeom
+
+ASKED = {"frame_rate": None, "unit": None, "up": None}
+RNG = np.random.default_rng(0)
+MESH = MeshSequence(
+    RNG.normal(size=(3, 6, 3)).astype(np.float32),
+    RNG.integers(0, 6, (7, 3)),
+    25.0,
+    uv=RNG.random((5, 2)),
+    uv_faces=RNG.integers(0, 5, (7, 3)),
+    colours=RNG.random((6, 3)),
+    name="blob",
+)
+
+
+def quads(path: Path, *, up: str = "Z", metres: float = 0.01) -> Usd.Stage:
+    """A square of one quad that rises 10 units a time code, below a prim that moves along x."""
+    stage = Usd.Stage.CreateNew(str(path))
+    UsdGeom.SetStageUpAxis(stage, up)
+    UsdGeom.SetStageMetersPerUnit(stage, metres)
+    stage.SetTimeCodesPerSecond(24)
+    top = UsdGeom.Xform.Define(stage, "/top")
+    top.AddTranslateOp().Set(Gf.Vec3d(100, 0, 0))
+    mesh = UsdGeom.Mesh.Define(stage, "/top/square")
+    square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]])
+    for code in range(4):
+        mesh.GetPointsAttr().Set(
+            [Gf.Vec3f(*map(float, p)) for p in square + np.array([0, 0, 10 * code])], code
+        )
+    mesh.GetFaceVertexCountsAttr().Set([4])
+    mesh.GetFaceVertexIndicesAttr().Set([0, 1, 2, 3])
+    return stage
+
+
+def test_a_sequence_comes_back_whole(tmp_path: Path) -> None:
+    for ending in (".usda", ".usdc"):
+        marey.save(MESH, tmp_path / f"a{ending}")
+        back = marey.load(tmp_path / f"a{ending}")
+        np.testing.assert_array_equal(back.vertices, MESH.vertices)
+        np.testing.assert_array_equal(back.faces, MESH.faces)
+        np.testing.assert_allclose(back.uv[back.uv_faces], MESH.uv[MESH.uv_faces], atol=1e-6)
+        np.testing.assert_allclose(back.colours, MESH.colours, atol=1e-5)
+        assert (back.frame_rate, back.name) == (25.0, "blob")
+
+
+def test_units_axes_quads_and_moving_prims_are_understood(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "a.usda")
+    stage.GetRootLayer().Save()
+    mesh = read_meshes(tmp_path / "a.usda", **ASKED)
+    assert (mesh.frames, mesh.frame_rate, mesh.faces.tolist()) == (4, 24.0, [[0, 1, 2], [0, 2, 3]])
+    np.testing.assert_allclose(mesh.vertices[3, 2], [1.01, 0.3, -0.01], atol=1e-6)
+    mesh = read_meshes(tmp_path / "a.usda", frame_rate=48, unit="m", up="y")
+    assert mesh.frames == 7
+    np.testing.assert_allclose(mesh.vertices[1, 0], [100, 0, 5], atol=1e-5)
+
+
+def test_left_handed_faces_are_turned_over(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "a.usda")
+    UsdGeom.Mesh.Get(stage, "/top/square").GetOrientationAttr().Set(UsdGeom.Tokens.leftHanded)
+    stage.GetRootLayer().Save()
+    assert read_meshes(tmp_path / "a.usda", **ASKED).faces.tolist() == [[0, 2, 1], [0, 3, 2]]
+
+
+def test_several_meshes_become_one(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "a.usda")
+    Sdf.CopySpec(stage.GetRootLayer(), "/top/square", stage.GetRootLayer(), "/top/other")
+    stage.GetRootLayer().Save()
+    mesh = read_meshes(tmp_path / "a.usda", **ASKED)
+    assert mesh.vertices.shape == (4, 8, 3)
+    assert mesh.faces.max() == 7
+
+
+def test_skinned_meshes_move_with_their_skeleton(tmp_path: Path) -> None:
+    leg = skinned_leg()
+    usd.write(leg, tmp_path / "leg.usdc")
+    back = read_meshes(tmp_path / "leg.usdc", **ASKED)
+    np.testing.assert_allclose(back.vertices, leg.pose().vertices, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.GetPointsAttr().Set([Gf.Vec3f(0)] * 3, 2), "has 3 points at time code 2 and 4 at first"),
+        (lambda m: m.GetFaceVertexIndicesAttr().Set([0, 1, 2, 9]), "points that are not there"),
+        (lambda m: m.GetFaceVertexCountsAttr().Set([3, 3]), "do not fit together"),
+        (lambda m: [m.GetFaceVertexIndicesAttr().Set([0, 1, 2, i], i) for i in (2, 3)], "change over time"),
+        (lambda m: m.GetPrim().SetActive(False), "holds no mesh"),
+    ],
+)
+def test_stages_that_are_no_sequence_say_why(tmp_path: Path, change: object, message: str) -> None:
+    stage = quads(tmp_path / "a.usda")
+    change(UsdGeom.Mesh.Get(stage, "/top/square"))  # type: ignore[operator]
+    stage.GetRootLayer().Save()
+    with pytest.raises(FormatError, match=message):
+        read_meshes(tmp_path / "a.usda", **ASKED)
+
+
+def test_damaged_files_give_one_clear_line(tmp_path: Path) -> None:
+    usd.write(MESH, tmp_path / "a.usdc")
+    good = (tmp_path / "a.usdc").read_bytes()
+    for number, data in enumerate((good[: len(good) // 2], b"PXR-USDC" + bytes(200), b"#usda 1.0\nnonsense")):
+        file = tmp_path / f"bad{number}.usd"
+        file.write_bytes(data)
+        for read in (read_meshes, lambda path, **_: marey.load(path)) if number == 0 else (read_meshes,):
+            with pytest.raises(MareyError) as caught:
+                read(file, **ASKED)
+            assert "\n" not in str(caught.value)
+            assert str(caught.value).count(f"{file}") == 1
+
+
+def test_polygons_are_cut_into_fans() -> None:
+    assert fans(np.array([2, 5, 0, 3])).tolist() == [[2, 3, 4], [2, 4, 5], [2, 5, 6], [7, 8, 9]]
