@@ -55,11 +55,6 @@ def test_weights_belong_to_the_joints_that_have_them(folder: Path) -> None:
     np.testing.assert_allclose(of_head, [0.0] * 4 + [0.75] * 4)
 
 
-def test_folders_are_recognised(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert mpfb.is_mpfb(folder)
-    assert not mpfb.is_mpfb(tmp_path_factory.mktemp("empty"))
-
-
 def test_a_rig_is_chosen_by_name(folder: Path) -> None:
     (folder / "rig.other.json").write_text("{}")
     assert mpfb.read(folder, rig="two").skin.joint_names == ("Hips", "Head")

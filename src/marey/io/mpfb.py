@@ -56,11 +56,6 @@ def read(path: Path, *, rig: str | None = None) -> Character:
     return Character(skin, (rest,), name=folder.name)
 
 
-def is_mpfb(folder: Path) -> bool:
-    """Whether a folder looks like a character of MPFB."""
-    return (folder / "base.obj").is_file() and any(folder.glob("rig.*.json"))
-
-
 def _rig_name(folder: Path, wanted: str | None) -> str:
     if not folder.is_dir():
         raise FormatError("is no folder; give one with base.obj, rig.*.json and weights.*.json", path=folder)

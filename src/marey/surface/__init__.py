@@ -1,5 +1,6 @@
 """4D meshes: constant connectivity, moving vertices; and new animations from captured ones."""
 
+from marey.surface.decimation import decimate
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.building import graph
 from marey.surface.graphs.graph import Graph, Walk
@@ -20,6 +21,7 @@ __all__ = [
     "Texture",
     "Walk",
     "concatenate",
+    "decimate",
     "dual_quaternion",
     "graph",
     "linear_blend",
