@@ -1,7 +1,7 @@
 """The built-in subject of surface animation: the human's walks, turns, run, jump and standing, as meshes.
 
 Everything is made by formula, so that distances, transitions and graphs can be tried without any file. Cost:
-about three seconds the first time, most of it for the human itself; kept in memory.
+about four seconds the first time, most of it for the human itself; kept in memory.
 """
 
 from __future__ import annotations
