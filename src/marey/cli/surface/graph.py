@@ -94,7 +94,8 @@ def run(
     short_ends: Annotated[
         bool,
         typer.Option(
-            "--short-ends", help="Where a sequence begins or ends, shorter transitions: fewer dead ends."
+            "--short-ends",
+            help="Abrupt transitions where sequences begin or end: fewer dead ends.",
         ),
     ] = False,
     triangles: Annotated[

@@ -44,7 +44,7 @@ def graph(
     objective: what transitions make least: "weight" (deformation + alpha × time), or the "sum" or "mean" of
         the distances
     ends: "short" allows shorter transitions at the ends of sequences, down to 3 frames, so that fewer frames
-        cannot be reached or left
+        cannot be reached or left; being short they are cheap, so that many walks then take these abrupt ones
     distances: between all frames, if they are known; the surface metric's otherwise
 
     >>> import marey
