@@ -38,6 +38,8 @@ def expand(
     targets: Any,
     synthetic: Any,
     edge_costs: Any,
+    gains: Any,
+    bounds: Any,
     moves: Any,
     first_point: Any,
     points: Any,
@@ -59,9 +61,10 @@ def expand(
     out_costs: Any,
     out_positions: Any,
 ) -> int:
-    """Write every successor of every state; returns how many there are.
+    """Write every successor of every state that is worth it; returns how many there are.
 
-    nodes, samples, costs `(n,)`, placements `(n, 3)`: the states; the graph as arrays; moves `(edges, 3)`:
+    nodes, samples, costs `(n,)`, placements `(n, 3)`: the states; the graph as arrays; bounds `(n,)`: what a
+    transition may cost less what it gains; moves `(edges, 3)`:
     what an edge does to the placement; points of edge e from `first_point[e]`, one a step, `(x, y, z)` in the
     place of its source; tracks `(frames, 3)`: the followed point of captured frames; behaviours `(frames,)`
     and allowed `(samples,)`: bits.
@@ -77,6 +80,8 @@ def expand(
             x = z = 0.0
             played = 0
             if synthetic[edge]:
+                if edge_costs[edge] - gains[edge] > bounds[state]:
+                    continue
                 cost += edge_costs[edge]
                 bits = behaviours[node] | behaviours[target]
                 for k in range(first_point[edge], first_point[edge + 1]):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
+from marey.surface.graphs.graph import Graph
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.planar import Planar
 from marey.surface.synthesis.curves import Curve
@@ -65,6 +66,7 @@ class Beam:
         self.count = 0
         self.arrived: list[_States] = []
         self.sequence_of = self.library.sequence_of
+        self.lengths = _lengths(repertoire.graph, clips)
 
     def beginnings(self, start: int | None) -> tuple[Ints, Array]:
         """Frames to begin with and their placements `(n, 3)`: on the curve's first point, moving along it."""
@@ -132,14 +134,20 @@ class Beam:
         if done.any():
             self.arrived.append(states.taken(done, np.flatnonzero(done) + offset))
         going = np.flatnonzero(~done)
-        new = self._expanded(states.taken(going, going))
+        # A transition so dear that its end would not be kept even now is not tried.
+        expected = self._expected(states)
+        new = self._expanded(states.taken(going, going), (expected.max() - expected)[going])
         new.parents[:] = going[new.parents] + offset
         then = now + np.where(new.played > 0, new.played, self.graph.steps[new.edges])
         for moment in np.unique(then):
             if moment < len(self.waiting):
                 self.waiting[moment].append(self._best(new.taken(then == moment), self.width))
 
-    def _expanded(self, states: _States) -> _States:
+    def _expected(self, states: _States) -> Array:
+        """What states cost less the price of the way they have come."""
+        return np.asarray(states.costs - states.samples * (self.curve.spacing * self.metre))
+
+    def _expanded(self, states: _States, bounds: Array) -> _States:
         from marey.surface.synthesis._following_kernels import expand
 
         graph, clips = self.graph, self.clips
@@ -147,7 +155,8 @@ class Beam:
         new = _States.empty(int(degrees[states.nodes].sum()))
         count = expand(
             states.nodes, states.placements, states.samples, states.costs,
-            graph.first_leaving, graph.targets, graph.synthetic, graph.weights,
+            graph.first_leaving, graph.targets, graph.synthetic, graph.weights, self.metre * self.lengths,
+            bounds,
             clips.moves, clips.first_point, clips.points, clips.tracks, self.bits,
             self.curve.points, self.curve.spatial, self.allowed,
             self.ahead, STRIDE, self.path_weight, VIOLATION,
@@ -158,8 +167,7 @@ class Beam:
 
     def _best(self, states: _States, width: int) -> _States:
         """The cheapest of those alike; of the rest the most promising, some of every sequence among them."""
-        expected = states.costs - states.samples * (self.curve.spacing * self.metre)
-        order = np.argsort(expected, kind="stable")
+        order = np.argsort(self._expected(states), kind="stable")
         keys = np.column_stack(
             [
                 states.nodes[order],
@@ -259,6 +267,18 @@ class _States:
 
 def _joined(states: Sequence[_States]) -> _States:
     return _States(*(np.concatenate([getattr(s, f.name) for s in states]) for f in fields(_States)))
+
+
+def _lengths(graph: Graph, clips: RootClips) -> Array:
+    """Metres the followed point goes over each transition, `(edges,)`; 0 for captured edges."""
+    steps = np.zeros(len(clips.points))
+    steps[1:] = np.linalg.norm(np.diff(clips.points, axis=0), axis=1)
+    begins = clips.first_point[:-1][graph.synthetic]
+    steps[begins] = np.linalg.norm(
+        clips.points[begins] - clips.tracks[graph.sources[graph.synthetic]], axis=1
+    )
+    total = np.concatenate([[0.0], np.cumsum(steps)])
+    return np.asarray(total[clips.first_point[1:]] - total[clips.first_point[:-1]])
 
 
 def _hashed(keys: Ints) -> NDArray[np.uint64]:
