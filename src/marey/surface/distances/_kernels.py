@@ -1,7 +1,7 @@
 """Compiled loops of the surface metric, one thread each; importing this module imports numba.
 
 What a pair needs of a frame is laid out `(frames, 7, triangles)`, so that the innermost loop, over triangles,
-runs in the processor's vector units: about 2 ns a triangle and pair on one core. Rotations are compared by
+runs in the processor's vector units: 1 to 2 ns a triangle and pair on one core. Rotations are compared by
 the chord of their quaternions, which keeps its digits for small angles where the cosine has none.
 """
 

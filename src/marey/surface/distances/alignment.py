@@ -1,7 +1,7 @@
 """The best planar alignment of every pair of frames at once (Boukhayma 2017, eqs 2.2-2.5).
 
 With centred ground coordinates, turns and residuals of all pairs are products of matrices, taken block by
-block: beside the results, which grow with the square of the frames, memory stays at some 100 MB. Cost: five
+block: beside the results, which grow with the square of the frames, memory stays at some 300 MB. Cost: five
 multiplications and additions for each vertex and pair, at the speed of matrix products.
 """
 
@@ -20,7 +20,7 @@ from marey.surface.library import Library
 
 Array = NDArray[np.float64]
 
-BLOCK_BYTES = 24_000_000
+BLOCK_BYTES = 64_000_000
 CLEAR = 0.2
 
 

@@ -38,8 +38,8 @@ def distances(
         sum of squares is its square times the number of vertices); "planar", the same without heights
     heading: how poses are turned to face alike in the surface metric: "surface", by all triangles' rotations;
         "footprint", by the vertices over the ground, as the source does and as the other metrics do
-    exact: surface metric from the deformation of every pair instead of two deformations of a template; tens
-        of times slower, and equal within half a percent while surfaces stretch by less than a tenth
+    exact: surface metric from the deformation of every pair instead of two deformations of a template; a
+        hundred times slower, and equal within half a percent while surfaces stretch by less than a tenth
     triangles: compare about so many triangles, spread over the surface, instead of all
     weights: `(vertices,)`, what each vertex counts in the alignment; all alike, if None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,14 +131,12 @@ def in_parallel(tasks: Sequence[Callable[[], None]], progress: Progress | None =
     """Run independent tasks on all cores; an interruption ends after those that have begun."""
     workers = min(os.cpu_count() or 1, 16)
     with ThreadPoolExecutor(workers) as pool:
-        pending: set[Future[None]] = {pool.submit(task) for task in tasks}
+        futures = [pool.submit(task) for task in tasks]
         try:
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
                 if progress is not None:
-                    progress(len(tasks) - len(pending), len(tasks))
+                    progress(done, len(tasks))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
