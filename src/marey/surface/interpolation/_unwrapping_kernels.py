@@ -93,7 +93,8 @@ def _continue(logs: Floats, turns: Floats, parent: int, face: int, agreed: Float
     x, y, z = logs[face, 0], logs[face, 1], logs[face, 2]
     px, py, pz = agreed[parent, 0], agreed[parent, 1], agreed[parent, 2]
     angle, size = math.sqrt(x * x + y * y + z * z), math.sqrt(px * px + py * py + pz * pz)
-    if size < 0.5 * math.pi and angle < 0.5 * math.pi:
+    near = (x - px) ** 2 + (y - py) ** 2 + (z - pz) ** 2
+    if size <= math.pi and (near < 1.0 or (size < 0.5 * math.pi and angle < 0.5 * math.pi)):
         agreed[face] = logs[face]
         return False
     bx, by, bz = _log(_product(_conjugate(_quaternion((px, py, pz), 1.0)), _four(turns, face)))
