@@ -186,7 +186,7 @@ def test_graphs_of_few_and_many_transitions_are_drawn(tmp_path: Path) -> None:
     many = graph_pictures.MOST_CURVES + 500
     for count in (3, many):
         figure = graph_pictures.graph_picture(some_graph(count), NAMES, size=(500, 430))
-        assert f"{count:,} transitions" in figure.axes[0].get_title(loc="left")
+        assert f"{count:,} transitions" in figure.get_suptitle()
         plots.save(figure, tmp_path / "g.png")
 
 

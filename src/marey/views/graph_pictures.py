@@ -27,7 +27,10 @@ SIZE = (1000, 860)
 # Part of the circle left empty between sequences, together, and where the arcs run.
 GAPS, RADIUS = 0.12, 1.0
 INNER = 0.965
-MOST_CURVES = 600
+# Transitions drawn one by one, and the pairs of sequences that they are between.
+MOST_CURVES, MOST_BUNDLES = 600, 64
+# With more sequences than this their names stand like spokes.
+MOST_LEVEL = 10
 # Curves in the cloud, points of one, and pixels each way.
 MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
@@ -39,7 +42,7 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
 
     >>> from marey.surface.transitions.transition import Windows
     >>> alone = Graph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
-    >>> graph_picture(alone, ("walk", "run")).axes[0].get_title(loc="left")
+    >>> graph_picture(alone, ("walk", "run")).get_suptitle()
     'Essential graph: 50 frames, 48 captured steps, no transition'
     """
     figure = plots.blank(size)
@@ -52,9 +55,10 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
         if len(chosen):
             _transitions(figure, axes, graph, angles, chosen)
         _arcs(axes, graph, angles, tuple(names))
-        axes.set_xlim(-1.3, 1.3)
-        axes.set_ylim(-1.16, 1.16)
-        axes.set_title(_title(graph, len(chosen)))
+        room = 1.16 if len(graph.starts) <= MOST_LEVEL + 1 else 1.72
+        axes.set_xlim(-max(room, 1.3), max(room, 1.3))
+        axes.set_ylim(-room, room)
+        figure.suptitle(_title(graph, len(chosen)), x=0.01, ha="left", color=style.INK, fontsize=11)
     return figure
 
 
@@ -65,7 +69,7 @@ def _title(graph: Graph, transitions: int) -> str:
         return f"{kind}: {graph.frames} frames, {captured} captured steps, no transition"
     return (
         f"{kind}: {graph.frames:,} frames, {transitions:,} transitions, α = {graph.alpha:g}, "
-        f"{100 * graph.density:.2g} % of all edges"
+        f"{100 * graph.density:.2g} % of all pairs"
     )
 
 
@@ -93,11 +97,26 @@ def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...]) -> No
             "", tip, before, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 26}
         )
         if k < len(names):
-            middle = 0.5 * (along[0] + along[-1])
-            x, y = _on_circle(np.array(middle), RADIUS + 0.07)
-            side = "center" if abs(x) < 0.12 else "left" if x > 0 else "right"
-            level = "center" if abs(y) < 0.85 else "bottom" if y > 0 else "top"
-            axes.text(x, y, names[k], color=colour, ha=side, va=level, fontsize=11, weight="bold")
+            _name(
+                axes, names[k], 0.5 * (along[0] + along[-1]), colour, spoke=len(graph.starts) > MOST_LEVEL + 1
+            )
+
+
+def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> None:
+    x, y = _on_circle(np.array(angle), RADIUS + 0.07)
+    side = "left" if x > 0 else "right"
+    if spoke:
+        slope = np.degrees(np.arctan2(y, x))
+        turned, level, size = float(slope if x > 0 else slope + 180.0), "center", 8.5
+    else:
+        side = "center" if abs(x) < 0.12 else side
+        turned, level, size = 0.0, "center" if abs(y) < 0.85 else "bottom" if y > 0 else "top", 11.0
+    text = axes.text(
+        x, y, name, color=colour, ha=side, va=level, fontsize=size, weight="bold", rotation=turned,
+        rotation_mode="anchor",
+    )  # fmt: skip
+    # The circle has its place, however long the names are.
+    text.set_in_layout(False)
 
 
 def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen: NDArray[np.intp]) -> None:
@@ -114,7 +133,7 @@ def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen
         list(curves), cmap=colours, array=graph.weights[shown], linewidths=0.9, alpha=opaque
     )
     axes.add_collection(lines)
-    bar = figure.colorbar(lines, ax=axes, shrink=0.5, aspect=26, pad=0.0)
+    bar = figure.colorbar(lines, ax=axes, shrink=0.5, aspect=26, pad=0.03)
     bar.outline.set_visible(False)
     if bar.solids is not None:
         bar.solids.set_alpha(1.0)
@@ -123,7 +142,7 @@ def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen
 
 
 def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The same number of transitions from each sequence to each, the cheapest; dear ones first."""
+    """The cheapest transitions of the pairs of sequences between which it is cheapest; dear ones first."""
     weights = graph.weights[chosen]
     if len(chosen) <= MOST_CURVES:
         return np.asarray(chosen[np.argsort(-weights, kind="stable")])
@@ -132,7 +151,9 @@ def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     order = np.lexsort((weights, pair))
     first = np.flatnonzero(np.diff(pair[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
-    kept = order[rank < max(MOST_CURVES // len(first), 1)]
+    bundles = np.argsort(weights[order[first]], kind="stable")[:MOST_BUNDLES]
+    near = np.isin(pair[order], pair[order[first[bundles]]])
+    kept = order[near & (rank < MOST_CURVES // len(bundles))]
     return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
 
 

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 SIZE = (1280, 720)
 UNITS = {
-    "surface": "mean rotation of the triangles, with a little stretch (rad)",
+    "surface": "mean turn of the triangles (rad)",
     "euclidean": "distance of the vertices (m)",
     "skeleton": "sum of joint angles (rad)",
     "euler": "difference of Euler angles (rad)",
@@ -36,6 +36,8 @@ MOST_CELLS = 1400
 NARROWEST = 0.022
 # Width of a letter as a share of a matrix: names wider than their sequence are slanted.
 LETTER = 0.017
+# With more sequences than this names are small and stand upright.
+MOST_SLANTED = 12
 COSTS_SHOWN, COST_STEPS = 600, 40
 
 
@@ -213,11 +215,13 @@ def _square(figure: Figure, axes: Axes, values: Array, frame: _Frame | DistanceM
     wide = lengths > NARROWEST * frames
     named = [name if shown else "" for name, shown in zip(frame.names, wide, strict=True)]
     if any(named):
-        axes.set_yticks(middles, named)
         crowded = any(len(name) * LETTER > n / frames for name, n in zip(named, lengths, strict=True))
+        many = len(named) > MOST_SLANTED
+        font = 7.5 if many else 10.0
+        axes.set_yticks(middles, named, fontsize=font)
         axes.set_xticks(
-            middles, named, rotation=38 if crowded else 0, ha="right" if crowded else "center",
-            rotation_mode="anchor",
+            middles, named, fontsize=font, rotation=90 if many else 38 if crowded else 0,
+            ha="right" if crowded else "center", va="center" if many else "top", rotation_mode="anchor",
         )  # fmt: skip
         axes.tick_params(length=0)
     _bar(figure, axes, drawn, label)
@@ -242,6 +246,8 @@ def _near_to_far() -> Any:
 
 
 def _bar(figure: Figure, axes: Axes, drawn: Any, label: str) -> None:
+    # Squares in a wide picture: bars and names stay close to them.
+    figure.set_layout_engine("compressed")
     bar = figure.colorbar(drawn, ax=axes, shrink=0.7, aspect=26, pad=0.02)
     bar.set_label(label)
     bar.outline.set_visible(False)
