@@ -39,7 +39,7 @@ def distances(
     heading: how poses are turned to face alike in the surface metric: "surface", by all triangles' rotations;
         "footprint", by the vertices over the ground, as the source does and as the other metrics do
     exact: surface metric from the deformation of every pair instead of two deformations of a template; a
-        hundred times slower, and equal within half a percent while surfaces stretch by less than a tenth
+        hundred times slower; at a tenth of stretch the means agree within half a percent, pairs within one
     triangles: compare about so many triangles, spread over the surface, instead of all
     weights: `(vertices,)`, what each vertex counts in the alignment; all alike, if None
 
