@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import typer
@@ -22,7 +22,7 @@ from marey.surface.synthesis.appearance import gathered
 from marey.surface.synthesis.blending import blend, played_around
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.tracks import Tracks
-from marey.surface.transitions import Transition, Windows, optimal, standard, warped
+from marey.surface.transitions import Objective, Transition, Windows, optimal, standard, warped
 
 NAME = "transition"
 
@@ -51,8 +51,16 @@ def run(
     ] = None,
     before: Annotated[int, typer.Option(metavar="N", help="Captured frames to play before it.")] = 0,
     after: Annotated[int, typer.Option(metavar="N", help="Captured frames to play after it.")] = 0,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What is least: the mean or sum of distances, or weight: sum plus --alpha a frame, as "
+            "in graphs.",
+        ),
+    ] = "mean",
     alpha: Annotated[
-        float, typer.Option(metavar="A", help="What a frame of time costs beside its deformation, optimal.")
+        float, typer.Option(metavar="A", help="What a frame of time costs, with --objective weight.")
     ] = 0.01,
     slope: Annotated[
         int, typer.Option(metavar="P", help="Neither side passes more than P times as fast as the other.")
@@ -81,6 +89,8 @@ def run(
     """
     leaving, arriving = parse_frame_reference(source), parse_frame_reference(destination)
     _check(target, picture, kind, length, (leaving, arriving))
+    if objective not in get_args(Objective):
+        raise InputError(f"--objective {objective}: one of {', '.join(get_args(Objective))}")
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
     library, first, last = _loaded(leaving, arriving, options)
     windows = _windows(library.frame_rate, kind, length, slope)
@@ -88,7 +98,7 @@ def run(
     with progress_bar("comparing poses") as progress:
         apart, offsets = _window_distances(library, first, last, windows, progress)
     here, there = first - offsets[0], last - offsets[1]
-    found = _found(apart, here, there, kind, windows, alpha)
+    found = _found(apart, here, there, kind, windows, objective, alpha)
     plain = _standard(apart, here, there, windows.shortest)
     transition = Transition(found.path + offsets, found.cost)
     begin, end = played_around(library, transition, before, after)
@@ -185,10 +195,10 @@ def _window_distances(
 
 
 def _found(
-    apart: DistanceMatrix, first: int, last: int, kind: str, windows: Windows, alpha: float
+    apart: DistanceMatrix, first: int, last: int, kind: str, windows: Windows, objective: Any, alpha: float
 ) -> Transition:
     if kind == "optimal":
-        return optimal(apart, first, last, windows=windows, alpha=alpha)
+        return optimal(apart, first, last, windows=windows, objective=objective, alpha=alpha)
     if kind == "warped":
         return warped(apart, first, last, windows.longest, windows.longest, slope=windows.slope)
     return standard(apart, first, last, windows.longest)
