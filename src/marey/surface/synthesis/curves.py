@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 # Metres between two samples.
 SPACING = 0.05
-LONGEST = 10_000.0
+LONGEST, FURTHEST = 10_000.0, 1e9
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,9 @@ class Curve:
             raise InputError(
                 f"curve: expected two or more points (x, z) or (x, y, z), got shape {given.shape}"
             )
-        if not np.isfinite(given).all():
-            raise InputError(f"curve: point {int(np.argwhere(~np.isfinite(given))[0, 0]) + 1} is not finite")
+        wrong = ~(np.abs(given) <= FURTHEST).all(axis=1)
+        if wrong.any():
+            raise InputError(f"curve: point {int(wrong.argmax()) + 1} is not finite, or too far off")
         spatial = given.shape[1] == 3
         points = given if spatial else np.insert(given, 1, 0.0, axis=1)
         along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
