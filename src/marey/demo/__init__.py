@@ -20,6 +20,7 @@ from marey.demo.dynamics import hole, steered, stream, variants
 from marey.demo.exhibit import Entry
 from marey.demo.poses import compression, handles, modes, trackers
 from marey.demo.scenes import body, crowd, real_body, real_crowd, real_surface, surface
+from marey.demo.surfaces import directed, organised
 from marey.errors import InputError
 from marey.io._files import write_beside
 
@@ -49,7 +50,19 @@ def make_gallery(folder: Path, *, progress: Progress | None = None) -> Gallery:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
     start = time.perf_counter()
     chapters: list[Callable[[Path], Entry]] = [body, modes, handles, trackers, compression]
-    chapters += [variants, hole, steered, stream, surface, crowd, simulated, filmed, captured]
+    chapters += [
+        variants,
+        hole,
+        steered,
+        stream,
+        surface,
+        organised,
+        directed,
+        crowd,
+        simulated,
+        filmed,
+        captured,
+    ]
     if os.environ.get("MAREY_DATA"):
         chapters += [real_body, real_surface, real_crowd]
     entries = tuple(chapter(folder) for chapter in tracked(chapters, progress))

@@ -29,8 +29,8 @@ GAPS, RADIUS = 0.12, 1.0
 INNER = 0.965
 # Transitions drawn one by one, and the pairs of sequences that they are between.
 MOST_CURVES, MOST_BUNDLES = 600, 64
-# With more sequences than this their names stand like spokes.
-MOST_LEVEL = 10
+# With more sequences than this, or longer names, the names stand like spokes.
+MOST_LEVEL, LONGEST_LEVEL = 10, 9
 # Curves in the cloud, points of one, and pixels each way.
 MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
@@ -54,8 +54,10 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
         chosen = np.flatnonzero(graph.synthetic)
         if len(chosen):
             _transitions(figure, axes, graph, angles, chosen)
-        _arcs(axes, graph, angles, tuple(names))
-        room = 1.16 if len(graph.starts) <= MOST_LEVEL + 1 else 1.72
+        longest = max(map(len, names), default=0)
+        spokes = len(names) > MOST_LEVEL or longest > LONGEST_LEVEL
+        _arcs(axes, graph, angles, tuple(names), spokes=spokes)
+        room = 1.1 + 0.034 * longest if spokes else 1.16
         axes.set_xlim(-max(room, 1.3), max(room, 1.3))
         axes.set_ylim(-room, room)
         figure.suptitle(_title(graph, len(chosen)), x=0.01, ha="left", color=style.INK, fontsize=11)
@@ -86,7 +88,7 @@ def _on_circle(angles: Array, radius: float) -> Array:
     return radius * np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
-def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...]) -> None:
+def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
     for k, (first, last) in enumerate(pairwise(graph.starts.tolist())):
         colour = style.PALETTE[k % len(style.PALETTE)]
         along = np.linspace(angles[first], angles[last - 1], max(int(200 * (last - first) / graph.frames), 2))
@@ -97,9 +99,7 @@ def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...]) -> No
             "", tip, before, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 26}
         )
         if k < len(names):
-            _name(
-                axes, names[k], 0.5 * (along[0] + along[-1]), colour, spoke=len(graph.starts) > MOST_LEVEL + 1
-            )
+            _name(axes, names[k], 0.5 * (along[0] + along[-1]), colour, spoke=spokes)
 
 
 def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> None:
