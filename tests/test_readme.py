@@ -45,8 +45,9 @@ def test_example_runs_as_printed(number: int, folder: Path, request: pytest.Fixt
         assert {"walk.mp4", "walk.glb", "human.png", "human.glb", "crowd.mp4", "captured.png"} <= set(shown)
         assert {"modes.png", "handles.mp4", "rebuilt.mp4", "walk-1cm.mp4"} <= set(shown)
         assert {"variants.mp4", "hole.png", "steered.mp4", "stream.mp4"} <= set(shown)
+        assert {"graph.png", "eight.mp4", "eight.glb"} <= set(shown)
         assert all((folder / "gallery" / name).exists() for name in shown)
 
 
 def test_every_example_is_there_in_both_languages() -> None:
-    assert [language for language, _ in EXAMPLES] == ["", "python"] * 8
+    assert [language for language, _ in EXAMPLES] == ["", "python"] * 9
