@@ -88,6 +88,27 @@ def test_all_key_poses_are_met_at_once_by_the_best_walk(seed: int) -> None:
         assert nodes[when.tolist().index(time)] == key
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_fewest_steps_are_those_of_the_fastest_walk(seed: int) -> None:
+    from marey.surface.synthesis._retiming_kernels import NEVER, fewest_steps
+
+    graph = random_graph(np.random.default_rng(200 + seed))
+    left = fewest_steps(graph.sources, graph.targets, graph.steps, graph.frames, 5)
+    for frame in range(graph.frames):
+        lasting = [steps for steps in range(8) if np.isfinite(cheapest(graph, frame, 5, steps))]
+        assert left[frame] == lasting[0] if lasting else 8 <= left[frame] <= NEVER
+
+
+def test_slack_changes_nothing_where_times_are_met() -> None:
+    rng = np.random.default_rng(7)
+    graph = random_graph(rng, extra=16)
+    keys, times, _ = reachable(graph, rng)
+    for tolerance in (0, 1):
+        ways = [retime(graph, keys, times, tolerance=tolerance, slack=slack) for slack in (tolerance, 6)]
+        assert ways[0].deformation == ways[1].deformation
+        assert ways[0].achieved.tolist() == ways[1].achieved.tolist()
+
+
 def test_a_time_that_cannot_be_met_is_missed_by_as_little_as_can_be() -> None:
     graph = Graph.chains([0, 10], alpha=0.1, windows=WINDOWS)
     assert retime(graph, [2, 7], [0, 3]).errors.tolist() == [0, 2]
