@@ -127,13 +127,22 @@ def components(faces: ArrayLike, count: int) -> NDArray[np.int64]:
     >>> components([[0, 1, 2], [2, 1, 3]], 5).tolist()
     [0, 0, 0, 0, 1]
     """
+    triangles = np.asarray(faces).reshape(-1, 3)
+    return linked(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]]]), count)
+
+
+def linked(links: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Which connected set each of `count` things belongs to, of pairs that are connected, `(links, 2)`.
+
+    >>> linked([[0, 2], [2, 3]], 4).tolist()
+    [0, 1, 0, 0]
+    """
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    triangles = np.asarray(faces).reshape(-1, 3)
-    rows, columns = triangles[:, [0, 1]].ravel(), triangles[:, [1, 2]].ravel()
-    links = coo_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(count, count))
-    return np.asarray(connected_components(links, directed=False)[1], np.int64)
+    ends = np.asarray(links).reshape(-1, 2)
+    graph = coo_matrix((np.ones(len(ends), np.int8), (ends[:, 0], ends[:, 1])), shape=(count, count))
+    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
 
 
 def face_links(faces: ArrayLike) -> NDArray[np.int64]:

@@ -58,20 +58,22 @@ def measure(
             and p > 0.0
             and P > 0.0
         ):
-            nx, ny, nz, Nx, Ny, Nz = nx / n, ny / n, nz / n, Nx / N, Ny / N, Nz / N
-            tx, ty, tz, Tx, Ty, Tz = e1x / p, e1y / p, e1z / p, d1x / P, d1y / P, d1z / P
+            # One division for several: they are what takes long here.
+            n_, N_, p_, P_ = 1.0 / n, 1.0 / N, 1.0 / p, 1.0 / P
+            nx, ny, nz, Nx, Ny, Nz = n_ * nx, n_ * ny, n_ * nz, N_ * Nx, N_ * Ny, N_ * Nz
+            tx, ty, tz, Tx, Ty, Tz = p_ * e1x, p_ * e1y, p_ * e1z, P_ * d1x, P_ * d1y, P_ * d1z
             sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
             Sx, Sy, Sz = Ny * Tz - Nz * Ty, Nz * Tx - Nx * Tz, Nx * Ty - Ny * Tx
-            q, r = e2x * tx + e2y * ty + e2z * tz, n / p
-            Q, R = d2x * Tx + d2y * Ty + d2z * Tz, N / P
+            q, r = e2x * tx + e2y * ty + e2z * tz, n * p_
+            Q, R = d2x * Tx + d2y * Ty + d2z * Tz, N * P_
             # Closed-form polar factor within the plane of the face.
             along, across = P * r + R * p, P * q - Q * p
             size = math.sqrt(along * along + across * across)
             cos, sin = along / size, across / size
             Ux, Uy, Uz = cos * Tx + sin * Sx, cos * Ty + sin * Sy, cos * Tz + sin * Sz
             Wx, Wy, Wz = cos * Sx - sin * Tx, cos * Sy - sin * Ty, cos * Sz - sin * Tz
-            half = 0.5 * size / (p * r)
-            product = (P * R) / (p * r)
+            half = 0.5 * size * n_
+            product = N * n_
             spread = math.sqrt(max(half * half - product, 0.0))
             stretches[m, 0] = half + spread
             stretches[m, 1] = product / (half + spread)
@@ -80,7 +82,7 @@ def measure(
             d1x, d1y, d1z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
             x, y = cos * Q + sin * R, cos * R - sin * Q
             d2x, d2y, d2z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
-            angle = _log_of_frames(
+            angle, logs[m, 0], logs[m, 1], logs[m, 2] = _log_of_frames(
                 Ux * tx + Wx * sx + Nx * nx,
                 Ux * ty + Wx * sy + Nx * ny,
                 Ux * tz + Wx * sz + Nx * nz,
@@ -90,7 +92,6 @@ def measure(
                 Uz * tx + Wz * sx + Nz * nx,
                 Uz * ty + Wz * sy + Nz * ny,
                 Uz * tz + Wz * sz + Nz * nz,
-                logs[m],
             )
             largest = max(largest, angle)
         w23, w31, w12 = couplings[m, 0], couplings[m, 1], couplings[m, 2]
@@ -140,8 +141,8 @@ def gather(
         y2 = from_here * here[m, 4] + from_there * there[m, 4]
         z2 = from_here * here[m, 5] + from_there * there[m, 5]
         if rest:
-            x1, y1, z1, x2, y2, z2 = _turn(rests[m], weight, x1, y1, z1, x2, y2, z2)
-        x1, y1, z1, x2, y2, z2 = _turn(logs[m], weight, x1, y1, z1, x2, y2, z2)
+            x1, y1, z1, x2, y2, z2 = _turn(rests, m, weight, x1, y1, z1, x2, y2, z2)
+        x1, y1, z1, x2, y2, z2 = _turn(logs, m, weight, x1, y1, z1, x2, y2, z2)
         a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
         sums[a, 0] += x1
         sums[a, 1] += y1
@@ -248,10 +249,10 @@ def swell(
 
 @njit(**_OPTIONS)
 def _turn(
-    log: Floats, weight: float, x1: float, y1: float, z1: float, x2: float, y2: float, z2: float
+    logs: Floats, m: int, weight: float, x1: float, y1: float, z1: float, x2: float, y2: float, z2: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Two vectors turned by `weight` times a rotation vector."""
-    x, y, z = log[0], log[1], log[2]
+    """Two vectors turned by `weight` times the rotation vector of face m."""
+    x, y, z = logs[m, 0], logs[m, 1], logs[m, 2]
     angle = math.sqrt(x * x + y * y + z * z)
     if angle < 1e-150:
         return x1, y1, z1, x2, y2, z2
@@ -279,9 +280,8 @@ def _log_of_frames(
     m20: float,
     m21: float,
     m22: float,
-    log: Floats,
-) -> float:
-    """Rotation vector of a matrix, by the quaternion, which is accurate at 0 and at π; its angle."""
+) -> tuple[float, float, float, float]:
+    """Angle and rotation vector of a matrix, by the quaternion, which is accurate at 0 and at π."""
     trace = m00 + m11 + m22
     if trace > 0.0:
         w, x, y, z = 1.0 + trace, m21 - m12, m02 - m20, m10 - m01
@@ -295,7 +295,7 @@ def _log_of_frames(
         w, x, y, z = -w, -x, -y, -z
     vector = math.sqrt(x * x + y * y + z * z)
     if vector < 1e-150:
-        return 0.0
+        return 0.0, 0.0, 0.0, 0.0
     angle = 2.0 * math.atan2(vector, w)
-    log[0], log[1], log[2] = angle * x / vector, angle * y / vector, angle * z / vector
-    return angle
+    scale = angle / vector
+    return angle, scale * x, scale * y, scale * z

@@ -37,54 +37,102 @@ def disagree(logs: Floats, links: Ints) -> bool:
 
 
 @njit(**_OPTIONS)
-def spread(logs: Floats, order: Ints, starts: Ints, neighbours: Ints, agreed: Floats, rests: Floats) -> bool:
-    """Carry rotation vectors from face to face, smoothest edges first; whether any rest is left.
+def settled(logs: Floats, starts: Ints, neighbours: Ints, islands: Ints) -> Bools:
+    """Faces whose rotation vectors stay: of each island, its largest region of faces that agree."""
+    count = logs.shape[0]
+    regions, queue = np.full(count, -1, np.int64), np.empty(count, np.int64)
+    largest = np.zeros(count, np.int64)
+    chosen = np.full(count, -1, np.int64)
+    for seed in range(count):
+        if regions[seed] >= 0:
+            continue
+        regions[seed] = queue[0] = seed
+        i, size = 0, 1
+        while i < size:
+            face = queue[i]
+            i += 1
+            for k in range(starts[face], starts[face + 1]):
+                other = neighbours[k]
+                if regions[other] < 0 and _agree(logs, face, other):
+                    regions[other] = seed
+                    queue[size] = other
+                    size += 1
+        if size > largest[islands[seed]]:
+            largest[islands[seed]] = size
+            chosen[islands[seed]] = seed
+    stays = np.empty(count, np.bool_)
+    for m in range(count):
+        stays[m] = regions[m] == chosen[islands[m]]
+    return stays
 
-    order: faces by their angle; the first that is not yet reached starts anew
+
+@njit(**_OPTIONS)
+def spread(logs: Floats, stays: Bools, starts: Ints, neighbours: Ints, agreed: Floats, rests: Floats) -> bool:
+    """Carry rotation vectors into the faces that do not stay, smoothest edges first; whether any changes.
+
+    agreed: a copy of `logs`; rests: zeros
     """
     count = logs.shape[0]
-    turns = np.empty((count, 4))
-    for m in range(count):
-        turns[m, 0], turns[m, 1], turns[m, 2], turns[m, 3] = _quaternion(_row(logs, m), 1.0)
-    done = np.zeros(count, np.bool_)
+    done = stays.copy()
     changed = np.zeros(count, np.bool_)
+    turns = np.empty((count, 4))
     # Edges to go over, by how much the turn changes across: lists linked through `following`.
     heads = np.full(_STEPS, -1, np.int64)
     following, origin = np.empty(neighbours.shape[0], np.int64), np.empty(neighbours.shape[0], np.int64)
-    for seed in order:
-        if done[seed]:
+    for m in range(count):
+        if stays[m]:
             continue
-        face, parent = seed, np.int64(-1)
-        lowest = _STEPS
-        while True:
-            done[face] = True
-            if parent < 0:
-                agreed[face] = logs[face]
-            else:
-                changed[face] = _continue(logs, turns, parent, face, agreed, rests)
-            for k in range(starts[face], starts[face + 1]):
-                other = neighbours[k]
-                if not done[other]:
-                    step = min(
-                        int(_STEPS * math.sqrt(_apart(_four(turns, face), _four(turns, other)))), _STEPS - 1
-                    )
-                    following[k], origin[k] = heads[step], face
-                    heads[step] = k
-                    lowest = min(lowest, step)
-            face = -1
-            while lowest < _STEPS:
-                k = heads[lowest]
-                if k < 0:
-                    lowest += 1
-                    continue
-                heads[lowest] = following[k]
-                if not done[neighbours[k]]:
-                    face, parent = neighbours[k], origin[k]
-                    break
-            if face < 0:
-                break
+        turns[m] = _quaternion(_row(logs, m), 1.0)
+        for k in range(starts[m], starts[m + 1]):
+            if stays[neighbours[k]]:
+                turns[neighbours[k]] = _quaternion(_row(logs, neighbours[k]), 1.0)
+    for m in range(count):
+        if stays[m]:
+            continue
+        for k in range(starts[m], starts[m + 1]):
+            other = neighbours[k]
+            if stays[other]:
+                for back in range(starts[other], starts[other + 1]):
+                    if neighbours[back] == m:
+                        step = _step(turns, m, other)
+                        following[back], origin[back] = heads[step], other
+                        heads[step] = back
+    lowest = 0
+    while lowest < _STEPS:
+        link = heads[lowest]
+        if link < 0:
+            lowest += 1
+            continue
+        heads[lowest] = following[link]
+        face = neighbours[link]
+        if done[face]:
+            continue
+        done[face] = True
+        changed[face] = _continue(logs, turns, origin[link], face, agreed, rests)
+        for k in range(starts[face], starts[face + 1]):
+            other = neighbours[k]
+            if not done[other]:
+                step = _step(turns, face, other)
+                following[k], origin[k] = heads[step], face
+                heads[step] = k
+                lowest = min(lowest, step)
     _keep_what_helps(logs, starts, neighbours, changed, agreed, rests)
     return _even_out(turns, starts, neighbours, changed, agreed, rests)
+
+
+@njit(**_OPTIONS)
+def _agree(logs: Floats, a: int, b: int) -> bool:
+    """Whether the rotation vectors of two neighbours are near each other, or both far from half a turn."""
+    ax, ay, az, bx, by, bz = logs[a, 0], logs[a, 1], logs[a, 2], logs[b, 0], logs[b, 1], logs[b, 2]
+    if (ax - bx) ** 2 + (ay - by) ** 2 + (az - bz) ** 2 < 1.0:
+        return True
+    quarter = 0.25 * math.pi * math.pi
+    return ax * ax + ay * ay + az * az < quarter and bx * bx + by * by + bz * bz < quarter
+
+
+@njit(**_OPTIONS)
+def _step(turns: Floats, a: int, b: int) -> int:
+    return min(int(_STEPS * math.sqrt(_apart(_four(turns, a), _four(turns, b)))), _STEPS - 1)
 
 
 @njit(**_OPTIONS)

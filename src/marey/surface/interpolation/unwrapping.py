@@ -1,11 +1,11 @@
 """Rotation vectors of faces that agree with their neighbours', beyond half a turn.
 
 A rotation has many logarithms; the shortest jumps where a part of the surface turns by more than π, and the
-in-between would collapse there. Starting at the face that turns least, and going first over the edges across
-which the turn changes least, each face takes the logarithm nearest to its neighbour's. Near a full turn none
-is near, since the axis is lost there: the face then keeps its neighbour's axis and what remains becomes a
-second, small turn. Changes that do not make a group of faces smoother are taken back. Cost: nothing where no
-neighbours disagree, else about 5 ms for 20,000 faces.
+in-between would collapse there. The largest region whose faces agree stays as it is; from there, going first
+over the edges across which the turn changes least, each other face takes the logarithm nearest to its
+neighbour's. Near a full turn none is near, since the axis is lost there: the face then keeps its neighbour's
+axis and what remains becomes a second, small turn. Changes that do not make a group of faces smoother are
+taken back. Cost: 0.1 ms for 20,000 faces where no neighbours disagree, else 0.8 ms.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ class FaceGraph:
 
     links: `(links, 2)`, pairs of faces
     starts, neighbours: the faces beside face m are `neighbours[starts[m] : starts[m + 1]]`
+    islands: `(faces,)`, which connected set of faces each belongs to
     """
 
     links: NDArray[np.int64]
     starts: NDArray[np.int64]
     neighbours: NDArray[np.int64]
+    islands: NDArray[np.int64]
 
     @classmethod
     def of(cls, faces: NDArray[Any]) -> FaceGraph:
@@ -40,7 +42,8 @@ class FaceGraph:
         both = np.concatenate([links, links[:, ::-1]])
         order = np.argsort(both[:, 0], kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=len(faces)))])
-        return cls(links, starts.astype(np.int64), np.ascontiguousarray(both[order, 1]))
+        islands = mesh_operators.linked(links, len(faces))
+        return cls(links, starts.astype(np.int64), np.ascontiguousarray(both[order, 1]), islands)
 
 
 def unwrapped(logs: Array, graph: FaceGraph) -> tuple[Array, Array]:
@@ -60,9 +63,8 @@ def unwrapped(logs: Array, graph: FaceGraph) -> tuple[Array, Array]:
     none = np.zeros((0, 3))
     if not kernels.disagree(logs, graph.links):
         return logs, none
-    agreed, rests = np.empty_like(logs), np.zeros_like(logs)
-    # In steps of 5e-5 rad: rounding must not decide which face is first, nor take long to sort by.
-    steps = (np.linalg.norm(logs, axis=1) * (65535 / np.pi)).round().clip(0, 65535).astype(np.uint16)
-    order = np.argsort(steps, kind="stable")
-    some = kernels.spread(logs, order, graph.starts, graph.neighbours, agreed, rests)
+    beside = (graph.starts, graph.neighbours)
+    stays = kernels.settled(logs, *beside, graph.islands)
+    agreed, rests = logs.copy(), np.zeros_like(logs)
+    some = kernels.spread(logs, stays, *beside, agreed, rests)
     return agreed, rests if some else none
