@@ -1,7 +1,9 @@
-"""Compiled: what becomes of the states of a search when each takes every way it can.
+"""Compiled: the states of a search take every way they can, and those that come out wait by their time.
 
 A state stands at a captured frame that is placed on the ground by (angle, x, z); it has come to a sample of
-the curve. Playing on keeps the placement, a transition changes it by the edge's own planar motion.
+the curve. Playing on keeps the placement, a transition changes it by the edge's own planar motion. States
+wait in a ring of slots, one for each frame of time ahead. A slot that is full keeps its best; from then on
+nothing worse comes in, and a way is given up as soon as it is sure to be worse.
 """
 
 from __future__ import annotations
@@ -12,113 +14,225 @@ import numpy as np
 
 from marey._compiling import njit
 
+# Columns of a state: whole numbers, then real ones.
+PARENT, EDGE, PLAYED, NODE, SAMPLE = range(5)
+ANGLE, X, Z, COST, AT_X, AT_Z = range(6)
 
-@njit(cache=True, nogil=True)
-def nearest_ahead(curve: Any, spatial: bool, sample: int, ahead: int, x: float, y: float, z: float) -> Any:
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+
+
+@njit(**_OPTIONS)
+def nearest_ahead(
+    curve: Any, spatial: bool, spacing: float, sample: int, ahead: int, x: float, y: float, z: float
+) -> Any:
     """The sample nearest to a point, of those up to `ahead` further on, and how far it is off."""
     best, found = np.inf, sample
-    for k in range(sample, min(sample + ahead + 1, curve.shape[0])):
+    k, end = sample, min(sample + ahead + 1, curve.shape[0])
+    while k < end:
         dx, dz = curve[k, 0] - x, curve[k, 2] - z
         off = dx * dx + dz * dz
         if spatial:
             dy = curve[k, 1] - y
             off += dy * dy
+        off = np.sqrt(off)
         if off <= best:
             best, found = off, k
-    return found, np.sqrt(best)
+        # A curve comes no faster nearer than it is long.
+        k += max(1, int((off - best) / spacing))
+    return found, best
 
 
-@njit(cache=True, nogil=True)
-def expand(
-    nodes: Any,
-    placements: Any,
-    samples: Any,
-    costs: Any,
-    first_leaving: Any,
-    targets: Any,
-    synthetic: Any,
-    edge_costs: Any,
-    gains: Any,
-    bounds: Any,
-    moves: Any,
-    first_point: Any,
-    points: Any,
-    tracks: Any,
-    behaviours: Any,
-    curve: Any,
-    spatial: bool,
-    allowed: Any,
-    ahead: int,
-    stride: int,
-    path_weight: float,
-    violation: float,
-    out_parents: Any,
-    out_edges: Any,
-    out_played: Any,
-    out_nodes: Any,
-    out_placements: Any,
-    out_samples: Any,
-    out_costs: Any,
-    out_positions: Any,
-) -> int:
-    """Write every successor of every state that is worth it; returns how many there are.
+@njit(**_OPTIONS)
+def advance(
+    now: int, whole: Any, real: Any, offset: int, limit: float,
+    onward: Any, first_way: Any, ways: Any, targets: Any, steps: Any, costs: Any, lengths: Any,
+    moves: Any, first_point: Any, points: Any, tracks: Any, behaviours: Any, sequences: Any,
+    curve: Any, spatial: bool, spacing: float, allowed: Any, ahead: int, stride: int,
+    metre: float, path_weight: float, violation: float, merge: float, merge_angle: float, width: int,
+    quota: int, slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
+) -> int:  # fmt: skip
+    """Put what becomes of states into their slots; returns how many ways were tried.
 
-    nodes, samples, costs `(n,)`, placements `(n, 3)`: the states; the graph as arrays; bounds `(n,)`: what a
-    transition may cost less what it gains; moves `(edges, 3)`:
-    what an edge does to the placement; points of edge e from `first_point[e]`, one a step, `(x, y, z)` in the
-    place of its source; tracks `(frames, 3)`: the followed point of captured frames; behaviours `(frames,)`
-    and allowed `(samples,)`: bits.
+    whole `(n, 5)`, real `(n, 6)`: the states, whose numbers are `offset…`; limit: no transition that is sure
+    to cost more, less the price of the way it goes, is tried; onward `(frames,)`: the edge that plays on, or
+    -1; transitions leaving a node are `ways[first_way[node] : first_way[node + 1]]`; lengths `(edges,)`:
+    metres the followed point goes over each; behaviours `(frames,)`, allowed `(samples,)`: bits.
+    slots_whole `(slots, capacity, 5)`, slots_real, counts `(slots,)`, table `(slots, n)`: places in a slot by
+    what makes states alike, -1 where none; worst `(slots, sequences + 1, 2)`: cost and sample of the worst
+    that comes in by its sequence, and, last, whatever its sequence.
     """
-    count = 0
-    for state in range(nodes.shape[0]):
-        node = nodes[state]
-        angle, shift_x, shift_z = placements[state, 0], placements[state, 1], placements[state, 2]
+    tried = 0
+    price = metre * spacing
+    last = curve.shape[0] - 1
+    slots = counts.shape[0]
+    new_whole, new_real = np.empty(5, np.int64), np.empty(6)
+    for state in range(whole.shape[0]):
+        node, begun = whole[state, NODE], whole[state, SAMPLE]
+        if begun >= last:
+            continue
+        angle, shift_x, shift_z = real[state, ANGLE], real[state, X], real[state, Z]
         c, s = np.cos(angle), np.sin(angle)
-        for edge in range(first_leaving[node], first_leaving[node + 1]):
-            sample, cost = samples[state], costs[state]
+        new_whole[PARENT] = offset + state
+        sample, cost, target, played = begun, real[state, COST], node, 0
+        x = z = 0.0
+        edge = onward[node]
+        new_whole[EDGE] = edge
+        while played < stride and edge >= 0:
             target = targets[edge]
-            x = z = 0.0
-            played = 0
-            if synthetic[edge]:
-                if edge_costs[edge] - gains[edge] > bounds[state]:
-                    continue
-                cost += edge_costs[edge]
-                bits = behaviours[node] | behaviours[target]
-                for k in range(first_point[edge], first_point[edge + 1]):
-                    x = c * points[k, 0] + s * points[k, 2] + shift_x
-                    z = c * points[k, 2] - s * points[k, 0] + shift_z
-                    sample, off = nearest_ahead(curve, spatial, sample, ahead, x, points[k, 1], z)
-                    cost += path_weight * off
-                    if allowed[sample] & bits == 0:
-                        cost += violation
-                out_placements[count, 0] = angle + moves[edge, 0]
-                out_placements[count, 1] = c * moves[edge, 1] + s * moves[edge, 2] + shift_x
-                out_placements[count, 2] = c * moves[edge, 2] - s * moves[edge, 1] + shift_z
-            else:
-                current, target = edge, node
-                while played < stride and current >= 0:
-                    target = targets[current]
-                    cost += edge_costs[current]
-                    x = c * tracks[target, 0] + s * tracks[target, 2] + shift_x
-                    z = c * tracks[target, 2] - s * tracks[target, 0] + shift_z
-                    sample, off = nearest_ahead(curve, spatial, sample, ahead, x, tracks[target, 1], z)
-                    cost += path_weight * off
-                    if allowed[sample] & behaviours[target] == 0:
-                        cost += violation
-                    played += 1
-                    current = -1
-                    for further in range(first_leaving[target], first_leaving[target + 1]):
-                        if not synthetic[further]:
-                            current = further
-                for axis in range(3):
-                    out_placements[count, axis] = placements[state, axis]
-            out_parents[count] = state
-            out_edges[count] = edge
-            out_played[count] = played
-            out_nodes[count] = target
-            out_samples[count] = sample
-            out_costs[count] = cost
-            out_positions[count, 0] = x
-            out_positions[count, 1] = z
-            count += 1
-    return count
+            x = c * tracks[target, 0] + s * tracks[target, 2] + shift_x
+            z = c * tracks[target, 2] - s * tracks[target, 0] + shift_z
+            sample, off = nearest_ahead(curve, spatial, spacing, sample, ahead, x, tracks[target, 1], z)
+            cost += costs[edge] + path_weight * off
+            if allowed[sample] & behaviours[target] == 0:
+                cost += violation
+            played += 1
+            edge = onward[target]
+        if played > 0:
+            tried += 1
+            new_whole[PLAYED], new_whole[NODE], new_whole[SAMPLE] = played, target, sample
+            new_real[ANGLE], new_real[X], new_real[Z] = angle, shift_x, shift_z
+            new_real[COST], new_real[AT_X], new_real[AT_Z] = cost, x, z
+            insert((now + played) % slots, new_whole, new_real, sequences, price, merge, merge_angle, width,
+                   quota, slots_whole, slots_real, counts, table, worst)  # fmt: skip
+        for way in range(first_way[node], first_way[node + 1]):
+            edge = ways[way]
+            target = targets[edge]
+            slot = (now + steps[edge]) % slots
+            sequence = sequences[target]
+            cost = real[state, COST] + costs[edge]
+            most = min(limit, max(
+                worst[slot, sequence, 0] - price * worst[slot, sequence, 1],
+                worst[slot, -1, 0] - price * worst[slot, -1, 1],
+            )) + price * begun + metre * lengths[edge]  # fmt: skip
+            if cost > most:
+                continue
+            tried += 1
+            sample = begun
+            bits = behaviours[node] | behaviours[target]
+            for k in range(first_point[edge], first_point[edge + 1]):
+                x = c * points[k, 0] + s * points[k, 2] + shift_x
+                z = c * points[k, 2] - s * points[k, 0] + shift_z
+                sample, off = nearest_ahead(curve, spatial, spacing, sample, ahead, x, points[k, 1], z)
+                cost += path_weight * off
+                if allowed[sample] & bits == 0:
+                    cost += violation
+                if cost > most:
+                    break
+            if cost > most:
+                continue
+            new_whole[EDGE], new_whole[PLAYED] = edge, 0
+            new_whole[NODE], new_whole[SAMPLE] = target, sample
+            new_real[ANGLE] = angle + moves[edge, 0]
+            new_real[X] = c * moves[edge, 1] + s * moves[edge, 2] + shift_x
+            new_real[Z] = c * moves[edge, 2] - s * moves[edge, 1] + shift_z
+            new_real[COST], new_real[AT_X], new_real[AT_Z] = cost, x, z
+            insert(slot, new_whole, new_real, sequences, price, merge, merge_angle, width, quota,
+                   slots_whole, slots_real, counts, table, worst)  # fmt: skip
+    return tried
+
+
+@njit(**_OPTIONS)
+def insert(
+    slot: int, whole: Any, real: Any, sequences: Any, price: float, merge: float, merge_angle: float,
+    width: int, quota: int, slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
+) -> None:  # fmt: skip
+    """Let a state wait in a slot, unless one alike costs less, or so many others do."""
+    expected = real[COST] - price * whole[SAMPLE]
+    sequence = sequences[whole[NODE]]
+    if expected > worst[slot, sequence, 0] - price * worst[slot, sequence, 1] and (
+        expected > worst[slot, -1, 0] - price * worst[slot, -1, 1]
+    ):
+        return
+    place = lookup(slot, whole[NODE], real, merge, merge_angle, slots_whole, slots_real, table)
+    there = table[slot, place]
+    if there >= 0:
+        if expected < slots_real[slot, there, COST] - price * slots_whole[slot, there, SAMPLE]:
+            slots_whole[slot, there], slots_real[slot, there] = whole, real
+        return
+    there = counts[slot]
+    slots_whole[slot, there], slots_real[slot, there] = whole, real
+    table[slot, place] = there
+    counts[slot] += 1
+    if counts[slot] == slots_whole.shape[1]:
+        compact(slot, sequences, price, merge, merge_angle, width, quota, slots_whole, slots_real, counts,
+                table, worst)  # fmt: skip
+
+
+@njit(**_OPTIONS)
+def compact(
+    slot: int, sequences: Any, price: float, merge: float, merge_angle: float, width: int, quota: int,
+    slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
+) -> None:  # fmt: skip
+    """Keep the `width` most promising states of a slot, up to `quota` of every sequence among them."""
+    count = counts[slot]
+    if count <= width:
+        return
+    expected = slots_real[slot, :count, COST] - price * slots_whole[slot, :count, SAMPLE]
+    order = np.argsort(expected, kind="mergesort")
+    of_sequence = np.zeros(worst.shape[1], np.int64)
+    chosen = np.zeros(count, np.bool_)
+    taken = 0
+    for rank in range(count):
+        state = order[rank]
+        sequence = sequences[slots_whole[slot, state, NODE]]
+        of_sequence[sequence] += 1
+        if of_sequence[sequence] == quota:
+            worst[slot, sequence, 0] = slots_real[slot, state, COST]
+            worst[slot, sequence, 1] = slots_whole[slot, state, SAMPLE]
+        if rank < width // 2 or of_sequence[sequence] <= quota:
+            chosen[rank] = True
+            taken += 1
+    best_whole, best_real = np.empty((width, 5), np.int64), np.empty((width, 6))
+    spare, kept = max(width - taken, 0), 0
+    for rank in range(count):
+        state = order[rank]
+        if kept == width or not (chosen[rank] or spare > 0):
+            continue
+        if not chosen[rank]:
+            spare -= 1
+        if not chosen[rank] or rank < width // 2:
+            worst[slot, -1, 0] = slots_real[slot, state, COST]
+            worst[slot, -1, 1] = slots_whole[slot, state, SAMPLE]
+        best_whole[kept], best_real[kept] = slots_whole[slot, state], slots_real[slot, state]
+        kept += 1
+    table[slot, :] = -1
+    counts[slot] = kept
+    for state in range(kept):
+        slots_whole[slot, state], slots_real[slot, state] = best_whole[state], best_real[state]
+        place = lookup(
+            slot,
+            best_whole[state, NODE],
+            best_real[state],
+            merge,
+            merge_angle,
+            slots_whole,
+            slots_real,
+            table,
+        )
+        table[slot, place] = state
+
+
+@njit(**_OPTIONS)
+def lookup(
+    slot: int, node: int, real: Any, merge: float, merge_angle: float, slots_whole: Any, slots_real: Any,
+    table: Any,
+) -> int:  # fmt: skip
+    """Where in a slot's table a state alike is, or has to go: at the same frame, place and heading."""
+    x, z, turn = cell(real, merge, merge_angle)
+    size = table.shape[1]
+    place = ((((node * 1000003) ^ x) * 1000003 ^ z) * 1000003 ^ turn) % size
+    while table[slot, place] >= 0:
+        there = table[slot, place]
+        if slots_whole[slot, there, NODE] == node:
+            other_x, other_z, other_turn = cell(slots_real[slot, there], merge, merge_angle)
+            if other_x == x and other_z == z and other_turn == turn:
+                break
+        place = (place + 1) % size
+    return place  # type: ignore[no-any-return]
+
+
+@njit(**_OPTIONS)
+def cell(real: Any, merge: float, merge_angle: float) -> Any:
+    """Place and heading in steps within which states are alike."""
+    turns = round(2 * np.pi / merge_angle)
+    return round(real[AT_X] / merge), round(real[AT_Z] / merge), round(real[ANGLE] / merge_angle) % turns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,12 +81,12 @@ class Curve:
         sampled = np.stack([np.interp(at, along[apart], axis) for axis in points[apart].T], axis=1)
         return cls(sampled, spatial, tuple(behaviours))
 
-    @property
+    @cached_property
     def spacing(self) -> float:
         """Metres along the curve between two samples."""
         return self.length / (len(self.points) - 1)
 
-    @property
+    @cached_property
     def length(self) -> float:
         """Metres."""
         steps = np.linalg.norm(np.diff(self.points, axis=0), axis=1)

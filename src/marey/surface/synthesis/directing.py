@@ -25,6 +25,7 @@ from marey.surface.synthesis.foot_slide import FootSlide, foot_slide
 from marey.surface.synthesis.retiming import Retimed, retime
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.streaming import Performer, synthesize
+from marey.surface.synthesis.ways import worth_trying
 
 Pose = int | str
 """A frame of the library: its number, or `"SEQUENCE:FRAME"`."""
@@ -68,7 +69,7 @@ def follow_path(
     """
     curve = path if isinstance(path, Curve) else Curve.through(path)
     performer = Performer.prepare(repertoire)
-    clips = RootClips.of(repertoire, track, tracks=performer.tracks)
+    clips = RootClips.of(repertoire, track, tracks=performer.tracks, edges=worth_trying(repertoire))
     first = None if start is None else repertoire.library.frame(start)
     found = follow(
         repertoire, curve, clips=clips, accuracy=accuracy, width=width, start=first, progress=progress

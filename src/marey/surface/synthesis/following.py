@@ -20,6 +20,7 @@ from marey.surface.planar import Planar
 from marey.surface.synthesis.beam import Beam
 from marey.surface.synthesis.curves import Curve
 from marey.surface.synthesis.root_clips import RootClips
+from marey.surface.synthesis.ways import Ways
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def follow(
 ) -> Followed:
     """A walk whose followed point stays near a curve from its beginning to its end.
 
-    clips: what the edges do to the followed point; the middle of the body, if None
+    clips: what the edges do to the followed point; of the middle of the body, if None
     accuracy: what a metre off the curve for a second costs, in the units of the edges' weights (radians)
     width: states that are kept; more find better walks, slower
     start: frame of the library to begin with; any that moves, if None
@@ -73,12 +74,12 @@ def follow(
         raise InputError(f"accuracy: must be above 0, got {accuracy}")
     if width < 1:
         raise InputError(f"width: must be at least 1, got {width}")
-    clips = RootClips.of(repertoire) if clips is None else clips
     bits, allowed = behaviour_bits(repertoire, curve)
-    beam = Beam(repertoire, curve, clips, bits, allowed, accuracy, width)
+    ways = Ways.of(repertoire, clips=clips)
+    beam = Beam(ways, curve, bits, allowed, accuracy, width)
     start_frame, placed, edges = beam.run(*beam.beginnings(start), progress)
     walk = Walk(start_frame, edges)
-    positions = path_of(repertoire.graph, clips, walk, placed)
+    positions = path_of(repertoire.graph, ways.clips, walk, placed)
     come, errors = beam.measured(positions)
     shown = shown_bits(repertoire.graph, walk, bits)
     wrong = int(((allowed[come] & shown) == 0).sum())

@@ -61,34 +61,37 @@ class RootClips:
         *,
         smooth: float = 0.0,
         tracks: Tracks | None = None,
+        edges: NDArray[np.int64] | None = None,
         ease: Ease = "smooth",
         anchored: bool = True,
         progress: Progress | None = None,
     ) -> RootClips:
-        """Of all edges of a repertoire.
+        """Of the edges of a repertoire.
 
         track: the vertex to follow, or the middle of several; of all, if None
         smooth: seconds over which sway and bounce of the followed point are evened out
         tracks: of the library, if at hand
+        edges: only of these transitions; all, if None. The others have no points and must not be taken
         ease, anchored: as the animation is to be made
         """
         graph = repertoire.graph
         known = Tracks.of(repertoire.library) if tracks is None else tracks
         followed = follow(repertoire.library, track, smooth=smooth)
-        steps = np.where(graph.synthetic, graph.steps, 0).astype(np.int64)
+        transitions = np.flatnonzero(graph.synthetic) if edges is None else np.asarray(edges, np.int64)
+        steps = np.zeros(graph.edges, np.int64)
+        steps[transitions] = graph.steps[transitions]
         first_point = np.concatenate([[0], np.cumsum(steps)])
         points = np.empty((int(first_point[-1]), 3), np.float32)
         moves, rises = np.zeros((graph.edges, 3)), np.zeros(graph.edges)
-        transitions = np.flatnonzero(graph.synthetic)
 
         def fill(begin: int, end: int) -> None:
-            edges = transitions[begin:end]
-            course = edge_course(repertoire, known, edges, ease=ease, anchored=anchored)
-            planar, rises[edges] = course.arrival(known)
-            moves[edges, 0], moves[edges, 1:] = planar.angle, planar.shift
+            some = transitions[begin:end]
+            course = edge_course(repertoire, known, some, ease=ease, anchored=anchored)
+            planar, rises[some] = course.arrival(known)
+            moves[some, 0], moves[some, 1:] = planar.angle, planar.shift
             # Each course begins with the source itself, which is no step.
             row = np.arange(len(course.times)) - np.repeat(course.first[:-1], np.diff(course.first))
-            there = np.repeat(first_point[edges], np.diff(course.first)) + row - 1
+            there = np.repeat(first_point[some], np.diff(course.first)) + row - 1
             points[there[row > 0]] = course.follow(known, followed)[row > 0]
 
         shared(fill, len(transitions), AT_ONCE, progress=progress)

@@ -27,6 +27,7 @@ from marey.surface.synthesis.following import behaviour_bits
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.streaming import Performer, stream, synthesize
+from marey.surface.synthesis.ways import Ways, worth_trying
 
 # Metres looked ahead, and seconds played before the next decision.
 HORIZON, PIECE = 2.5, 0.4
@@ -53,7 +54,7 @@ def steered(
     if not (np.isfinite(seconds) and 0 < seconds <= LONGEST):
         raise InputError(f"seconds: above 0 and at most {LONGEST:g}, got {seconds}")
     performer = Performer.prepare(repertoire)
-    clips = RootClips.of(repertoire, tracks=performer.tracks)
+    clips = RootClips.of(repertoire, tracks=performer.tracks, edges=worth_trying(repertoire))
     frame = connectivity(repertoire.graph).core[0] if start is None else repertoire.library.frame(start)
     body = Steering(performer, clips, int(frame), accuracy=accuracy)
     total = round(seconds * repertoire.library.frame_rate)
@@ -73,7 +74,7 @@ class Steering:
 
     performer: what it can do
     clips: motions of the followed point over the edges
-    frame, placed: the captured frame it stands at, and where that is placed
+    frame, placed, lift: the captured frame it stands at, and where and how high that is placed
     walk: all edges taken so far
     """
 
@@ -84,12 +85,15 @@ class Steering:
     accuracy: float = 5.0
     width: int = 60
     edges: list[int] = field(default_factory=list)
+    lift: float = 0.0
     start: int = field(init=False)
+    ways: Ways = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         repertoire = self.performer.repertoire
         repertoire.library.locate(self.frame)
         self.start = self.frame
+        self.ways = Ways.of(repertoire, clips=self.clips)
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -112,7 +116,7 @@ class Steering:
         curve = Curve.through(ends, behaviours=asked, spacing=SPACING)
         repertoire = self.performer.repertoire
         bits, allowed = behaviour_bits(repertoire, curve)
-        beam = Beam(repertoire, curve, self.clips, bits, allowed, self.accuracy, self.width)
+        beam = Beam(self.ways, curve, bits, allowed, self.accuracy, self.width)
         placement = np.array([[float(self.placed.angle), *self.placed.shift]])
         _, _, edges = beam.run(np.array([self.frame]), placement, None, partial=True)
         if not len(edges):
@@ -129,14 +133,15 @@ class Steering:
         for edge in piece.edges:
             turn, x, z = self.clips.moves[edge]
             self.placed = self.placed.after(Planar(np.asarray(turn), np.array([x, z])))
+            self.lift += float(self.clips.rises[edge])
         self.frame = int(graph.targets[piece.edges[-1]])
         self.edges += piece.edges.tolist()
         return piece
 
     def play(self, direction: ArrayLike, behaviour: str | None = None) -> Iterator[Frame]:
         """The frames of the next piece; the body then stands at its end, with which the one after begins."""
-        placed = self.placed
+        placed, lift = self.placed, self.lift
         piece = self.advance(direction, behaviour)
-        frames = stream(self.performer, piece, start=placed)
+        frames = stream(self.performer, piece, start=placed, lift=lift)
         for _ in range(piece.steps(self.performer.repertoire.graph)):
             yield next(frames)

@@ -68,18 +68,20 @@ class Performer:
         )
 
 
-def stream(performer: Performer | Repertoire, walk: Walk, *, start: Planar | None = None) -> Iterator[Frame]:
+def stream(
+    performer: Performer | Repertoire, walk: Walk, *, start: Planar | None = None, lift: float = 0.0
+) -> Iterator[Frame]:
     """The frames of a walk, one by one: one more than its steps.
 
     performer: prepared once for many walks, or a repertoire
-    start: how the first frame is moved along the ground; where it was captured, if None
+    start, lift: how the first frame is moved along the ground, and up; where it was captured, if not given
     """
     if isinstance(performer, Repertoire):
         performer = Performer.prepare(performer)
     graph, library = performer.repertoire.graph, performer.repertoire.library
     edges = np.asarray(walk.edges, np.int64)
     nodes = checked_nodes(walk, performer.repertoire)
-    placed, lift = Planar.identity() if start is None else start, 0.0
+    placed = Planar.identity() if start is None else start
     for node, edge in zip(nodes[:-1], edges, strict=True):
         if not graph.synthetic[edge]:
             yield captured_frame(library, int(node), placed, lift=lift)
