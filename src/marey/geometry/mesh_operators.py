@@ -172,6 +172,34 @@ def is_closed(faces: ArrayLike) -> bool:
     return bool(np.array_equal(forwards, backwards) and (np.diff(forwards) > 0).all())
 
 
+def rims(faces: ArrayLike) -> NDArray[np.int64]:
+    """Edges of faces `(faces, 3)` that are run one way only, `(edges, 2)`: those around holes.
+
+    >>> rims([[0, 1, 2], [2, 1, 3]]).tolist()
+    [[0, 1], [1, 3], [2, 0], [3, 2]]
+    """
+    triangles = np.asarray(faces).astype(np.int64, copy=False).reshape(-1, 3)
+    start, end = triangles.ravel(), triangles[:, [1, 2, 0]].ravel()
+    count = int(triangles.max(initial=0)) + 1
+    alone = np.setdiff1d(start * count + end, end * count + start)
+    return np.column_stack(np.divmod(alone, count))
+
+
+def caps(faces: ArrayLike) -> NDArray[np.int64]:
+    """Faces that close the holes of a surface, `(caps, 3)`: each a fan over the hole's first vertex.
+
+    >>> caps([[0, 1, 3], [0, 3, 2], [1, 2, 3]]).tolist()
+    [[2, 1, 0]]
+    """
+    edges = rims(faces)
+    if not len(edges):
+        return np.zeros((0, 3), np.int64)
+    hole = linked(edges, int(edges.max()) + 1)
+    apex = np.unique(hole, return_index=True)[1][hole[edges[:, 0]]]
+    fans = np.column_stack([edges[:, ::-1], apex])
+    return np.asarray(fans[(edges != apex[:, None]).all(axis=1)])
+
+
 def welded(vertices: ArrayLike) -> NDArray[np.int64]:
     """For each vertex the first one at the same place (in every pose of `(poses, vertices, 3)`).
 

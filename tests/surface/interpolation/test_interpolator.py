@@ -57,11 +57,11 @@ def in_numpy(
 @pytest.mark.parametrize("stretch", ["linear", "geometric"])
 def test_kernel_equals_the_dense_equations_on_an_open_surface(stretch: str) -> None:
     vertices, faces = tube(14, 9)
-    faces = faces[:-9]
+    faces = faces[:-18]
     rng = np.random.default_rng(1)
     first = bent(vertices, 0.3) + 0.01 * rng.normal(size=vertices.shape)
     second = bent(vertices, 1.5) + 0.01 * rng.normal(size=vertices.shape)
-    keep = np.arange(len(vertices) - 1)
+    keep = np.arange(len(vertices) - 2)
     first, second, template = first[keep], second[keep], vertices[keep]
     found = Interpolator.prepare(template, faces).between(first, second, 0.35, stretch=stretch)
     expected = in_numpy(first, second, faces, template, 0.35, stretch == "geometric")
@@ -230,3 +230,36 @@ def test_unknown_ways_are_refused() -> None:
         interpolate(TUBE, TUBE, FACES, 0.5, sides="three")
     with pytest.raises(InputError, match="template"):
         Interpolator.prepare(np.full_like(TUBE, np.inf), FACES)
+
+
+def test_small_holes_do_not_cost_the_volume() -> None:
+    rest = np.delete(FACES, np.arange(300, 312, 3), axis=0)
+    shared = Interpolator.prepare(TUBE, rest)
+    assert shared.solid.all()
+    wanted = (mesh.volume(STRAIGHTER, FACES) + mesh.volume(CURLED, FACES)) / 2
+    found = mesh.volume(shared.between(STRAIGHTER, CURLED, 0.5), FACES)
+    assert found == pytest.approx(float(wanted), rel=1e-4)
+
+
+def test_a_sheet_beside_a_solid_is_left_as_it_was_alone() -> None:
+    sheet = FACES[: len(FACES) // 4]
+    alone = Interpolator.prepare(TUBE, sheet)
+    assert not alone.solid.any()
+    both = Interpolator.prepare(np.concatenate([TUBE + 5, TUBE]), np.concatenate([sheet + len(TUBE), FACES]))
+    assert sorted(both.solid.tolist())[-1]
+    start, end = (np.concatenate([other + 5, other]) for other in (STRAIGHTER, CURLED))
+    used = np.unique(sheet)
+    found = both.between(start, end, 0.5)[len(TUBE) :][used]
+    np.testing.assert_allclose(found, alone.between(STRAIGHTER, CURLED, 0.5)[used], atol=1e-9)
+
+
+@given(size=st.sampled_from([0.0, 1e-9, 1e-6, 1e-4]), seed=st.integers(0, 100))
+@settings(max_examples=10)
+def test_nearly_equal_poses_are_never_worse_than_straight_lines_beyond_rounding(
+    size: float, seed: int
+) -> None:
+    second = TUBE + size * np.random.default_rng(seed).normal(size=TUBE.shape)
+    mine = distortion(SHARED.between(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
+    theirs = distortion(straight(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
+    assert mine.volume < theirs.volume + 1e-6
+    assert mine.edges < theirs.edges + 1e-6

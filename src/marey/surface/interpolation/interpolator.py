@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray
 from marey.errors import InputError
-from marey.geometry import mesh_operators
+from marey.geometry import mesh, mesh_operators
 from marey.surface.interpolation.factor import Factor
 from marey.surface.interpolation.unwrapping import FaceGraph, unwrapped
 from marey.surface.sequence import checked_faces
@@ -30,6 +30,8 @@ METHODS = ("poisson", "linear")
 STRETCHES = ("linear", "geometric")
 # Of the volume: more than this is not put right, since the first order would not do.
 MOST_VOLUME = 0.1
+# Of the area of a piece: with larger holes it is a sheet, and encloses nothing.
+LARGEST_HOLES = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,8 @@ class Interpolator:
     doubles: `(vertices,)`, the vertex each one stands beside; itself, if it is not doubled
     factor: of the template's Laplacian
     graph: which faces lie side by side
-    closed: whether the faces enclose a volume, which in-betweens then keep
+    shell: `(faces + caps, 3)`, the faces and what closes their small holes
+    solid: `(pieces,)`, whether the shell of each piece encloses a volume, which in-betweens then keep
     """
 
     faces: NDArray[np.int32]
@@ -53,7 +56,8 @@ class Interpolator:
     doubles: NDArray[np.int64]
     factor: Factor
     graph: FaceGraph
-    closed: bool
+    shell: NDArray[np.int32]
+    solid: NDArray[np.bool_]
 
     @classmethod
     def prepare(cls, template: ArrayLike, faces: ArrayLike) -> Interpolator:
@@ -90,7 +94,7 @@ class Interpolator:
             doubles,
             Factor.of(laplacian, pieces),
             FaceGraph.of(joined),
-            mesh_operators.is_closed(joined),
+            *_shell(poses[0], joined, pieces),
         )
 
     @property
@@ -118,7 +122,7 @@ class Interpolator:
             logs, rests = unwrapped(logs, self.graph)
         dtype = np.result_type(_precision(first), _precision(second))
         apart = (ends[0] - here, ends[1] - there) if doubled else None
-        volumes = (self.enclosed(here)[0], self.enclosed(there)[0]) if self.closed else None
+        volumes = (self.enclosed(here)[0], self.enclosed(there)[0]) if self.solid.any() else None
         return Pair(self, here, there, logs, rests, flows, stretches, volumes, apart, dtype)
 
     def between(
@@ -197,7 +201,7 @@ class Interpolator:
         from marey.surface.interpolation import _kernels
 
         volumes, growth = np.empty(len(self.sizes)), np.empty_like(vertices)
-        _kernels.enclosed(vertices, self.faces, self.pieces, volumes, growth)
+        _kernels.enclosed(vertices, self.shell, self.pieces, volumes, growth)
         return volumes, growth
 
     def _checked(self, name: str, vertices: ArrayLike) -> Array:
@@ -221,7 +225,7 @@ class Pair:
     rests: `(faces, 3)`, turns that come before those, where a single axis would not do; or `(0, 3)`
     flows: `(2, faces, 6)`, what either pose adds to the right-hand side, that of the second turned back
     stretches: `(faces, 2)`, principal stretches
-    volumes: what each piece encloses in either pose, cubic metres, `(pieces,)`; None if they are not closed
+    volumes: what each piece encloses in either pose, cubic metres, `(pieces,)`; None if none is solid
     apart: how far doubled vertices stand from their others in either pose, or None
     """
 
@@ -279,7 +283,7 @@ class Pair:
         shared = self.interpolator
         volumes, growth = shared.enclosed(found)
         swelling = shared.factor.solve(growth)
-        most = MOST_VOLUME * np.abs(wanted)
+        most = np.where(shared.solid, MOST_VOLUME * np.abs(wanted), -1.0)
         _kernels.swell(shared.pieces, wanted - volumes, most, growth, swelling, found)
 
 
@@ -314,6 +318,22 @@ def check_choices(method: str, stretch: str) -> None:
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if stretch not in STRETCHES:
         raise InputError(f"stretch {stretch!r}: one of {', '.join(STRETCHES)}")
+
+
+def _shell(
+    vertices: Array, faces: NDArray[np.int32], pieces: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Faces and caps, and which pieces they enclose but for small holes."""
+    caps = mesh_operators.caps(faces).astype(np.int32)
+    shell, count = np.concatenate([faces, caps]), int(pieces.max()) + 1
+
+    def area(triangles: NDArray[np.int32]) -> Array:
+        sizes = mesh.face_areas(vertices, triangles).astype(np.float64)
+        return np.bincount(pieces[triangles[:, 0]], sizes, count)
+
+    solid = area(caps) < LARGEST_HOLES * area(faces)
+    solid[pieces[mesh_operators.rims(shell)]] = False
+    return shell, solid
 
 
 def _precision(vertices: Any) -> Any:
