@@ -65,7 +65,7 @@ def test_a_sequence_leads_back_into_itself(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("{slow}:10", "{slow}:900", "{out}.npz"), "no such frame"),
+        (("{slow}:10", "{slow}:900", "{out}.npz"), "no frame 900"),
         (("{slow}:10", "{brisk}:30", "{out}.npz", "--kind", "fancy"), "--kind"),
         (("{slow}:10", "{brisk}:30", "{out}.npz", "--length", "1"), "--length"),
         (("{slow}:10", "{brisk}:30", "{out}.csv"), ".csv"),

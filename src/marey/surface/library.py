@@ -152,5 +152,5 @@ def _check_alike(sequences: Sequence[MeshSequence]) -> None:
         if not np.isclose(other.frame_rate, first.frame_rate):
             raise InputError(
                 f"{other.name}: {other.frame_rate:g} frames per second, but {first.name} has "
-                f"{first.frame_rate:g}; resample one of them first"
+                f"{first.frame_rate:g}; resample one of them first (marey convert --frame-rate)"
             )

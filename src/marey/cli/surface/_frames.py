@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,20 @@ def parse_frame_reference(text: str) -> FrameReference:
 
 def load_frame(reference: FrameReference, **options: Any) -> tuple[MeshSequence, int]:
     """The sequence a frame belongs to, and the frame's number in it, from 0."""
-    sequence = _chosen(sequences_in(reference.file, **options), reference)
+    return load_frames([reference], **options)[0]
+
+
+def load_frames(
+    references: Sequence[FrameReference], *, character: str | None = None, **options: Any
+) -> list[tuple[MeshSequence, int]]:
+    """As `load_frame`, of several; every file is read once, and frames of one sequence share it."""
+    files = list(dict.fromkeys(reference.file for reference in references))
+    found = dict(zip(files, sequences_in(files, character=character, **options), strict=True))
+    return [_located(found[reference.file], reference) for reference in references]
+
+
+def _located(sequences: list[MeshSequence], reference: FrameReference) -> tuple[MeshSequence, int]:
+    sequence = _chosen(sequences, reference)
     frame, frames = reference.frame, sequence.frames
     if frame is None:
         if frames > 1:

@@ -1,6 +1,7 @@
 """What the surface commands are given: mesh sequences, or clips put on a character, as one library.
 
-A skeleton clip is dressed on the character of `--character`, and `--vertices` decimates everything alike.
+A skeleton clip is dressed on the character of `--character`, and `--vertices` decimates everything alike. The
+word `sample` in place of files stands for the built-in subject.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import load_with_bar, progress_bar
+from marey.cli._console import load_with_bar, note, progress_bar
 from marey.cli.body._inputs import figure_of
 from marey.errors import InputError
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 
-HUMAN = "human"
+HUMAN, SAMPLE = "human", "sample"
+USUAL_RATE = 30.0
 
 Wearer = Annotated[
     str | None,
@@ -45,14 +48,17 @@ def load_library(
 ) -> Library:
     """Sequences of one subject from files, named after them; each clip of a character is a sequence."""
     check_vertices(vertices)
-    things = [load_with_bar(file, clip=None, **options) for file in files]
+    if [str(file) for file in files] == [SAMPLE] and not files[0].exists():
+        from marey.samples import locomotion
+
+        library = locomotion() if vertices is None else locomotion(vertices=vertices)
+        return replace(library, labels=tuple(labels) or library.labels)
+    things = _loaded(files, options)
     if all(isinstance(thing, Motion) for thing in things):
         clips = [_named(figure_of(t, f, raw=False), f) for t, f in zip(things, files, strict=True)]
         library = dressed(clips, character=character, vertices=vertices)
         return replace(library, labels=tuple(labels) or library.labels)
-    found: list[MeshSequence] = []
-    for thing, file in zip(things, files, strict=True):
-        found += _sequences(thing, file, character)
+    found = [sequence for several in _posed(things, files, character) for sequence in several]
     library = Library(tuple(found), tuple(labels))
     if vertices is None:
         return library
@@ -61,9 +67,9 @@ def load_library(
     return decimate(library, vertices=vertices)
 
 
-def sequences_in(file: Path, *, character: str | None = None, **options: Any) -> list[MeshSequence]:
-    """The mesh sequences of a file: one, or one for each clip of a character."""
-    return _sequences(load_with_bar(file, clip=None, **options), file, character)
+def sequences_in(files: Sequence[Path], *, character: str | None, **options: Any) -> list[list[MeshSequence]]:
+    """The mesh sequences of each file: one, or one for each clip of a character; clips at one frame rate."""
+    return _posed(_loaded(files, options), files, character)
 
 
 def load_character(given: str | None) -> Character:
@@ -91,7 +97,7 @@ def dressed(
     *,
     character: str | None,
     vertices: int | None = None,
-    frame_rate: float = 30.0,
+    frame_rate: float = USUAL_RATE,
     method: str = "linear",
 ) -> Library:
     """Skeleton clips on a character, as mesh sequences."""
@@ -110,20 +116,48 @@ def check_vertices(vertices: int | None) -> None:
         raise InputError(f"--vertices {vertices}: 4 or more")
 
 
-def _sequences(thing: Any, file: Path, character: str | None) -> list[MeshSequence]:
+def _loaded(files: Sequence[Path], options: dict[str, Any]) -> list[Any]:
+    return [load_with_bar(file, clip=None, **options) for file in files]
+
+
+def _posed(things: Sequence[Any], files: Sequence[Path], character: str | None) -> list[list[MeshSequence]]:
+    """Meshes as they are; clips of characters and skeletons at the meshes' rate, or at one of theirs."""
+    rate = _common_rate(things)
+    return [_sequences(thing, file, character, rate) for thing, file in zip(things, files, strict=True)]
+
+
+def _common_rate(things: Sequence[Any]) -> float:
+    """Frames per second of the meshes, if there are any, else the most of a character's clips, else 30."""
+    meshes = [thing.frame_rate for thing in things if isinstance(thing, MeshSequence)]
+    clips = [clip.frame_rate for thing in things if isinstance(thing, Character) for clip in thing.motions]
+    return float(meshes[0] if meshes else max(clips, default=USUAL_RATE))
+
+
+def _sequences(thing: Any, file: Path, character: str | None, rate: float) -> list[MeshSequence]:
     if isinstance(thing, MeshSequence):
         return [replace(thing, name=file.stem)]
     if isinstance(thing, Motion):
-        return list(dressed([_named(figure_of(thing, file, raw=False), file)], character=character).sequences)
+        clip = _named(figure_of(thing, file, raw=False), file)
+        return list(dressed([clip], character=character, frame_rate=rate).sequences)
     if isinstance(thing, Character):
-        single = len(thing.motions) == 1
+        if not thing.motions:
+            raise InputError(f"{file}: this character has no clip; `marey surface skin` puts clips on it")
+        names = [f"{file.stem}-{motion.name}" for motion in thing.motions]
+        names = [file.stem] if len(names) == 1 else names
         return [
-            replace(thing.pose(motion), name=file.stem if single else f"{file.stem}-{motion.name}")
-            for motion in thing.motions
+            thing.pose(_at_rate(motion, rate, file)).renamed(name)
+            for motion, name in zip(thing.motions, names, strict=True)
         ]
     raise InputError(
         f"{file}: holds a {type(thing).__name__}, not a mesh sequence, a character or a skeleton clip"
     )
+
+
+def _at_rate(motion: Motion, rate: float, file: Path) -> Motion:
+    if np.isclose(motion.frame_rate, rate):
+        return motion
+    note(f"{file}: {motion.name or 'clip'}: {motion.frame_rate:g} frames per second resampled to {rate:g}")
+    return motion.resample(rate)
 
 
 def _named(motion: Motion, file: Path) -> Motion:

@@ -21,7 +21,7 @@ from marey.cli._console import (
     progress_bar,
 )
 from marey.cli.body._inputs import load_whole_clip
-from marey.cli.surface._inputs import load_library
+from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
@@ -39,7 +39,7 @@ SKELETON = "skeleton"
 def run(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SEQ…", help="Mesh sequences of one subject; clips, with --metric skeleton."),
+        typer.Argument(metavar="SEQ…", help="Mesh sequences of one subject, or skeleton clips."),
     ],
     target: Annotated[
         Path, typer.Option("--output", "-o", metavar="D.npz", help="The matrix: .npz, or .mry.")
@@ -73,6 +73,8 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(metavar="D.png", help="Also draw the matrix: .png, .svg or .pdf.")
     ] = None,
+    character: Wearer = None,
+    vertices: Vertices = None,
     from_unit: Unit = None,
     from_up: Up = None,
     from_frame_rate: Rate = None,
@@ -91,12 +93,14 @@ def run(
     marey surface distance walk.bvh run.bvh -o joints.npz --metric skeleton
     """
     _check(sources, target, metric, heading, exact or triangles is not None, picture)
+    if metric == SKELETON and (character is not None or vertices is not None):
+        raise InputError("--character and --vertices: for meshes, not for the skeleton metric")
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
     told: dict[str, Any] = {}
     if metric == SKELETON:
         found, seconds = _of_skeletons(sources, options)
     else:
-        library = load_library(sources, **options)
+        library = load_library(sources, character=character, vertices=vertices, **options)
         started = time.perf_counter()
         with progress_bar("comparing poses") as progress:
             found = distances(

@@ -25,7 +25,7 @@ from marey.cli._console import (
     note,
     progress_bar,
 )
-from marey.cli.surface._inputs import load_library
+from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.cli.surface._labels import parse_labels
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -54,7 +54,7 @@ PICTURES = (".png", ".svg", ".pdf")
 def run(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SEQ…", help="Mesh sequences of one subject, or one GRAPH.mry to weigh anew."),
+        typer.Argument(metavar="SEQ…", help="Mesh sequences or clips of one subject, or one GRAPH.mry."),
     ],
     target: Annotated[
         Path, typer.Option("--output", "-o", metavar="GRAPH.mry", help="Sequences, distances and graph.")
@@ -104,6 +104,8 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(metavar="G.png", help="Also draw the graph: .png, .svg or .pdf.")
     ] = None,
+    character: Wearer = None,
+    vertices: Vertices = None,
     from_unit: Unit = None,
     from_up: Up = None,
     from_frame_rate: Rate = None,
@@ -117,6 +119,8 @@ def run(
 
     marey surface graph *.glb -o subject.mry --alpha 0.05 --picture graph.png
 
+    marey surface graph walk.bvh run.bvh -o subject.mry --vertices 2000
+
     marey surface graph subject.mry -o faster.mry --alpha 0.2
 
     marey surface graph walk.npz walk2.npz -o s.mry --distances poses.npz --labels walk2=walk
@@ -129,8 +133,18 @@ def run(
         raise InputError(f"--alpha {alpha}: the price of a frame of time is 0 or more")
     seconds: dict[str, float] = {}
     library, known, before = _inputs(
-        sources, distances_file, {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
+        sources,
+        distances_file,
+        {
+            "character": character,
+            "vertices": vertices,
+            "unit": from_unit,
+            "up": from_up,
+            "frame_rate": from_frame_rate,
+        },
     )
+    if known is not None and triangles is not None:
+        raise InputError("--triangles: for distances to be made; these poses have been compared")
     if labels is not None:
         library = replace(library, labels=parse_labels(labels, library))
     chosen = _windows(windows, slope, before or Windows.at(library.frame_rate))
@@ -205,6 +219,10 @@ def _inputs(
     if len(sources) == 1 and sources[0].suffix.lower() == ".mry":
         whole = load_with_bar(sources[0], clip=None)
         if isinstance(whole, Repertoire):
+            if any(value is not None for value in options.values()):
+                raise InputError(
+                    f"{sources[0]}: is a graph; --character, --vertices and --from-… are for sequences"
+                )
             return whole.library, known or whole.distances, whole.graph.windows
     return load_library(sources, **options), known, None
 

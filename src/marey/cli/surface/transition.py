@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, progress_bar
-from marey.cli.surface._frames import FrameReference, load_frame, parse_frame_reference
+from marey.cli.surface._frames import FrameReference, load_frames, parse_frame_reference
+from marey.cli.surface._inputs import Vertices, Wearer, check_vertices
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
@@ -68,6 +69,8 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(metavar="X.png", help="Also draw the timing over the pose distances.")
     ] = None,
+    character: Wearer = None,
+    vertices: Vertices = None,
     from_unit: Unit = None,
     from_up: Up = None,
     from_frame_rate: Rate = None,
@@ -85,14 +88,27 @@ def run(
 
     marey surface transition walk.npz:40 run.npz:65 film.mp4 --picture timing.png
 
-    Frames count from 0; below 0, from the end. Costs are sums of pose distances, radians.
+    marey surface transition walk.bvh:40 run.bvh:65 start-running.glb --vertices 2000
+
+    Frames count from 0; below 0, from the end; a skeleton clip is dressed first, with 30 a second. Costs are
+    sums of pose distances, radians.
     """
     leaving, arriving = parse_frame_reference(source), parse_frame_reference(destination)
     _check(target, picture, kind, length, (leaving, arriving))
+    check_vertices(vertices)
     if objective not in get_args(Objective):
         raise InputError(f"--objective {objective}: one of {', '.join(get_args(Objective))}")
-    options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
+    options: dict[str, Any] = {
+        "character": character,
+        "unit": from_unit,
+        "up": from_up,
+        "frame_rate": from_frame_rate,
+    }
     library, first, last = _loaded(leaving, arriving, options)
+    if vertices is not None:
+        from marey.surface.decimation import decimate
+
+        library = decimate(library, vertices=vertices)
     windows = _windows(library.frame_rate, kind, length, slope)
     started = time.perf_counter()
     with progress_bar("comparing poses") as progress:
@@ -157,15 +173,9 @@ def _loaded(
     leaving: FrameReference, arriving: FrameReference, options: dict[str, Any]
 ) -> tuple[Library, int, int]:
     """The sequences of both frames, and the frames' numbers there."""
-    one, first = load_frame(leaving, **options)
-    if (leaving.file, leaving.clip) == (arriving.file, arriving.clip):
-        frames = one.frames
-        if arriving.frame is None or not -frames <= arriving.frame < frames:
-            raise InputError(
-                f"{arriving}: there is no such frame; {leaving.file} has {frames}, counted from 0"
-            )
-        return Library((one,)), first, arriving.frame % frames
-    two, last = load_frame(arriving, **options)
+    (one, first), (two, last) = load_frames([leaving, arriving], **options)
+    if one is two:
+        return Library((one,)), first, last
     return Library((one, two)), first, one.frames + last
 
 
