@@ -18,6 +18,7 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
+from marey.geometry import mesh, mesh_operators
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 from marey.views import style
@@ -213,41 +214,17 @@ def _mesh_look(
         paint = style.from_srgb(colours)
     else:
         paint = np.tile(style.linear(style.CLAY), (count, 1))
-    welded = _welded(first)
+    welded = mesh_operators.welded(first)
     if uv_faces is None:
         uv_faces = faces
     # Some files turn their surfaces inside out; the light would then shine within.
-    if _volume(first, faces) < 0:
+    if mesh.volume(first, faces) < 0:
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
-    closed = _is_closed(welded[faces])
+    closed = mesh_operators.is_closed(welded[faces])
     if not textured:
         return Look(faces, paint, welded=welded, closed=closed)
     assert uv is not None
     return Look(faces, paint, uv, uv_faces, welded=welded, closed=closed)
-
-
-def _welded(vertices: Array) -> NDArray[np.int64]:
-    """For each vertex the first one at the same place: files double vertices along texture seams."""
-    step = 1e-6 * max(_extent(vertices), 1e-9)
-    _, first, inverse = np.unique(
-        np.rint(vertices / step).astype(np.int64), axis=0, return_index=True, return_inverse=True
-    )
-    return first[inverse.ravel()]
-
-
-def _is_closed(faces: Array) -> bool:
-    """Whether every edge is run once each way."""
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]).astype(np.int64)
-    count = int(faces.max()) + 1
-    forwards, backwards = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]
-    return len(np.unique(forwards)) == len(forwards) and np.array_equal(np.sort(forwards), np.sort(backwards))
-
-
-def _volume(vertices: Array, faces: Array) -> float:
-    """Volume inside a surface, cubic metres; negative if it is inside out."""
-    around = vertices.astype(np.float64) - vertices.mean(axis=0, dtype=np.float64)
-    a, b, c = (around[faces[:, i]] for i in range(3))
-    return float(np.einsum("fi,fi", a, np.cross(b, c)) / 6)
 
 
 def _extent(vertices: Array) -> float:
