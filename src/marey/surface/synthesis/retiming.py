@@ -108,7 +108,7 @@ def _chained(
 
 @dataclass(frozen=True, eq=False)
 class _Segment:
-    """All walks from one key pose: costs and last edges by time and frame, from time `first` on."""
+    """All walks from one key pose: costs and last edges by frame and time, from time `first` on."""
 
     first: int
     source: int
@@ -121,35 +121,33 @@ class _Segment:
         from marey.surface.synthesis._retiming_kernels import fewest_steps, relax_in_time
 
         first = min(begins)
-        shape = (last - first + 1, graph.frames)
+        shape = (graph.frames, last - first + 1)
         costs, arrivals = np.full(shape, np.inf), np.full(shape, -1, np.int32)
         for time, cost in begins.items():
-            costs[time - first, source] = cost
+            costs[source, time - first] = cost
         left = fewest_steps(graph.sources, graph.targets, graph.steps, graph.frames, target)
-        relax_in_time(
-            costs, arrivals, graph.first_leaving, graph.targets, graph.steps, graph.deformation, left
-        )
+        relax_in_time(costs, arrivals, graph.sources, graph.targets, graph.steps, graph.deformation, left)
         return cls(first, source, target, costs, arrivals)
 
     def ends(self, asked: int, slack: int, tolerance: int) -> dict[int, float]:
         """What it costs to be at the target, by time, the miss of the time asked for included."""
         found = {}
         for time in range(max(asked - slack, self.first + 1), asked + slack + 1):
-            row = time - self.first
-            if self.arrivals[row, self.target] >= 0:
+            column = time - self.first
+            if self.arrivals[self.target, column] >= 0:
                 missed = max(abs(time - asked) - tolerance, 0)
-                found[time] = float(self.costs[row, self.target]) + A_FRAME_OFF * missed
+                found[time] = float(self.costs[self.target, column]) + A_FRAME_OFF * missed
         return found
 
     def walked_back(self, graph: Graph, time: int) -> tuple[int, list[int]]:
         """When the segment began, and the edges from there to the target at `time`."""
-        frame, row, edges = self.target, time - self.first, list[int]()
-        while self.arrivals[row, frame] >= 0:
-            edge = int(self.arrivals[row, frame])
+        frame, column, edges = self.target, time - self.first, list[int]()
+        while self.arrivals[frame, column] >= 0:
+            edge = int(self.arrivals[frame, column])
             edges.insert(0, edge)
-            row -= int(graph.steps[edge])
+            column -= int(graph.steps[edge])
             frame = int(graph.sources[edge])
-        return row + self.first, edges
+        return column + self.first, edges
 
 
 def _checked_times(
