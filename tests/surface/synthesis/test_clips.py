@@ -46,6 +46,35 @@ def test_weights_may_change_over_the_clips() -> None:
     assert np.isfinite(made.sequence.vertices).all()
 
 
+def test_clips_out_of_step_begin_and_end_where_they_are_in_step() -> None:
+    walk = bodies.walks().sequences[1]
+    library = Library((walk[:50].renamed("early"), walk[8:58].renamed("late")))
+    whole = synchronise(library, "early", "late")
+    cut = synchronise(library, "early", "late", trim=0.5)
+    assert whole.path[0].tolist() == [0, 50] and whole.path[-1].tolist() == [49, 99]
+    assert 6 <= cut.path[0, 0] <= 9 and cut.path[0, 1] == 50
+    assert cut.path[-1, 0] == 49 and 90 <= cut.path[-1, 1] <= 93
+    assert cut.cost < 0.2 * whole.cost
+
+
+def test_clips_in_step_lose_nothing() -> None:
+    walk = bodies.walks().sequences[0]
+    library = Library((walk.renamed("a"), walk.transform(rotation=[0.8, 0, 0.6, 0]).renamed("b")))
+    found = synchronise(library, "a", "b", trim=1.0)
+    assert found.path[[0, -1]].tolist() == [[0, 60], [59, 119]]
+
+
+def test_weights_may_be_a_function_of_the_mixture_s_own_time() -> None:
+    def late(seconds: np.ndarray) -> np.ndarray:
+        return np.where(seconds < 1.0, 0.0, 1.0)
+
+    library = Library((bodies.gliding(1e6, 1.0, 60, "long"), bodies.gliding(1e6, 1.0, 30, "short")))
+    made = blend_clips(library, "long", "short", late, blender=LINEAR)
+    assert (made.provenance.weights[:30] == 0).all() and (made.provenance.weights[32:] == 0).all()
+    assert (made.provenance.sources[:30] < 60).all() and (made.provenance.sources[33:] >= 60).all()
+    assert 43 <= made.sequence.frames <= 47
+
+
 def test_clips_are_synchronised_alike_with_distances_at_hand() -> None:
     repertoire = bodies.repertoire()
     alone = synchronise(repertoire.library, "b", "s")
@@ -66,6 +95,11 @@ def test_several_clips_mix_by_their_weights() -> None:
 def test_weights_outside_of_0_to_1_are_refused(weight: object) -> None:
     with pytest.raises(InputError, match="weights"):
         blend_clips(_arcs(), "left", "right", weight, blender=LINEAR)  # type: ignore[arg-type]
+
+
+def test_less_than_nothing_cannot_be_cut_off() -> None:
+    with pytest.raises(InputError, match="trim"):
+        synchronise(_arcs(), "left", "right", trim=-1.0)
 
 
 def _painted(colours: list[int], frames: int) -> tuple[Texture, ...]:

@@ -2,13 +2,15 @@
 (Boukhayma 2017, figure 3.14).
 
 Clips of like motions are aligned by a time warp with limited slope, then blended with any weight, constant or
-changing; the mixture takes as long as its parts do on average. Averaging many clips that correspond badly
-damps the motion. Cost: the pose distances of both clips, and one interpolation a frame.
+changing; the mixture takes as long as its parts do on average. Clips out of step may lose a little at their
+ends, or one would have to hurry until it has caught up. Averaging many clips that correspond badly damps the
+motion. Cost: the pose distances of both clips, some hundred time warps if ends may be cut off, and one
+interpolation a frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,64 +26,76 @@ from marey.surface.synthesis.appearance import gathered
 from marey.surface.synthesis.blending import Blender, checked_shares, course_frames
 from marey.surface.synthesis.course import Course
 from marey.surface.synthesis.footing import Footing
-from marey.surface.synthesis.tracks import Tracks, aligning_turns, turns_between
+from marey.surface.synthesis.tracks import Tracks, turns_between
 from marey.surface.transitions import Transition, smooth_path, warped
 
 Array = NDArray[np.float64]
+Share = ArrayLike | Callable[[Array], Array]
 
 # Radians a frame of the path costs beside its distance: where poses do not tell, time passes evenly.
 EVENNESS = 0.001
+# At most so much of the shorter clip is cut off at either end.
+MOST_CUT = 1 / 3
 
 
 def synchronise(
-    library: Library, first: str, second: str, *, apart: DistanceMatrix | None = None, slope: int = 3
+    library: Library,
+    first: str,
+    second: str,
+    *,
+    apart: DistanceMatrix | None = None,
+    slope: int = 3,
+    trim: float = 0.0,
 ) -> Transition:
-    """Which frames of two whole clips correspond, from their first to their last.
+    """Which frames of two clips correspond, from their first to their last.
 
     first, second: names of sequences of the library
     apart: pose distances of the library, if at hand; else those of the two clips are measured
     slope: neither clip passes more than so many times as fast as the other
+    trim: seconds that one of the clips may lose at either end, if both are in step sooner for it
 
     >>> import marey
     >>> walk = marey.samples.performance()
     >>> both = Library((walk[:40].renamed("a"), walk[10:50].renamed("b")))
     >>> synchronise(both, "a", "b").path[[0, -1]].tolist()
     [[0, 40], [39, 79]]
+    >>> synchronise(both, "a", "b", trim=0.4).path[[0, -1]].tolist()
+    [[9, 40], [39, 71]]
     """
-    starts = library.starts
-    one, two = (library.locate(library.number(name))[0] for name in (first, second))
-    lengths = [library.sequences[clip].frames for clip in (one, two)]
-    if apart is None:
-        clips = Library((library.sequences[one], library.sequences[two].renamed("other clip")))
-        found = warped(distances(clips), 0, clips.frames - 1, *lengths, slope=slope, alpha=EVENNESS)
-        offsets = np.array([starts[one], starts[two] - lengths[0]])
-        return Transition(found.path + offsets, found.cost)
-    return warped(apart, int(starts[one]), int(starts[two + 1]) - 1, *lengths, slope=slope, alpha=EVENNESS)
+    compared, offsets = _compared(library, first, second, apart)
+    found = _matched(compared, library, first, second, offsets, slope, trim)
+    return Transition(found.path + offsets, found.cost)
 
 
 def blend_clips(
     library: Library,
     first: str,
     second: str,
-    weight: ArrayLike = 0.5,
+    weight: Share = 0.5,
     *,
     blender: Blender | None = None,
     apart: DistanceMatrix | None = None,
     slope: int = 3,
+    trim: float = 0.0,
     tracks: Tracks | None = None,
     placed: Planar | None = None,
     progress: Progress | None = None,
 ) -> Animation:
     """A mixture of two clips, beginning where the first stands.
 
-    weight: share of the second clip, 0…1; several are spread evenly over the time of the clips
+    weight: share of the second clip, 0…1; several are spread evenly over the time of the clips; or a function
+        from seconds of the mixture `(n,)` to shares `(n,)`
     blender: of poses; non-linear, if None
     tracks, apart: of the library, if at hand
+    slope, trim: as of :func:`synchronise`
     """
-    match = synchronise(library, first, second, apart=apart, slope=slope)
-    times, shares = _paced(smooth_path(match), _spread(weight, match.length))
+    compared, offsets = _compared(library, first, second, apart)
+    match = _matched(compared, library, first, second, offsets, slope, trim)
+    local = smooth_path(match)
+    times, shares = _paced(local, _spread(weight, local, library.frame_rate))
+    turns = turns_between(compared.turns, times)
+    times = times + offsets
     known = Tracks.of(library) if tracks is None else tracks
-    turns = _turns(library, apart, times)
     if blender is None:
         from marey.surface.interpolation import Interpolator
 
@@ -115,13 +129,85 @@ def blend_several(
     return mixed.renamed("-".join(names))
 
 
-def _spread(weight: ArrayLike, length: int) -> Array:
-    """Shares of the second clip over `length` frames from one, or from several spread evenly."""
+def _compared(
+    library: Library, first: str, second: str, apart: DistanceMatrix | None
+) -> tuple[DistanceMatrix, NDArray[np.int64]]:
+    """Pose distances with those of both clips, and what takes their frames' numbers to the library's."""
+    if apart is not None:
+        return apart, np.zeros(2, np.int64)
+    one, two = (library.sequences[library.locate(library.number(name))[0]] for name in (first, second))
+    starts = np.array([library.number(name) for name in (first, second)])
+    return distances(Library((one, two.renamed("other clip")))), starts - [0, one.frames]
+
+
+def _matched(
+    apart: DistanceMatrix,
+    library: Library,
+    first: str,
+    second: str,
+    offsets: NDArray[np.int64],
+    slope: int,
+    trim: float,
+) -> Transition:
+    """The path over two clips, in numbers of `apart`."""
+    if not (np.isfinite(trim) and trim >= 0):
+        raise InputError(f"trim: must not be negative, got {trim}")
+    (top, height), (left, width) = (
+        (library.number(name) - int(offset), library.number(name, -1) - library.number(name) + 1)
+        for name, offset in zip((first, second), offsets, strict=True)
+    )
+
+    def over(begin: int, end: int) -> Transition:
+        """With `begin` and `end` frames cut off the first clip, or, below 0, off the second."""
+        rows = height - max(begin, 0) - max(end, 0)
+        columns = width + min(begin, 0) + min(end, 0)
+        last = left + width - 1 + min(end, 0)
+        return warped(apart, top + max(begin, 0), last, rows, columns, slope=slope, alpha=EVENNESS)
+
+    whole = over(0, 0)
+    most = min(round(trim * library.frame_rate), int(MOST_CUT * min(height, width)))
+    if most == 0:
+        return whole
+    # A frame cut off costs as much as a mean one of the whole match: none is cut off for nothing.
+    price = whole.cost / whole.length
+    end = _least_cost(lambda cut: over(0, cut), most, price)
+    begin = _least_cost(lambda cut: over(cut, end), most, price)
+    return over(begin, end)
+
+
+def _least_cost(matched: Callable[[int], Transition], most: int, price: float) -> int:
+    """How many frames to cut off one clip, or, below 0, off the other."""
+    best, least = 0, matched(0).cost
+    for cut in sorted(range(-most, most + 1), key=abs):
+        try:
+            cost = matched(cut).cost + price * abs(cut)
+        except InputError:  # what is left of the clips differs too much in length
+            continue
+        if cost < least:
+            best, least = cut, cost
+    return best
+
+
+def _spread(weight: Share, times: Array, frame_rate: float) -> Array:
+    """Shares of the second clip at each row of `times`, from one, from several, or from a function."""
+    length = len(times)
+    if callable(weight):
+        return _followed(weight, np.diff(times, axis=0), frame_rate)
     given = np.asarray(weight, np.float64)
     if given.ndim == 1 and len(given) > 1:
         checked_shares(given, len(given))
         return np.interp(np.linspace(0, 1, length), np.linspace(0, 1, len(given)), given)
     return checked_shares(given.reshape(()) if given.size == 1 else given, length)
+
+
+def _followed(weight: Callable[[Array], Array], steps: Array, frame_rate: float) -> Array:
+    """Shares by the mixture's own time, which passes as they tell: step by step."""
+    shares, passed = np.empty(len(steps) + 1), 0.0
+    for i in range(len(shares)):
+        shares[i] = checked_shares(weight(np.array([passed / frame_rate])), 1)[0]
+        if i < len(steps):
+            passed += (1 - shares[i]) * steps[i, 0] + shares[i] * steps[i, 1]
+    return shares
 
 
 def _paced(times: Array, shares: Array) -> tuple[Array, Array]:
@@ -136,9 +222,3 @@ def _paced(times: Array, shares: Array) -> tuple[Array, Array]:
     nearest = np.round(even)
     even = np.where(np.abs(even - nearest) < 1e-9, nearest, even)
     return even, np.interp(at, passed, shares)
-
-
-def _turns(library: Library, apart: DistanceMatrix | None, times: Array) -> Array:
-    if apart is not None:
-        return turns_between(apart.turns, times)
-    return turns_between(*aligning_turns(library, times))

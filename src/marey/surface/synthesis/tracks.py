@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from marey._arrays import FloatArray
 from marey.surface import planar
 from marey.surface.contacts import Contacts, find_contacts
+from marey.surface.distances.headings import headings
+from marey.surface.distances.template import SAMPLE, Template
 from marey.surface.library import Library
 
 Array = NDArray[np.float64]
@@ -79,22 +81,23 @@ def turns_between(turns: FloatArray, times: Array) -> Array:
 
 
 def aligning_turns(library: Library, times: Array) -> tuple[FloatArray, Array]:
-    """The turns a path needs, found by laying its meshes onto each other.
+    """The turns a path needs where there are no pose distances: those by which its surfaces face alike.
 
-    Two results: a small `(rows, columns)` matrix of turns, NaN where the path does not come, and the same
-    fractional frames `(n, 2)` counted in it.
+    They are the ones of the surface metric, not those of footprints: bodies then turn more evenly over a
+    blend, by a third on captured walks, runs and turns, and are deformed no more.
+
+    Two results: a small matrix of turns between the frames of the path, and the same fractional frames
+    `(n, 2)` counted in it.
     """
     lowest = np.floor(times.min(axis=0)).astype(np.int64)
-    size = np.ceil(times.max(axis=0)).astype(np.int64) - lowest + 1
-    turns = np.full((max(size), max(size)), np.nan)
-    corners = np.stack([np.floor(times), np.ceil(times)]).astype(np.int64) - lowest
-    for i in (0, 1):
-        for j in (0, 1):
-            for row, column in np.unique(np.stack([corners[i, :, 0], corners[j, :, 1]], 1), axis=0):
-                if np.isnan(turns[row, column]):
-                    onto = library.vertices(int(row + lowest[0]))
-                    turns[row, column] = planar.align(onto, library.vertices(int(column + lowest[1]))).angle
-    return turns, times - lowest
+    highest = np.ceil(times.max(axis=0)).astype(np.int64)
+    parts = []
+    for first, last in zip(lowest, highest, strict=True):
+        sequence, local = library.locate(int(first))
+        parts.append(library.sequences[sequence][local : local + int(last - first) + 1])
+    both = Library(tuple(parts))
+    turns = headings(both, Template.of(both.vertices(0), both.faces, triangles=SAMPLE))
+    return turns, times - lowest + [0, parts[0].frames]
 
 
 def wrapped(angles: FloatArray) -> Array:
