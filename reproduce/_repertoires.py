@@ -32,9 +32,9 @@ def measured(library: Library, name: str, folder: Path) -> DistanceMatrix:
     if path.is_file():
         found: DistanceMatrix = marey.load(path)
         return found
-    began = time.perf_counter()
+    began = time.process_time()
     found = pose_distances(library, triangles=TRIANGLES)
-    print(f"({library.frames} frames compared in {time.perf_counter() - began:.1f} s)", file=sys.stderr)
+    print(f"({library.frames} frames compared in {time.process_time() - began:.1f} s)", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     marey.save(found, path)
     return found
@@ -42,10 +42,10 @@ def measured(library: Library, name: str, folder: Path) -> DistanceMatrix:
 
 def repertoire(library: Library, distances: DistanceMatrix, alpha: float) -> Repertoire:
     """The essential graph at a price of time, told on the standard error."""
-    began = time.perf_counter()
+    began = time.process_time()
     found = graph(library, alpha=alpha, distances=distances)
     print(
-        f"(alpha {alpha:g}: {found.graph.edges} edges in {time.perf_counter() - began:.1f} s)",
+        f"(alpha {alpha:g}: {found.graph.edges} edges in {time.process_time() - began:.1f} s)",
         file=sys.stderr,
     )
     return found

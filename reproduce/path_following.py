@@ -101,36 +101,31 @@ def courses(library: Library) -> dict[str, Curve]:
     for name, curve in (("eight", figure_eight(4.0)), ("square", square(4.0))):
         found[f"{name}, anything"] = curve
         found[f"{name}, walking"] = replace(curve, behaviours=(Behaviour(walking, 0.0, curve.length),))
-    parts = [(walking, 0.0, 4.0), (("run",), 4.0, 9.0), (walking, 9.0, 12.0), (("jump",), 12.0, 14.5)]
-    found["course"] = winding(
-        library, [(labels, *part) for labels, *part in parts if set(labels) <= shown], walking
-    )
+    parts = (
+        Behaviour(walking, 0.0, 4.0), Behaviour(("run",), 4.0, 9.0), Behaviour(walking, 9.0, 12.0),
+        Behaviour(("jump",), 12.0, 14.5), Behaviour(walking, 14.5, 17.5),
+    )  # fmt: skip
+    found["course"] = winding(library, [part for part in parts if set(part.labels) <= shown])
     return found
 
 
-def winding(
-    library: Library, parts: list[tuple[tuple[str, ...], float, float]], walking: tuple[str, ...]
-) -> Curve:
+def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
     """A winding way through space at the height of a walking body, higher where one jumps."""
     z = np.linspace(0, 17, 341)
     x = 0.8 * np.sin(z / 17 * 2 * np.pi)
     way = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x), np.diff(z)))])
-    walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in walking]
-    height = float(np.median([s.vertices[:, :, 1].mean(axis=1).mean() for s in walks]))
-    leap = np.clip((way - 12.0) / 2.5, 0, 1)
-    y = height + 0.2 * np.sin(np.pi * leap) ** 2
-    behaviours = [Behaviour(*part) for part in parts]
-    last = max(behaviour.stop for behaviour in behaviours)
-    behaviours.append(Behaviour(walking, last, float(way[-1])))
+    walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in WALKING]
+    height = float(np.median([sequence.vertices[..., 1].mean() for sequence in walks]))
+    y = height + 0.2 * np.sin(np.pi * np.clip((way - 12.0) / 2.5, 0, 1)) ** 2
     return Curve.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
 def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
     made = performer.repertoire
-    began = time.perf_counter()
+    began = time.process_time()
     found = follow(made, curve, clips=clips)
-    search = time.perf_counter() - began
+    search = time.process_time() - began
     animation = synthesize(performer, found.walk, start=found.start)
     middles = np.array([centroid(vertices) for vertices in animation.sequence.vertices])
     strayed = np.abs(middles - found.positions[:, 0::2]).max()

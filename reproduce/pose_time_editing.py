@@ -40,7 +40,7 @@ ACHIEVED = (0, 258, 460, 514, 617, 886, 970, 1433, 1530, 1797)
 THEIR_RATE, THEIR_FRAMES = 50.0, 1875
 ALPHAS = (0.01, 0.05)
 TOLERANCE = 0.1
-QUERIES, LONGEST = 100, 9.0
+QUERIES, LONGEST = 50, 9.0
 # Edges that the search from key to key looks at from either end; the source does not say how many it did.
 BUDGET = 100_000
 
@@ -103,9 +103,9 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         }
         found = {}
         for title, way in ways.items():
-            began = time.perf_counter()
+            began = time.process_time()
             found[title] = way()
-            seconds = time.perf_counter() - began
+            seconds = time.process_time() - began
             row(title, found[title].achieved, summary(found[title].errors, rate))
             print(f"{'':26}{quality(graph, found[title])}, {seconds:.2f} s of search")
         exact, greedy = found["all at once"], found["key to key"]
@@ -237,13 +237,13 @@ def queries(graph: Graph, rate: float) -> None:
         start, end = rng.choice(core, 2, replace=False)
         lasting = int(rng.integers(round(rate), round(LONGEST * rate)))
         too_short += bool(fewest_steps(graph, int(end))[start] > lasting)
-        began = time.perf_counter()
+        began = time.process_time()
         with suppress(UnreachableError):
             met += int(retime(graph, [int(start), int(end)], [0, lasting]).errors[-1] == 0)
-        times.append(time.perf_counter() - began)
+        times.append(time.process_time() - began)
     print(
         f"  {'random pairs':24}{met} of {QUERIES} durations of 1 to {LONGEST:g} s met exactly, {too_short} "
-        f"are shorter than the fastest walk; {1000 * np.median(times):.0f} ms each"
+        f"are shorter than the fastest walk; {1000 * np.median(times):.0f} ms of search each"
     )
 
 
