@@ -22,8 +22,14 @@ from marey.surface.sequence import MeshSequence
 
 NAME = "interpolate"
 
-PICTURES = (".png", ".mp4", ".gif")
+# How many weights each shows, evenly from 0 to 1, if none are given.
+PICTURES = {".png": 5, ".mp4": 60, ".gif": 60}
 MOST_FRAMES = 10_000
+# Of all meshes together: half a gigabyte.
+MOST_VERTICES = 40_000_000
+AT_ONCE = 16
+# Of the time of one in-between the least is told: the others waited for something else.
+REPEATS = 3
 
 
 def run(
@@ -31,11 +37,13 @@ def run(
     second: Annotated[str, typer.Argument(metavar="B", help="Another of the same connectivity.")],
     target: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="Mesh or sequence to write, or a picture (.png) or clip (.mp4)."),
+        typer.Argument(metavar="OUT", help="Mesh or sequence to write, or picture (.png, .mp4)."),
     ],
     at: Annotated[
         str | None,
-        typer.Option(metavar="W1,W2,…", help="How far along, from 0 (A) to 1 (B); 0.5 if not given."),
+        typer.Option(
+            metavar="W1,W2,…", help="How far along, from 0 (A) to 1 (B); a mesh is halfway if not given."
+        ),
     ] = None,
     frames: Annotated[
         int | None, typer.Option(metavar="N", help="N meshes from A to B, both included, instead of --at.")
@@ -58,38 +66,48 @@ def run(
 
     marey surface interpolate fox.glb:Walk:3 fox.glb:Run:8 between.png --at 0.25,0.5,0.75
 
+    Pictures and clips show the meshes beside those of straight lines, red where edges are too long or short.
     Where the two stand and which way they face may differ: the result stands and faces between them.
     Volume and edge errors say how far the meshes are from the expected, beside those of straight lines.
     """
-    weights = _weights(at, frames)
+    weights = _weights(at, frames, target)
     references = [parse_frame_reference(text) for text in (first, second)]
     _check_options(target, method, stretch, [reference.file for reference in references])
     options: dict[str, Any] = {"unit": from_unit, "up": from_up}
     (source, here), (other, there) = (load_frame(reference, **options) for reference in references)
     _check_alike(str(references[0]), source, str(references[1]), other)
+    _check_amount(weights, source)
     start, end, faces = source.vertices[here], other.vertices[there], source.faces
     shared = Interpolator.prepare(np.stack([start, end]), faces) if method == "poisson" else None
     meshes = np.empty((len(weights), *start.shape), start.dtype)
+    found, plain = [], []
     with progress_bar("interpolating") as progress:
-        for i, weight in enumerate(weights):
-            meshes[i] = interpolate(
-                start, end, faces, weight, method=method, stretch=stretch, interpolator=shared
-            )
-            progress(i + 1, len(weights))
-    began = time.perf_counter()
-    interpolate(start, end, faces, weights[0], method=method, stretch=stretch, interpolator=shared)
-    milliseconds = 1000 * (time.perf_counter() - began)
-    found = distortion(meshes, start, end, faces, weights)
-    plain = distortion(interpolate(start, end, faces, weights, method="linear"), start, end, faces, weights)
-    _write(replace(source[here], vertices=meshes, frame_rate=source.frame_rate), target)
+        for done in range(0, len(weights), AT_ONCE):
+            some = weights[done : done + AT_ONCE]
+            made = interpolate(start, end, faces, some, method=method, stretch=stretch, interpolator=shared)
+            lines = interpolate(start, end, faces, some, method="linear")
+            found += [distortion(made[i], start, end, faces, way) for i, way in enumerate(some)]
+            plain += [distortion(lines[i], start, end, faces, way) for i, way in enumerate(some)]
+            meshes[done : done + len(some)] = made
+            progress(done + len(some), len(weights))
+    milliseconds = np.inf
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        interpolate(start, end, faces, weights[0], method=method, stretch=stretch, interpolator=shared)
+        milliseconds = min(milliseconds, 1000 * (time.perf_counter() - began))
+    result = replace(source[here], vertices=meshes, frame_rate=source.frame_rate)
+    if target.suffix.lower() in PICTURES:
+        _draw(result, start, end, weights, method, target)
+    else:
+        save(result, target)
     emit(
         {
             "frames": len(weights),
             "milliseconds": round(milliseconds, 3),
-            "volume_error": found.volume,
-            "edge_error": found.edges,
-            "linear_volume_error": plain.volume,
-            "linear_edge_error": plain.edges,
+            "volume_error": float(np.mean([error.volume for error in found])),
+            "edge_error": float(np.mean([error.edges for error in found])),
+            "linear_volume_error": float(np.mean([error.volume for error in plain])),
+            "linear_edge_error": float(np.mean([error.edges for error in plain])),
             "method": method,
             "output": str(target),
         },
@@ -97,20 +115,22 @@ def run(
     )
 
 
-def _weights(at: str | None, frames: int | None) -> NDArray[np.float64]:
+def _weights(at: str | None, frames: int | None, target: Path) -> NDArray[np.float64]:
     if frames is not None:
         if at is not None:
             raise InputError("give --at or --frames, not both")
         if not 2 <= frames <= MOST_FRAMES:
             raise InputError(f"--frames {frames}: from 2 to {MOST_FRAMES}")
         return np.linspace(0.0, 1.0, frames)
-    text = "0.5" if at is None else at
+    if at is None:
+        count = PICTURES.get(target.suffix.lower(), 1)
+        return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
     try:
-        weights = np.array([float(part) for part in text.split(",")])
+        weights = np.array([float(part) for part in at.split(",")])
     except ValueError:
         weights = np.array([np.nan])
     if not ((weights >= 0) & (weights <= 1)).all() or len(weights) > MOST_FRAMES:
-        raise InputError(f"--at {text}: write numbers from 0 to 1 with commas between, e.g. 0.25,0.5,0.75")
+        raise InputError(f"--at {at}: write numbers from 0 to 1 with commas between, e.g. 0.25,0.5,0.75")
     return weights
 
 
@@ -136,10 +156,29 @@ def _check_alike(first: str, source: MeshSequence, second: str, other: MeshSeque
         )
 
 
-def _write(sequence: MeshSequence, target: Path) -> None:
-    if target.suffix.lower() in PICTURES:
-        from marey.views import view
+def _check_amount(weights: NDArray[np.float64], source: MeshSequence) -> None:
+    most = MOST_VERTICES // source.vertices.shape[1]
+    if len(weights) > max(most, 1):
+        raise InputError(
+            f"{len(weights)} meshes of {source.vertices.shape[1]} vertices are too many at once: "
+            f"ask for at most {most}"
+        )
 
-        view(sequence, target)
-    else:
-        save(sequence, target)
+
+def _draw(
+    result: MeshSequence,
+    start: NDArray[Any],
+    end: NDArray[Any],
+    weights: NDArray[np.float64],
+    method: str,
+    target: Path,
+) -> None:
+    """Beside straight lines, unless those were asked for."""
+    from marey.views.in_betweens import InBetweens, draw
+
+    lines = replace(result, vertices=interpolate(start, end, result.faces, weights, method="linear"))
+    kinds = [InBetweens("straight lines", lines, weights, start, end)]
+    if method != "linear":
+        kinds.insert(0, InBetweens(method, result, weights, start, end))
+    with progress_bar("drawing") as progress:
+        draw(kinds, target, progress=progress)

@@ -43,15 +43,39 @@ def distortion(
     meshes = np.asarray(between, np.float64).reshape(len(ways), -1, 3)
     ends = np.stack([np.asarray(first, np.float64), np.asarray(second, np.float64)])
     volumes = _between(mesh.volume(ends, faces), ways)
-    edges = mesh.unique_edges(faces)
-    lengths = _between(_lengths(ends, edges), ways)
-    lengths_found = _lengths(meshes, edges)
-    off = np.divide(lengths_found - lengths, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    off = _strains(meshes, ends, mesh.unique_edges(faces), ways)
     scale = np.where(volumes != 0, np.abs(volumes), 1.0)
     return Distortion(
         float(np.mean(np.abs(mesh.volume(meshes, faces) - volumes) / scale)),
-        float(np.mean(np.sqrt(np.mean(off**2, axis=1)))) if len(edges) else 0.0,
+        float(np.mean(np.sqrt(np.mean(off**2, axis=1)))) if off.size else 0.0,
     )
+
+
+def strains(
+    between: ArrayLike, first: ArrayLike, second: ArrayLike, faces: ArrayLike, weight: float
+) -> Array:
+    """How far the lengths of the edges at each vertex are from the expected, of those, on average.
+
+    Of one in-between `(vertices, 3)`: `(vertices,)`, 0 where all edges are as long as they should be.
+
+    >>> triangle = np.eye(3)
+    >>> strains(1.1 * triangle, triangle, triangle, [[0, 1, 2]], 0.5).round(9).tolist()
+    [0.1, 0.1, 0.1]
+    """
+    ends = np.stack([np.asarray(first, np.float64), np.asarray(second, np.float64)])
+    edges = mesh.unique_edges(faces)
+    meshes = np.asarray(between, np.float64)[None]
+    off = np.abs(_strains(meshes, ends, edges, np.atleast_1d(checked_weights(weight)))[0])
+    count = ends.shape[1]
+    sums = np.bincount(edges.ravel(), np.repeat(off, 2), count)
+    return np.asarray(sums / np.maximum(np.bincount(edges.ravel(), minlength=count), 1))
+
+
+def _strains(meshes: Array, ends: Array, edges: NDArray[np.int64], ways: Array) -> Array:
+    """Deviation of every edge of every mesh from its expected length, of that, `(n, edges)`."""
+    lengths = _between(_lengths(ends, edges), ways)
+    off = _lengths(meshes, edges) - lengths
+    return np.divide(off, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 def _between(ends: Array, ways: Array) -> Array:

@@ -329,7 +329,7 @@ def _shell(
 
     def area(triangles: NDArray[np.int32]) -> Array:
         sizes = mesh.face_areas(vertices, triangles).astype(np.float64)
-        return np.bincount(pieces[triangles[:, 0]], sizes, count)
+        return np.asarray(np.bincount(pieces[triangles[:, 0]], sizes, count), np.float64)
 
     solid = area(caps) < LARGEST_HOLES * area(faces)
     solid[pieces[mesh_operators.rims(shell)]] = False
