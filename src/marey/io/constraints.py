@@ -2,7 +2,8 @@
 
 A path has columns `x, z` (metres on the ground) or `x, y, z`, and `label` where behaviours are asked for: a
 row's label holds from there to the next row. Key poses have `pose` (`SEQUENCE:FRAME`, or a number of the
-library) and `time` (seconds). Directions have `time, x, z`; one holds until the next.
+library) and `time` (seconds). Directions have `time, x, z`; one holds until the next. Shares of a second clip
+have `time` and `share`, straight between rows.
 """
 
 from __future__ import annotations
@@ -67,11 +68,23 @@ def read_key_poses(path: Path, library: Library) -> tuple[list[int], Array]:
 
 def read_directions(path: Path) -> Array:
     """Times in seconds, rising from 0, and directions on the ground, `(rows, 3)`."""
-    header, rows = _table(path, ("time", "x", "z"))
-    table = _numbers(header, rows, ("time", "x", "z"), path)
-    if (np.diff(table[:, 0]) <= 0).any():
-        line = rows[int(np.argmax(np.diff(table[:, 0]) <= 0)) + 1][0]
-        raise FormatError("its time is not after that of the row before", path=path, line=line)
+    return _over_time(path, ("time", "x", "z"))[0]
+
+
+def read_shares(path: Path) -> Array:
+    """Times in seconds, rising, and shares of the second of two clips, 0…1, `(rows, 2)`.
+
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp()) / "shares.csv"
+    >>> _ = table.write_text("time,share\\n0,0\\n1.5,1\\n")
+    >>> read_shares(table).tolist()
+    [[0.0, 0.0], [1.5, 1.0]]
+    """
+    table, lines = _over_time(path, ("time", "share"))
+    outside = (table[:, 1] < 0) | (table[:, 1] > 1)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise FormatError(f"share {table[at, 1]:g}: it must lie in 0…1", path=path, line=lines[at])
     return table
 
 
@@ -122,6 +135,17 @@ def _table(
         if len(row) != len(header):
             raise FormatError(f"{len(row)} cells for {len(header)} columns", path=path, line=line)
     return header, rows
+
+
+def _over_time(path: Path, columns: Sequence[str]) -> tuple[Array, list[int]]:
+    """Numbers of the columns, the first of which rises, and the lines they stand in."""
+    header, rows = _table(path, columns)
+    table, lines = _numbers(header, rows, columns, path), [line for line, _ in rows]
+    late = np.diff(table[:, 0]) <= 0
+    if late.any():
+        line = lines[int(np.argmax(late)) + 1]
+        raise FormatError("its time is not after that of the row before", path=path, line=line)
+    return table, lines
 
 
 def _numbers(

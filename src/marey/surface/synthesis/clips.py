@@ -169,7 +169,7 @@ def _matched(
     if most == 0:
         return whole
     # A frame cut off costs as much as a mean one of the whole match: none is cut off for nothing.
-    price = whole.cost / whole.length
+    price = whole.cost / whole.length + EVENNESS
     end = _least_cost(lambda cut: over(0, cut), most, price)
     begin = _least_cost(lambda cut: over(cut, end), most, price)
     return over(begin, end)
