@@ -263,3 +263,14 @@ def test_nearly_equal_poses_are_never_worse_than_straight_lines_beyond_rounding(
     theirs = distortion(straight(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
     assert mine.volume < theirs.volume + 1e-6
     assert mine.edges < theirs.edges + 1e-6
+
+
+def test_opposite_steps_of_a_walk_face_the_same_way() -> None:
+    walk = samples.performance()
+    first, second = walk.vertices[0], walk.vertices[33]
+    assert abs(float(planar.align(first, second).angle)) > 1.0
+    halfway = interpolate(first, second, walk.faces, 0.5, method="linear")
+    assert distortion(halfway, first, second, walk.faces, 0.5).volume < 0.2
+    turned = planar.Planar(np.array(0.8), np.array([2.0, 1.0])).apply(second)
+    found = interpolate(first, turned, walk.faces, 0.5, method="linear")
+    assert float(planar.align(halfway, found).angle) == pytest.approx(-0.4, abs=1e-6)

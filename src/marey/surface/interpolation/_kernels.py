@@ -111,6 +111,40 @@ def measure(
 
 
 @njit(**_OPTIONS)
+def heading(first: Floats, second: Floats, faces: Ints) -> float:
+    """By how much the faces of `second` must turn about the vertical to face as those of `first`, radians.
+
+    Of all turns the one after which the axes of the faces (an edge, the normal, and what is across both) are
+    nearest in the mean square, over the area of the first.
+    """
+    across, along = 0.0, 0.0
+    axes = np.empty((2, 3, 3))
+    for m in range(faces.shape[0]):
+        area = 0.0
+        for end in range(2):
+            points = first if end == 0 else second
+            a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
+            ex, ey, ez = points[a, 0] - points[c, 0], points[a, 1] - points[c, 1], points[a, 2] - points[c, 2]
+            fx, fy, fz = points[b, 0] - points[c, 0], points[b, 1] - points[c, 1], points[b, 2] - points[c, 2]
+            nx, ny, nz = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
+            edge = math.sqrt(ex * ex + ey * ey + ez * ez)
+            size = math.sqrt(nx * nx + ny * ny + nz * nz)
+            if not (edge > 0.0 and size > 0.0):
+                area = 0.0
+                break
+            area = size if end == 0 else area
+            ex, ey, ez, nx, ny, nz = ex / edge, ey / edge, ez / edge, nx / size, ny / size, nz / size
+            axes[end, 0, 0], axes[end, 0, 2] = ex, ez
+            axes[end, 1, 0], axes[end, 1, 2] = nx, nz
+            axes[end, 2, 0], axes[end, 2, 2] = ny * ez - nz * ey, nx * ey - ny * ex
+        if area > 0.0:
+            for k in range(3):
+                across += area * (axes[0, k, 0] * axes[1, k, 2] - axes[0, k, 2] * axes[1, k, 0])
+                along += area * (axes[0, k, 0] * axes[1, k, 0] + axes[0, k, 2] * axes[1, k, 2])
+    return math.atan2(across, along)
+
+
+@njit(**_OPTIONS)
 def gather(
     faces: Ints,
     logs: Floats,
