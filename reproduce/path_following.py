@@ -111,8 +111,8 @@ def courses(library: Library) -> dict[str, Curve]:
 
 def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
     """A winding way through space at the height of a walking body, higher where one jumps."""
-    z = np.linspace(0, 17, 341)
-    x = 0.8 * np.sin(z / 17 * 2 * np.pi)
+    x = np.linspace(0, 17, 341)
+    z = 0.8 * np.sin(x / 17 * 2 * np.pi)
     way = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x), np.diff(z)))])
     walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in WALKING]
     height = float(np.median([sequence.vertices[..., 1].mean() for sequence in walks]))
