@@ -6,13 +6,23 @@ from types import ModuleType
 
 import typer
 
-from marey.cli.surface import animate, blend, distance, graph, info, interpolate, skin, transition
+from marey.cli.surface import animate, blend, compare, distance, graph, info, interpolate, skin, transition
 
 app = typer.Typer(
     help="Surfaces: compare poses, blend them, find transitions, build graphs, animate under constraints.",
     no_args_is_help=True,
 )
 
-COMMANDS: tuple[ModuleType, ...] = (animate, blend, distance, graph, info, interpolate, skin, transition)
+COMMANDS: tuple[ModuleType, ...] = (
+    animate,
+    blend,
+    compare,
+    distance,
+    graph,
+    info,
+    interpolate,
+    skin,
+    transition,
+)
 for command in COMMANDS:
     app.command(command.NAME)(command.run)

@@ -20,8 +20,8 @@ from marey.cli._console import (
     emit,
     progress_bar,
 )
-from marey.cli.body._inputs import load_whole_clip
-from marey.cli.surface._inputs import Vertices, Wearer, load_library
+from marey.cli.body._inputs import load_clip
+from marey.cli.surface._inputs import USUAL_RATE, Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
@@ -34,6 +34,7 @@ NAME = "distance"
 
 PICTURES = (".png", ".svg", ".pdf")
 SKELETON = "skeleton"
+MOST_FRAMES_PER_SECOND = 1000
 
 
 def run(
@@ -73,6 +74,12 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(metavar="D.png", help="Also draw the matrix: .png, .svg or .pdf.")
     ] = None,
+    frame_rate: Annotated[
+        float | None,
+        typer.Option(
+            metavar="F", help="Frames per second at which skeletons are compared; 30, as they are dressed."
+        ),
+    ] = None,
     character: Wearer = None,
     vertices: Vertices = None,
     from_unit: Unit = None,
@@ -95,10 +102,14 @@ def run(
     _check(sources, target, metric, heading, exact or triangles is not None, picture)
     if metric == SKELETON and (character is not None or vertices is not None):
         raise InputError("--character and --vertices: for meshes, not for the skeleton metric")
+    if metric != SKELETON and frame_rate is not None:
+        raise InputError("--frame-rate: for the skeleton metric; meshes are compared frame by frame")
+    if frame_rate is not None and not (np.isfinite(frame_rate) and 0 < frame_rate <= MOST_FRAMES_PER_SECOND):
+        raise InputError(f"--frame-rate {frame_rate:g}: above 0, up to {MOST_FRAMES_PER_SECOND}")
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
     told: dict[str, Any] = {}
     if metric == SKELETON:
-        found, seconds = _of_skeletons(sources, options)
+        found, seconds = _of_skeletons(sources, frame_rate or USUAL_RATE, options)
     else:
         library = load_library(sources, character=character, vertices=vertices, **options)
         started = time.perf_counter()
@@ -160,8 +171,11 @@ def _check(
         raise InputError(f"--exact, --triangles and --heading: for the surface metric, not for {metric}")
 
 
-def _of_skeletons(sources: Sequence[Path], options: dict[str, Any]) -> tuple[DistanceMatrix, float]:
-    clips = [load_whole_clip(source, raw=True, **options) for source in sources]
+def _of_skeletons(
+    sources: Sequence[Path], frame_rate: float, options: dict[str, Any]
+) -> tuple[DistanceMatrix, float]:
+    """Of clips cleaned and at a rate as those that are dressed, so that both have the same frames."""
+    clips = [load_clip(source, **options).resample(frame_rate) for source in sources]
     for source, clip in zip(sources, clips, strict=True):
         if clip.skeleton.names != clips[0].skeleton.names:
             raise InputError(f"{source}: its joints are not those of {sources[0]}; compare one skeleton")
