@@ -33,6 +33,11 @@ PAGES = (
     "crowd-editing",
     "crowd-simulation",
     "crowd-dataset",
+    "surface-sequences",
+    "surface-distances",
+    "surface-interpolation",
+    "surface-graphs",
+    "surface-animation",
 )
 
 
