@@ -111,3 +111,45 @@ def test_options_without_effect_are_refused(clips: list[Path], tmp_path: Path, c
     code, _, err = run(capsys, *words)
     assert code == 2
     assert "--triangles" in err.splitlines()[-1]
+
+
+def test_what_is_too_short_for_transitions_is_named(tmp_path: Path, capsys: Capture) -> None:
+    walk = marey.samples.performance()
+    files = [tmp_path / name for name in ("long.npz", "brief.npz")]
+    for file, frames in zip(files, (slice(0, 40), slice(3, 7)), strict=True):
+        marey.save(walk[frames], file)
+    words = ("surface", "graph", *files, "-o", tmp_path / "g.mry", "--triangles", 100)
+    code, _, err = run(capsys, *words, "--windows", "5:12")
+    assert code == 0
+    assert "no transition enters or leaves brief" in err
+    reference = f"{files[0]}:39"
+    told = refused(capsys, "surface", "transition", reference, f"{files[0]}:30", tmp_path / "t.npz")
+    assert f"{reference}: there are 1 frames from it on" in told
+    told = refused(capsys, "surface", "transition", f"{files[0]}:3", f"{files[0]}:2", tmp_path / "t.npz")
+    assert "long.npz:2: there are 3 frames up to it" in told
+
+
+def test_meshes_of_absurd_size_or_rate_are_told(tmp_path: Path, capsys: Capture) -> None:
+    walk = marey.samples.performance()[:6]
+    file = tmp_path / "huge.npz"
+    np.savez(file, vertices=walk.vertices.astype(np.float64) * 1e200, faces=walk.faces)
+    out = tmp_path / "d.npz"
+    assert "check the unit" in refused(capsys, "surface", "distance", file, "-o", out)
+    assert "no skeleton clip" in refused(
+        capsys, "surface", "distance", file, "-o", out, "--character", "human"
+    )
+    words = ("surface", "graph", file, "-o", tmp_path / "g.mry", "--from-frame-rate", "1e300")
+    assert "--windows" not in refused(capsys, *words)
+
+
+def test_orders_beyond_an_hour_are_refused(tmp_path: Path, capsys: Capture) -> None:
+    graph, keys = tmp_path / "g.mry", tmp_path / "keys.csv"
+    file = tmp_path / "walk.npz"
+    marey.save(marey.samples.performance()[:40], file)
+    run(capsys, "surface", "graph", file, "-o", graph, "--triangles", 100, "--windows", "5:12")
+    keys.write_text("pose,time\nwalk:12,0\nwalk:20,1e9\n")
+    words = ("surface", "animate", graph, "-o", tmp_path / "x.npz")
+    assert "keys.csv:3: time 1e+09" in refused(capsys, *words, "--poses", keys)
+    ends = ("--from", "walk:12", "--to", "walk:20")
+    assert "--seconds" in refused(capsys, *words, *ends, "--seconds", "1e12")
+    assert "--tolerance" in refused(capsys, *words, "--poses", keys, "--tolerance", "nan")

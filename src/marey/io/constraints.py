@@ -24,6 +24,8 @@ from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Behaviour, Curve
 
 LARGEST_TABLE = 64 << 20
+# Seconds; what is asked for later is a slip of the pen.
+LONGEST_TIME = 3600.0
 
 Array = NDArray[np.float64]
 
@@ -57,6 +59,7 @@ def read_key_poses(path: Path, library: Library) -> tuple[list[int], Array]:
     """Frames of a library and the times, seconds, at which they are to be taken."""
     header, rows = _table(path, ("pose", "time"))
     times = _numbers(header, rows, ("time",), path)[:, 0]
+    _check_times(times, [line for line, _ in rows], path)
     frames = []
     for line, row in rows:
         try:
@@ -137,10 +140,19 @@ def _table(
     return header, rows
 
 
+def _check_times(times: Array, lines: Sequence[int], path: Path) -> None:
+    far = np.abs(times) > LONGEST_TIME
+    if far.any():
+        at = int(np.argmax(far))
+        told = f"time {times[at]:g}: at most an hour, {LONGEST_TIME:g} seconds"
+        raise FormatError(told, path=path, line=lines[at])
+
+
 def _over_time(path: Path, columns: Sequence[str]) -> tuple[Array, list[int]]:
     """Numbers of the columns, the first of which rises, and the lines they stand in."""
     header, rows = _table(path, columns)
     table, lines = _numbers(header, rows, columns, path), [line for line, _ in rows]
+    _check_times(table[:, 0], lines, path)
     late = np.diff(table[:, 0]) <= 0
     if late.any():
         line = lines[int(np.argmax(late)) + 1]

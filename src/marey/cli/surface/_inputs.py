@@ -54,6 +54,7 @@ def load_library(
         library = locomotion() if vertices is None else locomotion(vertices=vertices)
         return replace(library, labels=tuple(labels) or library.labels)
     things = _loaded(files, options)
+    _check_worn(things, character)
     if all(isinstance(thing, Motion) for thing in things):
         clips = [_named(figure_of(t, f, raw=False), f) for t, f in zip(things, files, strict=True)]
         library = dressed(clips, character=character, vertices=vertices)
@@ -69,7 +70,9 @@ def load_library(
 
 def sequences_in(files: Sequence[Path], *, character: str | None, **options: Any) -> list[list[MeshSequence]]:
     """The mesh sequences of each file: one, or one for each clip of a character; clips at one frame rate."""
-    return _posed(_loaded(files, options), files, character)
+    things = _loaded(files, options)
+    _check_worn(things, character)
+    return _posed(things, files, character)
 
 
 def load_character(given: str | None) -> Character:
@@ -118,6 +121,11 @@ def check_vertices(vertices: int | None) -> None:
 
 def _loaded(files: Sequence[Path], options: dict[str, Any]) -> list[Any]:
     return [load_with_bar(file, clip=None, **options) for file in files]
+
+
+def _check_worn(things: Sequence[Any], character: str | None) -> None:
+    if character is not None and not any(isinstance(thing, Motion) for thing in things):
+        raise InputError(f"--character {character}: there is no skeleton clip for it to wear")
 
 
 def _posed(things: Sequence[Any], files: Sequence[Path], character: str | None) -> list[list[MeshSequence]]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from marey.cli._console import (
@@ -22,7 +21,7 @@ from marey.cli._console import (
 )
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io.constraints import read_directions, read_key_poses, read_path, write_provenance
+from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Behaviour, Curve
@@ -111,6 +110,8 @@ def run(
     A clip shows captured frames green and blended ones red; a picture shows the way from above.
     """
     _check_orders(path, poses, steer, start, end, seconds, behaviour)
+    if not 0 <= tolerance <= LONGEST_TIME:
+        raise InputError(f"--tolerance {tolerance}: seconds, 0 or more")
     if target.suffix.lower() not in PICTURES:
         format_to_write(target)
     for written in (target, provenance):
@@ -190,8 +191,8 @@ def _check_orders(
         raise InputError("--behaviour: goes with --path")
     if seconds is not None and (path is not None or poses is not None):
         raise InputError("--seconds: goes with --from and --to, or with --steer")
-    if seconds is not None and not (np.isfinite(seconds) and seconds > 0):
-        raise InputError(f"--seconds {seconds}: must be above 0")
+    if seconds is not None and not 0 < seconds <= LONGEST_TIME:
+        raise InputError(f"--seconds {seconds}: above 0, and {LONGEST_TIME:g} at most")
 
 
 def _vertices(text: str | None) -> list[int] | None:

@@ -182,6 +182,12 @@ def _graphs(
             f"there is no transition: windows of {windows.shortest} frames or more must fit into both "
             "sequences; --windows A:B allows shorter ones"
         )
+    short = [one.name for one in repertoire.library.sequences if one.frames < windows.shortest]
+    if short and chosen.synthetic.any():
+        note(
+            f"no transition enters or leaves {', '.join(short)}: shorter than windows of {windows.shortest} "
+            "frames; --windows A:B allows shorter ones"
+        )
     return replace(repertoire, graph=chosen), baseline
 
 
@@ -228,10 +234,13 @@ def _inputs(
 
 
 def _windows(text: str | None, slope: int | None, before: Windows) -> Windows:
-    found = re.fullmatch(r"\s*(\d{1,6}):(\d{1,6})\s*", text or f"{before.shortest}:{before.longest}")
+    steepest = before.slope if slope is None else slope
+    if text is None:
+        return replace(before, slope=steepest)
+    found = re.fullmatch(r"\s*(\d{1,6}):(\d{1,6})\s*", text)
     if found is None:
         raise InputError(f"--windows {text}: write the fewest and the most frames as A:B, e.g. 9:60")
-    return Windows(int(found[1]), int(found[2]), before.slope if slope is None else slope)
+    return Windows(int(found[1]), int(found[2]), steepest)
 
 
 def _check(

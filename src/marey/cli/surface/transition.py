@@ -110,6 +110,7 @@ def run(
 
         library = decimate(library, vertices=vertices)
     windows = _windows(library.frame_rate, kind, length, slope)
+    _check_room(library, (first, last), windows, (leaving, arriving))
     started = time.perf_counter()
     with progress_bar("comparing poses") as progress:
         apart, offsets = _window_distances(library, first, last, windows, progress)
@@ -186,6 +187,23 @@ def _windows(frame_rate: float, kind: str, length: int | None, slope: int) -> Wi
         return Windows(min(usual.shortest, longest), longest, slope)
     exact = usual.shortest if length is None else length
     return Windows(exact, exact, slope)
+
+
+def _check_room(
+    library: Library,
+    frames: tuple[int, int],
+    windows: Windows,
+    references: tuple[FrameReference, FrameReference],
+) -> None:
+    """A frame too near to its sequence's end to leave it, or to its beginning to arrive, is an error."""
+    (one, here), (_, there) = (library.locate(frame) for frame in frames)
+    left = library.sequences[one].frames - here
+    for reference, room, where in zip(references, (left, there + 1), ("from it on", "up to it"), strict=True):
+        if room < windows.shortest:
+            raise InputError(
+                f"{reference}: there are {room} frames {where}, but the window needs {windows.shortest}; "
+                "choose another frame, or a shorter --length"
+            )
 
 
 def _window_distances(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from marey import _scratch
 from marey._arrays import FloatArray, handed_over
 from marey._progress import Progress
 from marey.errors import InputError
@@ -17,6 +18,8 @@ from marey.surface.library import Library
 Metric = Literal["surface", "euclidean", "planar"]
 # Matrices of more take over 3 GB.
 MOST_FRAMES = 16_000
+# Metres: areas and squared distances of what is farther apart say nothing any more.
+FARTHEST = 1e30
 METRICS: tuple[Metric, ...] = ("surface", "euclidean", "planar")
 
 
@@ -62,6 +65,7 @@ def distances(
             f"{library.frames} frames: distances of all pairs are for {MOST_FRAMES} at most; "
             "take fewer sequences, or every second frame (sequence[::2])"
         )
+    _check_sizes(library)
     of_surface = metric == "surface"
     alignment = align_all(
         library,
@@ -81,3 +85,13 @@ def distances(
             progress=progress,
         )
     return DistanceMatrix(handed_over(values), handed_over(turns), library.starts, library.names, metric)
+
+
+def _check_sizes(library: Library) -> None:
+    """Coordinates whose squares or their sums leave floating point are an error."""
+    for sequence in library.sequences:
+        for rows in _scratch.blocks(sequence.vertices):
+            if np.abs(sequence.vertices[rows]).max() > FARTHEST:
+                raise InputError(
+                    f"{sequence.name}: coordinates beyond {FARTHEST:g} metres; check the unit, or scale it"
+                )
