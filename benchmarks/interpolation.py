@@ -43,7 +43,7 @@ Array = NDArray[Any]
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("MAREY_DATA", BESIDE)) / "mesh4d"
 MOST_MILLISECONDS, LEAST_RATIO, ITERATIONS = 10.0, 10.0, 10
-PAIRS, WEIGHTS, REPEATS = 30, (0.25, 0.5, 0.75), 25
+PAIRS, WEIGHTS, REPEATS = 30, (0.25, 0.5, 0.75), 80
 # Radians by which faces of two poses must have turned on average to be called two poses.
 DIFFERENT = 0.02
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -38,18 +39,26 @@ def test_frames_run_from_one_end_to_the_other(walk: Path, tmp_path: Path, capsys
     np.testing.assert_allclose(found.vertices[[0, -1]], source.vertices[[2, 12]], atol=1e-6)
 
 
-def test_several_weights_make_a_picture(walk: Path, tmp_path: Path, capsys: Capture) -> None:
-    words = (
-        "surface",
-        "interpolate",
-        f"{walk}:0",
-        f"{walk}:9",
-        tmp_path / "three.png",
-        "--at",
-        "0.2,0.5,0.8",
-    )
-    assert result(capsys, *words, "--method", "linear")["frames"] == 3
-    assert (tmp_path / "three.png").read_bytes()[1:4] == b"PNG"
+def test_a_picture_shows_a_row_of_weights_beside_straight_lines(
+    walk: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    words = ("surface", "interpolate", f"{walk}:0", f"{walk}:9")
+    assert result(capsys, *words, tmp_path / "both.png")["frames"] == 5
+    some = ("--at", "0.2,0.8", "--method", "linear")
+    assert result(capsys, *words, tmp_path / "one.png", *some)["frames"] == 2
+    both, one = (cv2.imread(str(tmp_path / name)) for name in ("both.png", "one.png"))
+    assert both.shape[0] > 1.5 * one.shape[0]
+
+
+def test_a_clip_shows_both_side_by_side(walk: Path, tmp_path: Path, capsys: Capture) -> None:
+    words = ("surface", "interpolate", f"{walk}:0", f"{walk}:9", tmp_path / "both.mp4", "--frames", 3)
+    assert result(capsys, *words)["frames"] == 3
+    clip = marey.load(tmp_path / "both.mp4")
+    assert clip.frames == 3
+    pictures = list(clip)
+    rows, columns = pictures[1].shape[:2]
+    left, right = pictures[1][rows // 8 :, : columns // 2], pictures[1][rows // 8 :, columns // 2 :]
+    assert np.abs(left.astype(int) - right).max() > 20
 
 
 def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -67,7 +76,20 @@ def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Captu
     assert "write a mesh" in told(f"{walk}:0", f"{walk}:1", tmp_path / "x.bvh")
     (tmp_path / "triangle.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     assert "connectivity" in told(f"{walk}:0", tmp_path / "triangle.obj", out)
-    assert not out.exists()
+    np.savez(tmp_path / "points.npz", vertices=np.ones((2, 4, 3)), faces=np.zeros((0, 3), int))
+    assert "no faces" in told(f"{tmp_path}/points.npz:0", f"{tmp_path}/points.npz:1", out)
+    assert "too many at once" in told(f"{walk}:0", f"{walk}:1", out, "--frames", "9999")
+    assert "from 2 to" in told(f"{walk}:0", f"{walk}:1", out, "--frames", "1000000000")
+    assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "nan")
+    assert "no folder" in told(f"{walk}:0", f"{walk}:1", tmp_path / "nowhere" / "x.obj")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["points.npz", "triangle.obj", "walk.npz"]
+
+
+def test_a_mesh_without_extent_is_drawn_as_nothing(tmp_path: Path, capsys: Capture) -> None:
+    flat = {"vertices": np.zeros((2, 4, 3)), "faces": np.array([[0, 1, 2], [0, 2, 3]])}
+    np.savez(tmp_path / "nothing.npz", **flat)
+    ends = f"{tmp_path}/nothing.npz:0", f"{tmp_path}/nothing.npz:1"
+    assert result(capsys, "surface", "interpolate", *ends, tmp_path / "nothing.png")["edge_error"] == 0
 
 
 def test_a_clip_of_a_character_is_named_between_file_and_frame(tmp_path: Path, capsys: Capture) -> None:

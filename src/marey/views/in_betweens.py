@@ -93,7 +93,7 @@ def rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> Figure:
     >>> import marey
     >>> walk = marey.samples.performance()
     >>> ends = walk.vertices[0], walk.vertices[15]
-    >>> some = InBetweens("captured", walk[[0, 8, 15]], np.array([0, 0.53, 1]), *ends)
+    >>> some = InBetweens("captured", walk[:16:5], np.linspace(0, 1, 4), *ends)
     >>> len(rows([some], columns=320).axes)
     1
     """
@@ -198,11 +198,13 @@ def _towards() -> Array:
 
 
 def _height(points: Array, towards: Array, columns: int) -> int:
-    """Pixels of a row that is as wide as it is tall for the points, seen from afar; even."""
+    """Pixels of a row that the points fill as well in height as in width; even."""
     seen = Camera(np.zeros(3), -towards)
     wide, tall = (float(np.ptp(points @ axis)) for axis in (seen.right, seen.up))
     share = columns / COLUMNS
-    return 2 * round(0.5 * np.clip(1.1 * columns * tall / wide, LOWEST_ROW * share, HIGHEST_ROW * share))
+    return 2 * round(
+        0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+    )
 
 
 def _shifts(kinds: Sequence[InBetweens], towards: Array) -> Array:

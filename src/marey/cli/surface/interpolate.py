@@ -148,6 +148,8 @@ def _check_options(target: Path, method: str, stretch: str, sources: list[Path])
 
 
 def _check_alike(first: str, source: MeshSequence, second: str, other: MeshSequence) -> None:
+    if not len(source.faces):
+        raise InputError(f"{first}: it has points but no faces; in-betweens need a surface")
     if source.vertices.shape[1] != other.vertices.shape[1] or not np.array_equal(source.faces, other.faces):
         raise InputError(
             f"{second}: its connectivity is not that of {first} "
