@@ -96,7 +96,7 @@ def rigid_as_possible(first: Array, second: Array, faces: Array) -> float:
     data = igl.ARAPData()
     data.max_iter = ITERATIONS
     igl.arap_precomputation(first, faces.astype(np.int64), 3, held, data)
-    return min(milliseconds(lambda: igl.arap_solve(start[held], data, start), 3))
+    return min(milliseconds(lambda: igl.arap_solve(start[held], data, start), 15))
 
 
 def errors(vertices: Array, faces: Array) -> tuple[int, int, Array]:
