@@ -50,10 +50,10 @@ $(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
 .venv-blender/.ready: tools/setup.sh
 	tools/setup.sh .venv-blender bpy numpy
 
-# The Khronos glTF validator is a JavaScript package; the tests that use it are skipped without npm.
+# The Khronos glTF validator and three.js are JavaScript packages; the tests that use them are skipped without npm.
 .node/.ready:
 	@mkdir -p .node
 	@if command -v npm >/dev/null; then \
-		npm install --silent --no-audit --no-fund --prefix .node gltf-validator@2.0.0-dev.3.10 >/dev/null 2>&1 \
+		npm install --silent --no-audit --no-fund --prefix .node gltf-validator@2.0.0-dev.3.10 three@0.187.0 >/dev/null 2>&1 \
 		&& touch $@ || echo "glTF validator not installed (npm could not reach it); its tests are skipped"; \
 	else echo "npm is not here: the glTF validator's tests are skipped"; fi
