@@ -74,6 +74,19 @@ def test_a_body_is_steered_and_seen_from_above(
     assert (tmp_path / "way.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_body_wanders_the_same_way_for_the_same_seed(
+    graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("surface", "animate", graph, "--wander", "--seconds", 3)
+    told = [
+        result(capsys, *words, "--seed", seed, "-o", tmp_path / f"{k}.npz") for k, seed in enumerate((3, 3))
+    ]
+    assert told[0]["frames"] >= 91
+    assert {**told[0], "files": []} == {**told[1], "files": []}
+    assert "--seconds" in refused(capsys, *words[:4], "-o", tmp_path / "x.npz")
+    assert "--wander" in refused(capsys, *words, "--to", "walk:3", "-o", tmp_path / "x.npz")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -27,6 +27,7 @@ from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Behaviour, Curve
 from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
 from marey.surface.synthesis.steering import steered
+from marey.surface.synthesis.wandering import wandered
 
 NAME = "animate"
 
@@ -61,6 +62,9 @@ def run(
         Path | None,
         typer.Option(metavar="S.csv", help="Steered while playing: columns time, x, z (a direction)."),
     ] = None,
+    wander: Annotated[
+        bool, typer.Option("--wander", help="Without aim: transitions at random for --seconds.")
+    ] = False,
     start: Annotated[
         str | None, typer.Option("--from", metavar="SEQ:FRAME", help="The captured frame to begin with.")
     ] = None,
@@ -68,8 +72,12 @@ def run(
         str | None, typer.Option("--to", metavar="SEQ:FRAME", help="The captured frame to end with.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="How long: with --from and --to, or with --steer.")
+        float | None,
+        typer.Option(metavar="S", help="How long: with --from and --to, with --steer, or with --wander."),
     ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Of --wander; another one gives another animation.")
+    ] = 0,
     behaviour: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,7 +101,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an animation to order: along a path, through poses at times, from frame to frame, or steered.
+    """Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.
 
     [bold]Examples[/bold]
 
@@ -107,9 +115,11 @@ def run(
 
     marey surface animate subject.mry -o steered.mp4 --steer wishes.csv --seconds 10
 
+    marey surface animate subject.mry -o about.mp4 --wander --seconds 20 --seed 3
+
     A clip shows captured frames green and blended ones red; a picture shows the way from above.
     """
-    _check_orders(path, poses, steer, start, end, seconds, behaviour)
+    _check_orders(path, poses, steer, wander, start, end, seconds, behaviour)
     if not 0 <= tolerance <= LONGEST_TIME:
         raise InputError(f"--tolerance {tolerance}: seconds, 0 or more")
     if target.suffix.lower() not in PICTURES:
@@ -140,6 +150,8 @@ def run(
             wishes = read_directions(steer)
             lasting = float(wishes[-1, 0]) + AFTER_LAST_WISH if seconds is None else seconds
             made = steered(repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress)
+        elif wander:
+            made = wandered(repertoire, seconds or 0.0, seed, start=start, progress=progress)
         else:
             made = go(repertoire, start or "", end or "", seconds=seconds, progress=progress)
     _write(made.animation, target, curve)
@@ -176,21 +188,24 @@ def _check_orders(
     path: Path | None,
     poses: Path | None,
     steer: Path | None,
+    wander: bool,
     start: str | None,
     end: str | None,
     seconds: float | None,
     behaviour: Sequence[str] | None,
 ) -> None:
-    orders = {"--path": path, "--poses": poses, "--steer": steer, "--to": end}
+    orders = {"--path": path, "--poses": poses, "--steer": steer, "--wander": wander or None, "--to": end}
     given = [name for name, value in orders.items() if value is not None]
     if len(given) != 1 or (end is not None and start is None):
-        raise InputError("give one of --path, --poses, --steer, or --from and --to")
+        raise InputError("give one of --path, --poses, --steer, --wander, or --from and --to")
     if poses is not None and start is not None:
         raise InputError("--from: the first of the --poses is the first frame")
     if behaviour and path is None:
         raise InputError("--behaviour: goes with --path")
     if seconds is not None and (path is not None or poses is not None):
-        raise InputError("--seconds: goes with --from and --to, or with --steer")
+        raise InputError("--seconds: goes with --from and --to, with --steer or with --wander")
+    if wander and seconds is None:
+        raise InputError("--wander: say how long with --seconds")
     if seconds is not None and not 0 < seconds <= LONGEST_TIME:
         raise InputError(f"--seconds {seconds}: above 0, and {LONGEST_TIME:g} at most")
 
