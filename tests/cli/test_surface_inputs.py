@@ -151,5 +151,6 @@ def test_orders_beyond_an_hour_are_refused(tmp_path: Path, capsys: Capture) -> N
     words = ("surface", "animate", graph, "-o", tmp_path / "x.npz")
     assert "keys.csv:3: time 1e+09" in refused(capsys, *words, "--poses", keys)
     ends = ("--from", "walk:12", "--to", "walk:20")
+    assert "write meshes" in refused(capsys, *words[:3], "-o", tmp_path / "x.csv", *ends)
     assert "--seconds" in refused(capsys, *words, *ends, "--seconds", "1e12")
     assert "--tolerance" in refused(capsys, *words, "--poses", keys, "--tolerance", "nan")

@@ -122,8 +122,8 @@ def run(
     _check_orders(path, poses, steer, wander, start, end, seconds, behaviour)
     if not 0 <= tolerance <= LONGEST_TIME:
         raise InputError(f"--tolerance {tolerance}: seconds, 0 or more")
-    if target.suffix.lower() not in PICTURES:
-        format_to_write(target)
+    if target.suffix.lower() not in PICTURES and "MeshSequence" not in format_to_write(target).writes:
+        raise InputError(f"{target}: write meshes (.glb, .usdc, .npz, …), a clip (.mp4) or a picture (.png)")
     for written in (target, provenance):
         if written is not None:
             check_folder(written)
