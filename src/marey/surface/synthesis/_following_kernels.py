@@ -1,9 +1,9 @@
-"""Compiled: the states of a search take every way they can, and those that come out wait by their time.
+"""Compiled: the states of a search take every way they can; what becomes of them waits for its turn.
 
 A state stands at a captured frame that is placed on the ground by (angle, x, z); it has come to a sample of
 the curve. Playing on keeps the placement, a transition changes it by the edge's own planar motion. States
-wait in a ring of slots, one for each frame of time ahead. A slot that is full keeps its best; from then on
-nothing worse comes in, and a way is given up as soon as it is sure to be worse.
+wait in a ring of slots, one for each piece of the curve ahead. A slot that is full keeps its best; from then
+on nothing worse comes in, and a way is given up as soon as it is all but sure to be worse.
 """
 
 from __future__ import annotations
@@ -17,6 +17,13 @@ from marey._compiling import njit
 # Columns of a state: whole numbers, then real ones.
 PARENT, EDGE, PLAYED, NODE, SAMPLE = range(5)
 ANGLE, X, Z, COST, AT_X, AT_Z = range(6)
+
+# At samples that allow every behaviour, none was asked for.
+ANY = np.uint64(2**64 - 1)
+# Samples of the curve that may be gained beside the way gone, where a corner is cut.
+EXTRA = 4
+# Metres off the curve from which being off costs more and more.
+NEAR = 0.2
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -43,26 +50,32 @@ def nearest_ahead(
 
 
 @njit(**_OPTIONS)
+def strayed(off: float) -> float:
+    """What being off the curve counts, metres: little beside a step's width, ever more beyond."""
+    return off * (1.0 + off / NEAR)
+
+
+@njit(**_OPTIONS)
 def advance(
-    now: int, whole: Any, real: Any, offset: int, limit: float,
-    onward: Any, first_way: Any, ways: Any, targets: Any, steps: Any, costs: Any, lengths: Any,
-    moves: Any, first_point: Any, points: Any, tracks: Any, behaviours: Any, sequences: Any,
+    whole: Any, real: Any, offset: int,
+    onward: Any, first_way: Any, ways: Any, targets: Any, costs: Any, lengths: Any,
+    moves: Any, first_point: Any, points: Any, tracks: Any, behaviours: Any, unease: Any, groups: Any,
     curve: Any, spatial: bool, spacing: float, allowed: Any, ahead: int, stride: int,
-    metre: float, path_weight: float, violation: float, merge: float, merge_angle: float, width: int,
-    quota: int, slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
+    piece: int, price: float, path_weight: float, violation: float, merge: float, merge_angle: float,
+    width: int, quota: int, slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
 ) -> int:  # fmt: skip
     """Put what becomes of states into their slots; returns how many ways were tried.
 
-    whole `(n, 5)`, real `(n, 6)`: the states, whose numbers are `offset…`; limit: no transition that is sure
-    to cost more, less the price of the way it goes, is tried; onward `(frames,)`: the edge that plays on, or
-    -1; transitions leaving a node are `ways[first_way[node] : first_way[node + 1]]`; lengths `(edges,)`:
-    metres the followed point goes over each; behaviours `(frames,)`, allowed `(samples,)`: bits.
+    whole `(n, 5)`, real `(n, 6)`: the states, whose numbers are `offset…`; onward `(frames,)`: the edge that
+    plays on, or -1; transitions leaving a node are `ways[first_way[node] : first_way[node + 1]]`; lengths
+    `(edges,)`: samples each goes, that is, metres over the curve's spacing; behaviours `(frames,)`, allowed
+    `(samples,)`: bits; unease `(frames,)`: what a frame costs where no behaviour is asked for; piece: samples
+    of the curve whose states share a slot; price: of a sample.
     slots_whole `(slots, capacity, 5)`, slots_real, counts `(slots,)`, table `(slots, n)`: places in a slot by
-    what makes states alike, -1 where none; worst `(slots, sequences + 1, 2)`: cost and sample of the worst
-    that comes in by its sequence, and, last, whatever its sequence.
+    what makes states alike, -1 where none; worst `(slots, groups + 1, 2)`: cost and sample of the worst
+    that comes in by its group, and, last, whatever its group.
     """
     tried = 0
-    price = metre * spacing
     last = curve.shape[0] - 1
     slots = counts.shape[0]
     new_whole, new_real = np.empty(5, np.int64), np.empty(6)
@@ -82,8 +95,10 @@ def advance(
             x = c * tracks[target, 0] + s * tracks[target, 2] + shift_x
             z = c * tracks[target, 2] - s * tracks[target, 0] + shift_z
             sample, off = nearest_ahead(curve, spatial, spacing, sample, ahead, x, tracks[target, 1], z)
-            cost += costs[edge] + path_weight * off
-            if allowed[sample] & behaviours[target] == 0:
+            cost += costs[edge] + path_weight * strayed(off)
+            if allowed[sample] == ANY:
+                cost += unease[target]
+            elif allowed[sample] & behaviours[target] == 0:
                 cost += violation
             played += 1
             edge = onward[target]
@@ -92,29 +107,31 @@ def advance(
             new_whole[PLAYED], new_whole[NODE], new_whole[SAMPLE] = played, target, sample
             new_real[ANGLE], new_real[X], new_real[Z] = angle, shift_x, shift_z
             new_real[COST], new_real[AT_X], new_real[AT_Z] = cost, x, z
-            insert((now + played) % slots, new_whole, new_real, sequences, price, merge, merge_angle, width,
+            insert((sample // piece) % slots, new_whole, new_real, groups, price, merge, merge_angle, width,
                    quota, slots_whole, slots_real, counts, table, worst)  # fmt: skip
         for way in range(first_way[node], first_way[node + 1]):
             edge = ways[way]
             target = targets[edge]
-            slot = (now + steps[edge]) % slots
-            sequence = sequences[target]
             cost = real[state, COST] + costs[edge]
-            most = min(limit, max(
-                worst[slot, sequence, 0] - price * worst[slot, sequence, 1],
+            group = groups[target]
+            slot = (int(begun + lengths[edge]) // piece) % slots
+            most = price * (begun + lengths[edge] + EXTRA) + max(
+                worst[slot, group, 0] - price * worst[slot, group, 1],
                 worst[slot, -1, 0] - price * worst[slot, -1, 1],
-            )) + price * begun + metre * lengths[edge]  # fmt: skip
+            )
             if cost > most:
                 continue
             tried += 1
             sample = begun
-            bits = behaviours[node] | behaviours[target]
+            bits, ill = behaviours[node] | behaviours[target], 0.5 * (unease[node] + unease[target])
             for k in range(first_point[edge], first_point[edge + 1]):
                 x = c * points[k, 0] + s * points[k, 2] + shift_x
                 z = c * points[k, 2] - s * points[k, 0] + shift_z
                 sample, off = nearest_ahead(curve, spatial, spacing, sample, ahead, x, points[k, 1], z)
-                cost += path_weight * off
-                if allowed[sample] & bits == 0:
+                cost += path_weight * strayed(off)
+                if allowed[sample] == ANY:
+                    cost += ill
+                elif allowed[sample] & bits == 0:
                     cost += violation
                 if cost > most:
                     break
@@ -126,20 +143,20 @@ def advance(
             new_real[X] = c * moves[edge, 1] + s * moves[edge, 2] + shift_x
             new_real[Z] = c * moves[edge, 2] - s * moves[edge, 1] + shift_z
             new_real[COST], new_real[AT_X], new_real[AT_Z] = cost, x, z
-            insert(slot, new_whole, new_real, sequences, price, merge, merge_angle, width, quota,
-                   slots_whole, slots_real, counts, table, worst)  # fmt: skip
+            insert((sample // piece) % slots, new_whole, new_real, groups, price, merge, merge_angle, width,
+                   quota, slots_whole, slots_real, counts, table, worst)  # fmt: skip
     return tried
 
 
 @njit(**_OPTIONS)
 def insert(
-    slot: int, whole: Any, real: Any, sequences: Any, price: float, merge: float, merge_angle: float,
+    slot: int, whole: Any, real: Any, groups: Any, price: float, merge: float, merge_angle: float,
     width: int, quota: int, slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
 ) -> None:  # fmt: skip
     """Let a state wait in a slot, unless one alike costs less, or so many others do."""
     expected = real[COST] - price * whole[SAMPLE]
-    sequence = sequences[whole[NODE]]
-    if expected > worst[slot, sequence, 0] - price * worst[slot, sequence, 1] and (
+    group = groups[whole[NODE]]
+    if expected > worst[slot, group, 0] - price * worst[slot, group, 1] and (
         expected > worst[slot, -1, 0] - price * worst[slot, -1, 1]
     ):
         return
@@ -154,32 +171,32 @@ def insert(
     table[slot, place] = there
     counts[slot] += 1
     if counts[slot] == slots_whole.shape[1]:
-        compact(slot, sequences, price, merge, merge_angle, width, quota, slots_whole, slots_real, counts,
+        compact(slot, groups, price, merge, merge_angle, width, quota, slots_whole, slots_real, counts,
                 table, worst)  # fmt: skip
 
 
 @njit(**_OPTIONS)
 def compact(
-    slot: int, sequences: Any, price: float, merge: float, merge_angle: float, width: int, quota: int,
+    slot: int, groups: Any, price: float, merge: float, merge_angle: float, width: int, quota: int,
     slots_whole: Any, slots_real: Any, counts: Any, table: Any, worst: Any,
 ) -> None:  # fmt: skip
-    """Keep the `width` most promising states of a slot, up to `quota` of every sequence among them."""
+    """Keep the `width` most promising states of a slot, up to `quota` of every group among them."""
     count = counts[slot]
     if count <= width:
         return
     expected = slots_real[slot, :count, COST] - price * slots_whole[slot, :count, SAMPLE]
     order = np.argsort(expected, kind="mergesort")
-    of_sequence = np.zeros(worst.shape[1], np.int64)
+    of_group = np.zeros(worst.shape[1], np.int64)
     chosen = np.zeros(count, np.bool_)
     taken = 0
     for rank in range(count):
         state = order[rank]
-        sequence = sequences[slots_whole[slot, state, NODE]]
-        of_sequence[sequence] += 1
-        if of_sequence[sequence] == quota:
-            worst[slot, sequence, 0] = slots_real[slot, state, COST]
-            worst[slot, sequence, 1] = slots_whole[slot, state, SAMPLE]
-        if rank < width // 2 or of_sequence[sequence] <= quota:
+        group = groups[slots_whole[slot, state, NODE]]
+        of_group[group] += 1
+        if of_group[group] == quota:
+            worst[slot, group, 0] = slots_real[slot, state, COST]
+            worst[slot, group, 1] = slots_whole[slot, state, SAMPLE]
+        if rank < width // 2 or of_group[group] <= quota:
             chosen[rank] = True
             taken += 1
     best_whole, best_real = np.empty((width, 5), np.int64), np.empty((width, 6))
@@ -199,16 +216,8 @@ def compact(
     counts[slot] = kept
     for state in range(kept):
         slots_whole[slot, state], slots_real[slot, state] = best_whole[state], best_real[state]
-        place = lookup(
-            slot,
-            best_whole[state, NODE],
-            best_real[state],
-            merge,
-            merge_angle,
-            slots_whole,
-            slots_real,
-            table,
-        )
+        node = best_whole[state, NODE]
+        place = lookup(slot, node, best_real[state], merge, merge_angle, slots_whole, slots_real, table)
         table[slot, place] = state
 
 
@@ -228,7 +237,7 @@ def lookup(
             if other_x == x and other_z == z and other_turn == turn:
                 break
         place = (place + 1) % size
-    return place  # type: ignore[no-any-return]
+    return place
 
 
 @njit(**_OPTIONS)

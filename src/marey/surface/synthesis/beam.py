@@ -1,9 +1,10 @@
-"""A beam search along a curve: states of the same time compete by what they cost and how far they have come.
+"""A beam search along a curve: states that have come equally far compete by what they cost.
 
-What is left of the curve is charged at the price of a metre so far. Of the states at the same frame, place
-and heading one is kept, and every sequence keeps some, so that a change of behaviour is prepared in time. All
-that is needed of the animation are the motions and points of the graph's edges. Cost: for every frame of the
-result the states kept × ways leaving a frame, each some hundred nanoseconds.
+Pieces of the curve are taken in turn, and the cheapest states that have come to one go on, so that nobody who
+stands before a dear corner outlives those who go round it. Of states at the same frame, place and heading one
+is kept, and of every moment of the library the best, so that turns and changes of behaviour are prepared in
+time. All that is needed of the animation are the motions and points of the graph's edges. Cost: twice the
+states kept × ways leaving a frame for every quarter of a metre, each way half a microsecond.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ AHEAD = 0.8
 STRIDE = 3
 # What a frame of a behaviour that was not asked for costs: more than any detour.
 VIOLATION = 100.0
-# Metres a second: whoever is slower over the whole curve is given up. Seconds that are added to that.
-SLOWEST, RESERVE = 0.15, 10.0
-# Seconds searched on after the first has come to the end.
-PATIENCE = 1.0
-# States that wait for one moment, as a multiple of those that are kept of them.
+# Metres of the curve whose states compete, and how often as many as are kept go on from there: those that are
+# slow come back to the same piece.
+PIECE, ROUNDS = 0.25, 2
+# What a second of the most unusual gait costs where no behaviour is asked for.
+UNEASE = 1.0
+# States that wait at one piece, as a multiple of those that are kept of them.
 CROWD = 4
 
 
 class Beam:
-    """The beam: what stays the same, the states kept so far, and those waiting by their time.
+    """The beam: what stays the same, the states kept so far, and those waiting by how far they have come.
 
     bits, allowed: behaviours of the frames, and those allowed at the samples of the curve
     accuracy, width: as of :func:`~marey.surface.synthesis.following.follow`
@@ -65,23 +67,30 @@ class Beam:
         self._kept: list[tuple[Ints, Array]] = []
         self._count = 0
         self._arrived: list[tuple[float, int]] = []
-        slots = int(max(self.graph.steps.max(initial=1), STRIDE)) + 1
+        self.piece = max(1, round(PIECE / curve.spacing))
+        slots = int(max(self.graph.steps.max(initial=1), STRIDE)) * self.ahead // self.piece + 2
         size = CROWD * width
+        # Half of the states are the best at their moment of the library, so that turns are prepared in time.
+        moment = max(1, -(-2 * self.library.frames // width))
+        self.groups = np.arange(self.library.frames) // moment
+        groups = int(self.groups[-1]) + 1
         self._waiting = (
             np.empty((slots, size, 5), np.int64),
             np.empty((slots, size, 6)),
             np.zeros(slots, np.int64),
             np.full((slots, 2 * size + 1), -1, np.int32),
-            np.empty((slots, len(self.library) + 1, 2)),
+            np.empty((slots, groups + 1, 2)),
         )
         self._waiting[-1][:] = np.inf, 0.0
-        # The same for every layer, as the kernels take it.
+        # The same for every step, as the kernels take it.
         clips, graph = ways.clips, self.graph
-        self._keeping = (width, max(1, width // (2 * len(self.library))), *self._waiting)
+        self._keeping = (width, 1, *self._waiting)
         self._fixed = (
-            ways.onward, ways.first, ways.edges, graph.targets, graph.steps, graph.weights, ways.lengths,
-            clips.moves, clips.first_point, clips.points, clips.tracks, bits, self.library.sequence_of,
-            curve.points, curve.spatial, curve.spacing, allowed, self.ahead, STRIDE,
+            ways.onward, ways.first, ways.edges, graph.targets, graph.weights,
+            ways.lengths / curve.spacing, clips.moves,
+            clips.first_point, clips.points, clips.tracks, bits,
+            ways.unusual * (UNEASE / self.library.frame_rate), self.groups,
+            curve.points, curve.spatial, curve.spacing, allowed, self.ahead, STRIDE, self.piece,
         )  # fmt: skip
 
     def beginnings(self, start: int | None) -> tuple[Ints, Array]:
@@ -115,46 +124,46 @@ class Beam:
     def run(
         self, frames: Ints, placements: Array, progress: Progress | None, *, partial: bool = False
     ) -> tuple[int, Planar, Ints]:
-        """Go on in time until the end is reached; the best walk's first frame, its placement, its edges.
+        """Go on piece by piece to the end; the best walk's first frame, its placement and edges.
 
         partial: if none comes to the end, the best of those that came furthest will do
         """
         whole, real = np.zeros((len(frames), 5), np.int64), np.zeros((len(frames), 6))
         whole[:, :2], whole[:, 3] = -1, frames
         real[:, :3], real[:, 4:] = placements, self.curve.points[0, 0::2]
-        self._step(whole, real, 0)
-        rate = self.library.frame_rate
-        last = round((self.curve.length / SLOWEST + RESERVE) * rate)
-        now = idle = 0
-        while now < last and idle < len(self._waiting[2]):
-            now += 1
-            states = self._due(now)
-            idle = idle + 1 if states is None else 0
-            if states is not None:
-                self._step(*states, now)
-                if self._arrived:
-                    last = min(last, now + round(PATIENCE * rate))
-                if progress is not None:
-                    progress(int(states[0][:, 4].max()), self.last)
+        self._step(whole, real)
+        for piece in range(self.last // self.piece + 1):
+            left = ROUNDS * self.width
+            while left > 0 and (states := self._due(piece, left)) is not None:
+                self._step(*states)
+                left -= len(states[0])
+            self._clear(piece)
+            if progress is not None:
+                progress(min((piece + 1) * self.piece, self.last), self.last)
         return self._answer(partial)
 
-    def _due(self, now: int) -> tuple[Ints, Array] | None:
-        """States whose time has come: the best of those that waited for it."""
+    def _due(self, piece: int, most: int) -> tuple[Ints, Array] | None:
+        """States whose turn it is: the best of those that wait at a piece of the curve."""
         from marey.surface.synthesis._following_kernels import compact
 
-        slots_whole, slots_real, counts, table, worst = self._waiting
-        slot = now % len(counts)
+        slots_whole, slots_real, counts, table, _ = self._waiting
+        slot = piece % len(counts)
         if counts[slot] == 0:
             return None
         price = self.metre * self.curve.spacing
-        compact(slot, self.library.sequence_of, price, MERGE, MERGE_ANGLE, *self._keeping)
-        count = counts[slot]
+        compact(slot, self.groups, price, MERGE, MERGE_ANGLE, *self._keeping)
+        count = min(counts[slot], most)
         whole, real = slots_whole[slot, :count].copy(), slots_real[slot, :count].copy()
         counts[slot], table[slot] = 0, -1
-        worst[slot] = np.inf, 0.0
         return whole, real
 
-    def _step(self, whole: Ints, real: Array, now: int) -> None:
+    def _clear(self, piece: int) -> None:
+        """Nobody waits there any more."""
+        _, _, counts, table, worst = self._waiting
+        slot = piece % len(counts)
+        counts[slot], table[slot], worst[slot] = 0, -1, (np.inf, 0.0)
+
+    def _step(self, whole: Ints, real: Array) -> None:
         """Keep states and put what becomes of them where they are to wait."""
         from marey.surface.synthesis._following_kernels import advance
 
@@ -166,11 +175,9 @@ class Beam:
             self.metre = float(np.median(costs[come > 1] / come[come > 1]))
         for state in np.flatnonzero(samples >= self.last):
             self._arrived.append((float(costs[state]), offset + int(state)))
-        # A transition so dear that its end would not be kept even now is not tried.
-        limit = float((costs - come * self.metre).max()) if len(whole) >= self.width else np.inf
         self.tried += advance(
-            now, whole, real, offset, limit, *self._fixed,
-            self.metre, self.path_weight, VIOLATION, MERGE, MERGE_ANGLE, *self._keeping,
+            whole, real, offset, *self._fixed, self.metre * self.curve.spacing, self.path_weight, VIOLATION,
+            MERGE, MERGE_ANGLE, *self._keeping,
         )  # fmt: skip
 
     def measured(self, positions: Array) -> tuple[Ints, Array]:

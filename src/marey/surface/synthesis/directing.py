@@ -56,7 +56,7 @@ def follow_path(
     *,
     track: int | Sequence[int] | None = None,
     accuracy: float = 5.0,
-    width: int = 200,
+    width: int = 500,
     start: Pose | None = None,
     progress: Progress | None = None,
 ) -> Directed:

@@ -2,7 +2,8 @@
 
 The source searches depth first, comparing travelled lengths; here a beam goes along the curve, and distances
 are to its nearest point ahead. A walk costs that distance, summed over all its frames, those of transitions
-included, and the weights of the edges it took. No mesh is touched.
+included, and the weights of the edges it took; where no behaviour is asked for, an unusual gait costs a
+little, too. No mesh is touched.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._progress import Progress
-from marey.errors import InputError
+from marey.errors import InputError, UnreachableError
 from marey.surface.graphs.graph import Graph, Walk
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.planar import Planar
@@ -26,6 +27,8 @@ Array = NDArray[np.float64]
 
 # Metres on either side of a border within which both behaviours are right: one transition's worth.
 BORDER = 0.75
+# How much wider a search is repeated that found no way.
+WIDER = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +62,15 @@ def follow(
     *,
     clips: RootClips | None = None,
     accuracy: float = 5.0,
-    width: int = 200,
+    width: int = 500,
     start: int | None = None,
     progress: Progress | None = None,
 ) -> Followed:
     """A walk whose followed point stays near a curve from its beginning to its end.
 
     clips: what the edges do to the followed point; of the middle of the body, if None
-    accuracy: what a metre off the curve for a second costs, in the units of the edges' weights (radians)
+    accuracy: what being off the curve costs a second, in the units of the edges' weights (radians) a metre;
+        beyond a hand's width more and more
     width: states that are kept; more find better walks, slower
     start: frame of the library to begin with; any that moves, if None
     """
@@ -77,7 +81,11 @@ def follow(
     bits, allowed = behaviour_bits(repertoire, curve)
     ways = Ways.of(repertoire, clips=clips)
     beam = Beam(ways, curve, bits, allowed, accuracy, width)
-    start_frame, placed, edges = beam.run(*beam.beginnings(start), progress)
+    try:
+        start_frame, placed, edges = beam.run(*beam.beginnings(start), progress)
+    except UnreachableError:
+        beam = Beam(ways, curve, bits, allowed, accuracy, WIDER * width)
+        start_frame, placed, edges = beam.run(*beam.beginnings(start), progress)
     walk = Walk(start_frame, edges)
     positions = path_of(repertoire.graph, ways.clips, walk, placed)
     come, errors = beam.measured(positions)

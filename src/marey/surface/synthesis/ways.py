@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from marey.surface.graphs.graph import Graph
 from marey.surface.graphs.repertoire import Repertoire
+from marey.surface.synthesis.gaits import unusual
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.tracks import Tracks
 
@@ -33,6 +34,7 @@ class Ways:
     first, edges: transitions leaving frame f are `edges[first[f] : first[f + 1]]`
     onward: `(frames,)`, the edge that plays on, -1 at the end of a sequence
     lengths: `(edges of the graph,)`, metres the followed point goes over each of the transitions
+    unusual: `(frames,)`, from 0 to 1, how unlike the usual gait a frame is
     """
 
     repertoire: Repertoire
@@ -41,6 +43,7 @@ class Ways:
     edges: Ints
     onward: Ints
     lengths: Array
+    unusual: Array
 
     @classmethod
     def of(
@@ -63,7 +66,8 @@ class Ways:
         onward = np.full(graph.frames, -1, np.int64)
         captured = np.flatnonzero(~graph.synthetic)
         onward[graph.sources[captured]] = captured
-        return cls(repertoire, clips, first.astype(np.int64), edges, onward, _lengths(graph, clips))
+        odd = unusual(repertoire.library, clips.tracks)
+        return cls(repertoire, clips, first.astype(np.int64), edges, onward, _lengths(graph, clips), odd)
 
 
 def worth_trying(repertoire: Repertoire) -> Ints:
