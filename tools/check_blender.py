@@ -5,8 +5,9 @@
 Each clip (a file marey reads as a motion or a character; always the built-in walk) is written as BVH and
 as GLB. A second process, the Python that has `bpy`, imports both, steps through all frames and compares
 the heads of the bones with marey's forward kinematics; characters are compared vertex by vertex as well.
-Twenty people of a crowd are compared with their tracks, and their legs must swing while they walk.
-Exit code 1 if anything is off by more than 0.1 mm.
+Twenty people of a crowd are compared with their tracks, and their legs must swing while they walk. A subject
+of captured meshes goes from a walk to a run and back, as a GLB with every frame, as one with few shapes, and
+as USD. Exit code 1 if anything is off by more than 0.1 mm, or with few shapes, than what they were allowed.
 
 Blender is only ever run as that separate process: its licence (GPL) and its size stay there.
 """
@@ -25,6 +26,8 @@ import numpy as np
 
 TOLERANCE = 1e-4  # metres
 CROWD = "crowd.glb"
+MESHES = {"meshes.glb": 0.0, "shapes.glb": 1e-3, "meshes.usdc": 0.0}
+"""Animations of meshes and how far off their vertices may be, metres."""
 LEAST_SWING = 0.2  # radians
 
 
@@ -73,6 +76,19 @@ def write_files(clips: list[Path], folder: Path) -> None:
             )
     (folder / "jobs.json").write_text(json.dumps(jobs))
     write_crowd(folder)
+    write_meshes(folder)
+
+
+def write_meshes(folder: Path) -> None:
+    """A captured subject made to walk, run and walk again."""
+    import marey
+
+    subject = marey.surface.graph(marey.samples.locomotion(vertices=800), alpha=0.02)
+    orders = [("walk:20", 0.0), ("run:20", 2.5), ("walk:30", 5.0)]
+    made = subject.animate(poses=orders).animation.sequence
+    for name, allowed in MESHES.items():
+        marey.save(made, folder / name, **({} if name.endswith("usdc") else {"max_error": allowed}))
+    np.savez(folder / "meshes.npz", vertices=made.vertices, frame_rate=made.frame_rate)
 
 
 def write_crowd(folder: Path) -> None:
@@ -112,7 +128,7 @@ def compare_in_blender(folder: Path) -> int:
             flush=True,
         )
         worst = max(worst, *errors)
-    worst = max(worst, compare_crowd(folder))
+    worst = max(worst, compare_crowd(folder), *(compare_meshes(folder, name) for name in MESHES))
     print(
         f"largest difference {worst:.2e} m, {'within' if worst <= TOLERANCE else 'MORE THAN'} {TOLERANCE} m"
     )
@@ -149,6 +165,28 @@ def compare_crowd(folder: Path) -> float:
         flush=True,
     )
     return float("inf") if still.any() else float(max(errors))
+
+
+def compare_meshes(folder: Path, name: str) -> float:
+    """Largest distance of a vertex from marey's, metres, less what was allowed."""
+    import bpy
+
+    expected = dict(np.load(folder / "meshes.npz"))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.scene.render.fps = round(float(expected["frame_rate"]))
+    if name.endswith("usdc"):
+        bpy.ops.wm.usd_import(filepath=str(folder / name))
+    else:
+        bpy.ops.import_scene.gltf(filepath=str(folder / name))
+    mesh = next(one for one in bpy.context.scene.objects if one.type == "MESH")
+    errors = []
+    for frame in range(0, len(expected["vertices"]), 7):
+        bpy.context.scene.frame_set(frame)
+        vertices = expected["vertices"][frame][vertex_numbers(mesh)]
+        errors.append(np.abs(posed_vertices(mesh) - z_up(vertices)).max())
+    off = float(max(errors))
+    print(f"{'meshes':32} {name:12} {len(errors):4} frames  {off:.1e} m", flush=True)
+    return max(off - MESHES[name], 0.0)
 
 
 def imported(job: dict[str, Any]) -> tuple[Any, Any]:
