@@ -20,6 +20,7 @@ from marey.surface.synthesis.following import Followed, behaviour_bits, follow, 
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.steering import Steering
 from marey.surface.synthesis.streaming import Performer, stream
+from marey.surface.synthesis.ways import Ways, worth_trying
 
 
 @cache
@@ -125,3 +126,32 @@ def test_pieces_played_one_by_one_are_the_whole_walk() -> None:
     whole = [frame.vertices for frame in stream(performer, body.walk, start=Planar.identity())]
     assert len(whole) == len(pieces) + 1
     np.testing.assert_allclose(pieces, whole[:-1], atol=1e-6)
+
+
+def test_the_nearest_sample_ahead_is_found_as_by_trying_all() -> None:
+    from marey.surface.synthesis._following_kernels import nearest_ahead
+
+    curve, rng = figure_eight(3.0), np.random.default_rng(0)
+    for point in rng.uniform(-2, 2, (200, 3)):
+        sample = int(rng.integers(len(curve.points)))
+        found, off = nearest_ahead(curve.points, False, curve.spacing, sample, 16, *point)
+        apart = np.linalg.norm(curve.points[sample : sample + 17, 0::2] - point[0::2], axis=1)
+        assert off == pytest.approx(apart.min(), abs=1e-12)
+        assert apart[found - sample] == pytest.approx(apart.min(), abs=1e-12)
+
+
+def test_the_cheapest_transition_to_a_moment_stands_for_its_neighbours() -> None:
+    graph, kept = subject().graph, worth_trying(subject())
+    assert graph.synthetic[kept].all() and (np.diff(kept) > 0).all()
+    assert len(kept) < graph.synthetic.sum()
+    for source in np.unique(graph.sources[kept]):
+        leaving = graph.leaving(int(source))
+        transitions = leaving[graph.synthetic[leaving]]
+        assert graph.weights[transitions].min() == graph.weights[kept[graph.sources[kept] == source]].min()
+
+
+def test_standing_and_running_are_unusual_among_walks() -> None:
+    odd = Ways.of(subject(), clips=clips()).unusual
+    labels = np.array(subject().library.labels)[subject().library.sequence_of]
+    assert odd[labels == "walk"].mean() < 0.2 < odd[labels == "run"].mean()
+    assert ((odd >= 0) & (odd <= 1)).all()

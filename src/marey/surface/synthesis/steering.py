@@ -54,7 +54,9 @@ def steered(
     if not (np.isfinite(seconds) and 0 < seconds <= LONGEST):
         raise InputError(f"seconds: above 0 and at most {LONGEST:g}, got {seconds}")
     performer = Performer.prepare(repertoire)
-    clips = RootClips.of(repertoire, tracks=performer.tracks, edges=worth_trying(repertoire))
+    clips = RootClips.of(
+        repertoire, tracks=performer.tracks, edges=worth_trying(repertoire, inside=safe_frames(repertoire))
+    )
     frame = connectivity(repertoire.graph).core[0] if start is None else repertoire.library.frame(start)
     body = Steering(performer, clips, int(frame), accuracy=accuracy)
     total = round(seconds * repertoire.library.frame_rate)
@@ -66,6 +68,13 @@ def steered(
     animation = synthesize(performer, body.walk)
     slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
     return Directed(animation, body.walk, Planar.identity(), None, None, slid)
+
+
+def safe_frames(repertoire: Repertoire) -> NDArray[np.bool_]:
+    """Frames from which one can always go on, `(frames,)`: those of the graph's connected core."""
+    safe = np.zeros(repertoire.graph.frames, bool)
+    safe[connectivity(repertoire.graph).core] = True
+    return safe
 
 
 @dataclass
@@ -93,7 +102,7 @@ class Steering:
         repertoire = self.performer.repertoire
         repertoire.library.locate(self.frame)
         self.start = self.frame
-        self.ways = Ways.of(repertoire, clips=self.clips)
+        self.ways = Ways.of(repertoire, clips=self.clips, inside=safe_frames(repertoire))
 
     @property
     def position(self) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import BoolArray
 from marey.surface.graphs.graph import Graph
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.gaits import unusual
@@ -53,27 +54,32 @@ class Ways:
         *,
         tracks: Tracks | None = None,
         clips: RootClips | None = None,
+        inside: BoolArray | None = None,
     ) -> Ways:
         """Of a repertoire, following a vertex, the middle of some, or that of the body.
 
-        tracks, clips: of the library and of all edges, if at hand
+        tracks, clips: of the library and of all edges worth trying, if at hand
+        inside: `(frames,)`, frames that may be gone to; all, if None
         """
         graph = repertoire.graph
-        edges = worth_trying(repertoire)
+        edges = worth_trying(repertoire, inside=inside)
         if clips is None:
             clips = RootClips.of(repertoire, track, tracks=tracks, edges=edges)
+        edges = edges[np.diff(clips.first_point)[edges] > 0]
         first = np.searchsorted(graph.sources[edges], np.arange(graph.frames + 1))
         onward = np.full(graph.frames, -1, np.int64)
-        captured = np.flatnonzero(~graph.synthetic)
+        free = np.ones(graph.frames, bool) if inside is None else inside
+        captured = np.flatnonzero(~graph.synthetic & free[graph.targets])
         onward[graph.sources[captured]] = captured
         odd = unusual(repertoire.library, clips.tracks)
         return cls(repertoire, clips, first.astype(np.int64), edges, onward, _lengths(graph, clips), odd)
 
 
-def worth_trying(repertoire: Repertoire) -> Ints:
-    """Numbers of the transitions that stand for all, rising."""
+def worth_trying(repertoire: Repertoire, *, inside: BoolArray | None = None) -> Ints:
+    """Numbers of the transitions that stand for all, rising; only those to frames `inside`, if given."""
     graph, library = repertoire.graph, repertoire.library
-    transitions = np.flatnonzero(graph.synthetic)
+    free = np.ones(graph.frames, bool) if inside is None else inside
+    transitions = np.flatnonzero(graph.synthetic & free[graph.targets])
     sources = graph.sources[transitions].astype(np.int64)
     moment = max(1, round(ONE_MOMENT * library.frame_rate))
     targets = graph.targets[transitions].astype(np.int64)
