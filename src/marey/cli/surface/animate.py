@@ -24,7 +24,7 @@ from marey.io import format_to_write, save
 from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import Behaviour, Curve
+from marey.surface.synthesis.curves import LONGEST, Behaviour, Curve
 from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
 from marey.surface.synthesis.steering import steered
 from marey.surface.synthesis.wandering import wandered
@@ -81,8 +81,8 @@ def run(
     behaviour: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LABEL=A:B",
-            help="What to show from A to B metres of the path: run=5:12, walk,turn=0:5.",
+            metavar="LABEL[=A:B]",
+            help="What to show from A to B metres of the path: run=5:12; or all along it: walk,turn.",
         ),
     ] = None,
     track: Annotated[
@@ -157,6 +157,8 @@ def run(
     _write(made.animation, target, curve)
     if provenance is not None:
         write_provenance(made.animation, repertoire.library, provenance)
+    if made.followed is not None and made.followed.label_violations:
+        note(f"{made.followed.label_violations} frames show a behaviour that was not asked for there")
     if made.foot_slide.ratio > 1.2:
         note(f"feet slide {made.foot_slide.ratio:.2f} times as much as in the captured frames")
     files = [str(written) for written in (target, provenance) if written is not None]
@@ -167,20 +169,28 @@ def _curve(path: Path, behaviours: Sequence[str]) -> Curve:
     """The path asked for, with the behaviours of the options in place of its own labels."""
     curve = read_path(path)
     asked = tuple(map(parse_behaviour, behaviours))
+    beyond = [part for part in asked if part.start >= curve.length]
+    if beyond:
+        raise InputError(
+            f"--behaviour {','.join(beyond[0].labels)}={beyond[0].start:g}:{beyond[0].stop:g}: the path is "
+            f"{curve.length:.2f} m long"
+        )
     return replace(curve, behaviours=asked) if asked else curve
 
 
 def parse_behaviour(text: str) -> Behaviour:
-    """`LABEL=A:B` or `LABEL,LABEL=A:B`, metres along the path.
+    """`LABEL=A:B` or `LABEL,LABEL=A:B`, metres along the path; all of it without `=A:B`.
 
     >>> parse_behaviour("walk,turn-left=0:5.5")
     Behaviour(labels=('walk', 'turn-left'), start=0.0, stop=5.5)
     """
     number = r"(\d+\.?\d*|\.\d+)"
-    found = re.fullmatch(rf"(.+)={number}:{number}", text.strip())
+    found = re.fullmatch(rf"([^=]+)(?:={number}:{number})?", text.strip())
     if found is None:
         raise InputError(f"--behaviour {text}: write LABEL=A:B, metres along the path, e.g. run=5:12")
     labels = tuple(label.strip() for label in found.group(1).split(","))
+    if found.group(2) is None:
+        return Behaviour(labels, 0.0, LONGEST)
     return Behaviour(labels, float(found.group(2)), float(found.group(3)))
 
 

@@ -34,6 +34,9 @@ VIOLATION = 100.0
 PIECE, ROUNDS = 0.25, 2
 # What a second of the most unusual gait costs where no behaviour is asked for.
 UNEASE = 1.0
+# Radians a second of time costs: what the source animates with at 30 frames a second, whatever the graph's
+# own price, which else would make denser graphs cut corners.
+TIME = 0.3
 # States that wait at one piece, as a multiple of those that are kept of them.
 CROWD = 4
 
@@ -62,7 +65,7 @@ class Beam:
         self.ahead = max(1, round(AHEAD / curve.spacing))
         self.last = len(curve.points) - 1
         # Before anyone has come a metre: an even walk, a hand off, with a transition every other metre.
-        self.metre = (0.15 * accuracy + self.graph.alpha * self.library.frame_rate) / 1.2 + 0.5
+        self.metre = (0.15 * accuracy + TIME) / 1.2 + 0.5
         self.tried = 0
         self._kept: list[tuple[Ints, Array]] = []
         self._count = 0
@@ -84,9 +87,10 @@ class Beam:
         self._waiting[-1][:] = np.inf, 0.0
         # The same for every step, as the kernels take it.
         clips, graph = ways.clips, self.graph
+        costs = graph.deformation + TIME / self.library.frame_rate * graph.steps
         self._keeping = (width, 1, *self._waiting)
         self._fixed = (
-            ways.onward, ways.first, ways.edges, graph.targets, graph.weights,
+            ways.onward, ways.first, ways.edges, graph.targets, costs,
             ways.lengths / curve.spacing, clips.moves,
             clips.first_point, clips.points, clips.tracks, bits,
             ways.unusual * (UNEASE / self.library.frame_rate), self.groups,

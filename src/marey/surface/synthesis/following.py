@@ -2,8 +2,8 @@
 
 The source searches depth first, comparing travelled lengths; here a beam goes along the curve, and distances
 are to its nearest point ahead. A walk costs that distance, summed over all its frames, those of transitions
-included, and the weights of the edges it took; where no behaviour is asked for, an unusual gait costs a
-little, too. No mesh is touched.
+included, the deformation of its transitions, and time; where no behaviour is asked for, an unusual gait costs
+a little, too. No mesh is touched.
 """
 
 from __future__ import annotations
