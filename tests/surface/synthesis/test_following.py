@@ -18,7 +18,7 @@ from marey.surface.synthesis.blending import LINEAR
 from marey.surface.synthesis.curves import Behaviour, Curve, figure_eight, square
 from marey.surface.synthesis.following import Followed, behaviour_bits, follow, shown_bits
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.steering import Steering
+from marey.surface.synthesis.steering import Steering, safe_frames
 from marey.surface.synthesis.streaming import Performer, stream
 from marey.surface.synthesis.ways import Ways, worth_trying
 
@@ -117,6 +117,20 @@ def test_a_steered_body_turns_to_where_it_is_sent() -> None:
         moved = (body.position - before)[0::2]
         assert moved @ np.array(direction) > 0.7 * np.linalg.norm(moved)
     assert graph.sources[body.walk.edges[0]] == body.start
+
+
+def test_a_steered_body_can_be_sent_anywhere_from_wherever_it_stands() -> None:
+    made, performer = subject(), Performer.prepare(subject(), blender=LINEAR)
+    safe = np.flatnonzero(safe_frames(made))
+    for frame, angle in zip(safe[:: len(safe) // 8], np.linspace(-np.pi, np.pi, 9), strict=False):
+        body, way = Steering(performer, clips(), int(frame)), np.array([np.sin(angle), np.cos(angle)])
+        shares = []
+        while body.walk.steps(made.graph) < 4 * made.library.frame_rate:
+            before = body.position
+            body.advance(way)
+            moved = (body.position - before)[0::2]
+            shares.append(moved @ way / np.linalg.norm(moved))
+        assert max(shares) > 0.8, f"from frame {frame} towards {angle:.1f}"
 
 
 def test_pieces_played_one_by_one_are_the_whole_walk() -> None:

@@ -205,7 +205,9 @@ class Beam:
         if self._arrived:
             index = min(self._arrived)[1]
         elif partial:
-            there = np.flatnonzero(whole[:, 4] == furthest)
+            # Standing still is no answer, even where nobody came any nearer.
+            come = np.where(whole[:, 0] >= 0, whole[:, 4], -1)
+            there = np.flatnonzero(come == come.max())
             index = int(there[real[there, 3].argmin()])
         else:
             raise UnreachableError(

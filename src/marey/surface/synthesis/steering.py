@@ -1,7 +1,7 @@
 """Live control: the next piece is chosen while the one before plays (cf. Boukhayma 2017, section 3.5).
 
-Whoever steers says a direction and, if they like, a behaviour. A short straight way in that direction is
-followed by the same search as a drawn path, from where the body stands; the first part of the walk found is
+Whoever steers says a direction and, if they like, a behaviour. A short way that bends from where the body is
+going into that direction is followed by the same search as a drawn path; the first part of the walk found is
 played, then the question is asked anew. Cost: one narrow search a decision, done while half a second plays.
 """
 
@@ -31,6 +31,8 @@ from marey.surface.synthesis.ways import Ways, worth_trying
 
 # Metres looked ahead, and seconds played before the next decision.
 HORIZON, PIECE = 2.5, 0.4
+# Metres: the radius of a bend, and what is straight after it at least.
+RADIUS, STRAIGHT = 0.6, 1.0
 SPACING = 0.05
 LONGEST = 3600.0
 
@@ -119,10 +121,10 @@ class Steering:
         way = np.asarray(direction, np.float64)
         if way.shape != (2,) or not np.isfinite(way).all() or not np.hypot(*way) > 0:
             raise InputError(f"direction: two numbers (x, z) that are not both 0, got {way.tolist()}")
-        here = self.position[0::2]
-        asked = () if behaviour is None else (Behaviour((behaviour,), 0.0, HORIZON),)
-        ends = np.stack([here, here + HORIZON * way / np.hypot(*way)])
-        curve = Curve.through(ends, behaviours=asked, spacing=SPACING)
+        corners = self._bend(way)
+        length = SPACING * (len(corners) - 1)
+        asked = () if behaviour is None else (Behaviour((behaviour,), 0.0, length),)
+        curve = Curve.through(corners, behaviours=asked, spacing=SPACING)
         repertoire = self.performer.repertoire
         bits, allowed = behaviour_bits(repertoire, curve)
         beam = Beam(self.ways, curve, bits, allowed, self.accuracy, self.width)
@@ -154,3 +156,32 @@ class Steering:
         frames = stream(self.performer, piece, start=placed, lift=lift)
         for _ in range(piece.steps(self.performer.repertoire.graph)):
             yield next(frames)
+
+    def _bend(self, way: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Ground points `(n, 2)` of a way from here that bends into a direction.
+
+        Straight ones lead nowhere where the body has to turn round first: it would come no nearer at all.
+        """
+        wished, going = float(np.arctan2(*way)), self._going()
+        turn = 0.0 if going is None else float((wished - going + np.pi) % (2 * np.pi) - np.pi)
+        bend = RADIUS * abs(turn)
+        along = np.arange(0.5 * SPACING, max(HORIZON, bend + STRAIGHT), SPACING)
+        angles = wished - turn * (1 - np.minimum(along / max(bend, SPACING), 1.0))
+        steps = SPACING * np.stack([np.sin(angles), np.cos(angles)], axis=1)
+        here = self.position[0::2]
+        return np.asarray(here + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)]), np.float64)
+
+    def _going(self) -> float | None:
+        """Where the ways from here lead on average, radians about the vertical from +z; None if nowhere."""
+        ways, clips = self.ways, self.clips
+        ends = clips.points[
+            clips.first_point[ways.edges[ways.first[self.frame] : ways.first[self.frame + 1]] + 1] - 1
+        ]
+        played, graph = self.frame, self.performer.repertoire.graph
+        for _ in range(round(PIECE * self.performer.repertoire.library.frame_rate)):
+            if ways.onward[played] >= 0:
+                played = int(graph.targets[ways.onward[played]])
+        led = np.concatenate([ends, clips.tracks[[played]]]).mean(axis=0) - clips.tracks[self.frame]
+        if np.hypot(led[0], led[2]) < SPACING:
+            return None
+        return float(np.arctan2(led[0], led[2]) + self.placed.angle)
