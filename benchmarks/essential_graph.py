@@ -4,7 +4,7 @@ Distances are those of periodic gaits of 25 sequences, made here. The whole is t
 between all pairs, then the essential graph; the bar is five minutes. Least costs of all pairs in the complete
 graph are timed beside scipy's Floyd–Warshall, and Dijkstra's search in the motion graph beside scipy's and
 networkx's (three sources, multiplied): same process, same input, same answers; scipy and networkx use one
-core. Exits with 1 if the bar is missed.
+core. Exits with 1 if the bar is missed, or if least costs are above the motion graph's.
 
     python benchmarks/essential_graph.py [--frames N] [--no-peers]
 """
@@ -50,14 +50,15 @@ def main() -> int:
     print(
         f"  least costs in both graphs {for_ours:8.1f} s and {for_baseline:.1f} s   gain {100 * gain:.1f} %"
     )
-    met = for_table + for_graph <= BAR
-    print(f"  in all {for_table + for_graph:.1f} s; bar of {BAR:g} s: {'met' if met else 'MISSED'}")
+    quick, cheap = for_table + for_graph <= BAR, gain >= 0
+    print(f"  in all {for_table + for_graph:.1f} s; bar of {BAR:g} s: {'met' if quick else 'MISSED'}")
+    print(f"  never dearer than the motion graph: {'met' if cheap else 'MISSED'}")
     if not given.no_peers:
         weights = transition_weights(found, alpha=ALPHA)
         add_chains(weights, found.starts, ALPHA)
         beside_floyd_warshall(weights)
         beside_searches(motion, baseline, for_baseline)
-    return 0 if met else 1
+    return 0 if quick and cheap else 1
 
 
 def beside_floyd_warshall(weights: np.ndarray) -> None:

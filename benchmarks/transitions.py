@@ -35,8 +35,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--frames", type=int, default=2600, help="of the whole library")
     frames = parser.parse_args().frames
-    distances = gaits(frames)
     windows = Windows.at(FRAME_RATE)
+    fewest = SEQUENCES * (2 * windows.longest + 10)
+    if frames < fewest:
+        parser.error(f"--frames {frames}: at least {fewest}, so that every sequence has room for two windows")
+    distances = gaits(frames)
     print(f"{frames} frames in {SEQUENCES} sequences, windows {windows.shortest}…{windows.longest}, slope "
           f"{windows.slope}")  # fmt: skip
     good = [beside_peer(distances, windows), beside_loop(distances, windows), whole(distances, windows)]
