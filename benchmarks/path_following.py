@@ -4,8 +4,8 @@ The peer is the source's search (Boukhayma 2017, section 3.5) over the same grap
 it only tells its ways a second; compiled by numba, so that languages are not what is compared, it is given
 some ten times our time and the frame ours begins with. It pairs places with the curve as ours does, or as the
 source does, by the length travelled. Then live steering: how long one decision takes. Process CPU seconds,
-least of runs. Exits with 1 where a bar is missed: in a tenth of the peer's time a walk to the end that costs
-less, and is nearer to the curve than that of the source's measure; a decision in 100 ms (median).
+least of runs. Exits with 1 where a bar is missed: in about a tenth of the peer's time, as printed, a walk to
+the end that costs less, and is nearer to the curve than that of the source's measure; a decision in 100 ms.
 
     python benchmarks/path_following.py [--real] [--data DIR] [--out DIR]
 
