@@ -9,17 +9,37 @@ import io
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from marey import __version__
-from marey.cli import body, convert, crowd, data, demo, info, surface, view
+from marey.cli import convert, data, demo, info, view
 from marey.cli._console import fail, print_warnings_plainly
 from marey.errors import MareyError
 
+NOUNS = ("body", "surface", "crowd")
+
+
+class _Nouns(TyperGroup):
+    """Commands of a scale are imported when one of them is called, so that the others start quickly."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *NOUNS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in NOUNS:
+            return super().get_command(ctx, cmd_name)
+        group = typer.main.get_group(import_module(f"marey.cli.{cmd_name}").app)
+        group.name = cmd_name
+        return group
+
+
 app = typer.Typer(
     name="marey",
+    cls=_Nouns,
     help="""Data-driven animation of bodies, surfaces and crowds.
 
     [bold]Examples[/bold]
@@ -37,9 +57,6 @@ app = typer.Typer(
 )
 for command in (info, convert, view, demo):
     app.command(command.NAME)(command.run)
-app.add_typer(body.app, name="body")
-app.add_typer(crowd.app, name="crowd")
-app.add_typer(surface.app, name="surface")
 app.add_typer(data.app, name="data")
 
 
