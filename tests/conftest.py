@@ -12,6 +12,25 @@ settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
 
 
+LONGEST_FIRST = (
+    "tests/test_readme.py",
+    "tests/test_docs.py",
+    "tests/test_demo.py",
+    "tests/cli/",
+    "tests/test_cli.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that run whole programs come first, so that no core waits for the last of them."""
+
+    def rank(item: pytest.Item) -> int:
+        ranks = (i for i, name in enumerate(LONGEST_FIRST) if item.nodeid.startswith(name))
+        return next(ranks, len(LONGEST_FIRST))
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Real data: the folder MAREY_DATA names, or `../shared/data` beside the checkout."""

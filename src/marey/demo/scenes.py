@@ -8,7 +8,7 @@ import numpy as np
 
 from marey import datasets, samples
 from marey.body.kinematics import forward_kinematics
-from marey.demo.exhibit import Entry, timed
+from marey.demo.exhibit import CLIP_RATE, SMALLER, Entry, timed
 from marey.io import load, save
 from marey.views import view
 
@@ -22,7 +22,7 @@ def body(folder: Path) -> Entry:
     moved = np.abs(forward_kinematics(again).positions - forward_kinematics(walk).positions).max()
     view(walk, folder / "walk.png")
     view(walk, folder / "walk-angles.png", kind="curves")
-    view(walk.between(0, 3), folder / "walk.mp4")
+    view(walk.between(0, 3), folder / "walk.mp4", size=SMALLER, frame_rate=CLIP_RATE)
     return Entry(
         "A walking human from published gait curves",
         f"{walk.frames} frames, {walk.joints} joints; BVH read in {1e3 * seconds:.1f} ms, "
@@ -39,7 +39,7 @@ def surface(folder: Path) -> Entry:
     seconds, performance = timed(lambda: character.pose())
     save(character, folder / "human.glb")
     view(performance, folder / "human.png")
-    view(performance.between(0, 3), folder / "human.mp4")
+    view(performance.between(0, 3), folder / "human.mp4", size=SMALLER, frame_rate=CLIP_RATE)
     return Entry(
         "The same walk with a skin: a mesh of constant connectivity over time",
         f"{len(human.skin.vertices)} vertices, {performance.frames} frames, "
@@ -53,7 +53,7 @@ def crowd(folder: Path) -> Entry:
     people = samples.crowd()
     save(people, folder / "crowd.csv")
     view(people, folder / "crowd.png")
-    view(people.between(0, 5), folder / "crowd.mp4")
+    view(people.between(0, 4), folder / "crowd.mp4", size=SMALLER)
     speeds = np.linalg.norm(np.diff(people.positions, axis=0), axis=-1) * people.frame_rate
     return Entry(
         "Two streams of people",
