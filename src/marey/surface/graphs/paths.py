@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from marey.errors import InputError
 from marey.surface.graphs.essential import FEW, least_costs
 from marey.surface.graphs.graph import Graph, Walk
 from marey.surface.graphs.sharing import shared
+
+# Frames searched from between two reports of progress.
+AT_ONCE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +96,7 @@ def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> NDArray
     [[0.0, 0.5, 1.0], [inf, 0.0, 0.5], [inf, inf, 0.0]]
     """
     if graph.density <= FEW:
-        return shortest_walks(graph, progress=progress).costs
+        return _searched_costs(graph, progress)
     weights = np.full((graph.frames, graph.frames), np.inf)
     weights[graph.sources, graph.targets] = graph.weights
     return least_costs(weights, progress=progress)
@@ -112,6 +116,21 @@ def shortest_walks(graph: Graph, *, progress: Progress | None = None) -> Shortes
     edges = graph.first_leaving, graph.targets, graph.weights, graph.steps
     shared(partial(_kernels.search_rows, *edges, costs, times), graph.frames, 32, progress=progress)
     return Shortest(costs, times)
+
+
+def _searched_costs(graph: Graph, progress: Progress | None) -> NDArray[np.float64]:
+    """Least costs by Dijkstra's search from every frame."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    edges: Any = csr_array((graph.weights, graph.targets, graph.first_leaving), shape=(graph.frames,) * 2)
+    costs = np.empty((graph.frames, graph.frames))
+    for begin in range(0, graph.frames, AT_ONCE):
+        some = np.arange(begin, min(begin + AT_ONCE, graph.frames))
+        costs[some] = dijkstra(edges, indices=some)
+        if progress is not None:
+            progress(int(some[-1]) + 1, graph.frames)
+    return costs
 
 
 def compare(ours: NDArray[np.float64], baseline: NDArray[np.float64]) -> Comparison:
