@@ -7,7 +7,7 @@ import pytest
 
 from marey.errors import InputError, UnreachableError
 from marey.surface.graphs.graph import Graph
-from marey.surface.synthesis.retiming import retime, shortest_lasting
+from marey.surface.synthesis.retiming import retime
 from marey.surface.transitions.transition import Windows
 
 WINDOWS = Windows(2, 6)
@@ -68,7 +68,7 @@ def test_a_walk_of_exact_duration_deforms_as_little_as_the_best_of_all(seed: int
     for steps in range(1, 10):
         truth = cheapest(graph, int(start), int(end), steps)
         if np.isfinite(truth):
-            found = shortest_lasting(graph, int(start), int(end), steps)
+            found = retime(graph, [int(start), int(end)], [0, steps])
             assert found.errors.tolist() == [0, 0]
             assert found.deformation == pytest.approx(truth)
             assert found.walk.steps(graph) == steps

@@ -123,6 +123,8 @@ def run(
 
     marey surface graph subject.mry -o faster.mry --alpha 0.2
 
+    marey surface graph sample -o subject.mry              the built-in subject
+
     marey surface graph walk.npz walk2.npz -o s.mry --distances poses.npz --labels walk2=walk
 
     Costs are means over all pairs of frames that can be reached, beside those of the motion graph. Frames in

@@ -74,16 +74,6 @@ def retime(
     return found
 
 
-def shortest_lasting(graph: Graph, start: int, end: int, steps: int) -> Retimed:
-    """The least deformed walk between two frames that takes exactly so many steps of time, if there is one.
-
-    >>> from marey.surface.transitions.transition import Windows
-    >>> shortest_lasting(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), 1, 4, 3).errors.tolist()
-    [0, 0]
-    """
-    return retime(graph, [start, end], [0, steps])
-
-
 def _chained(
     graph: Graph, keys: Sequence[int], asked: NDArray[np.int64], slack: int, tolerance: int
 ) -> Retimed | int:

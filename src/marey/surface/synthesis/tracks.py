@@ -83,8 +83,8 @@ def turns_between(turns: FloatArray, times: Array) -> Array:
 def aligning_turns(library: Library, times: Array) -> tuple[FloatArray, Array]:
     """The turns a path needs where there are no pose distances: those by which its surfaces face alike.
 
-    They are the ones of the surface metric, not those of footprints: bodies then turn more evenly over a
-    blend, by a third on captured walks, runs and turns, and are deformed no more.
+    They are the ones of the surface metric, as everywhere else; with those of footprints, blends of captured
+    walks, runs and turns deform and slide as much.
 
     Two results: a small matrix of turns between the frames of the path, and the same fractional frames
     `(n, 2)` counted in it.
