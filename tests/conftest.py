@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from tests.browser import opened_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
@@ -39,3 +46,10 @@ def data_dir() -> Path:
     if not (folder / "skeleton").is_dir():
         pytest.skip("real data is not here (set MAREY_DATA)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of a process; see `tests.browser`."""
+    with opened_chromium() as browser:
+        yield browser
