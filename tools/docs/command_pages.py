@@ -1,0 +1,154 @@
+"""Pages of the command line, made from the commands themselves: usage, examples, arguments, options, JSON keys.
+
+One page a group (`marey body …`) and one for the commands all scales share. What `--help` says is what the
+page says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from marey.cli.main import app
+
+COMMON = "common"
+TITLES = {COMMON: "All scales", "data": "Data", "body": "Body", "surface": "Surface", "crowd": "Crowd"}
+JSON_KEYS = {
+    "info": "kind, frames, frame_rate, duration, and joints · vertices, faces · rows, columns · agents",
+    "convert": "kind, frames",
+    "view": "path",
+    "data get": "name, path, license",
+    "body fit": "modes, variance, frames",
+    "body ik": "residual_cm, milliseconds, modes",
+    "body reconstruct": "error_cm, where the truth is given",
+    "body compress": "bytes, raw_bytes, ratio, error_mean_cm, error_max_cm, error_p99_cm, modes",
+    "body decompress": "frames, milliseconds_per_frame",
+    "body filter": "change_degrees",
+    "body learn": "modes, log_likelihood, method",
+    "body vary": "files, deviation_cm, foot_slide_ratio",
+    "body fill": "frames_filled, band_cm",
+    "body steer": "residual_cm, peak_acceleration_ratio",
+    "body restyle": "path_cost",
+    "body stream": "frames_per_second",
+    "surface distance": "frames, seconds",
+    "surface interpolate": "milliseconds, volume_error, edge_error",
+    "surface transition": "cost, length",
+    "surface graph": "frames, edges, density, mean_cost, motion_graph_mean_cost",
+    "surface animate": "frames, captured_frames, path_error, label_violations, time_errors",
+    "crowd capture": "frames, rows, columns, seconds",
+    "crowd edit": "information, bytes",
+    "crowd extend": "information, bytes",
+    "crowd tile": "information, bytes",
+    "crowd animate": "people, frames",
+    "crowd simulate": "people, steps, microseconds_per_person_step",
+    "crowd dataset": "frames, people, files",
+    "crowd evaluate": "endpoint, angular_degrees, divergence, vorticity, trajectory_m",
+}
+"""What `--json` has at least; scripts may rely on these."""
+
+
+def pages() -> dict[str, tuple[str, str]]:
+    """Title and Markdown of each page, by the name of its group."""
+    groups: dict[str, list[tuple[str, Any]]] = {}
+    about: dict[str, str] = {}
+    for path, command in commands():
+        group = path.split()[0] if " " in path else COMMON
+        groups.setdefault(group, []).append((path, command))
+    root = typer.main.get_command(app)
+    for group in groups:
+        about[group] = "What every scale shares." if group == COMMON else _help(_child(root, group))[0]
+    return {
+        group: (TITLES.get(group, group.capitalize()), _page(group, about[group], found))
+        for group, found in groups.items()
+    }
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with the words after `marey` that call it."""
+    root = typer.main.get_command(app)
+    for name in root.list_commands(_context(root)):
+        child = _child(root, name)
+        if hasattr(child, "list_commands"):
+            for verb in child.list_commands(_context(child)):
+                yield f"{name} {verb}", _child(child, verb)
+        else:
+            yield name, child
+
+
+def _context(group: Any) -> Any:
+    return typer.Context(group, info_name="marey")
+
+
+def _child(group: Any, name: str) -> Any:
+    return group.get_command(_context(group), name)
+
+
+def _page(group: str, about: str, found: list[tuple[str, Any]]) -> str:
+    title = "marey" if group == COMMON else f"marey {group}"
+    rows = [f"| [`marey {path}`](#{_anchor(path)}) | {_cell(_help(command)[0])} |" for path, command in found]
+    table = "\n".join(["| command | |", "|---|---|", *rows])
+    hint = "Lengths are in metres unless a name says otherwise; `--help` on any command says the same as this page."
+    sections = "\n\n".join(_section(path, command) for path, command in found)
+    return f"# {title}\n\n{about} {hint}\n\n{table}\n\n{sections}\n"
+
+
+def _section(path: str, command: Any) -> str:
+    about, more, examples = _help(command)
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and not getattr(p, "hidden", False)]
+    words = " ".join(_argument(p) for p in arguments)
+    usage = f"marey {path} {words} [OPTIONS]".replace("  ", " ")
+    parts = [f"## marey {path} {{ #{_anchor(path)} }}", about, more, f"```console\n$ {usage}\n```"]
+    if examples:
+        parts.append("Examples:\n\n```console\n" + "\n".join(f"$ {line}" for line in examples) + "\n```")
+    if arguments:
+        rows = [f"| `{p.metavar or p.name.upper()}` | {_cell(p.help)} |" for p in arguments]
+        parts.append("\n".join(["| argument | |", "|---|---|", *rows]))
+    if options:
+        rows = [f"| {_names(p)} | {_cell(p.help)} | {_default(p)} |" for p in options]
+        parts.append("\n".join(["| option | | default |", "|---|---|---|", *rows]))
+    if path in JSON_KEYS:
+        keys = re.sub(r"\b([a-z_0-9]+)(?=,|$| ·|, )", r"`\1`", JSON_KEYS[path])
+        parts.append(f"`--json` has at least: {keys}.")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _help(command: Any) -> tuple[str, str, list[str]]:
+    """First sentence, the rest, and the examples of a command's help."""
+    text = re.sub(r"\[/?(?:bold|dim|italic)\]", "", command.help or "").replace("\b", "").strip()
+    paragraphs = [re.sub(r"[ ]*\n[ ]*", "\n", one.strip()) for one in re.split(r"\n\s*\n", text)]
+    lines = [one for one in paragraphs if one.startswith("marey ")]
+    examples = [line for one in lines for line in one.splitlines()]
+    prose = [one for one in paragraphs if one and one not in lines and one.strip(": ") not in ("Examples", "Example")]
+    return (prose[0].replace("\n", " ") if prose else ""), "\n\n".join(prose[1:]), examples
+
+
+def _argument(parameter: Any) -> str:
+    name = parameter.metavar or parameter.name.upper()
+    name = f"{name}…" if parameter.nargs == -1 and not name.endswith(("…", "...")) else name
+    return name if parameter.required else f"[{name}]"
+
+
+def _names(option: Any) -> str:
+    names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+    wants = "" if getattr(option, "is_flag", False) else option.metavar or ""
+    return (f"{names} `{_cell(wants)}`" if wants else names) + (" *required*" if option.required else "")
+
+
+def _default(option: Any) -> str:
+    value = option.default
+    if callable(value) or value in (None, (), [], "", False) or getattr(option, "required", False):
+        return ""
+    return f"`{value}`"
+
+
+def _cell(text: str | None) -> str:
+    text = re.sub(r"\[/?(?:bold|dim|italic)\]", "", text or "")
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|").replace("<", "&lt;").replace("$", "\\$")
+
+
+def _anchor(path: str) -> str:
+    return "marey-" + path.replace(" ", "-")
