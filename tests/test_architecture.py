@@ -23,7 +23,7 @@ LAYERS = [
     ({"io"}, MATHEMATICS | SCALES | {"character"}),
 ]
 MIDDLE = {"samples", "datasets", "corpus", "stage"}
-TOP = {"describe", "views", "filming", "scale", "demo", "cli"}
+TOP = {"describe", "views", "filming", "scale", "demo", "studio", "cli"}
 BELOW_MIDDLE = MATHEMATICS | SCALES | {"character", "io"}
 LAYERS += [(MIDDLE, BELOW_MIDDLE | MIDDLE), (TOP, BELOW_MIDDLE | MIDDLE | TOP)]
 ARROWS: dict[str, set[str]] = {part: may_call for parts, may_call in LAYERS for part in parts}

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from marey import __version__
-from marey.cli import convert, data, demo, info, view
+from marey.cli import convert, data, demo, info, studio, view
 from marey.cli._console import fail, print_warnings_plainly
 from marey.errors import MareyError
 
@@ -55,7 +55,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (info, convert, view, demo):
+for command in (info, convert, view, studio, demo):
     app.command(command.NAME)(command.run)
 app.add_typer(data.app, name="data")
 

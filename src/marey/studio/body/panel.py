@@ -1,0 +1,44 @@
+"""The body panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from marey import samples
+from marey.body.motion import Motion
+from marey.studio.panel import Export, Panel
+
+
+@dataclass(frozen=True)
+class State:
+    """What is shown."""
+
+    thing: Motion
+
+
+class BodyPanel(Panel[State]):
+    """Placeholder."""
+
+    title = "Body"
+
+    def accepts(self, thing: Any) -> bool:
+        return isinstance(thing, Motion)
+
+    def open(self, thing: Any, name: str) -> None:
+        self.begin(State(thing))
+
+    def samples(self) -> dict[str, Callable[[], Any]]:
+        return {"walk": samples.walk}
+
+    def restore(self, state: State) -> None:
+        self.retime(state.thing.frames, state.thing.frame_rate)
+
+    def show(self, frame: int) -> None:
+        pass
+
+    def exports(self) -> Sequence[Export]:
+        from marey.io import save
+
+        return [Export("file", "body.npz", lambda path, progress: save(self.state.thing, path))]

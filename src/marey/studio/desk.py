@@ -1,0 +1,113 @@
+"""What every panel of the studio works at: the page, its notices, and callbacks that never break it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey.errors import MareyError
+from marey.studio.jobs import CancelledError, Jobs
+from marey.studio.timeline import Timeline
+
+SECONDS_OF_A_NOTICE = 8.0
+
+
+class Notice(NamedTuple):
+    """What people were told."""
+
+    title: str
+    text: str
+    wrong: bool
+
+
+class Desk:
+    """The page and what panels share; everything that changes the page holds `lock`.
+
+    server: the viser server; `gui` and `scene` are its own
+    """
+
+    def __init__(self, server: Any):
+        self.server, self.gui, self.scene = server, server.gui, server.scene
+        self.lock = threading.RLock()
+        self.closed = False
+        self.notices: deque[Notice] = deque(maxlen=50)
+        self.show: Callable[[int], None] = lambda frame: None
+        self.changed: Callable[[], None] = lambda: None
+        self.jobs: Jobs
+        self.timeline: Timeline
+
+    def add_jobs(self) -> None:
+        """Place the bar of long work here on the page."""
+        self.jobs = Jobs(self)
+
+    def add_timeline(self) -> None:
+        """Place the controls of time here on the page."""
+        self.timeline = Timeline(self, lambda frame: self.show(frame))
+
+    def say(self, text: str, title: str = "marey") -> None:
+        """A short notice that goes away by itself."""
+        self._tell(Notice(title, text, False))
+
+    def complain(self, title: str, text: str) -> None:
+        """A notice that something is wrong; it stays until it is closed."""
+        self._tell(Notice(title, text, True))
+
+    def guard(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A callback for the page: one at a time, for people's own doing only, errors told as notices."""
+
+        def guarded(event: Any) -> None:
+            # Values that are set by us call back, too, without a client.
+            if event.client is None or self.closed:
+                return
+            with self.lock, self.errors_told():
+                act(event)
+
+        return guarded
+
+    @contextmanager
+    def errors_told(self) -> Iterator[None]:
+        """What goes wrong inside becomes a notice."""
+        try:
+            yield
+        except CancelledError:
+            raise
+        except MareyError as error:
+            self.complain("That did not work", str(error))
+        except MemoryError:
+            self.complain("Not enough memory", "Try fewer frames or a smaller file.")
+        except Exception as error:
+            traceback.print_exc(file=sys.stderr)
+            self.complain("This is marey's mistake", f"{type(error).__name__}: {error}. Please report it.")
+
+    def look(self, at: ArrayLike, size: float) -> None:
+        """Turn everybody's camera to a place, `(3,)`, so that something of this size in metres is seen."""
+        centre = np.asarray(at, dtype=np.float64)
+        position = centre + size * np.array([0.75, 0.45, 1.25])
+        self.server.initial_camera.look_at = centre
+        self.server.initial_camera.position = position
+        for client in self.server.get_clients().values():
+            client.camera.look_at = centre
+            client.camera.position = position
+
+    def download(self, name: str, content: bytes) -> None:
+        """Hand a file to the browser."""
+        self.server.send_file_download(name, content, save_immediately=True)
+
+    def _tell(self, notice: Notice) -> None:
+        self.notices.append(notice)
+        colour = (200, 85, 61) if notice.wrong else (43, 106, 143)
+        for client in self.server.get_clients().values():
+            client.add_notification(
+                notice.title,
+                notice.text,
+                color=colour,
+                auto_close_seconds=None if notice.wrong else SECONDS_OF_A_NOTICE,
+            )

@@ -1,0 +1,49 @@
+"""Undo: states are frozen, so remembering one costs a reference."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+State = TypeVar("State")
+
+MOST_STEPS = 100
+
+
+class History(Generic[State]):
+    """The states a panel went through, newest last; the first is what was opened.
+
+    >>> history = History("opened")
+    >>> history.push("bent"); history.push("compressed")
+    >>> history.undo(), history.now, history.reset()
+    ('bent', 'bent', 'opened')
+    """
+
+    def __init__(self, first: State):
+        self._states = [first]
+
+    @property
+    def now(self) -> State:
+        """The state that is shown."""
+        return self._states[-1]
+
+    @property
+    def steps(self) -> int:
+        """How many times one can undo."""
+        return len(self._states) - 1
+
+    def push(self, state: State) -> None:
+        """Go on to a new state; the oldest but the first are forgotten beyond `MOST_STEPS`."""
+        self._states.append(state)
+        if len(self._states) > MOST_STEPS + 1:
+            del self._states[1]
+
+    def undo(self) -> State:
+        """Go back one step, if there is one."""
+        if len(self._states) > 1:
+            self._states.pop()
+        return self.now
+
+    def reset(self) -> State:
+        """Go back to what was opened."""
+        del self._states[1:]
+        return self.now

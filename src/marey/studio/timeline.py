@@ -1,0 +1,115 @@
+"""Play, scrub, step: the time that all panels share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from marey.studio.desk import Desk
+
+# Pictures a second that are sent at most.
+FASTEST = 30.0
+# Seconds between two moves of the slider during play.
+SLIDER_STEP = 0.1
+SPEEDS = ("¼×", "½×", "1×", "2×")
+FACTORS = (0.25, 0.5, 1.0, 2.0)
+
+
+class Timeline:
+    """A slider of frames and a clock that moves it; `show(frame)` draws.
+
+    It loops. The clock is the wall's: a page that cannot keep up drops frames instead of slowing down.
+    """
+
+    def __init__(self, desk: Desk, show: Callable[[int], None]):
+        self._desk = desk
+        self._show = show
+        self.frames, self.frame_rate = 1, 30.0
+        self.frame = 0
+        self.playing = False
+        self._began, self._from = 0.0, 0
+        gui = desk.gui
+        with gui.add_folder("Time"):
+            self._play = gui.add_button("Play", icon="player-play", hint="Space")
+            self._slider = gui.add_slider("Frame", 0, 1, 1, 0, hint="Arrow keys step")
+            self._clock = gui.add_markdown("")
+            self._speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1×")
+        self._play.on_click(desk.guard(lambda _: self.play(not self.playing)))
+        self._slider.on_update(desk.guard(lambda _: self._scrubbed()))
+        self._speed.on_update(desk.guard(lambda _: self._restart()))
+        gui.add_command("Play or pause", hotkey="space").on_trigger(
+            desk.guard(lambda _: self.play(not self.playing))
+        )
+        gui.add_command("Next frame", hotkey="arrowright").on_trigger(desk.guard(lambda _: self.step(1)))
+        gui.add_command("Previous frame", hotkey="arrowleft").on_trigger(desk.guard(lambda _: self.step(-1)))
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def set(self, frames: int, frame_rate: float, frame: int = 0) -> None:
+        """Another length of time; the frame shown is kept inside it."""
+        self.frames, self.frame_rate = max(int(frames), 1), float(frame_rate)
+        self._slider.max = max(self.frames - 1, 1)
+        self._slider.disabled = self.frames < 2
+        self._play.disabled = self.frames < 2
+        if self.frames < 2:
+            self.play(False)
+        self.seek(frame)
+
+    def seek(self, frame: int) -> None:
+        """Show a frame; play goes on from there."""
+        self.frame = int(min(max(frame, 0), self.frames - 1))
+        self._restart()
+        self._move_slider()
+        self._show(self.frame)
+
+    def step(self, frames: int) -> None:
+        """Pause, and go some frames on or back."""
+        self.play(False)
+        self.seek((self.frame + frames) % self.frames)
+
+    def play(self, playing: bool) -> None:
+        """Start or pause."""
+        self.playing = playing and self.frames > 1
+        self._play.label = "Pause" if self.playing else "Play"
+        self._play.icon = "player-pause" if self.playing else "player-play"
+        self._restart()
+        if not self.playing:
+            self._move_slider()
+
+    def _restart(self) -> None:
+        self._began, self._from = time.monotonic(), self.frame
+
+    def _scrubbed(self) -> None:
+        self.frame = min(int(self._slider.value), self.frames - 1)
+        self._restart()
+        self._tell_time()
+        self._show(self.frame)
+
+    def _move_slider(self) -> None:
+        self._slider.value = self.frame
+        self._tell_time()
+
+    def _tell_time(self) -> None:
+        seconds = self.frame / self.frame_rate
+        self._clock.content = f"{seconds:.2f} s of {(self.frames - 1) / self.frame_rate:.2f} s"
+
+    def _run(self) -> None:
+        moved = 0.0
+        while not self._desk.closed:
+            time.sleep(1.0 / FASTEST)
+            if not self.playing:
+                continue
+            with self._desk.lock, self._desk.errors_told():
+                if not self.playing:
+                    continue
+                now = time.monotonic()
+                factor = FACTORS[SPEEDS.index(self._speed.value)]
+                frame = (self._from + int((now - self._began) * self.frame_rate * factor)) % self.frames
+                if frame != self.frame:
+                    self.frame = frame
+                    self._show(frame)
+                if now - moved >= SLIDER_STEP:
+                    moved = now
+                    self._move_slider()
