@@ -152,7 +152,8 @@ def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
     for part in np.unique(labels[moving]):
         rows = np.flatnonzero(parts == part)
         count = coder.plain(np.zeros(1, dtype=np.int64), family=2, expected=4.0)[0]
-        modes = int(np.clip(count, 0, len(rows)))
+        # Not `len(rows)`: columns whose entries were all rounded away are no rows, their modes stay.
+        modes = int(np.clip(count, 0, (labels == part).sum()))
         falls = coder.plain(np.zeros(modes, dtype=np.int64), family=3, expected=2.0)
         if columns * (modes + sum(len(found) for found in octaves)) > _MOST_ENTRIES:
             raise FormatError("the compressed clip is damaged: it has more directions than any could")
