@@ -250,12 +250,10 @@ def test_channels_without_motion_are_only_a_mean() -> None:
 def test_a_shaking_clip_reads_back_though_fewer_columns_move_than_there_are_modes() -> None:
     shake = so3.exp(np.random.default_rng(0).normal(0, 0.015, (*WALK.rotations.shape[:2], 3)))
     noisy = stretch_of(replace(WALK, rotations=so3.multiply(WALK.rotations, shake)))
-    fewer_columns = 0
-    for step in range(48, 64, 2):
+    for step in (68, 74, 80):
         trial = attempt(noisy, LIMBS, step, None)
-        again = read_segment(trial.data, trial.segment.frames, noisy.skeleton, noisy.frame_rate)
-        np.testing.assert_array_equal(again.coefficients, trial.segment.coefficients)
         basis = trial.segment.basis
         of_mode = basis.parts[basis.first_columns()]
-        fewer_columns += sum((of_mode == part).sum() > (basis.parts == part).sum() for part in of_mode)
-    assert fewer_columns
+        assert any((of_mode == part).sum() > (basis.parts == part).sum() for part in of_mode)
+        again = read_segment(trial.data, trial.segment.frames, noisy.skeleton, noisy.frame_rate)
+        np.testing.assert_array_equal(again.coefficients, trial.segment.coefficients)
