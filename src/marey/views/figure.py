@@ -49,6 +49,12 @@ class Figure:
 
         points: `(joints + ends, 3)`, rotations: `(joints, 3, 3)`, both of the world
         """
+        origins, axes = self.carriers(points, rotations)
+        return origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local)
+
+    def carriers(self, points: Array, rotations: Array) -> tuple[Array, Array]:
+        """Where the frames that carry the parts are in one pose: origins `(carriers, 3)` and axes, as columns,
+        `(carriers, 3, 3)`; bones that stretch have a longer third axis."""
         carriers, local = self.extra
         added = points[carriers] + np.einsum("pij,pj->pi", rotations[carriers], local)
         points = np.concatenate([points, added])
@@ -67,8 +73,7 @@ class Figure:
             rings, turned = self.trunk.frames(points, rotations)
             origins.append(rings)
             axes.append(turned)
-        frames = np.concatenate(axes)[self.carrier]
-        return np.concatenate(origins)[self.carrier] + np.einsum("vij,vj->vi", frames, self.local)
+        return np.concatenate(origins), np.concatenate(axes)
 
 
 def figure(motion: Motion, poses: Poses | None = None) -> Figure:

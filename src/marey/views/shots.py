@@ -43,7 +43,7 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
         poses = [pose + shift for pose, shift in zip(poses, shifts, strict=True)]
     vertices = np.concatenate(poses)
     extent = float(np.ptp(_finite(vertices)[:, [0, 2]], axis=0).max())
-    seen = poses if beside else [_finite(actor.vertices(frame)) for frame in _looked_at(actor)]
+    seen = poses if beside else [_finite(actor.vertices(frame)) for frame in looked_at(actor)]
     ground = _ground(actor, seen, extent=extent)
     # Poses in a row are to be compared: seen from afar, all show the same side.
     lens = FIELD_OF_VIEW if not beside else 0.45 * FIELD_OF_VIEW
@@ -68,7 +68,7 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
 
     also: another actor of the same frames, seen through the first
     """
-    looked_at = _looked_at(actor)
+    looked_at = looked_at(actor)
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
     ground = _ground(actor, seen)
     towards = viewpoint(actor, frontal=False)
@@ -124,7 +124,7 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
         # On a longer way than this the figures would be specks.
         if apart[~np.eye(count, dtype=bool)].min() > 0.36 * actor.size and extent < 3.8 * actor.size:
             return chosen, False
-    looked_at = _looked_at(actor)
+    looked_at = looked_at(actor)
     some = [_finite(actor.vertices(frame)) for frame in looked_at[:: max(len(looked_at) // 8, 1)]]
     sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
     wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
@@ -200,7 +200,7 @@ class _Wardrobe:
 
 def viewpoint(actor: Actor, *, frontal: bool) -> Array:
     """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
-    places = actor.anchors[_start(actor) :, [0, 2]]
+    places = actor.anchors[first_shown(actor) :, [0, 2]]
     way = places[-1] - places[0]
     spread = places - places.mean(axis=0)
     along, strength = _main_direction(spread)
@@ -234,7 +234,7 @@ def _ground(actor: Actor, poses: list[Array], *, extent: float = 0.0) -> Ground:
 
 def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Array] | None:
     """The way over the ground as a thin ribbon."""
-    path = smooth_path(actor.anchors[_start(actor) :], actor.frame_rate, seconds=0.15)
+    path = smooth_path(actor.anchors[first_shown(actor) :], actor.frame_rate, seconds=0.15)
     if np.ptp(path[:, [0, 2]], axis=0).max() < 0.3 * actor.size:
         return None
     path[:, 1] = ground.level
@@ -243,7 +243,7 @@ def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Arra
     return vertices, faces, np.tile(0.75 * ink + 0.25 * style.linear(style.GROUND), (len(vertices), 1))
 
 
-def _start(actor: Actor) -> int:
+def first_shown(actor: Actor) -> int:
     """1 if frame 0 is a pose set apart from the rest, as some converters add; else 0."""
     if actor.frames < 3:
         return 0
@@ -254,10 +254,10 @@ def _start(actor: Actor) -> int:
 def _shown(actor: Actor) -> NDArray[np.int64]:
     """Frames with something to see, without a pose set apart at the start."""
     frames = np.arange(actor.frames) if actor.shown is None else np.asarray(actor.shown)
-    return frames[frames >= _start(actor)] if len(frames) > 1 else frames
+    return frames[frames >= first_shown(actor)] if len(frames) > 1 else frames
 
 
-def _looked_at(actor: Actor) -> list[int]:
+def looked_at(actor: Actor) -> list[int]:
     """Frames by which a clip is framed."""
     frames = _shown(actor)
     return [int(frame) for frame in _centred(frames, min(len(frames), LOOKED_AT))]
@@ -265,7 +265,7 @@ def _looked_at(actor: Actor) -> list[int]:
 
 def _stillness(actor: Actor) -> float:
     """The most that any vertex moves over the clip, by a look at a few frames."""
-    frames = _looked_at(actor)
+    frames = looked_at(actor)
     frames = frames[:: max(len(frames) // 12, 1)]
     first = actor.vertices(frames[0])[:: _thinning(actor)]
     moves = [np.abs(actor.vertices(f)[:: _thinning(actor)] - first) for f in frames[1:]]

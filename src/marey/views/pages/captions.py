@@ -1,0 +1,37 @@
+"""What a page says about what it shows, in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from marey.describe import describe
+
+UNITS = (
+    ("agents", "people"),
+    ("people", "people"),
+    ("joints", "joints"),
+    ("markers", "markers"),
+    ("vertices", "vertices"),
+    ("modes", "modes"),
+    ("transitions", "transitions"),
+)
+
+
+def caption(thing: Any) -> str:
+    """Kind, times and sizes of a thing.
+
+    >>> import marey
+    >>> caption(marey.samples.walk(seconds=1))
+    'motion · 24 joints · 61 frames · 60 fps · 1.02 s'
+    """
+    facts = describe(thing)
+    words = [facts["kind"]]
+    words += [f"{facts[key]:,} {unit}" for key, unit in UNITS if isinstance(facts.get(key), int)]
+    if "columns" in facts:
+        words.append(f"{facts['columns']} × {facts['rows']} pixels")
+    if facts.get("frames"):
+        words.append(f"{facts['frames']:,} {'frame' if facts['frames'] == 1 else 'frames'}")
+    if facts.get("frame_rate") and (facts.get("frames") or 0) > 1:
+        words.append(f"{facts['frame_rate']:.4g} fps")
+        words.append(f"{facts['duration']:.4g} s")
+    return " · ".join(words)
