@@ -1,0 +1,19 @@
+"""A studio to test with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from marey.studio.app import Studio
+
+pytest.importorskip("viser", reason="the extra studio is not installed")
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    """A studio with its first sample, served on a free port."""
+    with Studio(port=0) as opened:
+        assert opened.desk.jobs.wait()
+        yield opened

@@ -1,0 +1,190 @@
+"""What the panels share: undo, work aside, uploads, and a server that answers to this machine only."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import marey
+from marey._progress import Progress
+from marey.errors import InputError, MissingExtraError
+from marey.studio import drawing
+from marey.studio.app import Studio
+from marey.studio.history import MOST_STEPS, History
+from marey.studio.latest import Latest
+from marey.studio.uploads import harmless
+
+
+@given(st.lists(st.integers(), min_size=1, max_size=30), st.integers(0, 40))
+def test_undo_walks_back_through_the_states_and_stops_at_the_first(states: list[int], steps: int) -> None:
+    history = History(states[0])
+    for state in states[1:]:
+        history.push(state)
+    for _ in range(steps):
+        history.undo()
+    assert history.now == states[max(len(states) - 1 - steps, 0)]
+    assert history.reset() == states[0] and history.steps == 0
+
+
+def test_a_long_history_forgets_the_oldest_but_never_what_was_opened() -> None:
+    history = History(-1)
+    for state in range(MOST_STEPS + 50):
+        history.push(state)
+    assert history.steps == MOST_STEPS
+    for _ in range(MOST_STEPS - 1):
+        history.undo()
+    assert history.now == 50
+    assert history.undo() == -1
+
+
+def test_only_the_newest_of_waiting_values_is_worked_on() -> None:
+    seen, hold = [], threading.Event()
+
+    def work(value: int) -> None:
+        seen.append(value)
+        hold.wait(10)
+
+    latest = Latest(work)
+    latest.give(0)
+    while not seen:
+        pass
+    for value in range(1, 20):
+        latest.give(value)
+    hold.set()
+    assert latest.wait()
+    assert seen == [0, 19]
+
+
+@given(st.text(max_size=300))
+def test_no_name_of_an_upload_leads_out_of_its_folder(name: str) -> None:
+    kept = harmless(name)
+    assert 0 < len(kept) <= 100
+    assert Path(kept).name == kept and kept not in (".", "..")
+    assert kept.isprintable()
+
+
+def test_the_ground_under_the_pointer_is_where_the_camera_s_ray_meets_it() -> None:
+    # Looking straight down from 2 m with a right angle of view: the edge of the screen is 2 m away.
+    down = marey.geometry.rotations.between([0.0, 0.0, 1.0], [0.0, -1.0, 0.0])
+    camera = SimpleNamespace(position=np.array([1.0, 2.0, 3.0]), wxyz=down, fov=np.pi / 2, aspect=1.0)
+    np.testing.assert_allclose(drawing.under_pointer(camera, (0.5, 0.5)), [1, 3], atol=1e-12)
+    edge = drawing.under_pointer(camera, (1.0, 0.5))
+    assert edge is not None
+    assert np.hypot(*(edge - [1, 3])) == pytest.approx(2.0)
+    assert drawing.on_ground([0, 1, 0], [1, 0.1, 0]) is None
+
+
+def test_long_work_reports_finishes_at_the_desk_and_refuses_company(studio: Studio) -> None:
+    jobs, desk = studio.desk.jobs, studio.desk
+    go, results = threading.Event(), []
+
+    def work(progress: Progress) -> int:
+        progress(1, 2)
+        go.wait(10)
+        return 7
+
+    jobs.start("counting", work, results.append)
+    jobs.start("something else", lambda _: 8, results.append)
+    assert desk.notices[-1].wrong and "counting" in desk.notices[-1].title
+    go.set()
+    assert jobs.wait() and results == [7]
+
+
+def test_cancelled_work_stops_at_its_next_report_and_leaves_no_result(studio: Studio) -> None:
+    jobs = studio.desk.jobs
+    began, stopped, results = threading.Event(), threading.Event(), []
+
+    def work(progress: Progress) -> None:
+        try:
+            while True:
+                began.set()
+                progress(0, 1)
+        finally:
+            stopped.set()
+
+    jobs.start("going on for ever", work, results.append)
+    assert began.wait(10)
+    jobs.cancel()
+    assert not jobs.busy
+    assert stopped.wait(10) and not results
+    assert "Cancelled" in studio.desk.notices[-1].text
+
+
+def test_errors_of_work_become_readable_notices(studio: Studio, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs, notices = studio.desk.jobs, studio.desk.notices
+
+    def fail_for_people(_: Progress) -> None:
+        raise InputError("the clip has one frame; two are needed")
+
+    def fail_for_us(_: Progress) -> None:
+        raise ZeroDivisionError("oh")
+
+    jobs.start("one", fail_for_people, lambda _: None)
+    assert jobs.wait() and notices[-1].text == "the clip has one frame; two are needed"
+    jobs.start("two", fail_for_us, lambda _: None)
+    assert jobs.wait() and "ZeroDivisionError" in notices[-1].text
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_damaged_file_and_a_missing_one_are_told_and_change_nothing(studio: Studio, tmp_path: Path) -> None:
+    before = studio.active.state
+    (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{ OFFSET 0 0")
+    for name in ("broken.bvh", "not-there.bvh"):
+        studio.open(tmp_path / name)
+        assert studio.desk.jobs.wait()
+        assert studio.desk.notices[-1].wrong and name in studio.desk.notices[-1].text
+    assert studio.active.state is before
+
+
+def request(studio: Studio, **headers: str) -> int:
+    port = studio.server.get_port()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", "/", headers=headers)
+    return connection.getresponse().status
+
+
+def test_the_page_is_for_this_machine_only(studio: Studio) -> None:
+    assert studio.server.get_host() == "127.0.0.1"
+    assert request(studio) == 200
+    assert request(studio, Origin=studio.address) == 200
+    assert request(studio, Host="rebound.example") == 403
+
+
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://[broken"])
+def test_pages_of_other_sites_cannot_open_a_socket_to_it(studio: Studio, origin: str) -> None:
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    with (
+        pytest.raises(InvalidStatus) as refused,
+        connect(studio.address.replace("http", "ws"), origin=origin, subprotocols=["viser-v1.1.1"]),
+    ):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+def test_a_port_that_is_none_is_refused_in_a_line() -> None:
+    with pytest.raises(InputError, match="--port 70000"):
+        Studio(port=70000)
+
+
+def test_without_viser_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(MissingExtraError, match=r"marey\[studio\]"):
+        Studio(port=0)
+
+
+def test_what_has_no_panel_is_told_with_another_way_to_see_it(studio: Studio) -> None:
+    thing: Any = object()
+    with pytest.raises(InputError, match="marey view odd.thing"):
+        studio.show(thing, "odd.thing")
