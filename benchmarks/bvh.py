@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _ledger import record
 
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -79,6 +80,8 @@ def race(title: str, path: Path, contenders: dict[str, Task]) -> list[str]:
         ratio = time_taken / seconds["marey"]
         print(f"{title:16} {name:9} {1e3 * time_taken:10.2f} ms {ratio:8.1f} x marey")
         bar = BARS.get((title, name), 0.0)
+        if name != "marey":
+            record(f"BVH, {title}", seconds["marey"], time_taken, peer=name, bar=bar or None)
         if ratio < bar:
             missed.append(f"{title}: {ratio:.1f} x {name}, must be {bar:.0f}")
     return missed

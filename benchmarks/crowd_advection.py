@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 from marey import samples
@@ -117,6 +118,7 @@ def _beside(fields: FieldSeries, people: int) -> None:
         spent[name] = _processor(lambda look=look: _step(flow, starts, 0.0, step, look), PEER_FRAMES)  # type: ignore[misc]
     mine = _processor(lambda: ours.step(0.0, step), 20)
     for name, theirs in spent.items():
+        record(f"{people:,} people carried by a field, a step", mine, theirs, peer=name)
         print(
             f"{name}: {1e3 * theirs:.1f} ms of processor time a step, ours {1e3 * mine:.1f}:"
             f" {theirs / mine:.1f} x"

@@ -24,6 +24,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+from _ledger import record
 from flow import peers
 from numpy.typing import NDArray
 
@@ -236,6 +237,11 @@ def judged(name: str, rows: dict[str, Array]) -> bool:
         [row for engine, row in rows.items() if engine.startswith(("OpenCV", SLOW)) and engine != CONTROL]
     )
     ours = rows[OURS]
+    record(f"{name}: endpoint error", ours[0], rows[MEDIUM][0], peer=MEDIUM, unit="px", bar=1.0)
+    best = f"best of {len(others)} engines"
+    record(f"{name}: divergence error", ours[2], others[:, 2].min(), peer=best, unit="1/frame", bar=1.0)
+    record(f"{name}: vorticity error", ours[3], others[:, 3].min(), peer=best, unit="1/frame", bar=1.0)
+    record(f"{name}: people after 5 s", rows[SEEN][9], others[:, 9].min(), peer=best, unit="m", bar=1.0)
     bars = {
         "endpoint no worse than DIS medium": ours[0] <= rows[MEDIUM][0],
         "divergence below all": ours[2] < others[:, 2].min(),

@@ -24,6 +24,7 @@ import tracemalloc
 
 import jupedsim
 import numpy as np
+from _ledger import record
 from shapely import Polygon, box
 
 from marey.crowd.simulation import DirectionField, Goal, Parameters, Simulator, random_people, segments_of
@@ -71,6 +72,8 @@ def compared(count: int, density: float) -> list[str]:
             f"{second:.0f} µs a simulated second ({peer / theirs.delta_time() / second:.1f}×); "
             f"two threads {shared[name]:.2f} µs of wall time"
         )
+        work = f"social forces ({name}), {count:,} people, {density:g} a m², a person and step"
+        record(work, cost[name] / 1e6, peer / 1e6, peer="JuPedSim", bar=BAR if density == 1.0 else None)
         if density == 1.0 and ratio < BAR:
             missed.append(f"{name}, {count} people: {ratio:.1f}×")
     return missed

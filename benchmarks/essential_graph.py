@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from _ledger import record
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
@@ -69,6 +70,8 @@ def beside_floyd_warshall(weights: np.ndarray) -> None:
     print(f"  all pairs, complete graph: ours {mine:.1f} s, scipy Floyd–Warshall {scipys:.1f} s")
     print(f"    {scipys / mine:.1f} times as fast")
 
+    record(f"least costs of all pairs, complete graph of {len(weights):,} frames", mine, scipys, peer="scipy")
+
 
 def beside_searches(graph: Graph, ours: np.ndarray, mine: float) -> None:
     sparse = csr_array((graph.weights, (graph.sources, graph.targets)), shape=(graph.frames,) * 2)
@@ -76,6 +79,7 @@ def beside_searches(graph: Graph, ours: np.ndarray, mine: float) -> None:
     check(ours, theirs)
     print(f"  all pairs, motion graph ({graph.edges:,} edges): ours {mine:.1f} s, scipy {scipys:.1f} s")
     print(f"    {scipys / mine:.1f} times as fast")
+    record(f"least costs of all pairs, motion graph of {graph.frames:,} frames", mine, scipys, peer="scipy")
     try:
         import networkx
     except ImportError:
@@ -92,6 +96,7 @@ def beside_searches(graph: Graph, ours: np.ndarray, mine: float) -> None:
         row[list(costs)] = list(costs.values())
         check(ours[start], row)
     whole = seconds / len(starts) * graph.frames
+    record(f"least costs of all pairs, motion graph of {graph.frames:,} frames", mine, whole, peer="networkx")
     print(f"  networkx, from {len(starts)} frames, times all: {whole:.0f} s, {whole / mine:.0f} times ours")
 
 

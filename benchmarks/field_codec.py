@@ -18,6 +18,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 import marey
@@ -43,6 +44,9 @@ def main() -> int:
         if spectrum.field_error(fields, again).rms > error:
             raise SystemExit(f"{name}: our error is larger than that of the frequencies")
         ratios = plain.coefficients.nbytes / ours.bytes, deflated / ours.bytes
+        work = f"a flow in bytes at equal error, {name}"
+        record(work, ours.bytes, plain.coefficients.nbytes, peer="float32 spectrum", unit="bytes", bar=BAR)
+        record(work, ours.bytes, deflated, peer="float16 spectrum, deflated", unit="bytes", bar=BAR)
         met &= min(ratios) >= BAR
         print(
             f"{name:12}{fields.frames:7}{error:8.4f}{plain.coefficients.nbytes:10}{deflated:10}{ours.bytes:9}"

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+from _ledger import record
 from _plain_numpy import fastest, plain_exp, plain_log, plain_product
 from scipy.ndimage import gaussian_filter1d
 
@@ -62,6 +63,8 @@ def filters() -> list[str]:
         print(
             f"  {name:32} {1e3 * value:8.2f} ms   {value / ours:6.1f} x ours   source {SOURCE / value:5.0f} x"
         )
+    work = f"bilateral filter, {JOINTS} joints × {FRAMES} frames, {PASSES} passes"
+    record(work, ours, seconds["bilateral, plain NumPy"], peer="NumPy")
     print("  (scipy's filter blurs quaternion components: it leaves the sphere and knows no sign)")
     return [] if ours < BAR else [f"bilateral filter: {1e3 * ours:.1f} ms, must be below {1e3 * BAR:.0f}"]
 
@@ -84,6 +87,9 @@ def warping() -> list[str]:
         print(f"time warping with its path, {frames} x {frames} frames, {dims} dimensions")
         for name, value in seconds.items():
             print(f"  {name:32} {1e3 * value:8.2f} ms   {value / ours:6.1f} x ours")
+            if not name.startswith("marey"):
+                work = f"time warping with its path, {frames} × {frames} frames"
+                record(work, ours, value, peer=name, bar=NOISE if frames >= 1000 else None)
         for name, value in seconds.items():
             if frames >= 1000 and not name.startswith("marey") and value / ours < NOISE:
                 missed.append(f"time warping of {frames} frames: {name} takes {value / ours:.2f} x ours")

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 import marey
@@ -120,6 +121,14 @@ def race(
             print("    ten modes are too few to reach the poses of this clip: no bar for them")
             continue
         ratio, bar = best / r.milliseconds, BAR_OVER_MINK if "k=" in name else 1.0
+        if "marey" in name and not off:
+            work = f"{motion.name}: a pose from five points to 1 mm, {name.removeprefix('marey ')}"
+            record(work, r.milliseconds / 1e3, best / 1e3, peer="mink", bar=bar)
+        if "k=" in name and off:
+            work = (
+                f"{motion.name}: distance from real poses, hands off the data, {name.removeprefix('marey ')}"
+            )
+            record(work, r.apart, theirs.apart, peer="mink", unit="cm", bar=1.0)
         if "marey" in name and not off and (ratio < bar or r.reached < theirs.reached):
             missed.append(
                 f"{motion.name}, {name}: {ratio:.1f} x mink (bar {bar:.0f}), {100 * r.reached:.0f} % reached"

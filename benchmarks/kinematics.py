@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 import numba  # noqa: F401 - loaded, as in any longer session; the kernel is then used at every size
 import numpy as np
+from _ledger import record
 from _plain_numpy import fastest
 
 from marey.body.kinematics import global_frames, sweep_in_numpy
@@ -60,6 +61,11 @@ def main() -> int:
             f"{frames:8,} {joints:6} {show(mine)} {show(plain)} {show(peer)} {plain / mine:8.1f} "
             f"{peer / mine:10.1f} {1e9 * mine / (frames * joints):9.1f}"
         )
+        if frames > 1:
+            work = f"forward kinematics, {frames:,} frames × {joints} joints"
+            bar = BAR_OVER_PYMOTION if (frames, joints) == CLIP else None
+            record(work, mine, peer, peer="upc-pymotion", bar=bar)
+            record(work, mine, plain, peer="NumPy", bar=NOISE)
         if plain / mine < NOISE:
             missed.append(f"{frames:,} frames: {plain / mine:.2f} x NumPy, must not be below 1")
         if (frames, joints) == CLIP and peer / mine < BAR_OVER_PYMOTION:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 from marey.io import npz, obj, ply
@@ -64,6 +65,8 @@ def main(arguments: list[str]) -> int:
             memory = peak(ours) / (sequence.vertices.nbytes + sequence.faces.nbytes)
             size = sum(file.stat().st_size for file in files)
             print(f"{ending:10} {size:11,} {mine:9.2f} {other:9.2f} {other / mine:9.1f} {memory:7.2f}")
+            work = f"{ending[1:].upper()}, a frame of {vertices:,} vertices"
+            record(work, mine / 1e3, other / 1e3, peer="trimesh", bar=BARS[ending])
             if other / mine < BARS[ending]:
                 missed.append(f"{ending}: {other / mine:.1f} x trimesh, must be {BARS[ending]:.0f}")
             if memory > MOST_MEMORY:

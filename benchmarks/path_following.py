@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reproduce"))
@@ -120,6 +121,8 @@ def along(made: Repertoire, ways: Ways, curve: Curve) -> list[str]:
         better = cost < theirs and (mean < their_mean or not by_length)
         print(f"      ours tries {ways_a_second * seconds / budget:.3g} x as many ways a second; better in "
               f"{ours / seconds:.2f} of its time: {'yes' if better else 'NO'}")  # fmt: skip
+        work = f"a path of {curve.length:.1f} m, cost of the walk found"
+        record(work, cost, theirs, peer=f"{title}, {seconds / ours:.0f} × the time", unit="cost", bar=1.0)
         if not better:
             missed.append(f"{title} is better: cost {theirs:.2f}, mean {100 * their_mean:.1f} cm")
     return missed

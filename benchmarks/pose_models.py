@@ -27,6 +27,7 @@ from dataclasses import replace
 
 import numba  # noqa: F401 - loaded, as in any longer session
 import numpy as np
+from _ledger import record
 from _plain_numpy import fastest, plain_exp, plain_log, plain_product
 from scipy.spatial.transform import Rotation
 
@@ -56,6 +57,9 @@ def main() -> int:
     seconds = fastest(lambda: ours(rotations), lambda: plain(rotations), lambda: with_scipy(rotations))
     for name, value in zip(("marey", "NumPy", "scipy"), seconds, strict=True):
         print(f"  {name:8} {1e3 * value:9.1f} ms {value / seconds[0]:8.1f} x")
+    work = f"mean and modes of {FRAMES:,} poses × {JOINTS} joints"
+    record(work, seconds[0], seconds[1], peer="NumPy", bar=BAR_OVER_NUMPY)
+    record(work, seconds[0], seconds[2], peer="scipy Rotation", bar=BAR_OVER_SCIPY)
     models()
     missed = [
         f"{seconds[i] / seconds[0]:.1f} x {name}, must be {bar:.0f}"

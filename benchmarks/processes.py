@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from _ledger import record
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
@@ -82,6 +83,8 @@ def draws() -> list[str]:
             continue
         seconds = least_seconds(function, 1)
         print(f"{name:>14}: {seconds:8.2f} s, {seconds / mine:8,.0f} x marey")
+        work = f"a joint draw of {TARGETS:,} values given {OBSERVED:,}"
+        record(work, mine, seconds, peer=name, bar=BAR_DRAW)
         if seconds / mine < BAR_DRAW:
             missed.append(f"draws only {seconds / mine:.0f} x faster than {name}, must be {BAR_DRAW:,.0f}")
     return missed
@@ -146,6 +149,8 @@ def fits() -> list[str]:
     theirs = [celerite_fit(times, series[:, c]) for c in range(COMPONENTS)]
     peer = time.process_time() - start
     print(f"{'celerite2':>14}: {peer:8.2f} s, {peer / mine:8.1f} x marey")
+    work = f"learning {COMPONENTS} processes of {FRAMES:,} frames"
+    record(work, mine, peer, peer="celerite2 and scipy", bar=1.0)
     own = [
         state_space.log_likelihood(found.component(c), float(noise[c]), times, series[:, c])[0]
         for c in range(COMPONENTS)

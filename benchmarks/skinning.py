@@ -22,6 +22,7 @@ from typing import Any
 
 import numba  # noqa: F401 - loaded, as in any longer session; the kernels are then used at every size
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 from marey.geometry import rotations
@@ -53,6 +54,10 @@ def main() -> int:
                     f"{name:15} {np.dtype(dtype).name:>9} {frames:6} {mine:8.1f} {theirs:8.1f} {plain:8.1f}"
                     f" {theirs / mine:8.1f} {plain / mine:8.1f}"
                 )
+                if frames == FRAMES[-1]:
+                    work = f"skinning, {name}, {np.dtype(dtype).name}, a vertex and frame"
+                    record(work, mine / 1e9, theirs / 1e9, peer="NumPy einsum", bar=BAR_OVER_EINSUM)
+                    record(work, mine / 1e9, plain / 1e9, peer="NumPy", bar=NOISE)
                 if plain / mine < NOISE:
                     missed.append(f"{name}, {frames} frames: {plain / mine:.2f} x NumPy, must not be below 1")
                 if frames == FRAMES[-1] and theirs / mine < BAR_OVER_EINSUM:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
+from _ledger import record
 from numpy.typing import NDArray
 
 from marey.surface.distances.matrix import DistanceMatrix
@@ -98,6 +99,7 @@ def beside_peer(distances: DistanceMatrix, windows: Windows) -> bool:
         assert math.isclose(ours(), theirs(), rel_tol=1e-9)
         mine, other = fastest(ours), fastest(theirs)
         good &= other >= mine
+        record(f"a warped transition of {length} frames", mine, other, peer="dtw-python", bar=1.0)
         print(f"{f'{length} frames each':24}{1e6 * mine:10.1f}{1e6 * other:15.1f}{other / mine:8.1f}")
     return good
 
@@ -135,6 +137,8 @@ def beside_loop(distances: DistanceMatrix, windows: Windows) -> bool:
         / many.shape[1],
         "all pairs at once": fastest(lambda: table(some, windows=windows), 3) / some.frames**2,
     }
+    work = "best transition of a pair, any windows, all pairs at once"
+    record(work, rows["all pairs at once"], loop, peer="a compiled loop over windows", bar=BAR_OVER_LOOP)
     print(f"\n{'best windows':26}{'µs a pair':>12}{'x plain':>10}")
     for name, seconds in rows.items():
         print(f"{name:26}{1e6 * seconds:12.2f}{loop / seconds:10.0f}")

@@ -12,7 +12,19 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 # Entry points of commands: documented by what they do, not by how they are called.
 HIDDEN = ("marey.cli", "marey.demo")
-SCALES = ("marey", "body", "surface", "crowd", "stage", "studio", "io", "views", "filming", "samples", "datasets")
+SCALES = (
+    "marey",
+    "body",
+    "surface",
+    "crowd",
+    "stage",
+    "studio",
+    "io",
+    "views",
+    "filming",
+    "samples",
+    "datasets",
+)
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,11 @@ def _exported(tree: ast.Module) -> set[str]:
     for node in tree.body:
         targets = getattr(node, "targets", [])
         if isinstance(node, ast.Assign) and any(getattr(t, "id", "") == "__all__" for t in targets):
-            return {n.value for n in ast.walk(node.value) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            return {
+                n.value
+                for n in ast.walk(node.value)
+                if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            }
     return set()
 
 
@@ -104,7 +120,10 @@ def _resolve(dotted: str) -> tuple[str, ast.AST | None]:
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return dotted, ast.parse(candidate.read_text(encoding="utf-8"))
-    for candidate in (SOURCE.joinpath(*module.split(".")).with_suffix(".py"), SOURCE.joinpath(*module.split("."), "__init__.py")):
+    for candidate in (
+        SOURCE.joinpath(*module.split(".")).with_suffix(".py"),
+        SOURCE.joinpath(*module.split("."), "__init__.py"),
+    ):
         if candidate.is_file():
             tree = ast.parse(candidate.read_text(encoding="utf-8"))
             for node in tree.body:
@@ -118,7 +137,11 @@ def _resolve(dotted: str) -> tuple[str, ast.AST | None]:
 def _link(name: str, home: str, known: dict[str, str]) -> str:
     where, node = _resolve(home)
     if isinstance(node, ast.Module):
-        target = known.get(where) or (where.replace(".", "-") if (SOURCE.joinpath(*where.split(".")) / "__init__.py").is_file() else None)
+        target = known.get(where) or (
+            where.replace(".", "-")
+            if (SOURCE.joinpath(*where.split(".")) / "__init__.py").is_file()
+            else None
+        )
         anchor = f"#{where}" if where in known else ""
     else:
         module = where.rpartition(".")[0]
@@ -135,7 +158,9 @@ def _first_sentence(home: str) -> str:
 
 def _defines(tree: ast.Module) -> bool:
     return any(
-        isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and ast.get_docstring(node)
+        isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node)
         for node in tree.body
     )
 

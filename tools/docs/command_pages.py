@@ -122,7 +122,11 @@ def _help(command: Any) -> tuple[str, str, list[str]]:
     paragraphs = [re.sub(r"[ ]*\n[ ]*", "\n", one.strip()) for one in re.split(r"\n\s*\n", text)]
     lines = [one for one in paragraphs if one.startswith("marey ")]
     examples = [line for one in lines for line in one.splitlines()]
-    prose = [one for one in paragraphs if one and one not in lines and one.strip(": ") not in ("Examples", "Example")]
+    prose = [
+        one
+        for one in paragraphs
+        if one and one not in lines and one.strip(": ") not in ("Examples", "Example")
+    ]
     return (prose[0].replace("\n", " ") if prose else ""), "\n\n".join(prose[1:]), examples
 
 

@@ -33,7 +33,9 @@ def on_page_content(text: str, *, page: Any, **_: Any) -> str:
             try:
                 return mathml(latex, display=display)
             except Exception as error:
-                raise PluginError(f"{page.file.src_uri}: the equation {latex!r} cannot be drawn: {error}") from error
+                raise PluginError(
+                    f"{page.file.src_uri}: the equation {latex!r} cannot be drawn: {error}"
+                ) from error
 
         return draw
 
