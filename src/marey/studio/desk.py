@@ -87,10 +87,13 @@ class Desk:
             traceback.print_exc(file=sys.stderr)
             self.complain("This is marey's mistake", f"{type(error).__name__}: {error}. Please report it.")
 
-    def look(self, at: ArrayLike, size: float) -> None:
-        """Turn everybody's camera to a place, `(3,)`, so that something of this size in metres is seen."""
+    def look(self, at: ArrayLike, size: float, *, view_from: ArrayLike = (0.75, 0.45, 1.25)) -> None:
+        """Turn everybody's camera to a place, `(3,)`, so that something of this size in metres is seen.
+
+        view_from: where the camera is from there, `(3,)`, times the size
+        """
         centre = np.asarray(at, dtype=np.float64)
-        position = centre + size * np.array([0.75, 0.45, 1.25])
+        position = centre + size * np.asarray(view_from, dtype=np.float64)
         self.server.initial_camera.look_at = centre
         self.server.initial_camera.position = position
         for client in self.server.get_clients().values():
