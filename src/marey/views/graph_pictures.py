@@ -50,7 +50,7 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
         axes = figure.subplots()
         axes.set_aspect("equal")
         axes.axis("off")
-        angles = _angles(graph)
+        angles = frame_angles(graph)
         chosen = np.flatnonzero(graph.synthetic)
         if len(chosen):
             _transitions(figure, axes, graph, angles, chosen)
@@ -75,7 +75,7 @@ def _title(graph: Graph, transitions: int) -> str:
     )
 
 
-def _angles(graph: Graph) -> Array:
+def frame_angles(graph: Graph) -> Array:
     """Where on the circle each frame is, radians, clockwise from the top."""
     lengths = np.diff(graph.starts)
     gap = 2 * np.pi * GAPS / len(lengths)
