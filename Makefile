@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= gallery
 
-.PHONY: demo test bench reproduce lint format check-blender clean help
+.PHONY: demo test bench docs reproduce lint format check-blender clean help
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,14 +35,25 @@ reproduce: $(VENV)/.ready  ## published tables and figures, ours beside theirs (
 		echo; echo "== $$script"; $(BIN)/python $$script || missed=1; \
 	done; exit $$missed
 
+docs: site/index.html  ## the documentation as a site that works offline: site/index.html
+
 check-blender: $(VENV)/.ready .venv-blender/.ready  ## do our BVH and GLB open in Blender, joints where ours are?
 	$(BIN)/python tools/check_blender.py --blender-python .venv-blender/bin/python $(CLIPS)
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-peers .venv-blender .node gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-blender .node gallery site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
 	tools/setup.sh $(VENV) -c constraints.txt -e '.[test,lint]'
+
+# Rebuilt only where a page, the code it documents or what makes the pages has changed.
+site/index.html: $(VENV)/.docs-ready mkdocs.yml $(shell find docs tools/docs src/marey -type f -not -name '*.pyc')
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@touch $@
+
+$(VENV)/.docs-ready: $(VENV)/.ready
+	tools/setup.sh $(VENV) -c constraints.txt -e '.[docs]'
+	@touch $@
 
 .venv-peers/.ready: pyproject.toml constraints.txt tools/setup.sh
 	tools/setup.sh .venv-peers -c constraints.txt -e '.[all,peers]'
