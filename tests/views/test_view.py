@@ -246,7 +246,7 @@ def test_a_rate_can_be_asked_for(tmp_path):
     assert (len(images), rate) == (10, 10)
 
 
-@pytest.mark.parametrize("name", ["x.html", "x.bvh", "x", "x.jpeg"])
+@pytest.mark.parametrize("name", ["x.htm", "x.bvh", "x", "x.jpeg"])
 def test_other_endings_are_refused_with_those_there_are(name, tmp_path):
     with pytest.raises(InputError, match=r"\.png, \.mp4, \.gif"):
         view(walking(2), tmp_path / name)

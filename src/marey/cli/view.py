@@ -1,4 +1,4 @@
-"""`marey view`: pictures and clips of anything."""
+"""`marey view`: pictures, clips and pages of anything."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ NAME = "view"
 def run(
     source: Annotated[Path, typer.Argument(metavar="IN", help="File or folder to look at.")],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="OUT", help="Picture or clip: .png, .mp4 or .gif.")
+        Path,
+        typer.Option("--out", "-o", metavar="OUT", help="Picture, clip or page: .png, .mp4, .gif or .html."),
     ],
     kind: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
-            help="For a .png of a motion: strip (default), curves, path; of a model: modes, variance; law; "
+            help="Of a motion: strip (default), curves, path; of a model: modes, variance; law; "
             "of a surface graph: graph, matrix; of an animation of meshes: strip, path, timeline.",
         ),
     ] = None,
@@ -60,6 +61,8 @@ def run(
 
     marey view walk.bvh -o walk.png                  poses along the way
 
+    marey view walk.bvh -o walk.html                 a page that plays in any browser, offline
+
     marey view walk.bvh -o angles.png --kind curves  joint angles over time
 
     marey view people.csv -o people.png              trajectories
@@ -79,7 +82,7 @@ def run(
     )
     thing = cut(thing, chosen)
     with progress_bar(f"drawing {out.name}") as progress:
-        view(thing, out, size=pixels, kind=kind, frame_rate=frame_rate, progress=progress)
+        view(thing, out, size=pixels, kind=kind, frame_rate=frame_rate, title=source.name, progress=progress)
     emit({"path": str(out)}, as_json=json)
 
 

@@ -53,8 +53,10 @@ class Figure:
         return origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local)
 
     def carriers(self, points: Array, rotations: Array) -> tuple[Array, Array]:
-        """Where the frames that carry the parts are in one pose: origins `(carriers, 3)` and axes, as columns,
-        `(carriers, 3, 3)`; bones that stretch have a longer third axis."""
+        """The frames that carry the parts in one pose: origins `(carriers, 3)`, axes `(carriers, 3, 3)`.
+
+        Axes are columns; the third is as long as its bone is stretched.
+        """
         carriers, local = self.extra
         added = points[carriers] + np.einsum("pij,pj->pi", rotations[carriers], local)
         points = np.concatenate([points, added])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Image = NDArray[np.uint8]
 
-PICTURES, CLIPS = (".png",), (".mp4", ".gif")
+PICTURES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
 SMALLEST, LARGEST = 16, 7680
 USUAL_RATE, FASTEST = 30.0, 240.0
 # Seconds of a new motion of a model that are shown at most.
@@ -68,14 +69,16 @@ def view(
     size: tuple[int, int] = (1280, 720),
     frame_rate: float | None = None,
     kind: str | None = None,
+    title: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Draw anything we load, off-screen; the ending of `path` chooses picture (.png) or clip (.mp4, .gif).
+    """Draw anything we load, off-screen, as the ending of `path` says: a picture, clip or page.
 
-    A picture of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
+    A picture (.png) of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
     scenes and fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model,
-    its law over time; of pose distances, the matrix; of a repertoire, its graph. Clips run at the speed of
-    the capture; that of a motion model is a new motion.
+    its law over time; of pose distances, the matrix; of a repertoire, its graph. Clips (.mp4, .gif) run at
+    the speed of the capture; that of a motion model is a new motion. A page (.html) is one file that plays in
+    any browser, offline; of what does not move, and where `kind` is given, it shows the picture.
 
     size: (columns, rows) in pixels, even numbers
     frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
@@ -84,6 +87,7 @@ def view(
         of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion); of a
         simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a repertoire "graph" or "matrix";
         of an animation of captured meshes "strip", "path" (from above) or "timeline" (what plays when)
+    title: what a page calls it; its file's name if None
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -93,11 +97,11 @@ def view(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if ending not in PICTURES + CLIPS:
-        raise InputError(
-            f"{path}: views are written as {', '.join(PICTURES + CLIPS)}, not {ending or 'without an ending'}"
-        )
+    if ending not in PICTURES + CLIPS + PAGES:
+        known = ", ".join(PICTURES + CLIPS + PAGES)
+        raise InputError(f"{path}: views are written as {known}, not {ending or 'without an ending'}")
     size = _checked_size(size, path)
+    asked = kind is not None
     kind = _checked_kind(thing, kind, ending, path)
     if isinstance(thing, Tracks) and not thing.present.any():
         raise InputError(f"{path}: nobody is present in these tracks, so there is nothing to draw")
@@ -106,6 +110,8 @@ def view(
             _write_picture(thing, kind, size, draft)
         if progress is not None:
             progress(1, 1)
+    elif ending in PAGES:
+        _write_page(thing, kind if asked else None, size, path, title or path.name, frame_rate, progress)
     else:
         _write_clip(thing, path, size, frame_rate, progress)
 
@@ -184,6 +190,35 @@ def _actor(thing: Any) -> Actor:
     from marey.views.actors import actor
 
     return actor(thing)
+
+
+def _write_page(
+    thing: Any,
+    kind: str | None,
+    size: tuple[int, int],
+    path: Path,
+    title: str,
+    frame_rate: float | None,
+    progress: Progress | None,
+) -> None:
+    """A page that plays the thing, or shows its picture of that kind."""
+    from marey.views.pages import caption, picture_page, write_page
+
+    if kind is None and isinstance(thing, MotionModel):
+        thing = _new_motion(thing)
+    if kind is None and not isinstance(thing, PoseModel | Repertoire):
+        if frame_rate is not None:
+            if isinstance(thing, Scene | DistanceMatrix | Animation):
+                raise InputError(f"{path}: a frame rate is for what is captured over time")
+            thing = thing.resample(_checked_clip_rate(frame_rate, path))
+        write_page(thing, path, title=title, progress=progress)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "picture.png"
+        _write_picture(thing, kind or KINDS[type(thing)][0], size, picture)
+        picture_page(picture, title=title, caption=caption(thing)).write(path)
+    if progress is not None:
+        progress(1, 1)
 
 
 def _write_clip(

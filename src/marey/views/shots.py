@@ -68,14 +68,14 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
 
     also: another actor of the same frames, seen through the first
     """
-    looked_at = looked_at(actor)
-    seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in looked_at]
+    framed = looked_at(actor)
+    seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in framed]
     ground = _ground(actor, seen)
     towards = viewpoint(actor, frontal=False)
     seen = [_with_shadow(points, towards, ground, actor.size) for points in seen]
     path = smooth_path(actor.anchors * [1.0, 0.0, 1.0], actor.frame_rate)
     everywhere = np.concatenate(seen)
-    followed = np.concatenate([points - path[frame] for points, frame in zip(seen, looked_at, strict=True)])
+    followed = np.concatenate([points - path[frame] for points, frame in zip(seen, framed, strict=True)])
     still, close = framing(everywhere, towards, size), framing(followed, towards, size)
     if _distance(still, everywhere) > 1.35 * _distance(close, followed):
         camera, middle = close, np.zeros(3)
@@ -124,8 +124,8 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
         # On a longer way than this the figures would be specks.
         if apart[~np.eye(count, dtype=bool)].min() > 0.36 * actor.size and extent < 3.8 * actor.size:
             return chosen, False
-    looked_at = looked_at(actor)
-    some = [_finite(actor.vertices(frame)) for frame in looked_at[:: max(len(looked_at) // 8, 1)]]
+    framed = looked_at(actor)
+    some = [_finite(actor.vertices(frame)) for frame in framed[:: max(len(framed) // 8, 1)]]
     sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
     wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
     count = int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7))

@@ -1,4 +1,4 @@
-"""Pages of bodies: motions as the same figures our pictures draw, characters in their skin, markers as points."""
+"""Pages of bodies: motions as the figures our pictures draw, characters in their skin, markers as points."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def caption(thing: Any) -> str:
 
     >>> import marey
     >>> caption(marey.samples.walk(seconds=1))
-    'motion · 24 joints · 61 frames · 60 fps · 1.02 s'
+    'motion · 26 joints · 60 frames · 60 fps · 1 s'
     """
     facts = describe(thing)
     words = [facts["kind"]]

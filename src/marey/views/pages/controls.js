@@ -3,7 +3,7 @@
 const byId = (id) => document.getElementById(id);
 
 /** Connects the bar with the clock; `options` are switches {label, key, on, set} or choices {label, choices, set}. */
-export function connect(clock, options, spans) {
+export function connect(clock, options, { spans, legend = [] }) {
   if (clock.frames > 1) connectTime(clock);
   else byId("time").hidden = true;
   const keys = new Map();
@@ -13,7 +13,10 @@ export function connect(clock, options, spans) {
     if (option.key) keys.set(option.key, control);
   }
   byId("bar").hidden = clock.frames < 2 && options.length === 0;
-  if (spans && spans.length) drawSpans(spans, clock);
+  const names = new Map(legend.map(({ label, colour }) => [label, colour]));
+  for (const span of spans) names.set(span.label, span.colour);
+  if (spans.length) drawSpans(spans, clock);
+  if (names.size) drawLegend(names);
   document.addEventListener("keydown", (event) => pressed(event, clock, keys));
 }
 
@@ -76,7 +79,6 @@ function choice({ label, choices, set }) {
 function drawSpans(spans, clock) {
   const bar = byId("spans");
   bar.hidden = false;
-  const names = new Map();
   for (const { first, last, label, colour } of spans) {
     const piece = document.createElement("i");
     piece.style.left = `${(100 * first) / Math.max(clock.last, 1)}%`;
@@ -84,8 +86,10 @@ function drawSpans(spans, clock) {
     piece.style.background = colour;
     piece.title = label;
     bar.append(piece);
-    names.set(label, colour);
   }
+}
+
+function drawLegend(names) {
   const legend = byId("legend");
   legend.hidden = false;
   for (const [label, colour] of names) {

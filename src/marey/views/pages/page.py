@@ -108,8 +108,8 @@ class Page:
         size = sum(-(-len(blob) // 3) * 4 for blob in self.blobs)
         if size > LARGEST:
             raise InputError(
-                f"{path}: the page would have {size / 1e6:.0f} MB, pages have at most {LARGEST / 1e6:.0f} MB; "
-                "choose fewer frames (--frames A:B)"
+                f"{path}: the page would have {size / 1e6:.0f} MB, pages have at most "
+                f"{LARGEST / 1e6:.0f} MB; choose fewer frames (--frames A:B)"
             )
         with write_beside(path) as draft, draft.open("w", encoding="utf-8") as file:
             for piece in self.pieces():
@@ -172,7 +172,7 @@ def _escaped(text: str) -> str:
 
 def _filled(template: str, values: dict[str, str]) -> str:
     """Each `{name}` of the template once; what is filled in is not looked at again."""
-    pieces = []
+    pieces: list[str] = []
     for part in template.split("{"):
         name, closed, rest = part.partition("}")
         pieces.append(values[name] + rest if closed and name in values else ("{" if pieces else "") + part)

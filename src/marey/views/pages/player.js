@@ -4,7 +4,9 @@ import { Clock } from "./clock.js";
 import { connect } from "./controls.js";
 import { floats } from "./arrays.js";
 import { Stage } from "./stage.js";
+import { showField } from "./field.js";
 import { figureLayer } from "./figure.js";
+import { showFilm, showMatrix, showPicture } from "./flat.js";
 import { ghostOption } from "./ghosts.js";
 import { glbLayer } from "./glb.js";
 import { peopleLayer } from "./people.js";
@@ -30,10 +32,12 @@ async function playStage(page, clock) {
     layers.push(layer);
   }
   const options = [];
+  // On a narrow screen a body would be small from where all its way is seen.
+  const follows = Boolean(page.stage.way) && page.stage.travel > (stage.camera.aspect < 1 ? 0.8 : 3) * page.stage.size;
   const updates = layers.map((layer) => layer.update);
   if (page.stage.way) {
     stage.setWay(await floats(page.stage.way));
-    options.push({ label: "Follow", key: "f", on: page.stage.follow, set: (on) => stage.follow(on, clock.frame) });
+    options.push({ label: "Follow", key: "f", on: follows, set: (on) => stage.follow(on, clock.frame) });
   }
   const haunting = layers.filter((layer) => layer.ghost);
   if (page.stage.ghosts && haunting.length === 1 && clock.frames > 1) {
@@ -47,11 +51,11 @@ async function playStage(page, clock) {
     stage.moveTo(clock.frame);
   });
   clock.tell();
-  if (page.stage.follow) stage.follow(true, clock.frame);
+  if (follows) stage.follow(true, clock.frame);
   return options;
 }
 
-const SHOWS = { stage: playStage };
+const SHOWS = { stage: playStage, field: showField, film: showFilm, matrix: showMatrix, picture: showPicture };
 
 function element(tag, label) {
   const made = document.createElement(tag);
@@ -69,7 +73,7 @@ async function open() {
   window.marey = marey;
   try {
     const options = await SHOWS[page.show](page, clock, element);
-    connect(clock, options, page.spans);
+    connect(clock, options, page);
     document.body.dataset.ready = "true";
     marey.ready = true;
     if (location.hash === "#play") clock.play();

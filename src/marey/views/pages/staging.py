@@ -14,9 +14,6 @@ from marey.views.shots import first_shown, looked_at, viewpoint
 
 Array = NDArray[Any]
 
-# A body that goes farther than so many times its size is followed from the start.
-FAR = 3.0
-
 
 def stage_of(
     low: Array, high: Array, *, towards: Array, size: float, ground: float | None = None
@@ -51,5 +48,5 @@ def frame_actor(page: Page, actor: Actor, *, ghosts: bool = True) -> None:
         way = smooth_path(actor.anchors, actor.frame_rate, seconds=0.25)
         way[: page.start] = way[page.start]
         page.stage["way"] = page.exact(way)
-        page.stage["follow"] = bool(np.ptp(way[:, ::2], axis=0).max() > FAR * actor.size)
+        page.stage["travel"] = float(np.ptp(way[:, ::2], axis=0).max())
         page.stage["ghosts"] = ghosts
