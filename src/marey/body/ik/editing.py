@@ -17,8 +17,10 @@ from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
 
-def blended(motion: Motion, frame: int, posed: PosedFigure, seconds: float) -> Motion:
+def blended(motion: Motion, frame: int, posed: PosedFigure | Motion, seconds: float) -> Motion:
     """The clip with a pose at a frame, and the change faded out over `seconds` before and after.
+
+    posed: the pose, or a clip whose first frame it is
 
     >>> import marey
     >>> from marey.body.ik import Reach, solve_pose
@@ -34,7 +36,10 @@ def blended(motion: Motion, frame: int, posed: PosedFigure, seconds: float) -> M
         raise InputError(f"blend: seconds, not below 0, got {seconds}")
     away = np.abs(np.arange(motion.frames) - frame) / max(seconds * motion.frame_rate, 0.5)
     weights = 0.5 * (1 + np.cos(np.pi * np.minimum(away, 1.0)))
-    change = so3.log(so3.multiply(so3.inverse(motion.rotations[frame]), posed.rotations))
+    pose, place = posed.rotations, posed.root
+    if isinstance(posed, Motion):
+        pose, place = pose[0], place[0]
+    change = so3.log(so3.multiply(so3.inverse(motion.rotations[frame]), pose))
     rotations = so3.multiply(motion.rotations, so3.exp(weights[:, None, None] * change))
-    root = motion.root + weights[:, None] * (posed.root - motion.root[frame])
+    root = motion.root + weights[:, None] * (place - motion.root[frame])
     return replace(motion, rotations=continuous(so3.normalise(rotations)), root=root, translations=None)

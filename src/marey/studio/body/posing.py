@@ -1,0 +1,238 @@
+"""Taking hold of hands, feet and head: the body follows within the poses it knows (Tournier 2011, 8.2).
+
+The pose model is learned from the clip when it is opened, aside. A moment of a drag is solved from the one
+before in a fraction of a millisecond; letting go puts the pose into the clip, faded out around its frame.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError, MareyWarning
+from marey.studio.body.handles import FREE, HELD, Balls, Pull
+from marey.studio.body.section import Section, workable
+from marey.studio.body.state import State
+
+if TYPE_CHECKING:
+    from marey.body.ik.solver import PosedFigure, PoseSolver
+    from marey.studio.body.panel import BodyPanel
+
+Array = NDArray[np.float64]
+
+MODES = 15
+# A clip this long has a pose model of its own, and of a longer one than that so many frames tell it.
+ENOUGH_FRAMES, MANY_FRAMES = 30, 4000
+MOST_ENDS = 5
+# Of the figure's size.
+RADIUS = 0.026
+FALLOFF = 0.3
+ASK = "Drag a ball; click one to hold it."
+
+
+class Poser:
+    """What poses a figure by targets: a pose model, learned when first asked for, or the whole skeleton.
+
+    motion: to learn from; model: used instead, if its joints are those of the clip
+    """
+
+    def __init__(self, motion: Motion, model: PoseModel | None = None):
+        self._motion = motion
+        self._lock = threading.Lock()
+        self._body: PoseModel | Skeleton | None = model
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has been learned."""
+        return self._body is not None
+
+    @property
+    def model(self) -> PoseModel | None:
+        """The pose model, if there is one by now."""
+        return self._body if isinstance(self._body, PoseModel) else None
+
+    def body(self) -> PoseModel | Skeleton:
+        """What to pose; learned now if it was not before, so do not hold the desk's lock."""
+        with self._lock:
+            if self._body is None:
+                motion = workable(self._motion)
+                if motion.frames < ENOUGH_FRAMES or motion.joints < 2:
+                    self._body = motion.skeleton
+                else:
+                    some = motion[:: -(-motion.frames // MANY_FRAMES)]
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore", MareyWarning)
+                        self._body = PoseModel.fit([some], modes=min(MODES, 3 * motion.joints))
+            return self._body
+
+    def solver(self, start: Motion) -> PoseSolver:
+        """A solver that begins with a pose and prefers poses like it."""
+        from marey.body.ik.solver import PoseSolver
+
+        body = self.body()
+        rest = body.encode(start)[0] if isinstance(body, PoseModel) else None
+        return PoseSolver(body, start=start, rest=rest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grip:
+    """A pose being changed: in which state and frame, from where."""
+
+    state: State
+    frame: int
+    solver: PoseSolver
+    places: Array
+
+
+class Posing(Section):
+    """Balls at the ends of the body, which of them stay, how far in time a change reaches."""
+
+    def __init__(self, panel: BodyPanel):
+        super().__init__(panel)
+        gui, guard = self.desk.gui, self.desk.guard
+        self._grip: _Grip | None = None
+        self._posed: PosedFigure | None = None
+        self._milliseconds = 0.0
+        with gui.add_folder("Pose by hand"):
+            self.text = gui.add_markdown(ASK)
+            self.holds = [
+                gui.add_checkbox(
+                    f"Hold {i}", False, visible=False, hint="It stays where it is while others are dragged"
+                )
+                for i in range(MOST_ENDS)
+            ]
+            self.falloff = gui.add_slider(
+                "Falloff (s)",
+                0.0,
+                2.0,
+                0.05,
+                FALLOFF,
+                hint="Time around this frame in which the clip follows",
+            )
+            self.which = gui.add_dropdown("Part", ("",), hint="For moving by numbers instead of the mouse")
+            self.shift = gui.add_vector3(
+                "By x y z (cm)", (0.0, 10.0, 0.0), step=1.0, hint="Sideways, up, ahead: axes of the ground"
+            )
+            gui.add_button("Move it", color="gray", hint="Move the part by these numbers").on_click(
+                guard(lambda _: self.move())
+            )
+        for box in self.holds:
+            box.on_update(guard(lambda _: self._paint_all()))
+        self.balls = Balls(self.desk, panel.path("handles"), pulled=self.pulled, clicked=self._toggle)
+
+    def opened(self, state: State) -> None:
+        ends = self.panel.ends
+        self.balls.add(len(ends.labels), RADIUS * self.panel.size)
+        for box, label, foot in zip(self.holds, ends.labels, ends.feet, strict=False):
+            box.label, box.value, box.visible = f"Hold {label}", bool(foot), True
+        for box in self.holds[len(ends.labels) :]:
+            box.visible = box.value = False
+        self._paint_all()
+        self.which.options = ends.labels
+        self.text.content = ASK
+
+    def restore(self, state: State) -> None:
+        self._grip = self._posed = None
+
+    def show(self, frame: int) -> None:
+        self._grip = self._posed = None
+        self.balls.place(self.panel.ends.places(self.panel.poses, frame), self.panel.seeing.handles.value)
+
+    def pulled(self, pull: Pull) -> None:
+        """Follow a drag; its end becomes a state."""
+        # Learned without the lock, so that the page stays free meanwhile.
+        self.panel.poser.body()
+        with self.desk.lock:
+            if self.panel.history is None or pull.end >= len(self.panel.ends.labels):
+                return
+            self.follow(pull.end, pull.place)
+            if pull.over:
+                self.keep()
+
+    def follow(self, end: int, place: Array) -> None:
+        """Show the body with an end at a place `(3,)`, metres."""
+        began = time.perf_counter()
+        grip = self._gripped()
+        posed = grip.solver.solve(self._targets(grip, end, place))
+        self._posed = posed
+        self.panel.preview(posed.motion(like=grip.state.motion), dragged=(end, place))
+        self._milliseconds = 1e3 * (time.perf_counter() - began)
+        report = posed.report
+        self.text.content = (
+            f"Off by **{report.residual_cm:.2f} cm** · solved in **{report.milliseconds:.1f} ms**"
+        )
+
+    def keep(self) -> None:
+        """Put the pose that is shown into the clip."""
+        grip, posed = self._grip, self._posed
+        if grip is None or posed is None:
+            return
+        from marey.body.ik.editing import blended
+
+        self._grip = self._posed = None
+        self._paint_all()
+        motion = blended(grip.state.motion, grip.frame, posed, float(self.falloff.value))
+        self.panel.change(grip.state.moved(motion))
+
+    def move(self) -> None:
+        """Move the chosen part by the numbers given."""
+        end = self.panel.ends.labels.index(self.which.value)
+        shift = np.array(self.shift.value, dtype=np.float64) / 100
+        if not (np.abs(shift) < 100).all():
+            raise InputError("move by less than 100 m")
+        # Read before anything is solved, which moves the balls.
+        place = self.panel.ends.places(self.panel.poses, self.panel.frame)[end] + shift
+
+        def work(progress: Any) -> None:
+            self.panel.poser.body()
+
+        def then(_: None) -> None:
+            self.follow(end, place)
+            self.keep()
+
+        self.desk.jobs.start("posing", work, then)
+
+    @property
+    def milliseconds(self) -> float:
+        """How long the last moment of a drag took: solving, and sending what changed to the page."""
+        return self._milliseconds
+
+    def _gripped(self) -> _Grip:
+        panel = self.panel
+        grip, frame = self._grip, panel.frame
+        if grip is None or grip.state is not panel.state or grip.frame != frame:
+            self.desk.timeline.play(False)
+            frame = panel.frame
+            start = panel.state.motion[frame]
+            if start.translations is not None:
+                self.desk.say("Joints of this clip slide; they are posed with the bones at rest.")
+            grip = _Grip(panel.state, frame, panel.poser.solver(start), panel.ends.places(panel.poses, frame))
+            self._grip = grip
+        return grip
+
+    def _targets(self, grip: _Grip, end: int, place: Array) -> list[Any]:
+        from marey.body.ik.targets import Reach
+
+        ends = self.panel.ends
+        return [
+            Reach(ends.names[i], place if i == end else grip.places[i], ends.points[i])
+            for i in range(len(ends.names))
+            if i == end or self.holds[i].value
+        ]
+
+    def _toggle(self, end: int) -> None:
+        self.holds[end].value = not self.holds[end].value
+        self._paint_all()
+
+    def _paint_all(self) -> None:
+        for end, box in zip(range(len(self.panel.ends.labels)), self.holds, strict=False):
+            self.balls.paint(end, HELD if box.value else FREE)
