@@ -45,7 +45,7 @@ def clip(tracks: Tracks, size: tuple[int, int], place: Place | None = None) -> I
 
     check_reach(tracks.positions)
     caster = _caster()
-    slots = _slots(tracks)
+    slots = shared_slots(tracks)
     count = int(slots.max()) + 1
     many = count > MANY
     template, part = person(coarse=many)
@@ -153,7 +153,7 @@ def _towards(everywhere: Array) -> Array:
     return direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
 
 
-def _slots(tracks: Tracks) -> NDArray[np.int64]:
+def shared_slots(tracks: Tracks) -> NDArray[np.int64]:
     """A number for each agent such that those present at one time differ; as few numbers as needed."""
     present = tracks.present
     first = present.argmax(axis=0)

@@ -1,44 +1,317 @@
-"""The crowd panel."""
+"""The crowd panel: a film and its flow, people who walk in it, obstacles, maps, frequencies, places."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-from marey import samples
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._progress import Progress
+from marey.crowd import scenes
+from marey.crowd.fields import FieldSeries
+from marey.crowd.footage import Footage
+from marey.crowd.scene import Scene
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
+from marey.studio.crowd import actions
+from marey.studio.crowd.colours import key, map_picture, remark
+from marey.studio.crowd.controls import ENGINES, KINDS, SIZES, Controls
+from marey.studio.crowd.exports import crowd_exports
+from marey.studio.crowd.maps import FlowMaps, Kind, PeopleMaps, Scale, Source, scale_of
+from marey.studio.crowd.obstacles import Walls
+from marey.studio.crowd.people import People
+from marey.studio.crowd.pictures import Pictures, Reel
+from marey.studio.crowd.samples import crowd_samples
+from marey.studio.crowd.state import State, Stroke, Tuning
+from marey.studio.desk import Desk
+from marey.studio.drawing import GroundPen
+from marey.studio.latest import Latest
 from marey.studio.panel import Export, Panel
 
+Array = NDArray[np.float64]
 
-@dataclass(frozen=True)
-class State:
-    """What is shown."""
-
-    thing: Tracks
+# Where one looks from, in floors.
+FROM_ABOVE = (0.28, 0.72, 0.98)
 
 
 class CrowdPanel(Panel[State]):
-    """Placeholder."""
+    """Everything one can do with a crowd."""
 
     title = "Crowd"
 
+    def __init__(self, desk: Desk):
+        super().__init__(desk)
+        self.controls = Controls(desk.gui)
+        self.people = People(desk, self.path("people"))
+        self.pictures = Pictures(desk, self.path("pictures"))
+        self.walls = Walls(desk, self.path("walls"))
+        self.pen = GroundPen(desk, self.path("pen"), self.draw)
+        self._tuner: Latest[Tuning] = Latest(self._tuned_aside)
+        self._drawn: State | None = None
+        self._flow_maps: FlowMaps | None = None
+        self._people_maps: PeopleMaps | None = None
+        self._scales: dict[str, Scale] = {}
+        self._reel: Reel | None = None
+        # What made the newest step: the same hand at work again replaces its own step.
+        self._hand = ""
+        self._connect()
+
     def accepts(self, thing: Any) -> bool:
-        return isinstance(thing, Tracks)
+        return isinstance(thing, Footage | FieldSeries | Tracks | Scene | SimulatedCrowd)
 
     def open(self, thing: Any, name: str) -> None:
-        self.begin(State(thing))
+        state = State.of(thing)
+        self.controls.map.value = self.controls.best_map(state)
+        if isinstance(thing, Scene):
+            self.controls.number.value = max(sum(group.people for group in thing.groups), 1)
+            self.controls.seconds.value = float(np.clip(round(thing.seconds), 1, 60))
+        self.controls.brush.value, self.pen.down, self._hand = "off", False, ""
+        self.begin(state)
+        if state.note:
+            self.desk.say(state.note)
 
     def samples(self) -> dict[str, Callable[[], Any]]:
-        return {"crowd": samples.crowd}
+        return crowd_samples()
+
+    def activate(self, active: bool) -> None:
+        super().activate(active)
+        if active and self.history is not None:
+            self._look()
+        if not active:
+            self.pen.down = False
+            self.controls.brush.value = "off"
 
     def restore(self, state: State) -> None:
-        self.retime(state.thing.frames, state.thing.frame_rate)
+        before, self._drawn = self._drawn, state
+        self._forget(before, state)
+        self.controls.follow(state)
+        same_floor = before is not None and before.floor is state.floor
+        if not same_floor or before is None or before.tracks is not state.tracks:
+            self.people.set(state)
+            if self.people.hidden:
+                self.desk.say(f"{self.people.hidden} people too many to show are left out of the scene.")
+        if (
+            not same_floor
+            or before is None
+            or before.footage is not state.footage
+            or before.flow is not state.flow
+        ):
+            self.pictures.lay(state.floor, film=state.footage, maps=self._maps_of_flow())
+        self.walls.set(state)
+        self._see()
+        self.retime(*state.clock)
 
     def show(self, frame: int) -> None:
-        pass
+        state = self.state
+        with self.desk.server.atomic():
+            self.people.show(frame)
+            if state.footage is not None and self._reel is not None:
+                self._show_film(state.footage, frame)
+            self._show_ground(frame)
+            if state.flow is not None and self.controls.arrows.value:
+                maps = self._maps_of_flow()
+                assert maps is not None
+                velocity = maps.velocity(state.frame_of(state.flow, frame))
+                self.pictures.point(velocity, state.floor, self._scale(maps, "flow").largest)
 
     def exports(self) -> Sequence[Export]:
-        from marey.io import save
+        return [] if self.history is None else crowd_exports(self.state)
 
-        return [Export("file", "crowd.npz", lambda path, progress: save(self.state.thing, path))]
+    def capture(self) -> None:
+        """The flow of the film, found aside."""
+        state, controls = self.state, self.controls
+        engine, size = ENGINES[controls.engine.value], SIZES[controls.size.value]
+
+        def captured(found: State) -> None:
+            controls.map.value = "flow"
+            self._step(found, "capture")
+            self._look()
+            self.desk.say(found.note or "The flow is captured. Now let people walk in it.")
+
+        self.desk.jobs.start(
+            "capturing the flow",
+            lambda progress: actions.capture_flow(state, engine=engine, size=size, progress=progress),
+            captured,
+        )
+
+    def walk(self, *, hand: str = "walk") -> None:
+        """Let people walk, worked out aside."""
+        state, how = self.state, self.controls.how
+
+        def work(progress: Progress) -> State:
+            return actions.walk(state, how, progress)
+
+        self.desk.jobs.start("walking", work, lambda found: self._step(found, hand))
+
+    def tune(self, tuning: Tuning) -> None:
+        """Other gains of the flow's frequencies; the newest wins."""
+        self._tuner.give(tuning)
+
+    def go_to(self, name: str, *, panic: bool = False) -> None:
+        """One of the known places, without people yet."""
+        self.open(scenes.preset(name, panic=panic), name)
+        self.name = name
+        self._look()
+
+    def draw(self, points: Array, done: bool) -> None:
+        """A stroke of the brush: points `(n, 2)`, the scene's x and z in metres."""
+        state, controls = self.state, self.controls
+        ground, radius = state.floor.to_ground(points), float(controls.radius.value)
+        erases = controls.brush.value == "erase"
+        if not done:
+            self.walls.preview(state.floor, ground, radius, erases)
+            return
+        self.walls.preview(state.floor, None, radius, erases)
+        self._step(replace(state, strokes=(*state.strokes, Stroke(ground, radius, erases))), "")
+        if state.ours and not self.desk.jobs.busy:
+            # People who were made here walk again, round what is in their way now: one step with the stroke.
+            self._hand = "stroke"
+            self.walk(hand="stroke")
+
+    def _connect(self) -> None:
+        controls, guard = self.controls, self.desk.guard
+        for control in (controls.map, controls.arrows, controls.people, controls.trails, controls.film):
+            control.on_update(guard(lambda _: self._see_again()))
+        controls.walk.on_click(guard(lambda _: self.walk()))
+        controls.capture.on_click(guard(lambda _: self.capture()))
+        controls.brush.on_update(guard(lambda _: self._take_brush()))
+        controls.clear.on_click(guard(lambda _: self._clear()))
+        for control in (controls.slow, controls.medium, controls.quick, controls.keep):
+            control.on_update(guard(lambda _: self.tune(controls.tuning)))
+        controls.open_place.on_click(
+            guard(lambda _: self.go_to(controls.place.value, panic=controls.panic.value))
+        )
+
+    def _step(self, state: State, hand: str) -> None:
+        """A new state; the same hand at work again replaces its own step, so that undo takes back both."""
+        if hand and hand == self._hand and self.history is not None and self.history.steps:
+            self.history.undo()
+        self._hand = hand
+        self.change(state)
+
+    def undo(self) -> bool:
+        self._hand = ""
+        return super().undo()
+
+    def _tuned_aside(self, tuning: Tuning) -> None:
+        with self.desk.errors_told():
+            tuned, told = actions.tune(self.state, tuning)
+            with self.desk.lock:
+                # Something else may have been opened meanwhile.
+                if tuned.captured is self.state.captured:
+                    self.controls.kept.content = remark(told)
+                    now = replace(self.state, flow=tuned.flow, tuning=tuning)
+                    self._step(now, "tune")
+
+    def _take_brush(self) -> None:
+        self.pen.down = self.controls.brush.value != "off" and self.history is not None
+
+    def _clear(self) -> None:
+        if self.state.strokes:
+            self._step(replace(self.state, strokes=()), "")
+            if self.state.ours and not self.desk.jobs.busy:
+                self._hand = "stroke"
+                self.walk(hand="stroke")
+
+    def _look(self) -> None:
+        floor = self.state.floor
+        width, depth = floor.scale * floor.size
+        self.desk.look((0.0, 0.0, 0.0), float(max(0.62 * width, 0.9 * depth)) + 1.0, view_from=FROM_ABOVE)
+
+    def _forget(self, before: State | None, state: State) -> None:
+        """Drop what was worked out for other flows, people and films."""
+        if before is None or before.flow is not state.flow or before.floor is not state.floor:
+            self._flow_maps = None
+            self._scales = {}
+        if before is None or before.tracks is not state.tracks or before.floor is not state.floor:
+            self._people_maps = None
+            self._scales = {}
+        if before is None or before.footage is not state.footage:
+            self._reel = None if state.footage is None else Reel(state.footage)
+        if before is None or before.captured is not state.captured:
+            self.controls.kept.content = ""
+
+    def _maps_of_flow(self) -> FlowMaps | None:
+        if self._flow_maps is None and self.state.flow is not None:
+            self._flow_maps = FlowMaps(self.state.flow, self.state.floor)
+        return self._flow_maps
+
+    def _source(self, kind: Kind) -> Source | None:
+        """What a map is made of: the flow if there is one, people for how crowded it is."""
+        state = self.state
+        if state.tracks is not None and (kind == "density" or state.flow is None):
+            if self._people_maps is None:
+                self._people_maps = PeopleMaps(state.tracks, state.floor, state.scene)
+            return self._people_maps
+        return self._maps_of_flow()
+
+    def _scale(self, source: Source, kind: Kind) -> Scale:
+        if kind not in self._scales:
+            self._scales[kind] = scale_of(source, kind)
+        return self._scales[kind]
+
+    def _see(self) -> None:
+        """Show and hide things, and the key of the map."""
+        state, controls = self.state, self.controls
+        self.people.visible(controls.people.value, controls.trails.value)
+        if self.pictures.board is not None:
+            self.pictures.board.visible = controls.film.value
+        if self.pictures.arrows is not None:
+            self.pictures.arrows.visible = controls.arrows.value
+        kind = controls.ground
+        self.pictures.ground.visible = kind != "nothing"
+        if kind in KINDS:
+            source = self._source(kind)
+            if source is None:
+                self.pictures.ground.visible = False
+                controls.key.content = remark("There is no flow yet: press Capture or Walk.")
+            else:
+                about = "guessed scale" if state.guessed and kind != "density" else ""
+                controls.key.content = key(self._scale(source, kind), about)
+        else:
+            self.pictures.ground.visible = kind == "film" and state.footage is not None
+            missing = kind == "film" and state.footage is None
+            controls.key.content = remark("There is no film here.") if missing else ""
+
+    def _see_again(self) -> None:
+        if self.history is not None:
+            self._see()
+            self.show(self.desk.timeline.frame)
+
+    def _show_film(self, footage: Footage, frame: int) -> None:
+        assert self._reel is not None
+        on_ground = self.controls.ground == "film"
+        if not (on_ground or self.controls.film.value):
+            return
+        image = self._reel.read(self.state.frame_of(footage, frame))
+        if self.controls.film.value:
+            self.pictures.board.image = image
+        if on_ground:
+            self.pictures.ground.image = self._on_ground(image)
+
+    def _on_ground(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """A picture of the film as it lies on the ground that the flow's camera sees."""
+        fields = self.state.captured
+        if fields is None:
+            return image
+        rows, columns = image.shape[:2]
+        grow = np.diag([fields.columns / columns, fields.rows / rows, 1.0])
+        grow[:2, 2] = 0.5 * np.diag(grow)[:2] - 0.5
+        sheet = self.state.floor.sheet(max(rows, columns))
+        return sheet.laid(image, np.asarray(fields.homography) @ grow)
+
+    def _show_ground(self, frame: int) -> None:
+        kind = self.controls.ground
+        if kind not in KINDS or not self.pictures.ground.visible:
+            return
+        state = self.state
+        source = self._source(kind)
+        if source is None:
+            return
+        of_flow = source is self._flow_maps and state.flow is not None
+        at = state.frame_of(state.flow, frame) if of_flow and state.flow is not None else frame
+        values, known = source.values(kind, at)
+        self.pictures.ground.image = map_picture(values, known, self._scale(source, kind))

@@ -1,0 +1,120 @@
+"""The part of the ground that is shown: metres of a plan to places of the scene, and pictures laid on it.
+
+The plan's x is the scene's x, its y points away from the viewer (scene `-z`); the middle of the floor is the
+scene's origin. Floors too large or small to look at are shown to scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey.crowd import homography as plane
+from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
+from marey.crowd.tracks import Tracks
+
+Array = NDArray[np.float64]
+
+# Metres of the longer side between which a floor is shown in its true size, and else shown as large as.
+SMALLEST, LARGEST, USUAL = 2.0, 110.0, 40.0
+# Share of points beyond whom the floor does not go, at either end: far away pixels see much ground.
+FAR = 0.01
+AROUND = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """A rectangle of the ground from `low` to `high`, `(2,)` metres each.
+
+    >>> floor = Floor(np.array([0.0, 0.0]), np.array([20.0, 10.0]))
+    >>> floor.to_scene([20.0, 10.0]).tolist(), floor.to_ground([10.0, -5.0]).tolist()
+    ([10.0, 0.0, -5.0], [20.0, 10.0])
+    """
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def under(cls, place: Place) -> Floor:
+        """The ground that a camera sees, without the far distance."""
+        seen = plane.apply(place.to_ground, pixel_centres(place.region.shape)[place.region == WALKABLE])
+        pixel = 0.5 * np.sqrt(float(np.median(place.cell_areas[place.region == WALKABLE])))
+        far = FAR if abs(place.to_ground[2, :2]).max() > 1e-12 else 0.0
+        low, high = np.quantile(seen, [far, 1 - far], axis=0)
+        return cls(low - pixel, high + pixel)
+
+    @classmethod
+    def round(cls, tracks: Tracks) -> Floor:
+        """The ground on which people are."""
+        places = tracks.positions[tracks.present]
+        if not len(places):
+            return cls(np.zeros(2), np.ones(2))
+        return cls(places.min(axis=0) - AROUND, places.max(axis=0) + AROUND)
+
+    @property
+    def size(self) -> Array:
+        """Width and depth `(2,)`, metres."""
+        return np.maximum(self.high - self.low, 1e-6)
+
+    @property
+    def scale(self) -> float:
+        """Metres of the scene for a metre of the ground; 1 unless the floor is very large or small."""
+        longest = float(self.size.max())
+        return 1.0 if SMALLEST <= longest <= LARGEST else USUAL / longest
+
+    def to_scene(self, points: ArrayLike, height: float = 0.0) -> NDArray[np.float32]:
+        """Places of the scene `(..., 3)` of the plan's points `(..., 2)`."""
+        offset = self.scale * (np.asarray(points, np.float64) - 0.5 * (self.low + self.high))
+        lifted = np.full(offset.shape[:-1], height)
+        return np.stack([offset[..., 0], lifted, -offset[..., 1]], axis=-1).astype(np.float32)
+
+    def to_ground(self, places: ArrayLike) -> Array:
+        """The plan's points `(..., 2)` at the scene's `(x, z)` `(..., 2)`."""
+        return np.asarray(places, np.float64) * [1, -1] / self.scale + 0.5 * (self.low + self.high)
+
+    def sheet(self, longest: int) -> Sheet:
+        """A picture that covers the floor, its longer side so many pixels."""
+        spacing = float(self.size.max()) / longest
+        columns, rows = np.maximum(np.rint(self.size / spacing).astype(int), 2)
+        return Sheet(self, int(rows), int(columns))
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A picture of `rows` by `columns` pixels that lies on a floor, seen from above."""
+
+    floor: Floor
+    rows: int
+    columns: int
+
+    @property
+    def spacing(self) -> Array:
+        """Metres between columns and between rows `(2,)`."""
+        return self.floor.size / [self.columns, self.rows]
+
+    @property
+    def to_ground(self) -> Array:
+        """`(3, 3)`, pixels `(column, row, 1)` to metres."""
+        across, down = self.spacing
+        return np.array(
+            [
+                [across, 0.0, self.floor.low[0] + 0.5 * across],
+                [0.0, -down, self.floor.high[1] - 0.5 * down],
+                [0.0, 0.0, 1.0],
+            ]
+        )
+
+    def pixels(self, points: ArrayLike) -> Array:
+        """Pixels `(..., 2)` of the plan's points `(..., 2)`."""
+        return plane.apply(plane.inverse(self.to_ground), points)
+
+    def laid(self, picture: NDArray[Any], to_ground: Array) -> NDArray[Any]:
+        """A picture of the ground, whose pixels a homography takes to metres, seen from above; 0 outside."""
+        import cv2
+
+        through = plane.inverse(to_ground) @ self.to_ground
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        return cv2.warpPerspective(picture, through, (self.columns, self.rows), flags=flags)

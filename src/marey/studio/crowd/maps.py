@@ -1,0 +1,152 @@
+"""Maps of a moment on the ground: flow, speed, density, divergence, turning, in metres and seconds.
+
+Those of a captured flow are worked out on the floor's own grid after its camera is undone; those of people by
+:class:`marey.crowd.continuum.Ground`. Cost: some 5 ms a frame of a flow, 20 ms of people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import BoolArray
+from marey.crowd import homography as plane
+from marey.crowd.analysis.derivatives import divergence, vorticity
+from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
+from marey.crowd.continuum import WIDTH, Ground, Moment
+from marey.crowd.fields import FieldSeries
+from marey.crowd.scene import Scene
+from marey.crowd.tracks import Tracks
+from marey.studio.crowd.floor import Floor
+
+Kind = Literal["flow", "speed", "density", "divergence", "turning"]
+Values = NDArray[np.float32]
+
+# Pixels of the longer side of a map of a flow, cells of one of people, metres of a cell at least.
+LONGEST, CELLS, FINEST = 320, 110, 0.25
+# Frames looked at for the scale of a map, and the share of their values within it.
+LOOKED_AT, WITHIN = 8, 0.995
+SMALLEST = 1e-3
+
+UNITS: dict[Kind, str] = {
+    "flow": "m/s",
+    "speed": "m/s",
+    "density": "people/m²",
+    "divergence": "1/s",
+    "turning": "1/s",
+}
+
+
+class Source(Protocol):
+    """Something that has maps."""
+
+    frames: int
+
+    def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
+        """Values `(rows, columns)` and where they are known; flow is `(rows, columns, 2)`, right and down."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A kind of map and its largest value."""
+
+    kind: Kind
+    largest: float
+
+
+def scale_of(source: Source, kind: Kind) -> Scale:
+    """The scale for all frames of a map: hardly any value exceeds it."""
+    looked = np.unique(np.linspace(0, source.frames - 1, LOOKED_AT).astype(int))
+    sizes = []
+    for frame in looked:
+        values, known = source.values(kind, int(frame))
+        size = np.linalg.norm(values, axis=-1) if kind == "flow" else np.abs(values)
+        sizes.append(size[known])
+    all_sizes = np.concatenate(sizes)
+    largest = float(np.quantile(all_sizes, WITHIN)) if len(all_sizes) else 0.0
+    return Scale(kind, max(largest, SMALLEST))
+
+
+class FlowMaps:
+    """Maps of a captured flow, which has a homography."""
+
+    def __init__(self, fields: FieldSeries, floor: Floor):
+        self.fields, self.frames = fields, fields.frames
+        self.sheet = floor.sheet(LONGEST)
+        self._camera = np.asarray(fields.homography, dtype=np.float64)
+        region = Place.of(replace(fields, mask=None)).region == WALKABLE
+        walkable = region if fields.mask is None else region & fields.mask
+        slopes = plane.jacobian(self._camera, pixel_centres(region.shape))
+        slopes[~region] = 0.0
+        self._slopes = (slopes * fields.frame_rate).astype(np.float32)
+        self.known: BoolArray = np.asarray(self.sheet.laid(walkable.astype(np.float32), self._camera)) > 0.5
+
+    def velocity(self, frame: int) -> Values:
+        """Metres a second `(rows, columns, 2)` to the right and down, seen from above."""
+        moved = self.fields.velocities[frame].astype(np.float32)
+        ground = (self._slopes @ moved[..., None])[..., 0]
+        laid = self.sheet.laid(np.ascontiguousarray(ground), self._camera)
+        return laid * np.array([1.0, -1.0], np.float32)
+
+    def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
+        """Values of a map; the density of a flow is where people are seen, as far as it tells."""
+        if kind == "density":
+            return self._seen(frame), self.known
+        velocity = self.velocity(frame)
+        if kind == "flow":
+            return velocity, self.known
+        if kind == "speed":
+            return np.asarray(np.hypot(*np.moveaxis(velocity, -1, 0)), np.float32), self.known
+        derive = divergence if kind == "divergence" else vorticity
+        across = float(self.sheet.spacing.mean())
+        return derive(velocity, self.known) / np.float32(across), self.known
+
+    def _seen(self, frame: int) -> Values:
+        if self.fields.presence is None:
+            return np.zeros(self.known.shape, np.float32)
+        # The presence of 255 stands for half a person a square metre and more.
+        seen = self.fields.presence[frame].astype(np.float32) * np.float32(0.5 / 255)
+        return self.sheet.laid(seen, self._camera)
+
+
+class PeopleMaps:
+    """Maps of people on tracks."""
+
+    def __init__(self, tracks: Tracks, floor: Floor, scene: Scene | None = None):
+        self.tracks, self.frames = tracks, tracks.frames
+        width, depth = floor.size
+        spacing = max(FINEST, float(max(width, depth)) / CELLS)
+        walls = () if scene is None else tuple(corners - floor.low for corners in scene.obstacles)
+        self._low = floor.low
+        place = Scene((float(width), float(depth)), obstacles=walls)
+        self.ground = Ground(place, spacing=spacing, width=max(WIDTH, spacing))
+        self._velocities = np.nan_to_num(tracks.velocities())
+        self._latest: tuple[int, Moment] | None = None
+
+    def moment(self, frame: int) -> Moment:
+        """The crowd at a frame."""
+        if self._latest is None or self._latest[0] != frame:
+            here = self.tracks.present[frame] if frame else np.isfinite(self.tracks.positions[0, :, 0])
+            places = self.tracks.positions[frame, here] - self._low
+            self._latest = frame, self.ground.moment(places, self._velocities[frame, here])
+        return self._latest[1]
+
+    def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
+        """Values of a map, row 0 far away."""
+        moment = self.moment(frame)
+        known = self.ground.free[::-1]
+        if kind in ("flow", "speed"):
+            velocity = np.nan_to_num(moment.velocity[::-1]) * [1.0, -1.0]
+            flow = velocity if kind == "flow" else np.linalg.norm(velocity, axis=-1)
+            return flow.astype(np.float32), known
+        # Turning to the right is positive, as in pictures of flows.
+        chosen = {
+            "density": moment.density,
+            "divergence": moment.divergence,
+            "turning": -moment.vorticity,
+        }[kind]
+        return np.nan_to_num(chosen[::-1]).astype(np.float32), known

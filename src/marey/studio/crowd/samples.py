@@ -1,0 +1,58 @@
+"""Crowds to try in the studio without a file: people, films, a flow, and places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey import samples
+from marey.crowd import scenes
+from marey.crowd.footage import Footage
+
+Image = NDArray[np.uint8]
+
+FILM = (384, 288)
+SECONDS, FRAME_RATE = 6.0, 12.5
+
+
+def crowd_samples() -> dict[str, Callable[[], Any]]:
+    """What makes each sample, by name."""
+    made: dict[str, Callable[[], Any]] = {
+        "street (people)": samples.crowd,
+        "street (film)": lambda: samples.footage(samples.crowd(seconds=6, people=36)),
+        "square (film)": filmed_square,
+        "whirls (flow)": samples.field,
+    }
+    for name in scenes.SCENES:
+        made[f"{name} (place)"] = partial(scenes.preset, name)
+    return made
+
+
+def filmed_square() -> Footage:
+    """A simulated crowd filmed from a roof; pictures are made when they are looked at.
+
+    >>> filmed_square().read(0).shape
+    (288, 384, 3)
+    """
+    from marey.crowd.simulation.running import simulate
+    from marey.filming.cameras import camera_of
+    from marey.filming.people import People
+    from marey.filming.studio import Studio
+
+    scene = scenes.preset("crossing").with_people(60)
+    crowd = simulate(scene, seconds=scene.hold + SECONDS, frame_rate=FRAME_RATE)
+    walking = crowd.tracks[round(scene.hold * FRAME_RATE) :]
+    studio: list[Any] = []
+
+    def frames(start: int, stop: int, step: int) -> Iterator[Image]:
+        if not studio:
+            studio[:] = [Studio(scene, camera_of(scene, "above", size=FILM)), People(walking)]
+        machine, people = studio
+        for frame in range(start, stop, step):
+            yield machine.shoot(people, frame).image
+
+    return Footage(walking.frames, FILM[1], FILM[0], FRAME_RATE, frames, name="square")
