@@ -5,5 +5,6 @@ from __future__ import annotations
 from marey.stage.dressing import dress
 from marey.stage.performing import perform
 from marey.stage.walkers import write_walkers
+from marey.stage.walking import WalkingCrowd, walk
 
-__all__ = ["dress", "perform", "write_walkers"]
+__all__ = ["WalkingCrowd", "dress", "perform", "walk", "write_walkers"]

@@ -32,7 +32,7 @@ from marey.stage.walking.ways import Ways, ways
 
 Array = NDArray[np.float64]
 
-FRAME_RATE = 30.0
+FRAME_RATE = 20.0
 DEVIATION = 0.3
 # Person-frames: 2 million are some 600 MB.
 MOST = 4_000_000
@@ -144,7 +144,7 @@ def walk(
     >>> import marey
     >>> crowd = walk(marey.samples.crowd(people=4, seconds=3))
     >>> crowd.rotations.shape, crowd.person(0).joints
-    ((89, 4, 18, 4), 18)
+    ((60, 4, 18, 4), 18)
     """
     if not 0 <= deviation <= 1:
         raise InputError(f"deviation: 0 to 1, got {deviation:g}")

@@ -26,7 +26,7 @@ from marey.surface.skin import SkinnedMesh
 
 Array = NDArray[np.float64]
 
-VERTICES = 600
+VERTICES, INFLUENCES = 600, 4
 JOINTS = (
     "Hips",
     "LeftUpLeg",
@@ -125,11 +125,15 @@ def _on_joints(skin: SkinnedMesh, skeleton: Skeleton) -> SkinnedMesh:
         above = (skeleton.names[joint] for joint in skeleton.ancestors(skeleton.index(name)))
         into[number] = JOINTS.index(next(joint for joint in above if joint in JOINTS))
     kept = [names.index(name) for name in JOINTS]
+    pull = _pull(replace(skin, joint_names=JOINTS, bind=skin.bind[kept], influences=into[skin.influences]))
+    strongest = np.argsort(-pull, axis=1, kind="stable")[:, :INFLUENCES]
+    weights = np.take_along_axis(pull, strongest, axis=1)
     return replace(
         skin,
         joint_names=JOINTS,
         bind=skin.bind[kept],
-        influences=into[skin.influences],
+        influences=np.where(weights > 0, strongest, 0).astype(np.int32),
+        weights=weights / weights.sum(axis=1, keepdims=True),
         uv=None,
         uv_faces=None,
         texture=None,
@@ -139,9 +143,7 @@ def _on_joints(skin: SkinnedMesh, skeleton: Skeleton) -> SkinnedMesh:
 def _parts(skin: SkinnedMesh) -> NDArray[np.int64]:
     """What each face shows, by where its middle is at rest and whom it follows."""
     middle = skin.vertices[skin.faces].mean(axis=1)
-    pull = np.zeros((len(skin.vertices), len(JOINTS)))
-    np.add.at(pull, (np.arange(len(pull))[:, None], skin.influences), skin.weights)
-    owner = np.array(JOINTS)[pull[skin.faces].sum(axis=1).argmax(axis=1)]
+    owner = np.array(JOINTS)[_pull(skin)[skin.faces].sum(axis=1).argmax(axis=1)]
     on_arm = np.char.endswith(owner, "Arm") | np.char.endswith(owner, "Hand")
     height = middle[:, 1]
     parts = np.full(len(middle), PARTS.index("shirt"))
@@ -156,3 +158,10 @@ def _parts(skin: SkinnedMesh) -> NDArray[np.int64]:
     line = np.interp(middle[:, 2], [-0.02, 0.06], [NAPE, FRINGE])
     parts[above & (height > line)] = PARTS.index("hair")
     return parts
+
+
+def _pull(skin: SkinnedMesh) -> Array:
+    """How much each joint pulls on each vertex, `(vertices, joints)`."""
+    pull = np.zeros((len(skin.vertices), len(skin.joint_names)))
+    np.add.at(pull, (np.arange(len(pull))[:, None], skin.influences), skin.weights)
+    return pull
