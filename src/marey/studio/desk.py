@@ -97,8 +97,17 @@ class Desk:
         self.server.initial_camera.look_at = centre
         self.server.initial_camera.position = position
         for client in self.server.get_clients().values():
-            client.camera.look_at = centre
+            # A camera that is moved takes what it looks at along.
             client.camera.position = position
+            client.camera.look_at = centre
+
+    def carry(self, by: ArrayLike) -> None:
+        """Move everybody's camera, and what it looks at, by `(3,)` metres."""
+        shift = np.asarray(by, dtype=np.float64)
+        first = self.server.initial_camera
+        first.look_at, first.position = np.asarray(first.look_at) + shift, np.asarray(first.position) + shift
+        for client in self.server.get_clients().values():
+            client.camera.position = client.camera.position + shift
 
     def download(self, name: str, content: bytes) -> None:
         """Hand a file to the browser."""
