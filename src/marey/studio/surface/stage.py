@@ -1,0 +1,187 @@
+"""How a state of the surface panel looks in the scene: the body, pale others, pictures beside it, ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import FloatArray
+from marey.studio.desk import Desk
+from marey.studio.surface.boards import Board
+from marey.studio.surface.figure import SurfaceFigure
+from marey.studio.surface.pictures import on_circle
+from marey.studio.surface.state import State
+from marey.studio.surface.trails import Trails
+from marey.surface.planar import Planar, centroid
+from marey.surface.sequence import MeshSequence
+
+Array = NDArray[np.float64]
+
+# Horizontally, from where one looks at first; and what is to the right then.
+FACING = np.array([0.75, 0.0, 1.25]) / np.hypot(0.75, 1.25)
+RIGHT = np.array([FACING[2], 0.0, -FACING[0]])
+# Frames looked at to find out how far a sequence reaches.
+LOOKED_AT = 24
+# Of the body's size: height of a picture, and gap beside it.
+HIGH, GAP = 1.2, 0.25
+# How much of the picture's circle a mark takes.
+MARK = 0.075
+
+
+class Stage:
+    """Everything of the surface panel that is in the scene.
+
+    paired: told the coordinates (column, row) of a click on the matrix
+    pointed: told those of a click on the graph, whose circle has radius 1
+    """
+
+    def __init__(
+        self, desk: Desk, path: str, paired: Callable[[Array], None], pointed: Callable[[Array], None]
+    ):
+        self._desk = desk
+        self.figure = SurfaceFigure(desk, path)
+        self.trails = Trails(desk, f"{path}/ways")
+        self.matrix = Board(desk, f"{path}/matrix", paired)
+        self.graph = Board(desk, f"{path}/graph", pointed)
+        self.pictures_visible = True
+        self.size, self._half = 1.7, 0.4
+        self._offset = np.zeros(3)
+
+    def set(self, state: State) -> None:
+        """Bring everything but the frame in line with a state."""
+        shown = state.played
+        if shown is None and state.library is not None:
+            shown = state.library.sequences[0]
+        if shown is None:
+            self.figure.hide()
+        else:
+            self.figure.dress(shown)
+            self._measure(shown if state.between is None or state.shown != "between" else None, state)
+        self.trails.show_asked(state.path if state.shown == "animation" else None)
+        made = state.made.animation if state.made is not None and state.shown == "animation" else None
+        self.trails.show_walked(made, self._offset)
+        height = HIGH * self.size
+        self.matrix.put(state.matrix, height)
+        self.graph.put(state.graph, height)
+        for board, side in ((self.matrix, -1), (self.graph, 1)):
+            aside = side * (self._half + GAP * self.size + board.width / 2)
+            if shown is None:
+                aside = 0.0
+            board.stand([0, 0.53 * height, 0] + aside * RIGHT, FACING)
+        self.show_pictures(self.pictures_visible)
+
+    def show_pictures(self, visible: bool) -> None:
+        """Show or hide matrix and graph."""
+        self.pictures_visible = visible
+        self.matrix.visible = self.graph.visible = visible
+
+    def draw(self, state: State, frame: int) -> None:
+        """One frame."""
+        with self._desk.server.atomic():
+            if state.shown == "between" and state.between is not None:
+                self._draw_between(state, frame)
+            elif state.played is not None:
+                synthetic = False
+                if state.shown == "animation" and state.made is not None:
+                    synthetic = bool(state.made.animation.provenance.synthetic[frame])
+                self.figure.draw(state.played.vertices[frame], self._offset, synthetic=synthetic)
+                self._draw_other(state, frame)
+            self._mark(state, frame)
+
+    def look(self, state: State, what: str = "All") -> None:
+        """Turn the camera to the body with its pictures, or to one of these."""
+        board = {"Matrix": self.matrix, "Graph": self.graph}.get(what)
+        if board is not None and board.picture is not None:
+            self._desk.look(board.position, 0.62 * board.height, view_from=1.3 * FACING)
+        elif state.shown == "animation" and state.path is not None:
+            low, high = state.path.min(axis=0), state.path.max(axis=0)
+            middle = (low + high) / 2
+            reach = max(float((high - low).max()), 2 * self.size)
+            self._desk.look([middle[0], 0.2 * self.size, middle[1]], 0.62 * reach, view_from=(0.8, 0.75, 1.1))
+        elif self.pictures_visible and (state.matrix is not None or state.graph is not None):
+            wide = 2 * (self._half + GAP * self.size + self.matrix.width)
+            both = state.matrix is not None and state.graph is not None
+            aside = 0.0 if both or state.library is None else -0.25 * wide * (1 if state.matrix else -1)
+            middle_of_all = [0, 0.5 * self.size, 0] + aside * RIGHT
+            self._desk.look(middle_of_all, (1.0 if both else 0.6) * wide / 2.4, view_from=(0.75, 0.25, 1.25))
+        else:
+            reach = max(1.25 * self.size, 0.8 * self._half + self.size)
+            self._desk.look([0, 0.45 * self.size, 0], reach)
+
+    def look_down(self) -> None:
+        """See enough ground to draw on."""
+        self._desk.look([0, 0, 0], 2.6 * self.size, view_from=(0.35, 1.25, 1.0))
+
+    def _measure(self, sequence: MeshSequence | None, state: State) -> None:
+        """Where to put the meshes: feet on the ground, the middle of the way at the origin."""
+        if sequence is not None:
+            some = sequence.vertices[:: max(sequence.frames // LOOKED_AT, 1)]
+        else:
+            assert state.between is not None
+            some = np.stack([state.between.first, state.between.second])
+        low, high = some.min(axis=(0, 1)), some.max(axis=(0, 1))
+        self.size = float(np.clip(np.ptp(some[0], axis=0).max(), 1e-3, 1e4))
+        self._offset = -np.array([(low[0] + high[0]) / 2, low[1], (low[2] + high[2]) / 2], np.float64)
+        if state.shown == "animation" and state.path is not None:
+            self._offset[[0, 2]] = 0.0
+        reach = np.abs((some + self._offset) @ RIGHT)
+        self._half = float(reach.max())
+
+    def _draw_other(self, state: State, frame: int) -> None:
+        """The second frame of a picked pair as a pale body, laid onto the first and playing along."""
+        other = self.other_frame(state, frame)
+        laid: FloatArray | None = None
+        if other is not None and state.library is not None and state.distances is not None:
+            here = state.frame_of_library(frame)
+            assert here is not None
+            first, second = state.library.vertices(here), state.library.vertices(other)
+            turn = float(state.distances.turns[here, other])
+            laid = Planar.about(centroid(second), turn, centroid(first)).apply(second)
+        self.figure.draw_ghost(0, laid, self._offset)
+        self.figure.draw_ghost(1, None, self._offset)
+
+    def other_frame(self, state: State, frame: int) -> int | None:
+        """The frame that is compared with the one shown, if a pair was picked and it lasts so long."""
+        here = state.frame_of_library(frame)
+        if state.pair is None or here is None or state.shown != "captured" or state.distances is None:
+            return None
+        starts = state.distances.starts
+        first, second = state.pair
+        if np.searchsorted(starts, here, side="right") != np.searchsorted(starts, first, side="right"):
+            return None
+        other = second + here - first
+        same = np.searchsorted(starts, second, side="right") == np.searchsorted(starts, other, side="right")
+        return int(other) if same and 0 <= other < state.distances.frames else None
+
+    def _draw_between(self, state: State, frame: int) -> None:
+        between = state.between
+        assert between is not None
+        way = frame / (between.clock[0] - 1)
+        self.figure.draw(between.at(way), self._offset, synthetic=0 < frame < between.clock[0] - 1)
+        aside = (2 * self._half + 0.15 * self.size) * RIGHT
+        self.figure.draw_ghost(0, between.first, self._offset - aside)
+        self.figure.draw_ghost(1, between.second, self._offset + aside)
+
+    def _mark(self, state: State, frame: int) -> None:
+        here = state.frame_of_library(frame)
+        if here is None:
+            self.matrix.mark(None)
+            self.graph.mark(None)
+            return
+        other = self.other_frame(state, frame)
+        if state.shown == "animation" and state.made is not None:
+            other = int(state.made.animation.provenance.destinations[frame])
+        column = here if other is None else other
+        if state.distances is not None:
+            last = state.distances.frames - 0.5
+            cross = [[[-0.5, here], [last, here]], [[column, -0.5], [column, last]]]
+            self.matrix.mark(np.array(cross, np.float64))
+        if state.repertoire is not None:
+            ends = on_circle(state.repertoire.graph, np.array([here, column]))
+            needles = np.stack([(1 - MARK) * ends, (1 + MARK) * ends], axis=1)
+            lines = [*needles] if here != column else [needles[0]]
+            if here != column:
+                lines.append((1 - MARK) * ends)
+            self.graph.mark(np.array(lines))

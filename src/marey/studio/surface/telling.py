@@ -1,0 +1,93 @@
+"""What the surface panel says in words and numbers."""
+
+from __future__ import annotations
+
+from marey.studio.surface.state import State
+
+
+def facts(state: State, shown_vertices: int) -> str:
+    """What is played."""
+    if state.library is None:
+        if state.distances is None:
+            return ""
+        count = len(state.distances.names)
+        return f"{state.distances.frames:,} frames of {_count(count, 'sequence')}, without their meshes."
+    played = state.played or state.library.sequences[0]
+    vertices = played.vertices.shape[1]
+    lines = [f"{vertices:,} vertices, {len(played.faces):,} faces"]
+    if shown_vertices < vertices:
+        lines.append(f"({shown_vertices:,} of them drawn here)")
+    if state.shown == "captured":
+        label = state.library.labels[state.sequence]
+        lines.append(f"· behaviour: {label}" if label != state.library.names[state.sequence] else "")
+        if len(state.library) > 1:
+            lines.append(f"· {state.library.frames:,} frames in {len(state.library)} sequences")
+    return " ".join(line for line in lines if line)
+
+
+def of_animation(state: State) -> str:
+    """How well the new motion keeps to what was asked, and what it consists of."""
+    if state.made is None:
+        return ""
+    animation, directed = state.made.animation, state.made.directed
+    frames = animation.sequence.frames
+    seconds = (frames - 1) / animation.sequence.frame_rate
+    captured = animation.provenance.captured_frames / frames
+    rows = [f"{seconds:.1f} s: **{captured:.0%} captured** (blue), {1 - captured:.0%} synthetic (red)"]
+    if directed is not None:
+        if directed.followed is not None:
+            rows.append(f"Off the path by **{_centimetres(directed.followed.path_error)}** on average")
+            if directed.followed.label_violations:
+                rows.append(f"{directed.followed.label_violations} frames of another behaviour")
+        slide = directed.foot_slide
+        rows.append(
+            f"Feet slide {_centimetres(slide.animation.speed)}/s (captured: {_centimetres(slide.captured)}/s)"
+        )
+    return "  \n".join(rows)
+
+
+def of_pictures(state: State, frame: int, other: int | None) -> str:
+    """Which frames are picked, how far apart they are, and what the graph holds."""
+    rows = []
+    here = state.frame_of_library(frame)
+    if state.distances is not None and here is not None and other is not None:
+        unit = "rad" if state.distances.metric in ("surface", "skeleton") else "m"
+        apart = float(state.distances.values[here, other])
+        rows.append(
+            f"**{state.name_of(here)}** and **{state.name_of(other)}** (pale): {apart:.3f} {unit} apart"
+        )
+    elif state.matrix is not None:
+        rows.append("Click the matrix to compare two frames; dark is alike.")
+    if state.repertoire is not None:
+        graph = state.repertoire.graph
+        rows.append(
+            f"{int(graph.synthetic.sum()):,} transitions between {graph.frames:,} frames. "
+            "Click the circle to go to a frame."
+        )
+    return "  \n".join(rows)
+
+
+def of_ends(state: State) -> str:
+    """The two chosen poses."""
+    names = ["…" if end is None else f"**{state.name_of(end)}**" for end in state.ends]
+    return f"From {names[0]} to {names[1]}"
+
+
+def of_between(state: State, way: float) -> str:
+    """How much in-betweens swell or shrink, by both methods."""
+    if state.between is None or state.shown != "between":
+        return ""
+    turning, along = state.between.distortions(way)
+    chosen = ("**", "") if not state.between.is_straight else ("", "**")
+    return (
+        f"{chosen[0]}Turning: volume off by {turning[0]:.1%}, edges by {turning[1]:.1%}{chosen[0]}  \n"
+        f"{chosen[1]}Straight: volume off by {along[0]:.1%}, edges by {along[1]:.1%}{chosen[1]}"
+    )
+
+
+def _centimetres(metres: float) -> str:
+    return f"{100 * metres:.1f} cm"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
