@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from marey.cli._console import Json, emit
+from marey.errors import FormatError
 
 NAME = "studio"
 
@@ -32,11 +33,11 @@ def run(
 
     marey studio walk.bvh --port 9000 --no-browser
     """
-    from marey.io._files import check_readable
     from marey.studio.app import Studio
 
     for path in files or []:
-        check_readable(path)
+        if not path.exists():
+            raise FormatError("no such file", path=path)
     studio = Studio(files or [], port=port)
     emit({"address": studio.address}, as_json=json)
     if browser:
