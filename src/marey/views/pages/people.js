@@ -109,7 +109,7 @@ function walking(shader, { hip, shoulder }) {
 }
 
 /** A soft round shadow below everyone. */
-function blobs(count) {
+export function blobs(count) {
   const disc = new CircleGeometry(0.42, 20).rotateX(-Math.PI / 2).translate(0, 0.006, 0);
   const material = new MeshBasicMaterial({ color: 0x000000, transparent: true, depthWrite: false, opacity: 0.4 });
   material.onBeforeCompile = (shader) => {

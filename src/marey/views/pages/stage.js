@@ -7,8 +7,8 @@ import {
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { around } from "./arrays.js";
 
-const LIGHT = { paper: "#f4f4f2", line: "#c9cccf", shadow: 0.28, sky: 2.0, bounce: "#d8d4cc", sun: 1.7 };
-const DARK = { paper: "#1b1e22", line: "#3a4048", shadow: 0.55, sky: 1.25, bounce: "#4a4845", sun: 1.6 };
+const LIGHT = { paper: "#f4f4f2", line: "#c9cccf", shadow: 0.28, sky: 2.2, bounce: "#d8d4cc", sun: 1.8 };
+const DARK = { paper: "#1b1e22", line: "#3a4048", shadow: 0.55, sky: 1.4, bounce: "#55534f", sun: 1.9 };
 
 /** Colours of the page as the reader prefers them. */
 export function scheme() {
@@ -117,7 +117,7 @@ export class Stage {
 
   /** The nearest place along the usual direction from which all points are seen. */
   fit(centre, points, margin) {
-    const towards = new Vector3(...this.spec.towards).normalize();
+    const towards = this.towards();
     const side = new Vector3(0, 1, 0).cross(towards).normalize();
     const up = towards.clone().cross(side);
     const tall = margin * Math.tan((this.camera.fov * Math.PI) / 360);
@@ -134,6 +134,16 @@ export class Stage {
     this.orbit.maxDistance = 20 * reach;
     this.orbit.update();
     this.invalidate();
+  }
+
+  /** Where the camera is seen from; a wide place stands upright on a tall screen. */
+  towards() {
+    const { towards, low, high, way } = this.spec;
+    const usual = new Vector3(...towards).normalize();
+    if (way || this.camera.aspect > 0.8) return usual;
+    const wide = Math.abs(usual.z) > Math.abs(usual.x) ? high[0] - low[0] : high[2] - low[2];
+    const deep = Math.abs(usual.z) > Math.abs(usual.x) ? high[2] - low[2] : high[0] - low[0];
+    return wide > 1.3 * deep ? usual.applyAxisAngle(new Vector3(0, 1, 0), Math.PI / 2) : usual;
   }
 
   get extent() {
