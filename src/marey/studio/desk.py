@@ -101,13 +101,18 @@ class Desk:
             client.camera.position = position
             client.camera.look_at = centre
 
-    def carry(self, by: ArrayLike) -> None:
-        """Move everybody's camera, and what it looks at, by `(3,)` metres."""
-        shift = np.asarray(by, dtype=np.float64)
-        first = self.server.initial_camera
-        first.look_at, first.position = np.asarray(first.look_at) + shift, np.asarray(first.position) + shift
-        for client in self.server.get_clients().values():
-            client.camera.position = client.camera.position + shift
+    def follow(self, ground: ArrayLike) -> None:
+        """Move everybody's camera so that it looks above a place `(x, z)` on the ground, as it did before.
+
+        What a page says of its camera comes late, so the way from there to the camera is all that is used.
+        """
+        cameras = [self.server.initial_camera, *(c.camera for c in self.server.get_clients().values())]
+        for camera in cameras:
+            centre = np.array(camera.look_at, dtype=np.float64)
+            away = np.asarray(camera.position, dtype=np.float64) - centre
+            centre[[0, 2]] = ground
+            camera.position = centre + away
+            camera.look_at = centre
 
     def download(self, name: str, content: bytes) -> None:
         """Hand a file to the browser."""

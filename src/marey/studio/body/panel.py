@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 
 # Vertices of a skin beyond which a lighter one is shown, and how many that has.
 MOST_VERTICES, LIGHT_VERTICES = 20_000, 8_000
+UP = np.array([0.0, 0.25, 0.0])
 
 
 class BodyPanel(Panel[State]):
@@ -165,14 +166,14 @@ class BodyPanel(Panel[State]):
         points = self.poses.points[:: max(len(self.poses) // 100, 1)]
         low, high = points.min(axis=1), points.max(axis=1)
         self.size = max(float(np.median(np.ptp(points, axis=1).max(axis=1))), 1e-3)
-        ahead = None if self.poses.ahead is None else self.poses.ahead.mean(axis=0)
-        if ahead is not None and np.linalg.norm(ahead) > 1e-6:
-            self.sideways = np.cross([0.0, 1.0, 0.0], ahead / np.linalg.norm(ahead))
-        else:
-            self.sideways = np.array([1.0, 0.0, 0.0])
-        whole = float((high.max(axis=0) - low.min(axis=0)).max())
-        centre = 0.5 * (high.max(axis=0) + low.min(axis=0))
-        self.desk.look(centre, max(1.1 * self.size, 0.75 * whole))
+        ahead = np.array([0.0, 0.0, 1.0]) if self.poses.ahead is None else self.poses.ahead[0]
+        length = float(np.linalg.norm(ahead))
+        ahead = ahead / length if length > 1e-6 else np.array([0.0, 0.0, 1.0])
+        self.sideways = np.cross([0.0, 1.0, 0.0], ahead)
+        # From ahead and from the left, a little above: where one sees a face and a walk.
+        self.desk.look(
+            0.5 * (high[0] + low[0]), self.size, view_from=0.65 * ahead + 0.95 * self.sideways + UP
+        )
 
     def _prepare(self, given: tuple[Poser, State]) -> None:
         """Learn poses and make a lighter skin aside, without a word: nobody has asked for them yet."""

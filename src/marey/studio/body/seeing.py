@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marey.studio.body.section import Section
 from marey.studio.body.state import State
@@ -18,6 +19,8 @@ FUTURE: Colour = (200, 85, 61)
 PATH: Colour = (143, 163, 176)
 # Points of the way over the ground, and metres above it.
 MOST_POINTS, ABOVE = 600, 0.004
+# Seconds over which the camera's way is smoothed, and metres it does not bother to go.
+SMOOTH, STILL = 1.0, 0.002
 
 
 class Seeing(Section):
@@ -32,12 +35,15 @@ class Seeing(Section):
             )
             self.apart = gui.add_slider("Apart (s)", 0.02, 1.0, 0.02, 0.2, hint="Time between two ghosts")
             self.way = gui.add_checkbox("Path", True, hint="The way of the body over the ground")
+            self.follow = gui.add_checkbox("Follow", True, hint="The camera goes along with the body")
             self.handles = gui.add_checkbox("Handles", True, hint="Balls to take hold of the body")
             self.skin = gui.add_checkbox(
                 "Skin", True, hint="The character's mesh instead of a mannequin", visible=False
             )
         self._sticks = Sticks(self.desk.scene, panel.path("ghosts"))
         self._line: Any = None
+        self._course = np.zeros((1, 2))
+        self._at = np.zeros(2)
         self.ghosts.on_update(guard(lambda _: self._dress()))
         self.apart.on_update(guard(lambda _: self.panel.redraw()))
         self.handles.on_update(guard(lambda _: self.panel.redraw()))
@@ -46,12 +52,20 @@ class Seeing(Section):
 
     def opened(self, state: State) -> None:
         self.skin.visible = state.character is not None
+        self._at = np.full(2, np.inf)
 
     def restore(self, state: State) -> None:
+        self._course = course(self.panel.poses.body, state.motion.frame_rate)
         self._dress(redraw=False)
         self._draw_way()
 
     def show(self, frame: int) -> None:
+        if self.follow.value and np.abs(self._course[frame] - self._at).max() > STILL:
+            self._at = self._course[frame]
+            self.desk.follow(self._at)
+        self._show_ghosts(frame)
+
+    def _show_ghosts(self, frame: int) -> None:
         count = self._sticks.figures // 2
         if not count:
             return
@@ -83,3 +97,16 @@ class Seeing(Section):
         self._line = self.desk.scene.add_line_segments(
             self.panel.path("way"), np.stack([some[:-1], some[1:]], axis=1), PATH, thickness=0.012
         )
+
+
+def course(body: NDArray[np.float64], frame_rate: float) -> NDArray[np.float64]:
+    """Where on the ground, `(frames, 2)`, a camera looks that follows a body `(frames, 3)` calmly.
+
+    >>> course(np.array([[0.0, 1.0, 0.0], [3.0, 1.1, 0.0]]), 2.0).round(9).tolist()
+    [[1.0, 0.0], [2.0, 0.0]]
+    """
+    half = int(0.5 * SMOOTH * frame_rate)
+    padded = np.pad(body[:, [0, 2]], ((half + 1, half), (0, 0)), mode="edge")
+    sums = np.cumsum(padded, axis=0)
+    width = 2 * half + 1
+    return np.asarray((sums[width:] - sums[:-width]) / width)
