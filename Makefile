@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= gallery
 
-.PHONY: demo test bench docs reproduce lint format check-blender clean help
+.PHONY: demo studio test bench docs reproduce lint format check-blender clean help
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -12,8 +12,12 @@ help:  ## what there is
 demo: $(VENV)/.ready  ## run marey on its built-in samples, write a gallery
 	$(BIN)/marey demo --out $(OUT)
 
+studio: $(VENV)/.ready  ## see, touch and change motion in the browser: make studio FILES=my.bvh
+	$(BIN)/marey studio $(FILES)
+
 # Each core has its own worker: threads of linear algebra would only get in their way.
 test: $(VENV)/.ready .node/.ready  ## all tests, on all cores
+	@tools/setup.sh --browser
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.ready  ## ruff and mypy
@@ -41,7 +45,7 @@ check-blender: $(VENV)/.ready .venv-blender/.ready  ## do our BVH and GLB open i
 	$(BIN)/python tools/check_blender.py --blender-python .venv-blender/bin/python $(CLIPS)
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-peers .venv-blender .node gallery site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-docs .venv-peers .venv-blender .node gallery site test-artefacts .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
 	tools/setup.sh $(VENV) -c constraints.txt -e '.[test,lint]'

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
 settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
 
+
+# Read once: some tests hide it from what they run.
+REAL_DATA = os.environ.get("MAREY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")
 
 LONGEST_FIRST = (
     "tests/test_readme.py",
@@ -41,8 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Real data: the folder MAREY_DATA names, or `../shared/data` beside the checkout."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("MAREY_DATA", beside))
+    folder = Path(REAL_DATA)
     if not (folder / "skeleton").is_dir():
         pytest.skip("real data is not here (set MAREY_DATA)")
     return folder
@@ -53,3 +59,44 @@ def chromium() -> Iterator[Browser]:
     """One browser for all tests of a process; see `tests.browser`."""
     with opened_chromium() as browser:
         yield browser
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A gallery, and what `marey demo --json` said of it."""
+
+    folder: Path
+    said: dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """What `marey demo` makes of the built-in samples, as the command makes it."""
+
+    def make(folder: Path) -> None:
+        from marey.cli.main import app
+
+        with (
+            (folder / "said.json").open("w") as said,
+            redirect_stdout(said),
+            pytest.MonkeyPatch.context() as here,
+        ):
+            here.setenv("MAREY_DATA", "")
+            app(["demo", "--out", str(folder / "gallery"), "--json"], standalone_mode=False)
+
+    folder = made_once(tmp_path_factory, "demo", make)
+    return Shown(folder / "gallery", json.loads((folder / "said.json").read_text()))
+
+
+def made_once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that `make` fills, by whichever of the running workers comes first; the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            draft = folder.with_suffix(".draft")
+            draft.mkdir()
+            make(draft)
+            draft.rename(folder)
+    return folder

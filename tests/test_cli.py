@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,20 +21,26 @@ import pytest
 import marey
 from marey.body.kinematics import forward_kinematics
 from marey.io import FORMATS
+from tests.cli.commands import call
 
 MAREY = [sys.executable, "-m", "marey.cli.main"]
 
 
-def run(*words: object, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*MAREY, *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **env},
-        timeout=300,
-    )
+def run(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
+    """A command as a program of its own if it is to have its own environment, else in this process."""
+    if env:
+        return subprocess.run(
+            [*MAREY, *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **env},
+            timeout=300,
+        )
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = call(*words)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 def result(*words: object, **env: str) -> dict[str, Any]:
@@ -41,9 +49,9 @@ def result(*words: object, **env: str) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def refused(*words: object, cwd: Path | None = None) -> str:
+def refused(*words: object, **env: str) -> str:
     """The one line a user sees; exit code 2, no traceback."""
-    done = run(*words, cwd=cwd)
+    done = run(*words, **env)
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -65,7 +73,7 @@ def test_info_says_what_is_in_a_file(walk: Path) -> None:
     assert facts["kind"] == "motion"
     assert (facts["frames"], facts["frame_rate"], facts["joints"]) == (motion.frames, 60, motion.joints)
     assert facts["duration"] == pytest.approx(2)
-    readable = run("info", walk)
+    readable = run("info", walk, COLUMNS="80")
     assert readable.returncode == 0
     assert "motion" in readable.stdout
 
@@ -121,16 +129,16 @@ def test_data_list_names_licences() -> None:
 
 def test_help_begins_with_examples() -> None:
     for command in (["info"], ["convert"], ["view"], ["demo"], ["data", "get"], ["data", "list"]):
-        done = run(*command, "-h", COLUMNS="200")
+        done = run(*command, "-h")
         assert done.returncode == 0
         assert f"marey {' '.join(command)}" in done.stdout
         assert "Examples" in done.stdout
         assert "--json" in done.stdout
-    assert run("--version").stdout == f"marey {marey.__version__}\n"
+    assert run("--version", PYTHONUNBUFFERED="1").stdout == f"marey {marey.__version__}\n"
 
 
 def test_mistakes_are_one_line_and_exit_code_two(walk: Path, tmp_path: Path) -> None:
-    assert "no such file" in refused("info", tmp_path / "absent.bvh")
+    assert "no such file" in refused("info", tmp_path / "absent.bvh", PYTHONUNBUFFERED="1")
     assert "unknown ending '.docx'" in refused("convert", walk, tmp_path / "a.docx")
     assert "no such file" in refused("info", tmp_path / "absent")
     for frames in ("ten", "-:5", "5", "1:2:3"):
@@ -250,7 +258,13 @@ def test_stopping_leaves_nothing_behind(told: signal.Signals, tmp_path: Path) ->
     source, target = tmp_path / "long.bvh", tmp_path / "out" / "a.mp4"
     marey.save(marey.samples.walk(seconds=60, frame_rate=30), source)
     target.parent.mkdir()
-    working = subprocess.Popen([*MAREY, "view", source, "-o", target], stdout=-1, stderr=-1)
+    # Where the tests run in the background of a shell, a child would not hear of SIGINT.
+    working = subprocess.Popen(
+        [*MAREY, "view", source, "-o", target],
+        stdout=-1,
+        stderr=-1,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     while working.poll() is None and not any(target.parent.iterdir()):
         time.sleep(0.05)
     working.send_signal(told)

@@ -1,11 +1,9 @@
 #!/usr/bin/env bash
 # Make a virtual environment and install into it: tools/setup.sh FOLDER PIP-ARGUMENTS…
+# Or see to a browser for the tests: tools/setup.sh --browser
 # Installs missing system packages where it may (apt-get as root or with sudo), else names them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-venv=$1
-shift
-
 say() { printf 'marey: %s\n' "$*" >&2; }
 
 apt_install() {
@@ -32,6 +30,22 @@ find_python() {
     say "Python 3.11 or newer is needed; set PYTHON=/path/to/python3"
     exit 1
 }
+
+ensure_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do
+        command -v "$name" >/dev/null && return
+    done
+    # Without a font of its own the browser would draw boxes.
+    apt_install chromium fonts-dejavu-core || say "no browser here: its tests are skipped"
+}
+
+if [ "$1" = --browser ]; then
+    ensure_browser
+    exit
+fi
+venv=$1
+shift
 
 python=$(find_python)
 if [ ! -x "$venv/bin/pip" ]; then

@@ -11,17 +11,22 @@ import pytest
 from marey.cli import main as command
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    """Exit code, standard output and error of the command."""
+def call(*words: object) -> int:
+    """Exit code of the command."""
     before = sys.argv
     sys.argv = ["marey", *map(str, words)]
     try:
         command.main()
-        code = 0
     except SystemExit as leaving:
-        code = int(leaving.code or 0)
+        return int(leaving.code or 0)
     finally:
         sys.argv = before
+    return 0
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Exit code, standard output and error of the command."""
+    code = call(*words)
     told = capsys.readouterr()
     return code, told.out, told.err
 

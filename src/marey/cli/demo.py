@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, emit, errors, output, progress_bar
+from marey.cli._console import Json, emit, errors, output
 
 NAME = "demo"
+NAME_OF_PROGRAM = "marey"
 
 
 def run(
@@ -26,14 +28,35 @@ def run(
 
     MAREY_DATA=~/mocap marey demo        real captures too
     """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
     from marey.demo import make_gallery
 
-    with progress_bar("demo") as progress:
-        gallery = make_gallery(out, progress=progress)
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bars:
+        task = bars.add_task("demo", total=None)
+
+        def tell(done: int, total: int, chapter: str) -> None:
+            bars.update(task, completed=done, total=total, description=chapter)
+
+        gallery = make_gallery(out, telling=tell)
     if json:
         emit(gallery.as_dict(), as_json=True)
         return
-    for entry in gallery.entries:
-        output.print(f"[bold]{entry.title}[/bold]  {entry.measured}")
-        output.print(f"    {', '.join(entry.files)}", style="dim")
-    errors.print(f"\nOpen {out / 'index.html'} in a browser; the .glb files open in Blender.", markup=False)
+    for scale, exhibits in gallery.scales.items():
+        output.print(f"\n[bold]{scale}[/bold]")
+        for exhibit in exhibits:
+            output.print(exhibit.title, markup=False)
+            told = " · ".join(f"{what}: {value}" for what, value in exhibit.measured)
+            output.print(f"    {told}", style="dim", markup=False)
+    index = (out / "index.html").resolve()
+    errors.print(f"\nThe gallery, made in {gallery.seconds:.0f} s: open {index.as_uri()}", markup=False)
+    errors.print(f"Your own motion: {_studio()}, then open the address it prints.", markup=False)
+
+
+def _studio() -> str:
+    """How to start the studio from where the demo was started."""
+    called = Path(sys.argv[0])
+    if called.is_absolute() or called.name != NAME_OF_PROGRAM:
+        return f"{NAME_OF_PROGRAM} studio my.bvh"
+    return f"make studio FILES=my.bvh, or {called} studio my.bvh"

@@ -11,16 +11,44 @@ from typing import Any
 from marey.io.video import write_frames
 from marey.views.actors import Actor
 
-SMALLER, CLIP_RATE = (960, 432), 20.0
+SMALLER, CLIP_RATE = (800, 360), 20.0
+
+Measured = tuple[tuple[str, str], ...]
+"""What was measured, and how much of it, with its unit."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One exhibit: what it is, what was measured, and its files (the first one is shown)."""
+class Picture:
+    """A file of the gallery that is shown on its page (.png, .mp4 or .html), and what is to be seen there."""
+
+    file: str
+    shows: str
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One exhibit: what it is, pictures of it, what was measured, the commands that make it, its files."""
 
     title: str
-    measured: str
-    files: tuple[str, ...]
+    text: str
+    pictures: tuple[Picture, ...]
+    measured: Measured
+    commands: tuple[str, ...]
+    files: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "title": self.title,
+            "text": self.text,
+            "measured": dict(self.measured),
+            "commands": list(self.commands),
+            "files": [*(picture.file for picture in self.pictures), *self.files],
+        }
+
+
+Chapter = Callable[[Path], Exhibit]
+"""Writes files into a folder and says what they show."""
 
 
 def thinned(whole: Actor) -> Actor:

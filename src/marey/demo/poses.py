@@ -13,9 +13,10 @@ from marey.body.ik import PoseSolver, Reach
 from marey.body.motion import concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.trackers import Trackers, heading_of, reconstruct
-from marey.demo.exhibit import CLIP_RATE, SMALLER, Entry, thinned, timed, write_clip
+from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, thinned, timed, write_clip
 from marey.io import save
 from marey.views import shots, style, view
+from marey.views.pages import write_page
 from marey.views.troupe import troupe
 
 # Metres a second of the walks that pose models are learned from.
@@ -25,7 +26,7 @@ FEET = ("LeftToeBase", "RightToeBase")
 ORIGINAL, DECODED = "#62bfe0", "#f2a58e"
 
 
-def modes(folder: Path) -> Entry:
+def modes(folder: Path) -> Exhibit:
     """The pose model of walks: the mean pose, and what each mode does to it."""
     walks = [samples.walk(speed=speed) for speed in WALKING_SPEEDS]
     seconds, model = timed(lambda: PoseModel.fit(walks, variance=0.99))
@@ -33,16 +34,28 @@ def modes(folder: Path) -> Entry:
     save(model, folder / "walk-model.mry")
     view(model.first(3), folder / "modes.png", size=(1280, 440))
     view(model, folder / "modes-variance.png", size=(1280, 440), kind="variance")
-    return Entry(
-        "What walking is made of: the mean pose and its modes",
-        f"{model.modes} modes instead of {3 * model.skeleton.joints - 3} angles hold "
-        f"{100 * model.variance:.1f} % of the variance of {model.frames} poses and keep joints within "
-        f"{100 * error:.2g} cm on average; learned in {1e3 * seconds:.0f} ms",
-        ("modes.png", "modes-variance.png", "walk-model.mry"),
+    return Exhibit(
+        "What walking is made of",
+        "The mean pose of four walks, and what each of the first modes does to it.",
+        (
+            Picture("modes.png", "A row of poses for each of three modes, from one extreme to the other"),
+            Picture("modes-variance.png", "The share of the variance that more and more modes hold"),
+        ),
+        (
+            ("modes", f"{model.modes} instead of {3 * model.skeleton.joints - 3} angles"),
+            ("variance held", f"{100 * model.variance:.1f} % of {model.frames} poses"),
+            ("joints off", f"{100 * error:.2g} cm on average"),
+            ("learned in", f"{1e3 * seconds:.0f} ms"),
+        ),
+        (
+            "marey body fit walk.bvh -o walk-model.mry --variance 0.99",
+            "marey view walk-model.mry -o modes.png",
+        ),
+        ("walk-model.mry",),
     )
 
 
-def handles(folder: Path) -> Entry:
+def handles(folder: Path) -> Exhibit:
     """A pose that follows handles: one foot is led around, the other one and the head stay."""
     walks = [samples.walk(speed=speed) for speed in WALKING_SPEEDS]
     model, start = PoseModel.fit(walks, modes=8), walks[1][20]
@@ -58,17 +71,27 @@ def handles(folder: Path) -> Entry:
     marks = np.stack([led, *(np.broadcast_to(place, led.shape) for place in (still, head))], axis=1)
     # Seen from the side, where the foot goes to and fro.
     seen = replace(troupe([followed], marks=marks), facing=np.array([0.8, 0.0, 0.6]))
-    write_clip(shots.clip(seen, (720, 540)), folder / "handles.mp4")
-    return Entry(
-        "Posed by handles: one foot is led around, the other and the head stay, the rest follows",
-        f"{model.modes} modes and a free root; targets met within "
-        f"{max(pose.report.residual_cm for pose in posed):.2g} cm, "
-        f"{np.median([pose.report.milliseconds for pose in posed]):.2f} ms a pose",
-        ("handles.mp4", "handles.glb"),
+    write_clip(shots.clip(seen, (720, 400)), folder / "handles.mp4")
+    write_page(followed, folder / "handles.html", title="Posed by handles")
+    return Exhibit(
+        "Posed by handles",
+        "One foot is led around, the other and the head stay, and the rest of the body follows as in the "
+        "walks it was learned from.",
+        (
+            Picture("handles.mp4", "A figure on one leg swings the other foot around a loop"),
+            Picture("handles.html", "The led pose in three dimensions"),
+        ),
+        (
+            ("modes", f"{model.modes}, and a free root"),
+            ("targets missed by", f"{max(pose.report.residual_cm for pose in posed):.2g} cm at most"),
+            ("time", f"{np.median([pose.report.milliseconds for pose in posed]):.2f} ms a pose"),
+        ),
+        ("marey body ik walk.bvh -o pose.png --move LeftFoot=0,0.1,0.1 --pin RightFoot --pin Head",),
+        ("handles.glb",),
     )
 
 
-def trackers(folder: Path) -> Entry:
+def trackers(folder: Path) -> Exhibit:
     """A walk rebuilt from three trackers, walking behind the truth."""
     walk = samples.walk(2.5, speed=1.3)
     model = PoseModel.fit([samples.walk(speed=speed) for speed in WALKING_SPEEDS], modes=6)
@@ -80,15 +103,20 @@ def trackers(folder: Path) -> Entry:
     marks = np.concatenate([seen.positions, seen.positions + behind], axis=1)
     rebuilt = troupe([walk, found], colours=[style.CLAY, None], shifts=[np.zeros(3), behind], marks=marks)
     write_clip(shots.clip(thinned(rebuilt), SMALLER), folder / "rebuilt.mp4")
-    return Entry(
-        "A body from three trackers: feet and head of the walker ahead move the one behind",
-        f"no walk of this speed was learned from; joints are {off.mean():.1f} cm off on average, "
-        f"{off.max():.1f} cm at most; {1e3 * seconds / walk.frames:.2f} ms a frame",
-        ("rebuilt.mp4", "rebuilt.bvh"),
+    return Exhibit(
+        "A body from three trackers",
+        "Feet and head of the pale walker ahead move the one behind. No walk of this speed was learned from.",
+        (Picture("rebuilt.mp4", "A walker, and behind it the same walk, rebuilt from three points"),),
+        (
+            ("joints off", f"{off.mean():.1f} cm on average, {off.max():.1f} cm at most"),
+            ("time", f"{1e3 * seconds / walk.frames:.2f} ms a frame"),
+        ),
+        ("marey body reconstruct walk.bvh -o rebuilt.bvh --model walk-model.mry",),
+        ("rebuilt.bvh",),
     )
 
 
-def compression(folder: Path) -> Entry:
+def compression(folder: Path) -> Exhibit:
     """A clip within 1 cm: the original and what was stored, through each other."""
     walk = samples.walk(2.5)
     small = compress(walk, max_error=0.01)
@@ -99,10 +127,19 @@ def compression(folder: Path) -> Entry:
     true, stored = troupe([walk], colours=[ORIGINAL]), troupe([again], colours=[DECODED])
     images = shots.clip(thinned(true), SMALLER, also=thinned(stored))
     write_clip(images, folder / "walk-1cm.mp4")
-    return Entry(
-        f"A clip in {small.bytes:,} bytes: original (blue) and decoded (orange), grey where they agree",
-        f"{small.raw_bytes:,} bytes of channels, {text:,} of BVH become "
-        f"{small.bytes:,}, 1 : {small.ratio:.0f}; joints are {100 * error.mean:.2f} cm off on average, "
-        f"{100 * error.maximum:.2f} cm at most; decoded in {1e6 * seconds / walk.frames:.0f} µs a frame",
-        ("walk-1cm.mp4", "walk-1cm.mry", "walk-original.bvh"),
+    return Exhibit(
+        f"A clip in {small.bytes:,} bytes",
+        "Original (blue) and decoded (orange), through each other: grey where they agree.",
+        (Picture("walk-1cm.mp4", "Two walkers in the same place, hardly to be told apart"),),
+        (
+            ("channels", f"{small.raw_bytes:,} bytes, as BVH {text:,}"),
+            ("stored", f"{small.bytes:,} bytes, 1 : {small.ratio:.0f}"),
+            ("joints off", f"{100 * error.mean:.2f} cm on average, {100 * error.maximum:.2f} cm at most"),
+            ("decoded in", f"{1e6 * seconds / walk.frames:.0f} µs a frame"),
+        ),
+        (
+            "marey body compress walk-original.bvh walk-1cm.mry --max-error 1cm",
+            "marey body decompress walk-1cm.mry part.bvh --frames 10:40",
+        ),
+        ("walk-1cm.mry", "walk-original.bvh"),
     )
