@@ -19,6 +19,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+from marey.stage.walking.crowd import WalkingCrowd
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.sequence import MeshSequence
@@ -237,6 +238,10 @@ def _rounded(value: Any) -> float:
     return round(float(value), 4)
 
 
+def _walking(crowd: WalkingCrowd) -> dict[str, Any]:
+    return {"people": crowd.people, "joints": crowd.skeleton.joints}
+
+
 _KINDS: dict[str, tuple[type[Any], Any]] = {
     "motion": (Motion, _motion),
     "markers": (Markers, _markers),
@@ -247,6 +252,7 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "character": (Character, _character),
     "tracks": (Tracks, _tracks),
     "simulated crowd": (SimulatedCrowd, _simulated),
+    "walking crowd": (WalkingCrowd, _walking),
     "scene": (Scene, _scene),
     "field": (FieldSeries, _field),
     "video": (Footage, _footage),

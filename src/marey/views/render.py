@@ -25,6 +25,7 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io._files import write_beside
+from marey.stage.walking.crowd import WalkingCrowd
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.sequence import MeshSequence
@@ -50,6 +51,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     Markers: ("strip",),
     Tracks: ("path",),
     SimulatedCrowd: ("streaks", "path", "plan"),
+    WalkingCrowd: ("bodies",),
     Scene: ("plan",),
     FieldSeries: ("flow", "divergence", "vorticity", "parts", "paths", "streaks", "spectrum"),
     Footage: ("sheet",),

@@ -23,6 +23,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+from marey.stage.walking.crowd import WalkingCrowd
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
@@ -45,6 +46,11 @@ def page_of(thing: Any, *, title: str, progress: Progress | None = None) -> Page
     from marey.views.pages import bodies, crowds, fields, films, pictures, surfaces
 
     page = Page(title, caption(thing))
+    if isinstance(thing, WalkingCrowd):
+        from marey.views.pages.walkers import walking_page
+
+        walking_page(thing, page)
+        return page
     if isinstance(thing, Footage):
         films.film_page(thing, page, progress=progress)
         return page

@@ -1,0 +1,112 @@
+"""Pages of walking bodies: one skinned mesh, drawn for a thousand people at once, bones from their rotations.
+
+Rotations are kept as differences in time, in steps of an eighth of a milliradian, which deflate to some four
+bytes each; arms and trunk at fewer keys than legs. Cost: about 1 kB a person and second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey.geometry.mesh import vertex_normals
+from marey.stage.walking.crowd import WalkingCrowd
+from marey.stage.walking.figure import Figure, figure
+from marey.stage.walking.outfits import outfits
+from marey.views.camera import direction
+from marey.views.pages.page import Page, thinning
+from marey.views.pages.staging import stage_of
+from marey.views.walkers import ELEVATION, STATURE, TURN
+
+Array = NDArray[Any]
+
+# Steps of a quaternion's numbers in 1, metres a step of the root's place.
+TURN_STEPS, ROOT_UNIT = 4096, 0.0005
+# Frames from one key of arms and trunk to the next.
+SELDOM = 3
+# Of one person and frame, deflated.
+PERSON_BYTES = 55
+
+
+def walking_page(crowd: WalkingCrowd, page: Page) -> None:
+    """People as whole bodies."""
+    step = thinning(crowd.frames, PERSON_BYTES * crowd.people)
+    if step > 1:
+        page.notes.append(f"Every {step}th frame is shown: all of them would not fit into a page.")
+    rotations, roots = crowd.rotations[::step], crowd.roots[::step]
+    present = np.ascontiguousarray(crowd.present[::step])
+    page.frames, page.frame_rate, page.frame_step = len(rotations), crowd.frame_rate / step, step
+    body = figure()
+    legs = sorted({0} | {joint for leg in body.legs for joint in (leg.hip, leg.knee, leg.ankle)})
+    others = [joint for joint in range(crowd.skeleton.joints) if joint not in legs]
+    # Absent people rest: nothing changes, so nothing is kept.
+    known = _held(present)
+    roots = np.take_along_axis(roots, known[..., None], axis=0)
+    page.layer(
+        "walkers",
+        **_mesh(page, body),
+        parents=np.asarray(crowd.skeleton.parents).tolist(),
+        offsets=page.exact(np.asarray(crowd.skeleton.offsets)),
+        bind=page.exact(np.hstack([body.turns[:, [1, 2, 3, 0]], body.places])),
+        sizes=page.exact(crowd.sizes),
+        outfit=crowd.outfits.tolist(),
+        outfits=[["#%02x%02x%02x" % tuple(np.rint(255 * c).astype(int)) for c in one] for one in outfits()],
+        present=page.exact(present.astype(np.uint8)),
+        roots=page.exact(_differences(np.rint(roots / ROOT_UNIT).astype(np.int32)).view(np.uint32)),
+        root_unit=ROOT_UNIT,
+        tracks=[_track(page, rotations, known, legs, 1), _track(page, rotations, known, others, SELDOM)],
+    )
+    _frame(page, roots[present])
+
+
+def _track(page: Page, rotations: Array, known: Array, joints: list[int], spacing: int) -> dict[str, Any]:
+    """Rotations of some joints at every `spacing`th frame and the last."""
+    keys = np.unique(np.append(np.arange(0, len(rotations), spacing), len(rotations) - 1))
+    people = np.arange(rotations.shape[1])
+    turns = np.empty((len(keys), len(people), len(joints), 4), np.int16)
+    for row, frame in enumerate(keys):
+        some = rotations[known[frame], people][:, joints][..., [1, 2, 3, 0]]
+        turns[row] = np.rint(TURN_STEPS * some)
+    return {"joints": joints, "spacing": spacing, "turns": page.exact(_differences(turns))}
+
+
+def _differences(values: Array) -> Array:
+    """The first row, and of all others what changed since the one before."""
+    return np.concatenate([values[:1], np.diff(values, axis=0)])
+
+
+def _held(present: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """For each frame and person the nearest frame at which he is there, the last or the first to come."""
+    frames = np.arange(len(present))[:, None]
+    latest = np.maximum.accumulate(np.where(present, frames, -1), axis=0)
+    return np.asarray(np.where(latest >= 0, latest, present.argmax(axis=0)), np.int64)
+
+
+def _mesh(page: Page, body: Figure) -> dict[str, Any]:
+    """The body; vertices where two parts meet come twice, once in each colour."""
+    skin = body.skin
+    pairs = np.stack([skin.faces.reshape(-1), np.repeat(body.parts, 3)], axis=1)
+    corners, index = np.unique(pairs, axis=0, return_inverse=True)
+    own, part = corners.T
+    return {
+        "vertices": page.exact(skin.vertices[own]),
+        "normals": page.exact(vertex_normals(skin.vertices, skin.faces)[own]),
+        "faces": page.exact(index.reshape(-1).astype(np.uint16)),
+        "part": page.exact(part.astype(np.uint8)),
+        "joints": page.exact(skin.influences[own].astype(np.uint8)),
+        "weights": page.exact(skin.weights[own]),
+    }
+
+
+def _frame(page: Page, places: Array) -> None:
+    low, high = places.min(axis=0), places.max(axis=0)
+    wide, deep = (high - low)[[0, 2]]
+    turn = TURN if wide > 0.8 * deep else TURN + np.pi / 2
+    page.stage = stage_of(
+        np.array([low[0], 0.0, low[2]]),
+        np.array([high[0], STATURE, high[2]]),
+        towards=direction(turn, ELEVATION),
+        size=STATURE,
+    )
