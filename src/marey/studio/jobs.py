@@ -47,9 +47,10 @@ class Jobs:
     def start(self, label: str, work: Callable[[Progress], Result], then: Callable[[Result], None]) -> None:
         """Begin `work(progress)` aside; `then(result)` is called at the desk when it is done.
 
-        While one job runs another is refused with a notice. Errors of either become notices.
+        While one job runs another is refused with a notice; `then` may start the next. Errors of either
+        become notices.
         """
-        if self._job is not None:
+        if self._job is not None and not self._job.finishing:
             self._desk.complain(f"Still {self._job.label}", "Wait for it, or press Cancel, then try again.")
             return
         job = _Job(label)
@@ -87,6 +88,7 @@ class Jobs:
                 result = work(progress)
                 with self._desk.lock:
                     if not job.cancelled:
+                        job.finishing = True
                         then(result)
         except CancelledError:
             pass
@@ -103,4 +105,5 @@ class _Job:
     def __init__(self, label: str):
         self.label = label
         self.cancelled = False
+        self.finishing = False
         self.told = 0.0
