@@ -39,7 +39,7 @@ class Controls:
             self.trails = gui.add_checkbox("Trails", True, hint="The last seconds of everyone's way")
             self.film = gui.add_checkbox("Film", True, hint="The film on a board behind the ground")
         with gui.add_folder("Walk"):
-            self.number = gui.add_slider("People", 1, MOST_PEOPLE, 1, 100, hint="How many walk")
+            self.number = gui.add_slider("How many", 1, MOST_PEOPLE, 1, 100, hint="How many walk")
             self.seconds = gui.add_slider("Seconds", 1.0, 60.0, 1.0, 10.0, hint="How long they walk")
             self.seed = gui.add_number("Seed", 0, min=0, max=99999, step=1, hint="Another, another crowd")
             self.way = gui.add_dropdown("Others", tuple(WAYS), hint="What people do about each other")
@@ -54,6 +54,9 @@ class Controls:
                 tuple(SIZES),
                 initial_value="small",
                 hint="Pixels of the flow: 160, 320 or 480 across",
+            )
+            self.width = gui.add_number(
+                "Width (m)", 0.0, min=0.0, max=500.0, step=0.5, hint="Of the picture on the ground; 0 = guess"
             )
             self.capture = gui.add_button("Capture", icon="camera", hint="Find the motion in the film")
         with gui.add_folder("Obstacles", expand_by_default=False):
@@ -108,6 +111,8 @@ class Controls:
             slider.disabled = not flows
         self.film.disabled = self.engine.disabled = self.size.disabled = state.footage is None
         self.capture.disabled = state.footage is None
+        self.width.disabled = not state.scalable
+        self.width.value = state.width or 0.0
         self.people.disabled = self.trails.disabled = state.tracks is None
         self.walk.disabled = not (moves or state.scene is not None)
         self.seen.disabled = state.flow is None or state.flow.presence is None

@@ -103,7 +103,7 @@ class FlowMaps:
             return np.asarray(np.hypot(*np.moveaxis(velocity, -1, 0)), np.float32), self.known
         derive = divergence if kind == "divergence" else vorticity
         across = float(self.sheet.spacing.mean())
-        return derive(velocity, self.known) / np.float32(across), self.known
+        return (derive(velocity, self.known) / across).astype(np.float32), self.known
 
     def _seen(self, frame: int) -> Values:
         if self.fields.presence is None:

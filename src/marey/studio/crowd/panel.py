@@ -34,7 +34,7 @@ from marey.studio.panel import Export, Panel
 Array = NDArray[np.float64]
 
 # Where one looks from, in floors.
-FROM_ABOVE = (0.28, 0.72, 0.98)
+FROM_ABOVE, FROM_THE_FRONT = (0.12, 0.75, 0.98), (0.12, 0.62, 1.1)
 
 
 class CrowdPanel(Panel[State]):
@@ -156,6 +156,12 @@ class CrowdPanel(Panel[State]):
         self.name = name
         self._look()
 
+    def set_width(self, metres: float) -> None:
+        """Say how wide a picture without a camera is on the ground."""
+        if metres > 0 and metres != self.state.width:
+            self._step(self.state.scaled_to(metres), "")
+            self._look()
+
     def draw(self, points: Array, done: bool) -> None:
         """A stroke of the brush: points `(n, 2)`, the scene's x and z in metres."""
         state, controls = self.state, self.controls
@@ -175,6 +181,7 @@ class CrowdPanel(Panel[State]):
         controls, guard = self.controls, self.desk.guard
         for control in (controls.map, controls.arrows, controls.people, controls.trails, controls.film):
             control.on_update(guard(lambda _: self._see_again()))
+        controls.width.on_update(guard(lambda _: self.set_width(controls.width.value)))
         controls.walk.on_click(guard(lambda _: self.walk()))
         controls.capture.on_click(guard(lambda _: self.capture()))
         controls.brush.on_update(guard(lambda _: self._take_brush()))
@@ -217,9 +224,15 @@ class CrowdPanel(Panel[State]):
                 self.walk(hand="stroke")
 
     def _look(self) -> None:
-        floor = self.state.floor
+        floor, film = self.state.floor, self.state.footage
         width, depth = floor.scale * floor.size
-        self.desk.look((0.0, 0.0, 0.0), float(max(0.62 * width, 0.9 * depth)) + 1.0, view_from=FROM_ABOVE)
+        if film is None:
+            self.desk.look((0, 0, 0), float(max(0.5 * width, 0.8 * depth)) + 1.0, view_from=FROM_ABOVE)
+            return
+        # The board behind is as wide as the ground.
+        tall = width * film.rows / film.columns
+        size = float(max(0.5 * width, 0.55 * (depth + tall))) + 1.0
+        self.desk.look((0.0, 0.25 * tall, -0.3 * depth), size, view_from=FROM_THE_FRONT)
 
     def _forget(self, before: State | None, state: State) -> None:
         """Drop what was worked out for other flows, people and films."""
@@ -262,7 +275,9 @@ class CrowdPanel(Panel[State]):
         if self.pictures.arrows is not None:
             self.pictures.arrows.visible = controls.arrows.value
         kind = controls.ground
-        self.pictures.ground.visible = kind != "nothing"
+        self.pictures.ground.visible = kind in KINDS
+        if self.pictures.film_below is not None:
+            self.pictures.film_below.visible = kind == "film"
         if kind in KINDS:
             source = self._source(kind)
             if source is None:
@@ -272,7 +287,6 @@ class CrowdPanel(Panel[State]):
                 about = "guessed scale" if state.guessed and kind != "density" else ""
                 controls.key.content = key(self._scale(source, kind), about)
         else:
-            self.pictures.ground.visible = kind == "film" and state.footage is not None
             missing = kind == "film" and state.footage is None
             controls.key.content = remark("There is no film here.") if missing else ""
 
@@ -290,7 +304,7 @@ class CrowdPanel(Panel[State]):
         if self.controls.film.value:
             self.pictures.board.image = image
         if on_ground:
-            self.pictures.ground.image = self._on_ground(image)
+            self.pictures.film_below.image = self._on_ground(image)
 
     def _on_ground(self, image: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """A picture of the film as it lies on the ground that the flow's camera sees."""

@@ -27,7 +27,9 @@ TRAIL_SECONDS, TRAIL_POINTS = 2.5, 9
 # Metres aside of the body's middle.
 LEG_ASIDE, ARM_ASIDE = 0.09, 0.188
 NECK = 1.484
+TROUSERS = (52, 56, 64)
 PAPER = (244, 244, 242)
+DARKER = 0.55
 
 
 class People:
@@ -128,8 +130,8 @@ class People:
         return np.ascontiguousarray(np.swapaxes(segments, 0, 1).reshape(-1, 2, 3))
 
     def _add_figures(self, clothes: NDArray[np.uint8]) -> None:
-        skin = np.rint(255 * style.to_srgb(style.linear(style.SKIN))).astype(np.uint8)
-        legs = (0.5 * clothes + 0.5 * np.array([70, 76, 86])).astype(np.uint8)
+        skin = np.rint(255 * style.to_srgb(DARKER * style.linear(style.SKIN))).astype(np.uint8)
+        legs = (0.35 * clothes + 0.65 * np.array(TROUSERS)).astype(np.uint8)
         shapes = _limbs(coarse=self._count > FINE)
         if not self._limbs:
             self._add("body", shapes["whole"], clothes)
@@ -159,7 +161,7 @@ class People:
         colours = np.stack([ink[:, :-1], ink[:, 1:]], axis=2).reshape(-1, 2, 3).astype(np.uint8)
         below = np.tile(np.array([0, -1000, 0], np.float32), (len(colours), 2, 1))
         self._nodes["trails"] = self._desk.scene.add_line_segments(
-            f"{self._path}/trails", below, colours, thickness=0.05 * self._floor.scale
+            f"{self._path}/trails", below, colours, thickness=0.06 * self._floor.scale
         )
 
 
@@ -186,8 +188,8 @@ def _clothes(
         shown = slots < count
         number[slots[shown]] = groups[shown]
     tones = style.linear(style.PALETTE)[number % len(style.PALETTE)]
-    light = 0.8 * tones + 0.2 * style.linear(style.CLOTH)
-    return np.rint(255 * style.to_srgb(light)).astype(np.uint8)
+    # The studio's pale light bleaches: darker than on paper.
+    return np.rint(255 * style.to_srgb(DARKER * tones)).astype(np.uint8)
 
 
 def _limbs(coarse: bool) -> dict[str, tuple[Floats, NDArray[np.uint32]]]:

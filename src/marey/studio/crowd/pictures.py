@@ -57,23 +57,27 @@ class Pictures:
         self._desk, self._path = desk, path
         self.ground: Any = None
         self.board: Any = None
+        self.film_below: Any = None
         self.arrows: Any = None
         self._spots = np.zeros((0, 2), int)
 
     def lay(self, floor: Floor, *, film: Footage | None, maps: FlowMaps | None) -> None:
         """Empty pictures of the right sizes."""
-        for node in (self.ground, self.board, self.arrows):
+        for node in (self.ground, self.board, self.film_below, self.arrows):
             if node is not None:
                 node.remove()
-        self.board = self.arrows = None
+        self.board = self.film_below = self.arrows = None
         scene, path = self._desk.scene, self._path
         width, depth = (float(side) for side in floor.scale * floor.size)
         blank = np.full((2, 2, 3), 250, np.uint8)
         plain: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
         self.ground = scene.add_image(
-            f"{path}/map", blank, width, depth, wxyz=LYING, position=(0, 0.012, 0), jpeg_quality=90, **plain
+            f"{path}/map", blank, width, depth, wxyz=LYING, position=(0, 0.012, 0), format="png", **plain
         )
         if film is not None:
+            self.film_below = scene.add_image(
+                f"{path}/below", blank, width, depth, wxyz=LYING, position=(0, 0.012, 0), **plain
+            )
             across = max(width, 0.6 * depth)
             tall = across * film.rows / film.columns
             behind = (0.0, 0.5 * tall + 0.02 * across, -0.5 * depth - 0.04 * across)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from marey.crowd.animation.place import Place
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
+from marey.crowd.homography import orthographic
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
@@ -61,6 +62,7 @@ class State:
     simulated: the whole simulated crowd that `tracks` are of
     ours: whether the people were made here, from the flow or the scene
     floor: the part of the ground that is shown
+    width: metres that a picture without a camera is wide, if somebody told
     strokes: what was painted, in this order
     """
 
@@ -77,13 +79,13 @@ class State:
     ours: bool = False
     strokes: tuple[Stroke, ...] = ()
     note: str = ""
+    width: float | None = None
 
     @classmethod
     def of(cls, thing: Any) -> State:
         """The first state of something that was opened."""
         if isinstance(thing, Footage):
-            depth = FILM_WIDTH * thing.rows / thing.columns
-            return cls(Floor(np.zeros(2), np.array([FILM_WIDTH, depth])), footage=thing)
+            return cls(_floor_of_film(thing, FILM_WIDTH), footage=thing)
         if isinstance(thing, FieldSeries):
             return cls(_NO_FLOOR).with_flow(thing)
         if isinstance(thing, Scene):
@@ -94,6 +96,8 @@ class State:
 
     def with_flow(self, fields: FieldSeries) -> State:
         """A captured flow, and the ground it sees."""
+        if fields.homography is None and self.width is not None:
+            fields = replace(fields, homography=orthographic(self.width / fields.columns))
         place = Place.of(fields)
         known = replace(fields, homography=place.to_ground)
         note = ""
@@ -113,6 +117,23 @@ class State:
             strokes=(),
             note=note,
         )
+
+    @property
+    def scalable(self) -> bool:
+        """Whether no camera tells how large things are."""
+        if self.captured is None:
+            return self.footage is not None
+        return self.guessed or self.width is not None
+
+    def scaled_to(self, width: float) -> State:
+        """The picture so many metres wide; people and strokes are gone."""
+        if not self.scalable:
+            raise InputError("a camera or the tracks tell how wide the ground is already")
+        told = replace(self, width=float(width))
+        if self.captured is not None:
+            return told.with_flow(replace(self.captured, homography=None))
+        assert self.footage is not None
+        return replace(told, floor=_floor_of_film(self.footage, width))
 
     def with_tracks(self, tracks: Tracks, *, ours: bool = False) -> State:
         """Other people; no more of them than can be shown."""
@@ -141,6 +162,10 @@ class State:
     def frame_of(self, moving: FieldSeries | Footage, frame: int) -> int:
         """The frame of a flow or film at a frame of the clock; it begins again after its end."""
         return round(frame / self.clock[1] * moving.frame_rate) % moving.frames
+
+
+def _floor_of_film(footage: Footage, width: float) -> Floor:
+    return Floor(np.zeros(2), np.array([width, width * footage.rows / footage.columns]))
 
 
 _NO_FLOOR = Floor(np.zeros(2), np.ones(2))
