@@ -55,6 +55,11 @@ class Board:
         """Its middle, `(3,)`."""
         return np.asarray(self._frame.position, np.float64)
 
+    @property
+    def facing(self) -> Array:
+        """Towards whoever reads it, `(3,)`."""
+        return rotations.rotate(np.asarray(self._frame.wxyz, np.float64), [0.0, 0.0, -1.0])
+
     def put(self, picture: Picture | None, height: float) -> None:
         """Show a picture, so many metres high; or none."""
         if picture is self.picture and height == self.height:

@@ -24,6 +24,7 @@ class Actions(Protocol):
 
     def choose(self, sequence: int) -> None: ...
     def turn_to(self, shown: str) -> None: ...
+    def follow(self, follow: bool) -> None: ...
     def draw(self) -> None: ...
     def walk_ready_made(self) -> None: ...
     def compare(self) -> None: ...
@@ -47,10 +48,12 @@ class SequenceFolder:
             self.shown = gui.add_button_group(
                 "Show", tuple(SHOWN), hint="Captured sequences, the new animation, or poses in between"
             )
+            self.follow = gui.add_checkbox("Follow", True, hint="The camera goes along with the body")
             self.facts = gui.add_markdown("")
         self.choice.on_update(
             desk.guard(lambda _: act.choose(tuple(self.choice.options).index(self.choice.value)))
         )
+        self.follow.on_update(desk.guard(lambda _: act.follow(self.follow.value)))
         self.shown.on_click(desk.guard(lambda event: act.turn_to(SHOWN[event.target.value])))
 
 

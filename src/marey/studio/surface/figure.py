@@ -16,10 +16,10 @@ from marey.surface.sequence import MeshSequence
 
 # Vertices of a mesh that are sent as they are, those kept of a larger one, and the largest.
 MOST_VERTICES, KEPT, LARGEST = 20_000, 10_000, 200_000
-SYNTHETIC = (200, 85, 61)
+SYNTHETIC = (222, 110, 84)
 PALE = (122, 146, 163)
 # Share of the colour that marks synthetic frames.
-TINT = 0.72
+TINT = 0.8
 GHOSTS = 2
 
 

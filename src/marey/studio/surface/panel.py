@@ -56,8 +56,10 @@ class SurfacePanel(Panel[State]):
         if state.played is not None:
             self.stage.figure.dress(state.played)
         self.pen.down = False
-        self.begin(making.with_pictures(state))
+        self.begin(state)
         self.stage.look(state)
+        if state.distances is not None:
+            self._aside("drawing the pictures", lambda _: making.with_pictures(state), self._pictured)
 
     def restore(self, state: State) -> None:
         self.stage.set(state)
@@ -100,6 +102,11 @@ class SurfacePanel(Panel[State]):
         if shown != state.shown:
             self.change(replace(state, shown=cast(Shown, shown), at=0))
             self.stage.look(self.state)
+
+    def follow(self, follow: bool) -> None:
+        """Let the camera go along with the body, or stay."""
+        self.stage.follows = follow
+        self.stage.look(self.state)
 
     def draw(self) -> None:
         """Take the pen, or put it away."""
@@ -202,6 +209,18 @@ class SurfacePanel(Panel[State]):
         return State(
             Library((*library.sequences, named), (*library.labels, named.name)), sequence=len(library)
         )
+
+    def _pictured(self, drawn: State) -> None:
+        """Add pictures to what was opened, which nobody may take back."""
+        state = self.state
+        if state.distances is not drawn.distances:
+            return
+        with_them = replace(state, matrix=drawn.matrix, graph=drawn.graph)
+        if self.history is not None and self.history.steps:
+            self.change(with_them)
+        else:
+            self.begin(with_them)
+        self.stage.look(with_them)
 
     def _set_controls(self, state: State) -> None:
         names = state.library.names if state.library is not None else ("",)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-MATRIX_SIZE, GRAPH_SIZE = (980, 860), (980, 860)
+MATRIX_SIZE, GRAPH_SIZE = (820, 720), (820, 720)
 # Clicks nearer to the middle of the graph than this are none on a frame.
 LEAST_RADIUS = 0.35
 

@@ -25,7 +25,9 @@ RIGHT = np.array([FACING[2], 0.0, -FACING[0]])
 # Frames looked at to find out how far a sequence reaches.
 LOOKED_AT = 24
 # Of the body's size: height of a picture, and gap beside it.
-HIGH, GAP = 1.2, 0.25
+HIGH, GAP = 1.45, 0.2
+# Where one looks at everything from, and how much wider than high that may be.
+OVERVIEW, WIDE = (0.75, 0.2, 1.25), 2.45
 # How much of the picture's circle a mark takes.
 MARK = 0.075
 
@@ -46,8 +48,10 @@ class Stage:
         self.matrix = Board(desk, f"{path}/matrix", paired)
         self.graph = Board(desk, f"{path}/graph", pointed)
         self.pictures_visible = True
+        self.follows = True
         self.size, self._half = 1.7, 0.4
         self._offset = np.zeros(3)
+        self._ground = np.zeros(2)
 
     def set(self, state: State) -> None:
         """Bring everything but the frame in line with a state."""
@@ -62,14 +66,9 @@ class Stage:
         self.trails.show_asked(state.path if state.shown == "animation" else None)
         made = state.made.animation if state.made is not None and state.shown == "animation" else None
         self.trails.show_walked(made, self._offset)
-        height = HIGH * self.size
-        self.matrix.put(state.matrix, height)
-        self.graph.put(state.graph, height)
-        for board, side in ((self.matrix, -1), (self.graph, 1)):
-            aside = side * (self._half + GAP * self.size + board.width / 2)
-            if shown is None:
-                aside = 0.0
-            board.stand([0, 0.53 * height, 0] + aside * RIGHT, FACING)
+        self.matrix.put(state.matrix, HIGH * self.size)
+        self.graph.put(state.graph, HIGH * self.size)
+        self._stand_pictures(state)
         self.show_pictures(self.pictures_visible)
 
     def show_pictures(self, visible: bool) -> None:
@@ -88,24 +87,26 @@ class Stage:
                     synthetic = bool(state.made.animation.provenance.synthetic[frame])
                 self.figure.draw(state.played.vertices[frame], self._offset, synthetic=synthetic)
                 self._draw_other(state, frame)
+                self._ground = centroid(state.played.vertices[frame]) + self._offset[[0, 2]]
+                if self._goes_along(state):
+                    self._desk.follow(self._ground)
             self._mark(state, frame)
 
     def look(self, state: State, what: str = "All") -> None:
         """Turn the camera to the body with its pictures, or to one of these."""
         board = {"Matrix": self.matrix, "Graph": self.graph}.get(what)
         if board is not None and board.picture is not None:
-            self._desk.look(board.position, 0.62 * board.height, view_from=1.3 * FACING)
+            self._desk.look(board.position, 0.66 * board.height, view_from=1.3 * board.facing)
         elif state.shown == "animation" and state.path is not None:
             low, high = state.path.min(axis=0), state.path.max(axis=0)
             middle = (low + high) / 2
             reach = max(float((high - low).max()), 2 * self.size)
             self._desk.look([middle[0], 0.2 * self.size, middle[1]], 0.62 * reach, view_from=(0.8, 0.75, 1.1))
         elif self.pictures_visible and (state.matrix is not None or state.graph is not None):
-            wide = 2 * (self._half + GAP * self.size + self.matrix.width)
-            both = state.matrix is not None and state.graph is not None
-            aside = 0.0 if both or state.library is None else -0.25 * wide * (1 if state.matrix else -1)
-            middle_of_all = [0, 0.5 * self.size, 0] + aside * RIGHT
-            self._desk.look(middle_of_all, (1.0 if both else 0.6) * wide / 2.4, view_from=(0.75, 0.25, 1.25))
+            centre, size = self._overview(state)
+            self._desk.look(centre, size, view_from=OVERVIEW)
+        elif self._goes_along(state):
+            self._desk.look([self._ground[0], 0.45 * self.size, self._ground[1]], 1.15 * self.size)
         else:
             reach = max(1.25 * self.size, 0.8 * self._half + self.size)
             self._desk.look([0, 0.45 * self.size, 0], reach)
@@ -113,6 +114,32 @@ class Stage:
     def look_down(self) -> None:
         """See enough ground to draw on."""
         self._desk.look([0, 0, 0], 2.6 * self.size, view_from=(0.35, 1.25, 1.0))
+
+    def _goes_along(self, state: State) -> bool:
+        """Whether the camera follows the body: not past pictures, nor off a path that is to be seen whole."""
+        pictures = self.pictures_visible and (state.matrix is not None or state.graph is not None)
+        return self.follows and state.shown == "captured" and not pictures
+
+    def _overview(self, state: State) -> tuple[Array, float]:
+        """What to look at, and how large it is, to see the body and the pictures there are."""
+        reach = self._half + GAP * self.size + self.matrix.width
+        left = -reach if state.matrix is not None else -self._half
+        right = reach if state.graph is not None else self._half
+        if state.library is None:
+            left, right = -self.matrix.width / 2, self.matrix.width / 2
+        centre = np.array([0, 0.55 * HIGH * self.size, 0]) + (left + right) / 2 * RIGHT
+        return centre, max((right - left) / WIDE, 0.8 * self.size)
+
+    def _stand_pictures(self, state: State) -> None:
+        """Matrix to the left, graph to the right, both facing whoever looks at everything."""
+        centre, size = self._overview(state)
+        reader = centre + size * np.array(OVERVIEW)
+        for board, side in ((self.matrix, -1), (self.graph, 1)):
+            aside = side * (self._half + GAP * self.size + board.width / 2)
+            middle = np.array([0, 0.55 * board.height, 0])
+            if state.library is not None:
+                middle += aside * RIGHT
+            board.stand(middle, (reader - middle) * [1, 0, 1])
 
     def _measure(self, sequence: MeshSequence | None, state: State) -> None:
         """Where to put the meshes: feet on the ground, the middle of the way at the origin."""

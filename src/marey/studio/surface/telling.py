@@ -14,7 +14,8 @@ def facts(state: State, shown_vertices: int) -> str:
         return f"{state.distances.frames:,} frames of {_count(count, 'sequence')}, without their meshes."
     played = state.played or state.library.sequences[0]
     vertices = played.vertices.shape[1]
-    lines = [f"{vertices:,} vertices, {len(played.faces):,} faces"]
+    what = {"captured": "Captured", "animation": "New animation", "between": "In between"}[state.shown]
+    lines = [f"**{what}** · {vertices:,} vertices, {len(played.faces):,} faces"]
     if shown_vertices < vertices:
         lines.append(f"({shown_vertices:,} of them drawn here)")
     if state.shown == "captured":

@@ -12,6 +12,7 @@ from marey.studio.desk import Desk
 from marey.surface.planar import centroid
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Curve, figure_eight, square
+from marey.views.style import from_srgb
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,9 @@ class Trails:
             f"{path}/asked", nothing, ASKED, thickness=2.0, thickness_units="screen", visible=False
         )
         self._walked: Any = scene.add_line_segments(
-            f"{path}/walked", nothing, np.zeros((1, 2, 3), np.uint8), thickness=0.028, visible=False
-        )
+            f"{path}/walked", nothing, np.zeros((1, 2, 3), np.uint8), thickness=4.0, thickness_units="screen",
+            visible=False,
+        )  # fmt: skip
 
     def show_asked(self, path: Array | None) -> None:
         """The way asked for, `(points, 2)`; None for none."""
@@ -49,7 +51,9 @@ class Trails:
         self._walked.visible = animation is not None and animation.sequence.frames > 1
         if animation is not None and animation.sequence.frames > 1:
             middles = np.array([centroid(vertices) for vertices in animation.sequence.vertices])
-            colours = np.where(animation.provenance.synthetic[:, None], SYNTHETIC, CAPTURED)
+            # The page takes colours that vary along a line for linear light.
+            both = [255 * from_srgb(np.array(colour) / 255) for colour in (CAPTURED, SYNTHETIC)]
+            colours = np.where(animation.provenance.synthetic[:, None], both[1], both[0])
             self._walked.points = _segments(middles + offset[[0, 2]], LOW)
             self._walked.colors = np.stack([colours[1:], colours[1:]], axis=1).astype(np.uint8)
 
