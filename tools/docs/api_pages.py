@@ -1,4 +1,4 @@
-"""Pages of the Python interface: one a package, every public module of it documented once, where it is defined.
+"""Pages of the Python interface: one a package, every public module documented once, where it is defined.
 
 Modules are read, not imported. mkdocstrings fills in signatures and docstrings at the `:::` marks.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -29,7 +30,7 @@ SCALES = (
 
 @dataclass(frozen=True)
 class Package:
-    """A package: its dotted name, what its docstring says first, its public modules, and the names it offers."""
+    """A package: dotted name, first words of its docstring, public modules, and the names it offers."""
 
     name: str
     about: str
@@ -78,18 +79,18 @@ def _package(path: Path) -> Package | None:
     if any(part.startswith("_") for part in parts):
         return None
     name = ".".join(parts)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     modules = sorted(one for one in folder.glob("*.py") if not one.stem.startswith("_"))
     documented = tuple(f"{name}.{one.stem}" for one in modules if _has_public(one))
     here = (name,) if _defines(tree) else ()
     docstring = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
-    return Package(name, docstring, here + documented, _offered(name, tree))
+    return Package(name, docstring, here + documented, _offered(tree))
 
 
-def _offered(name: str, tree: ast.Module) -> dict[str, str]:
+def _offered(tree: ast.Module) -> dict[str, str]:
     """Names of `__all__`, and where each is defined."""
     offered = _exported(tree)
-    return {one: home for one, home in _imports(name, tree).items() if one in offered}
+    return {one: home for one, home in _imports(tree).items() if one in offered}
 
 
 def _exported(tree: ast.Module) -> set[str]:
@@ -104,7 +105,8 @@ def _exported(tree: ast.Module) -> set[str]:
     return set()
 
 
-def _imports(package: str, tree: ast.Module) -> dict[str, str]:
+@cache
+def _imports(tree: ast.Module) -> dict[str, str]:
     return {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
         for node in ast.walk(tree)
@@ -113,23 +115,24 @@ def _imports(package: str, tree: ast.Module) -> dict[str, str]:
     }
 
 
+@cache
 def _resolve(dotted: str) -> tuple[str, ast.AST | None]:
     """Where a name is truly defined, through packages that pass it on."""
     module, _, name = dotted.rpartition(".")
     path = SOURCE.joinpath(*dotted.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
-            return dotted, ast.parse(candidate.read_text(encoding="utf-8"))
+            return dotted, _tree(candidate)
     for candidate in (
         SOURCE.joinpath(*module.split(".")).with_suffix(".py"),
         SOURCE.joinpath(*module.split("."), "__init__.py"),
     ):
         if candidate.is_file():
-            tree = ast.parse(candidate.read_text(encoding="utf-8"))
+            tree = _tree(candidate)
             for node in tree.body:
                 if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
                     return dotted, node
-            further = _imports(module, tree).get(name)
+            further = _imports(tree).get(name)
             return _resolve(further) if further and further != dotted else (dotted, None)
     return dotted, None
 
@@ -166,4 +169,9 @@ def _defines(tree: ast.Module) -> bool:
 
 
 def _has_public(path: Path) -> bool:
-    return _defines(ast.parse(path.read_text(encoding="utf-8")))
+    return _defines(_tree(path))
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))

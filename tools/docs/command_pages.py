@@ -1,4 +1,4 @@
-"""Pages of the command line, made from the commands themselves: usage, examples, arguments, options, JSON keys.
+"""Pages of the command line, made from the commands: usage, examples, arguments, options, JSON keys.
 
 One page a group (`marey body …`) and one for the commands all scales share. What `--help` says is what the
 page says.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import typer
@@ -50,6 +51,7 @@ JSON_KEYS = {
 """What `--json` has at least; scripts may rely on these."""
 
 
+@cache
 def pages() -> dict[str, tuple[str, str]]:
     """Title and Markdown of each page, by the name of its group."""
     groups: dict[str, list[tuple[str, Any]]] = {}
@@ -90,7 +92,7 @@ def _page(group: str, about: str, found: list[tuple[str, Any]]) -> str:
     title = "marey" if group == COMMON else f"marey {group}"
     rows = [f"| [`marey {path}`](#{_anchor(path)}) | {_cell(_help(command)[0])} |" for path, command in found]
     table = "\n".join(["| command | |", "|---|---|", *rows])
-    hint = "Lengths are in metres unless a name says otherwise; `--help` on any command says the same as this page."
+    hint = "Lengths are in metres unless a name says otherwise; `--help` says the same as this page."
     sections = "\n\n".join(_section(path, command) for path, command in found)
     return f"# {title}\n\n{about} {hint}\n\n{table}\n\n{sections}\n"
 

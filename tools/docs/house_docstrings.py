@@ -1,7 +1,7 @@
 """Docstrings of the house for mkdocstrings: plain prose, lines `name: meaning`, examples after `>>>`.
 
-A griffe extension that turns them into Markdown: arguments become a list, examples become blocks of code, roles
-such as :mod:`marey.io` become plain names.
+A griffe extension that turns them into Markdown: arguments become a list, examples become blocks of code,
+roles such as :mod:`marey.io` become plain names.
 """
 
 from __future__ import annotations
@@ -27,15 +27,8 @@ class HouseDocstrings(griffe.Extension):
 def as_markdown(docstring: str) -> str:
     """A docstring as Markdown.
 
-    >>> print(as_markdown("Twice.\\n\\nx: a number\\n\\n>>> twice(2)\\n4"))
-    Twice.
-    <BLANKLINE>
-    - `x`: a number
-    <BLANKLINE>
-    ```pycon
-    >>> twice(2)
-    4
-    ```
+    >>> as_markdown("Turn.\\n\\nx, y: numbers, see :mod:`marey.io`")
+    'Turn.\\n\\n- `x`, `y`: numbers, see `marey.io`'
     """
     paragraphs = re.split(r"\n\s*\n", ROLE.sub(r"`\1`", cleandoc(docstring)))
     return "\n\n".join(_paragraph(lines.strip("\n").split("\n")) for lines in paragraphs)

@@ -1,4 +1,4 @@
-"""The reference of the site: pages of commands and packages are made when it is built, and added to its navigation.
+"""The reference of the site: pages of commands and packages, made and added to the navigation at each build.
 
 A hook of mkdocs. Nothing here is kept: the code is the source.
 """
@@ -16,12 +16,14 @@ import api_pages
 import command_pages
 
 SECTION = "Reference"
+# `extra: {packages: […]}` in the configuration documents some packages only, for a quick look at the rest.
+CHOSEN = "packages"
 
 
 def on_config(config: Any) -> Any:
     """Name the pages to come in the navigation."""
     commands = [{title: f"reference/cli/{group}.md"} for group, (title, _) in command_pages.pages().items()]
-    packages = [{one.name: f"reference/api/{one.page}.md"} for one in api_pages.packages()]
+    packages = [{one.name: f"reference/api/{one.page}.md"} for one in _packages(config)]
     for entry in config.nav:
         if SECTION in entry:
             entry[SECTION] += [{"Command line": commands}, {"Python": packages}]
@@ -32,9 +34,14 @@ def on_files(files: Files, *, config: Any) -> Files:
     """Add the pages themselves."""
     for group, (_, text) in command_pages.pages().items():
         files.append(File.generated(config, f"reference/cli/{group}.md", content=text))
-    found = api_pages.packages()
+    found = _packages(config)
     homes = api_pages.homes(found)
     for package in found:
         text = api_pages.page(package, homes)
         files.append(File.generated(config, f"reference/api/{package.page}.md", content=text))
     return files
+
+
+def _packages(config: Any) -> list[api_pages.Package]:
+    chosen = config.extra.get(CHOSEN)
+    return [one for one in api_pages.packages() if chosen is None or one.name in chosen]
