@@ -34,7 +34,7 @@ def motion_page(motion: Motion, page: Page) -> None:
     step = thinning(motion.frames, CARRIER_BYTES * carriers)
     if step > 1:
         motion = motion[::step]
-        _thinned(page, step)
+        page.thinned(step)
     page.frames, page.frame_rate = motion.frames, motion.frame_rate
     frame_actor(page, actor(motion))
     poses = Poses(motion)
@@ -74,7 +74,7 @@ def character_page(character: Character, page: Page) -> None:
     step = thinning(frames * len(character.motions), 16.0 * character.motion.joints)
     if step > 1:
         character = character[::step]
-        _thinned(page, step)
+        page.thinned(step)
     page.frames, page.frame_rate = character.motion.frames, character.motion.frame_rate
     frame_actor(page, actor(character))
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def markers_page(markers: Markers, page: Page) -> None:
     step = thinning(markers.frames, 6.0 * len(markers.names))
     if step > 1:
         markers = markers[::step]
-        _thinned(page, step)
+        page.thinned(step)
     add_points(page, actor(markers), np.asarray(markers.positions))
 
 
@@ -118,8 +118,3 @@ def carried_normals(body: Figure, poses: Poses) -> Array:
         total += np.linalg.solve(turned, normals[..., None])[..., 0]
     size = np.linalg.norm(total, axis=1, keepdims=True)
     return np.asarray(total / np.where(size > 0, size, 1.0))
-
-
-def _thinned(page: Page, step: int) -> None:
-    page.frame_step *= step
-    page.notes.append(f"Every {step}th frame is shown: all of them would not fit into a page.")

@@ -77,7 +77,7 @@ def _walkers(page: Page, tracks: Tracks) -> None:
     step = thinning(tracks.frames, PERSON_BYTES * int(seen.sum()))
     if step > 1:
         tracks = tracks[::step]
-        page.notes.append(f"Every {step}th frame is shown: all of them would not fit into a page.")
+        page.thinned(step)
     page.frames, page.frame_rate = tracks.frames, tracks.frame_rate
     page.first_frame, page.frame_step = tracks.first_frame, tracks.frame_step
     heading, phase, swing = (values[:, seen] for values in steps(tracks))

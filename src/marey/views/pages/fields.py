@@ -27,8 +27,7 @@ def field_page(fields: FieldSeries, page: Page) -> None:
     step = thinning(fields.frames, 4.0 * rows * columns)
     if step > 1:
         fields = fields[::step]
-        page.notes.append(f"Every {step}th frame is shown: all of them would not fit into a page.")
-        page.frame_step = step
+        page.thinned(step)
     if cell > 1:
         page.notes.append(f"Each cell is the mean of {cell} × {cell} pixels.")
     mask = np.ones((fields.rows, fields.columns), bool) if fields.mask is None else fields.mask

@@ -1,18 +1,17 @@
 // A glTF binary on the stage: skinned characters, morphing surfaces, whatever other programs wrote.
 
-import { AnimationMixer, Box3, Color, SkeletonHelper } from "three";
+import { AnimationMixer, SkeletonHelper } from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 import { bytes } from "./arrays.js";
 
 const PLAIN = "#a9b9ca";
 
-/** spec: {glb, tints, tint_of}: a blob, and of plain surfaces the colour in each frame. */
+/** spec: {glb}, a blob. */
 export async function glbLayer(spec, { clock, stage }) {
   const file = await new GLTFLoader().parseAsync(await bytes(spec.glb), "");
   const materials = dress(file.scene);
   const body = posed(file.scene, file.animations, clock);
-  const tints = (spec.tints ?? []).map((colour) => new Color(colour));
   const options = [{ label: "Wireframe", key: "w", on: false, set: (on) => {
     for (const material of materials) material.wireframe = on;
     stage.invalidate();
@@ -39,19 +38,12 @@ export async function glbLayer(spec, { clock, stage }) {
   return {
     object: file.scene,
     options,
-    update(frame) {
-      body.update(frame);
-      if (tints.length) {
-        const tint = tints[spec.tint_of[Math.round(frame)]];
-        for (const material of materials) material.color.copy(tint);
-      }
-    },
+    update: (frame) => body.update(frame),
     ghost() {
       const copy = clone(file.scene);
       const pose = posed(copy, file.animations, clock);
       return { object: copy, update: (frame) => pose.update(frame) };
     },
-    box: () => new Box3().setFromObject(file.scene),
   };
 }
 

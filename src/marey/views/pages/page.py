@@ -103,6 +103,11 @@ class Page:
         """Put something on the stage; `kind` is one the player knows."""
         self.layers.append({"kind": kind, **spec})
 
+    def thinned(self, step: int) -> None:
+        """Say that only every `step`-th frame is shown, and count frames accordingly."""
+        self.frame_step *= step
+        self.notes.append(f"One frame in {step} is shown: all of them would not fit into a page.")
+
     def write(self, path: Path) -> None:
         """Write the page; it appears whole or not at all."""
         size = sum(-(-len(blob) // 3) * 4 for blob in self.blobs)

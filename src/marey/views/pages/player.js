@@ -12,6 +12,7 @@ import { glbLayer } from "./glb.js";
 import { peopleLayer } from "./people.js";
 import { pointsLayer } from "./points.js";
 import { solidLayer } from "./solids.js";
+import { surfaceLayer } from "./surface.js";
 import { walkersLayer } from "./walkers.js";
 
 /** How each kind of layer comes on the stage: (spec, {clock, stage}) -> {object, options, update(frame), ghost?}. */
@@ -21,6 +22,7 @@ const LAYERS = {
   people: peopleLayer,
   points: pointsLayer,
   solid: solidLayer,
+  surface: surfaceLayer,
   walkers: walkersLayer,
 };
 

@@ -1,46 +1,59 @@
-"""Pages of captured surfaces: the mesh with its texture, and where the frames of new motion come from."""
+"""Pages of captured surfaces: the mesh with its textures, and where the frames of new motion come from.
+
+A long sequence is kept as a few shapes and their weights over time, no vertex more than a millimetre off, a
+short one frame by frame; 6 bytes for each vertex and shape.
+"""
 
 from __future__ import annotations
 
-import tempfile
 from itertools import pairwise
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from marey.io import gltf
+from marey.io._gltf_shapes import shapes_of
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
+from marey.surface.texture import Texture
 from marey.views.actors import actor
-from marey.views.animations import CAPTURED, SYNTHETIC, at_rate
+from marey.views.animations import CAPTURED, SYNTHETIC
 from marey.views.pages.bodies import add_points
 from marey.views.pages.page import BUDGET, Page, thinning
 from marey.views.pages.staging import frame_actor
+from marey.views.scene import Look
 
-# Frames up to which each is a shape of its own; of more, few shapes within so many metres are blended.
+Array = NDArray[Any]
+
+VERTEX_BYTES = 6
+# Frames up to which each is kept as it is; of more, few shapes within so many metres are blended.
 MOST_EXACT_FRAMES, UNSEEN = 24, 0.001
-# Shapes beyond these play nowhere.
-MOST_SHAPES = 160
+# A browser would otherwise run out of memory for pictures.
+MOST_TEXTURES = 40
 
 
 def sequence_page(sequence: MeshSequence, page: Page) -> None:
-    """A mesh sequence; a long one as a few shapes that are blended."""
+    """A mesh sequence, with the texture of each frame if there are several."""
+    step = _step(sequence)
+    if step > 1:
+        sequence = sequence[::step]
+        page.thinned(step)
     if not len(sequence.faces):
         add_points(page, actor(sequence), np.asarray(sequence.vertices))
         return
-    _add_sequence(page, sequence, _frames_within(page, sequence))
+    add_surface(page, sequence)
 
 
 def animation_page(animation: Animation, page: Page) -> None:
-    """New motion of a captured subject: captured frames and synthetic ones told apart by colour, unless the
-    subject has a texture, and along the time."""
-    step = _frames_within(page, animation.sequence)
+    """New motion of a captured subject: captured frames and synthetic ones told apart along the time, and by
+    colour, unless the subject has a texture."""
+    sequence, synthetic = animation.sequence, animation.provenance.synthetic
+    step = _step(sequence)
     if step > 1:
-        animation = at_rate(animation, animation.sequence.frame_rate / step)
-    synthetic = animation.provenance.synthetic
-    textured = animation.sequence.uv is not None and bool(animation.sequence.textures)
-    tints = {} if textured else {"tints": [CAPTURED, SYNTHETIC], "tint_of": synthetic.astype(int)}
-    _add_sequence(page, animation.sequence, 1, **tints)
+        sequence, synthetic = sequence[::step], synthetic[::step]
+        page.thinned(step)
+    textured = sequence.uv is not None and bool(sequence.textures)
+    add_surface(page, sequence, synthetic=None if textured else synthetic)
     turns = [0, *(np.flatnonzero(np.diff(synthetic)) + 1).tolist(), len(synthetic)]
     for first, after in pairwise(turns):
         made = bool(synthetic[first])
@@ -54,23 +67,67 @@ def animation_page(animation: Animation, page: Page) -> None:
         )
 
 
-def _add_sequence(page: Page, sequence: MeshSequence, step: int, **tints: object) -> None:
-    if step > 1:
-        sequence = sequence[::step]
+def add_surface(page: Page, sequence: MeshSequence, *, synthetic: Array | None = None) -> None:
+    """Put a sequence with faces on the stage.
+
+    synthetic: `(frames,)`, which frames were made; they are told apart by colour
+    """
     page.frames, page.frame_rate = sequence.frames, sequence.frame_rate
-    frame_actor(page, actor(sequence))
-    error = UNSEEN if sequence.frames > MOST_EXACT_FRAMES else 0.0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "mesh.glb"
-        gltf.write(sequence, path, max_error=error)
-        page.layer("glb", glb=page.keep(path.read_bytes()), **tints)
+    subject = actor(sequence)
+    frame_actor(page, subject)
+    drawn = _drawn(page, subject.look)
+    if synthetic is not None:
+        drawn |= {"colours": None, "tints": [CAPTURED, SYNTHETIC], "tint_of": synthetic.astype(int)}
+    page.layer("surface", **_movement(page, sequence), **drawn, **_textures(page, sequence))
 
 
-def _frames_within(page: Page, sequence: MeshSequence) -> int:
-    """Every how many frames one is shown, so that a page can hold them and a browser play them."""
-    vertices = sequence.vertices.shape[1]
-    step = thinning(sequence.frames, 24.0 * vertices, budget=12 * BUDGET)
-    if step > 1:
-        page.frame_step *= step
-        page.notes.append(f"Every {step}th frame is shown: all of them would not fit into a page.")
-    return step
+def _movement(page: Page, sequence: MeshSequence) -> dict[str, Any]:
+    shapes = shapes_of(sequence, UNSEEN) if sequence.frames > MOST_EXACT_FRAMES else None
+    if shapes is None or not len(shapes.targets):
+        return {"targets": page.quantised(sequence.vertices)}
+    places = np.column_stack([np.unwrap(shapes.placements.angle), shapes.placements.shift])
+    return {
+        "base": page.exact(shapes.base),
+        "targets": page.quantised(shapes.targets),
+        "weights": page.exact(shapes.weights),
+        "places": page.exact(places),
+    }
+
+
+def _drawn(page: Page, look: Look) -> dict[str, Any]:
+    """Faces, colours and texture coordinates, vertices split where the texture has a seam."""
+    count = len(look.colours)
+    faces, source, uv = np.asarray(look.faces), np.arange(count), None
+    if len(look.uv):
+        pairs = faces.astype(np.int64) * len(look.uv) + look.uv_faces
+        kept, corner = np.unique(pairs, return_inverse=True)
+        faces, source, uv = corner.reshape(-1, 3), kept // len(look.uv), look.uv[kept % len(look.uv)]
+    welded = np.arange(count) if look.welded is None else look.welded
+    return {
+        "faces": page.exact(faces.astype(np.uint32)),
+        "source": page.exact(source.astype(np.uint32)),
+        "welded": page.exact(welded.astype(np.uint32)),
+        "uv": None if uv is None else page.exact(uv),
+        "colours": None if uv is not None else page.quantised(look.colours[source]),
+    }
+
+
+def _textures(page: Page, sequence: MeshSequence) -> dict[str, Any]:
+    """Images of the frames, those that differ; of very many every second is kept, or third, …"""
+    if sequence.uv is None or not sequence.textures:
+        return {}
+    step = -(-sequence.frames // MOST_TEXTURES) if len(sequence.textures) > 1 else sequence.frames
+    kept: dict[Texture, int] = {}
+    texture_of = []
+    for frame in range(sequence.frames):
+        texture = sequence.texture(frame - frame % step)
+        assert texture is not None
+        texture_of.append(kept.setdefault(texture, len(kept)))
+    if step > 1 and len(sequence.textures) > 1:
+        page.notes.append(f"The texture changes every {step} frames.")
+    return {"textures": [page.keep(texture.encoded()) for texture in kept], "texture_of": texture_of}
+
+
+def _step(sequence: MeshSequence) -> int:
+    """Every how many frames one is shown; shapes make a long sequence a good deal smaller."""
+    return thinning(sequence.frames, VERTEX_BYTES * sequence.vertices.shape[1], budget=4 * BUDGET)
