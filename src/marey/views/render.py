@@ -136,6 +136,11 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
 
         _write_png(strip(_actor(thing), size), draft)
         return
+    if isinstance(thing, WalkingCrowd):
+        from marey.views import walking_bodies
+
+        _write_png(walking_bodies.picture(thing, size), draft)
+        return
     from marey.views import flow, footage, motion_laws, plots, pose_modes, scene_plots
 
     if isinstance(thing, DistanceMatrix | Repertoire | Animation):
@@ -249,6 +254,16 @@ def _write_clip(
         raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
     if isinstance(thing, Animation):
         _write_animation(thing, path, size, frame_rate, progress)
+        return
+    if isinstance(thing, WalkingCrowd):
+        from marey.views import walking_bodies
+
+        if frame_rate is not None and not np.isclose(frame_rate, thing.frame_rate):
+            raise InputError(
+                f"{path}: these bodies walk at {thing.frame_rate:g} frames per second; let them walk at another"
+            )
+        images = walking_bodies.clip(thing, size)
+        write_frames(images, path, frame_rate=thing.frame_rate, progress=progress, total=thing.frames)
         return
     blends = not isinstance(thing, FieldSeries | Footage)
     rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate

@@ -34,6 +34,7 @@ class WalkingCrowd:
     frame_rate: frames a second
     ids: `(people,)`, the tracks' own numbers
     outfits: `(people,)`, which of :func:`marey.stage.walking.outfits.outfits` each wears
+    statures: `(people,)`, metres
     clip_slide: metres a second that standing feet of the captured walks slide, as they were
     path_error: metres between bodies and their tracks, mean
     """
@@ -46,6 +47,7 @@ class WalkingCrowd:
     frame_rate: float
     ids: NDArray[np.int64]
     outfits: NDArray[np.int64]
+    statures: Array
     clip_slide: float = 0.0
     path_error: float = 0.0
     name: str = ""

@@ -21,12 +21,13 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.samples import human
 from marey.stage.dressing import rest_pose
+from marey.stage.walking.seams import Cloth, cut
 from marey.surface.decimation import Decimation
 from marey.surface.skin import SkinnedMesh
 
 Array = NDArray[np.float64]
 
-VERTICES, INFLUENCES = 600, 4
+VERTICES, INFLUENCES = 560, 4
 JOINTS = (
     "Hips",
     "LeftUpLeg",
@@ -50,7 +51,9 @@ JOINTS = (
 PARTS = ("shirt", "trousers", "shoes", "skin", "hair")
 # Metres at rest: edge of the trousers, of the shoes; where the neck leaves the shirt; lowest hair in front
 # of and behind the ears; length of the sleeves from the shoulder joint.
-WAIST, ANKLE, COLLAR, FRINGE, NAPE, SLEEVE = 1.01, 0.09, 1.475, 1.70, 1.60, 0.40
+WAIST, ANKLE, COLLAR, FRINGE, NAPE, SLEEVE = 0.98, 0.09, 1.475, 1.70, 1.60, 0.42
+# Metres from a seam within which a vertex counts as on it.
+SNAP = 0.004
 # Joints at rest are this far apart when somebody stands: legs are never quite straight.
 BENT = 0.012
 
@@ -86,6 +89,13 @@ class Figure:
         return Character(self.skin, (rest,), name="person")
 
     @property
+    def corners(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Vertices for drawing, those where two parts meet once in each: which they are, their parts, faces."""
+        pairs = np.stack([self.skin.faces.reshape(-1), np.repeat(self.parts, 3)], axis=1)
+        found, index = np.unique(pairs, axis=0, return_inverse=True)
+        return found[:, 0], found[:, 1], index.reshape(-1, 3)
+
+    @property
     def standing_height(self) -> float:
         """Height of the root of somebody who stands, metres."""
         return float(self.places[0, 1]) - BENT
@@ -97,11 +107,11 @@ def figure(vertices: int = VERTICES) -> Figure:
 
     >>> body = figure()
     >>> len(body.skin.vertices), body.skeleton.joints
-    (600, 18)
+    (700, 18)
     """
     whole = human()
     skin = _on_joints(whole.skin, whole.motion.skeleton)
-    skin = Decimation.of(skin, vertices=vertices).apply(skin)
+    skin, parts = _sewn(Decimation.of(skin, vertices=vertices).apply(skin))
     skeleton, rest = rest_pose(replace(whole, skin=skin))
     if skeleton.names != skin.joint_names:
         raise InputError("figure: its joints are not sorted like its skeleton's")
@@ -112,7 +122,7 @@ def figure(vertices: int = VERTICES) -> Figure:
         rest.positions[0],
         rest.rotations[0],
         (found[0], found[1]),
-        _parts(skin),
+        parts,
         float(np.ptp(skin.vertices[:, 1])),
     )
 
@@ -140,24 +150,62 @@ def _on_joints(skin: SkinnedMesh, skeleton: Skeleton) -> SkinnedMesh:
     )
 
 
-def _parts(skin: SkinnedMesh) -> NDArray[np.int64]:
-    """What each face shows, by where its middle is at rest and whom it follows."""
-    middle = skin.vertices[skin.faces].mean(axis=1)
-    owner = np.array(JOINTS)[_pull(skin)[skin.faces].sum(axis=1).argmax(axis=1)]
-    on_arm = np.char.endswith(owner, "Arm") | np.char.endswith(owner, "Hand")
-    height = middle[:, 1]
+def _sewn(skin: SkinnedMesh) -> tuple[SkinnedMesh, NDArray[np.int64]]:
+    """The mesh cut where clothes end, and what each face shows."""
+    cloth = Cloth(np.asarray(skin.vertices), np.asarray(skin.faces, np.int64), _pull(skin))
+    for line, of in (
+        (_waist, "body"), (_ankle, "body"), (_collar, "body"), (_hair, "body"), (_sleeve, "arm"),
+    ):  # fmt: skip
+        values = line(cloth.vertices)
+        values[np.abs(values) < SNAP] = SNAP
+        cloth = cut(cloth, values, _region(cloth) == of)
+    strongest = np.argsort(-cloth.pull, axis=1, kind="stable")[:, :INFLUENCES]
+    weights = np.take_along_axis(cloth.pull, strongest, axis=1)
+    sewn = replace(
+        skin,
+        vertices=cloth.vertices,
+        faces=cloth.faces,
+        influences=np.where(weights > 0, strongest, 0).astype(np.int32),
+        weights=weights / weights.sum(axis=1, keepdims=True),
+    )
+    middle, region = cloth.vertices[cloth.faces].mean(axis=1), _region(cloth)
     parts = np.full(len(middle), PARTS.index("shirt"))
-    lower = (height < WAIST) & ~on_arm
-    parts[lower] = PARTS.index("trousers")
-    parts[lower & (height < ANKLE)] = PARTS.index("shoes")
-    shoulders = skin.bind[[JOINTS.index("LeftArm"), JOINTS.index("RightArm")], :3, 3]
-    away = np.linalg.norm(middle[:, None] - shoulders, axis=-1).min(axis=1)
-    parts[on_arm & (away > SLEEVE)] = PARTS.index("skin")
-    above = (height > COLLAR) & (np.abs(middle[:, 0]) < 0.12)
-    parts[above] = PARTS.index("skin")
-    line = np.interp(middle[:, 2], [-0.02, 0.06], [NAPE, FRINGE])
-    parts[above & (height > line)] = PARTS.index("hair")
-    return parts
+    body, arm = region == "body", region == "arm"
+    parts[body & (_waist(middle) < 0)] = PARTS.index("trousers")
+    parts[body & (_ankle(middle) < 0)] = PARTS.index("shoes")
+    bare = body & (_collar(middle) > 0)
+    parts[bare | (arm & (_sleeve(middle) > 0))] = PARTS.index("skin")
+    parts[bare & (_hair(middle) > 0)] = PARTS.index("hair")
+    return sewn, parts
+
+
+def _region(cloth: Cloth) -> NDArray[np.str_]:
+    """Arm or body, for each face, by whom it follows."""
+    owner = np.array(JOINTS)[cloth.pull[cloth.faces].sum(axis=1).argmax(axis=1)]
+    on_arm = np.char.endswith(owner, "Arm") | np.char.endswith(owner, "Hand")
+    return np.where(on_arm, "arm", "body")
+
+
+def _waist(points: Array) -> Array:
+    return np.asarray(points[:, 1] - WAIST)
+
+
+def _ankle(points: Array) -> Array:
+    return np.asarray(points[:, 1] - ANKLE)
+
+
+def _collar(points: Array) -> Array:
+    # Higher at the nape than in front.
+    return np.asarray(points[:, 1] - COLLAR + 0.25 * points[:, 2])
+
+
+def _hair(points: Array) -> Array:
+    return np.asarray(points[:, 1] - np.interp(points[:, 2], [-0.02, 0.06], [NAPE, FRINGE]))
+
+
+def _sleeve(points: Array) -> Array:
+    shoulder = np.array([0.175, 1.42, -0.0175])
+    return np.asarray(np.linalg.norm(np.abs(points * [1, 0, 0]) + points * [0, 1, 1] - shoulder, axis=1) - SLEEVE)
 
 
 def _pull(skin: SkinnedMesh) -> Array:

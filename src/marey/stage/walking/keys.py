@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 SPACINGS = (8, 4, 2, 1)
 """Frames from one key to the next, the widest first."""
 
-LOOSE, TIGHT = 0.020, 0.001
+LOOSE, TIGHT = 0.025, 0.001
 """Metres by which the end of an arm, and a leg or the root, may be off between two keys; feet must not slide."""
 
 
@@ -62,10 +62,10 @@ def grid(frames: int, spacing: int) -> Ints:
 
 
 def lever_arms(crowd: WalkingCrowd) -> Array:
-    """Metres from each joint to the farthest one below it along the bones, `(joints,)`; hands are 15 cm."""
+    """Metres from each joint to the farthest one below it along the bones, `(joints,)`; a last one is 10 cm long."""
     skeleton = crowd.skeleton
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
-    arms = np.full(skeleton.joints, 0.15)
+    arms = np.full(skeleton.joints, 0.10)
     for joint in range(skeleton.joints - 1, 0, -1):
         parent = int(skeleton.parents[joint])
         arms[parent] = max(arms[parent], arms[joint] + lengths[joint])

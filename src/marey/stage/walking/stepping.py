@@ -100,6 +100,7 @@ def walk(
         float(frame_rate),
         np.asarray(resampled.ids),
         people_rng.permutation(people) % OUTFITS,
+        sizes * body.stature,
         clip_slide=float(np.mean([one.slide for one in cycles])),
         path_error=float(np.nanmean(np.linalg.norm(flat, axis=-1))),
         name=tracks.name,

@@ -87,13 +87,11 @@ def _held(present: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _mesh(page: Page, body: Figure) -> dict[str, Any]:
     """The body; vertices where two parts meet come twice, once in each colour."""
     skin = body.skin
-    pairs = np.stack([skin.faces.reshape(-1), np.repeat(body.parts, 3)], axis=1)
-    corners, index = np.unique(pairs, axis=0, return_inverse=True)
-    own, part = corners.T
+    own, part, faces = body.corners
     return {
         "vertices": page.exact(skin.vertices[own]),
         "normals": page.exact(vertex_normals(skin.vertices, skin.faces)[own]),
-        "faces": page.exact(index.reshape(-1).astype(np.uint16)),
+        "faces": page.exact(faces.reshape(-1).astype(np.uint16)),
         "part": page.exact(part.astype(np.uint8)),
         "joints": page.exact(skin.influences[own].astype(np.uint8)),
         "weights": page.exact(skin.weights[own]),
