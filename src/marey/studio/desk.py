@@ -101,19 +101,6 @@ class Desk:
             client.camera.position = position
             client.camera.look_at = centre
 
-    def follow(self, ground: ArrayLike) -> None:
-        """Move everybody's camera so that it looks above a place `(x, z)` on the ground, as it did before.
-
-        What a page says of its camera comes late, so the way from there to the camera is all that is used.
-        """
-        cameras = [self.server.initial_camera, *(c.camera for c in self.server.get_clients().values())]
-        for camera in cameras:
-            centre = np.array(camera.look_at, dtype=np.float64)
-            away = np.asarray(camera.position, dtype=np.float64) - centre
-            centre[[0, 2]] = ground
-            camera.position = centre + away
-            camera.look_at = centre
-
     def download(self, name: str, content: bytes) -> None:
         """Hand a file to the browser."""
         self.server.send_file_download(name, content, save_immediately=True)

@@ -99,6 +99,7 @@ class Balls:
             nonlocal offset
             if event.phase == "start":
                 self._drags += 1
+                # Balls have places in the panel's ground, the pointer in the world.
                 offset = np.asarray(ball.position) - np.asarray(event.start_position)
             place = np.asarray(event.end_position) + offset
             self.newest.give(Pull(self._drags, end, place, event.phase == "end"))

@@ -55,6 +55,7 @@ class BodyPanel(Panel[State]):
         self.sideways = np.array([1.0, 0.0, 0.0])
         self._light: Character | None = None
         self._drawn: Motion | None = None
+        self._ahead = np.array([0.0, 0.0, 1.0])
         self.seeing = Seeing(self)
         self.posing = Posing(self)
         self.modes = Modes(self)
@@ -92,6 +93,7 @@ class BodyPanel(Panel[State]):
         self.history = None
         for section in self.sections:
             section.opened(state)
+        self.look()
         self._dress(state)
         self.begin(state)
         self.preparing.give((self.poser, state))
@@ -131,6 +133,12 @@ class BodyPanel(Panel[State]):
             self.posing.balls.place(places)
             self.posing.balls.paint(end, GRABBED)
 
+    def look(self) -> None:
+        """Turn the camera to the body: from ahead and from the left, where one sees a face and a walk."""
+        points = self.poses.points[self.frame if self.history is not None else 0]
+        centre = 0.5 * (points.max(axis=0) + points.min(axis=0)) + self.root.position
+        self.desk.look(centre, self.size, view_from=0.6 * self._ahead + 0.85 * self.sideways + UP)
+
     def redraw(self) -> None:
         """Draw the present frame again."""
         if self.history is not None:
@@ -162,18 +170,14 @@ class BodyPanel(Panel[State]):
         self.body.dress(self.poses, state.motion, self.size, character)
 
     def _measure(self) -> None:
-        """How large the figure is, which way is sideways, where to look from."""
+        """How large the figure is, which way it faces, which way is sideways."""
         points = self.poses.points[:: max(len(self.poses) // 100, 1)]
-        low, high = points.min(axis=1), points.max(axis=1)
         self.size = max(float(np.median(np.ptp(points, axis=1).max(axis=1))), 1e-3)
         ahead = np.array([0.0, 0.0, 1.0]) if self.poses.ahead is None else self.poses.ahead[0]
         length = float(np.linalg.norm(ahead))
         ahead = ahead / length if length > 1e-6 else np.array([0.0, 0.0, 1.0])
         self.sideways = np.cross([0.0, 1.0, 0.0], ahead)
-        # From ahead and from the left, a little above: where one sees a face and a walk.
-        self.desk.look(
-            0.5 * (high[0] + low[0]), self.size, view_from=0.65 * ahead + 0.95 * self.sideways + UP
-        )
+        self._ahead = ahead
 
     def _prepare(self, given: tuple[Poser, State]) -> None:
         """Learn poses and make a lighter skin aside, without a word: nobody has asked for them yet."""

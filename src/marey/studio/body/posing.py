@@ -33,6 +33,9 @@ MODES = 15
 # A clip this long has a pose model of its own, and of a longer one than that so many frames tell it.
 ENOUGH_FRAMES, MANY_FRAMES = 30, 4000
 MOST_ENDS = 5
+# The root stays upright rather than making up for what the poses of a clip do not hold: an arm that a walk
+# never raises is raised in the end by leaving the model as little as is needed.
+HOLD_ROOT = 300.0
 # Of the figure's size.
 RADIUS = 0.026
 FALLOFF = 0.3
@@ -80,7 +83,9 @@ class Poser:
 
         body = self.body()
         rest = body.encode(start)[0] if isinstance(body, PoseModel) else None
-        return PoseSolver(body, start=start, rest=rest)
+        if rest is None:
+            return PoseSolver(body, start=start, hold_root=HOLD_ROOT)
+        return PoseSolver(body, start=start, rest=rest, hold_root=HOLD_ROOT, polish=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ FUTURE: Colour = (200, 85, 61)
 PATH: Colour = (143, 163, 176)
 # Points of the way over the ground, and metres above it.
 MOST_POINTS, ABOVE = 600, 0.004
-# Seconds over which the camera's way is smoothed, and metres it does not bother to go.
+# Seconds over which the way is smoothed that is followed, and metres that are not worth a step.
 SMOOTH, STILL = 1.0, 0.002
 
 
@@ -35,7 +35,7 @@ class Seeing(Section):
             )
             self.apart = gui.add_slider("Apart (s)", 0.02, 1.0, 0.02, 0.2, hint="Time between two ghosts")
             self.way = gui.add_checkbox("Path", True, hint="The way of the body over the ground")
-            self.follow = gui.add_checkbox("Follow", True, hint="The camera goes along with the body")
+            self.follow = gui.add_checkbox("Follow", True, hint="Keep the body in the middle as it walks")
             self.handles = gui.add_checkbox("Handles", True, hint="Balls to take hold of the body")
             self.skin = gui.add_checkbox(
                 "Skin", True, hint="The character's mesh instead of a mannequin", visible=False
@@ -48,11 +48,14 @@ class Seeing(Section):
         self.apart.on_update(guard(lambda _: self.panel.redraw()))
         self.handles.on_update(guard(lambda _: self.panel.redraw()))
         self.way.on_update(guard(lambda _: self._draw_way()))
+        self.follow.on_update(guard(lambda _: self._toggle_following()))
         self.skin.on_update(guard(lambda _: self.panel.redress()))
 
     def opened(self, state: State) -> None:
         self.skin.visible = state.character is not None
+        self._course = course(self.panel.poses.body, state.motion.frame_rate)
         self._at = np.full(2, np.inf)
+        self._stand_on(self._course[0] if self.follow.value else np.zeros(2))
 
     def restore(self, state: State) -> None:
         self._course = course(self.panel.poses.body, state.motion.frame_rate)
@@ -60,10 +63,25 @@ class Seeing(Section):
         self._draw_way()
 
     def show(self, frame: int) -> None:
-        if self.follow.value and np.abs(self._course[frame] - self._at).max() > STILL:
-            self._at = self._course[frame]
-            self.desk.follow(self._at)
+        if self.follow.value:
+            self._stand_on(self._course[frame])
         self._show_ghosts(frame)
+
+    def _stand_on(self, place: NDArray[np.float64]) -> None:
+        """Let a place `(2,)` of the ground be below the camera's eye: the ground moves, not the camera, so
+        that people can turn it meanwhile."""
+        if np.abs(place - self._at).max() > STILL:
+            self._at = place
+            self.panel.root.position = (-place[0], 0.0, -place[1])
+            ground = self.desk.scene.get_handle_by_name("/ground")
+            if ground is not None:
+                ground.position = (-place[0] % 1.0, 0.0, -place[1] % 1.0)
+
+    def _toggle_following(self) -> None:
+        if not self.follow.value:
+            self._stand_on(np.zeros(2))
+        self.panel.redraw()
+        self.panel.look()
 
     def _show_ghosts(self, frame: int) -> None:
         count = self._sticks.figures // 2
