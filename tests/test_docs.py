@@ -18,7 +18,8 @@ from marey.cli.main import app
 from marey.errors import MareyWarning
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = (
+TUTORIALS = ("tutorial-body", "tutorial-surface", "tutorial-crowd")
+METHODS = (
     "pose-models",
     "inverse-kinematics",
     "monte-carlo-ik",
@@ -40,6 +41,9 @@ PAGES = (
     "surface-graphs",
     "surface-animation",
 )
+PAGES = (*TUTORIALS, *METHODS)
+SECTIONS = ("What it computes", "Cost", "Limits", "Source")
+LARGEST_PICTURE = 150_000
 
 
 @pytest.fixture
@@ -53,8 +57,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    return re.findall(r"^```(python)?\n(.*?)^```", text, re.M | re.S)
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text_of(page), re.M | re.S)
+    return [(language, text) for language, text in found if language in ("", "python")]
+
+
+def text_of(page: str) -> str:
+    return (DOCS / f"{page}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -84,10 +92,43 @@ def test_the_programs_of_the_page_on_processes_run(folder: Path) -> None:
 
 @pytest.mark.parametrize("page", [*PAGES, "processes", "views", "formats", "architecture"])
 def test_links_and_pictures_of_a_page_are_there(page: str) -> None:
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)]+)\)", text):
-        if "://" not in target:
-            assert (DOCS / target.split("#")[0]).exists(), target
+    for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
+        name, _, section = target.partition("#")
+        if "://" in name:
+            continue
+        assert (DOCS / name).exists(), target
+        if section:
+            headings = re.findall(r"^#+ (.+)$", text_of(Path(name).stem if name else page), re.M)
+            assert section in [
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            ]
+
+
+@pytest.mark.parametrize("page", [*METHODS, "processes"])
+def test_a_page_on_a_method_says_what_it_computes_at_which_cost_and_what_it_cannot(page: str) -> None:
+    text = text_of(page)
+    headings = [heading for heading in re.findall(r"^## (.+)$", text, re.M) if heading in SECTIONS]
+    assert headings == list(SECTIONS)
+    introduction, _, rest = text.partition("\n## ")
+    assert re.search(r"^!\[.+\]\(images/", introduction, re.M), "a picture before the first section"
+    computed = rest.partition("What it computes\n")[2].partition("\n## ")[0]
+    assert re.search(r"^\$\$.+?\$\$$", computed, re.M | re.S), "an equation"
+    assert re.search(r"\d", rest.partition("Cost\n")[2].partition("\n## ")[0]), "a figure"
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_a_tutorial_goes_step_by_step_and_knows_mishaps(page: str) -> None:
+    headings = re.findall(r"^## (.+)$", text_of(page), re.M)
+    steps = [heading for heading in headings if re.match(r"\d+\. ", heading)]
+    assert [int(step.split(".")[0]) for step in steps] == list(range(1, len(steps) + 1))
+    assert 8 <= len(steps) <= 12 and "When something looks wrong" in headings
+    assert "marey studio " in text_of(page)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "processes"])
+def test_pictures_of_a_page_are_small(page: str) -> None:
+    for name in re.findall(r"\]\((images/[^)]+)\)", text_of(page)):
+        assert (DOCS / name).stat().st_size < (3 if name.endswith(".gif") else 1) * LARGEST_PICTURE, name
 
 
 def test_the_page_on_compression_says_the_source_s_distortion_rightly() -> None:

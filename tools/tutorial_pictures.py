@@ -1,7 +1,7 @@
 """Draw the pictures of the tutorials by running them: `python tools/tutorial_pictures.py docs [SCALE …]`.
 
-Every block of docs/tutorial-SCALE.md is run in an empty folder; each `images/tutorial-SCALE-NAME.jpg` that the
-page shows is made from the NAME.png which its commands wrote.
+Every block of docs/tutorial-SCALE.md is run in an empty folder; each
+`images/tutorial-SCALE-NAME.jpg` that the page shows is made from the NAME.png which its commands wrote.
 """
 
 import os
@@ -22,7 +22,9 @@ WIDEST = 1100  # pixels
 def draw(docs: Path, scale: str) -> None:
     text = (docs / f"tutorial-{scale}.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
-    for language, block in re.findall(r"^```(python)?\n(.*?)^```", text, re.M | re.S):
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+        if language == "text":
+            continue
         if language:
             exec(compile(block, f"tutorial-{scale}.md", "exec"), names)
             continue
