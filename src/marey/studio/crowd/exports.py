@@ -29,6 +29,8 @@ def crowd_exports(state: State) -> list[Export]:
         made += [
             Export("people (CSV)", "people.csv", _saved(state.tracks)),
             Export("people (Parquet)", "people.parquet", _saved(state.tracks)),
+            Export("bodies (GLB)", "bodies.glb", _bodies(state)),
+            Export("bodies (HTML)", "bodies.html", _bodies(state)),
             Export("figures (GLB)", "people.glb", _figures(state)),
             Export("people (MP4)", "people.mp4", _viewed(shown)),
             Export("ways (PNG)", "ways.png", _viewed(shown)),
@@ -80,6 +82,23 @@ def _figures(state: State) -> Callable[[Path, Progress], None]:
 
         assert state.tracks is not None
         write_walkers(state.tracks, path)
+
+    return write
+
+
+def _bodies(state: State) -> Callable[[Path, Progress], None]:
+    """Everyone as a whole walking body, a variant of captured walks."""
+
+    def write(path: Path, progress: Progress) -> None:
+        from marey.stage import walk
+        from marey.views.render import view
+
+        assert state.tracks is not None
+        crowd = walk(state.tracks, progress=lambda done, total: progress(done, 2 * total))
+        if path.suffix == ".glb":
+            crowd.save(path, progress=lambda done, total: progress(total + done, 2 * total))
+        else:
+            view(crowd, path, progress=lambda done, total: progress(total + done, 2 * total))
 
     return write
 

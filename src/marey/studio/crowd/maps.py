@@ -30,6 +30,8 @@ LONGEST, CELLS, FINEST = 320, 110, 0.25
 # Frames looked at for the scale of a map, and the share of their values within it.
 LOOKED_AT, WITHIN = 8, 0.995
 SMALLEST = 1e-3
+# Metres of a floor beyond which maps of people say nothing: the unit is probably wrong.
+LARGEST_FLOOR = 5000.0
 
 UNITS: dict[Kind, str] = {
     "flow": "m/s",
@@ -130,9 +132,9 @@ class PeopleMaps:
     def moment(self, frame: int) -> Moment:
         """The crowd at a frame."""
         if self._latest is None or self._latest[0] != frame:
-            here = self.tracks.present[frame] if frame else np.isfinite(self.tracks.positions[0, :, 0])
-            places = self.tracks.positions[frame, here] - self._low
-            self._latest = frame, self.ground.moment(places, self._velocities[frame, here])
+            places = self.tracks.positions[frame] - self._low
+            here = np.isfinite(places).all(axis=1)
+            self._latest = frame, self.ground.moment(places[here], self._velocities[frame, here])
         return self._latest[1]
 
     def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:

@@ -20,7 +20,7 @@ from marey.studio.crowd import actions
 from marey.studio.crowd.colours import key, map_picture, remark
 from marey.studio.crowd.controls import ENGINES, KINDS, SIZES, Controls
 from marey.studio.crowd.exports import crowd_exports
-from marey.studio.crowd.maps import FlowMaps, Kind, PeopleMaps, Scale, Source, scale_of
+from marey.studio.crowd.maps import LARGEST_FLOOR, FlowMaps, Kind, PeopleMaps, Scale, Source, scale_of
 from marey.studio.crowd.obstacles import Walls
 from marey.studio.crowd.people import People
 from marey.studio.crowd.pictures import Pictures, Reel
@@ -256,6 +256,8 @@ class CrowdPanel(Panel[State]):
         """What a map is made of: the flow if there is one, people for how crowded it is."""
         state = self.state
         if state.tracks is not None and (kind == "density" or state.flow is None):
+            if state.floor.size.max() > LARGEST_FLOOR:
+                return None
             if self._people_maps is None:
                 self._people_maps = PeopleMaps(state.tracks, state.floor, state.scene)
             return self._people_maps
@@ -282,7 +284,12 @@ class CrowdPanel(Panel[State]):
             source = self._source(kind)
             if source is None:
                 self.pictures.ground.visible = False
-                controls.key.content = remark("There is no flow yet: press Capture or Walk.")
+                vast = state.floor.size.max() > LARGEST_FLOOR
+                controls.key.content = remark(
+                    "The ground is kilometres wide: is the unit of the tracks right?"
+                    if vast
+                    else "There is no flow yet: press Capture or Walk."
+                )
             else:
                 about = "guessed scale" if state.guessed and kind != "density" else ""
                 controls.key.content = key(self._scale(source, kind), about)

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # People times frames that are shown: beyond, the first frames.
 MOST_CELLS = 20_000_000
+# Frames a second below which people are shown at more of them.
+SLOWEST, SMOOTH = 8.0, 12.5
 # Metres that a film without a flow is wide.
 FILM_WIDTH = 16.0
 
@@ -92,7 +94,11 @@ class State:
             return cls(Floor(np.zeros(2), np.array(thing.size)), scene=thing)
         if isinstance(thing, SimulatedCrowd):
             return cls(Floor(np.zeros(2), np.array(thing.scene.size))).with_simulated(thing)
-        return cls(Floor.round(thing)).with_tracks(thing)
+        shown = cls(Floor.round(thing))
+        if thing.frames > 1 and thing.frame_rate < SLOWEST:
+            told = f"Given at {thing.frame_rate:g} frames a second, shown at {SMOOTH:g}: straight lines between."
+            return replace(shown, note=told).with_tracks(thing.resample(SMOOTH))
+        return shown.with_tracks(thing)
 
     def with_flow(self, fields: FieldSeries) -> State:
         """A captured flow, and the ground it sees."""

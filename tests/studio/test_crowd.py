@@ -1,0 +1,231 @@
+"""The studio's crowd panel, acted on as its controls do."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marey
+from marey import samples
+from marey.crowd import scenes
+from marey.crowd.fields import FieldSeries
+from marey.crowd.homography import orthographic
+from marey.crowd.tracks import Tracks
+from marey.studio.app import Studio
+from marey.studio.crowd import CrowdPanel, actions
+from marey.studio.crowd.floor import Floor
+from marey.studio.crowd.maps import FlowMaps, PeopleMaps
+from marey.studio.crowd.obstacles import LONGEST, blocked, painted, walled
+from marey.studio.crowd.state import State, Stroke, Tuning
+
+
+def quiet(done: int, total: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def stream(frames: int = 6, rows: int = 40, columns: int = 80) -> FieldSeries:
+    """Everything flows to the right at 1.25 m/s, a pixel is 10 cm: 8 m by 4 m."""
+    velocities = np.zeros((frames, rows, columns, 2), np.float32)
+    velocities[..., 0] = 0.5
+    return FieldSeries(velocities, 25.0, homography=orthographic(0.1), name="stream")
+
+
+def shown(studio: Studio, thing: object) -> CrowdPanel:
+    studio.desk.notices.clear()
+    studio.show(thing, "test")
+    panel = studio.active
+    assert isinstance(panel, CrowdPanel)
+    return panel
+
+
+def complaints(studio: Studio) -> list[str]:
+    return [notice.text for notice in studio.desk.notices if notice.wrong]
+
+
+def test_places_of_the_plan_go_to_the_scene_and_back() -> None:
+    floor = Floor(np.array([-3.0, 5.0]), np.array([900.0, 80.0]))
+    points = np.array([[0.0, 10.0], [500.0, 60.0]])
+    assert floor.scale < 1.0
+    np.testing.assert_allclose(floor.to_ground(floor.to_scene(points)[:, [0, 2]]), points, atol=1e-4)
+
+
+def test_maps_of_a_flow_are_in_metres_and_seconds() -> None:
+    fields = stream()
+    rows, columns = np.mgrid[:40, :80]
+    swirl = np.stack([-(rows - 19.5), columns - 39.5], axis=-1) * 0.02
+    turning = replace(fields, velocities=np.tile(swirl, (6, 1, 1, 1)).astype(np.float32))
+    state = State.of(fields)
+    inner = (slice(20, -20), slice(20, -20))
+    flow, known = FlowMaps(state.captured, state.floor).values("flow", 0)
+    assert known[inner].all()
+    np.testing.assert_allclose(flow[inner], np.broadcast_to([1.25, 0.0], flow[inner].shape), atol=1e-3)
+    maps = FlowMaps(State.of(turning).captured, state.floor)
+    # Solid rotation: twice the angular velocity, 0.02 a frame at 25 frames a second.
+    np.testing.assert_allclose(maps.values("turning", 0)[0][inner], 1.0, rtol=0.05)
+    np.testing.assert_allclose(maps.values("divergence", 0)[0][inner], 0.0, atol=0.05)
+
+
+def test_the_density_map_sums_to_the_people() -> None:
+    tracks = samples.crowd(people=10, seconds=2)
+    maps = PeopleMaps(tracks, Floor.round(tracks))
+    density, _ = maps.values("density", 20)
+    assert density.sum() * maps.ground.spacing**2 == pytest.approx(tracks.present[20].sum(), rel=0.02)
+
+
+def test_strokes_block_a_flow_and_can_be_erased() -> None:
+    state = State.of(stream())
+    wall = Stroke(np.array([[4.0, -3.5], [4.0, -0.5]]), 0.3)
+    solid = blocked(state.flow, replace(state, strokes=(wall,)))
+    assert solid.mask is not None
+    assert not solid.mask[10:30, 39:42].any() and solid.mask[:, :30].all()
+    eraser = Stroke(wall.points, 1.0, erases=True)
+    assert not painted([wall, eraser], state.floor.sheet(LONGEST)).any()
+
+
+def test_people_never_stand_in_painted_obstacles() -> None:
+    state = State.of(stream(columns=100))
+    block = Stroke(np.array([[5.0, -2.0]]), 0.8)
+    walked = actions.walk(replace(state, strokes=(block,)), actions.Walk(people=30, seconds=4), quiet)
+    assert walked.tracks is not None and walked.ours
+    places = walked.tracks.positions[walked.tracks.present]
+    assert np.linalg.norm(places - [5.0, -2.0], axis=1).min() > 0.7
+
+
+def test_painted_obstacles_are_walls_of_a_place() -> None:
+    state = State.of(scenes.preset("crossing"))
+    ring = (Stroke(np.array([[16.0, 16.0]]), 3.0), Stroke(np.array([[16.0, 16.0]]), 1.5, erases=True))
+    place = walled(state.scene, replace(state, strokes=ring))
+    free = place.walkable(0.25)
+    assert len(place.obstacles) == len(state.scene.obstacles) + 1
+    assert free[64, 64] and not free[64, 64 + 9]
+
+
+def test_slower_gains_calm_a_flow_and_tell_what_is_kept() -> None:
+    state = State.of(samples.field())
+    calm, told = actions.tune(state, Tuning(medium=0.0, quick=0.0, keep=0.5))
+    assert calm.flow.velocities.std(axis=0).mean() < 0.9 * state.flow.velocities.std(axis=0).mean()
+    assert "%" in told and "MB" in told
+    np.testing.assert_allclose(
+        calm.flow.velocities.mean(axis=0), state.flow.velocities.mean(axis=0), atol=1e-4
+    )
+
+
+def test_people_on_tracks_make_a_flow_that_carries_others() -> None:
+    tracks = samples.crowd(people=16, seconds=3)
+    walked = actions.walk(State.of(tracks), actions.Walk(people=15, seconds=2, avoid="none"), quiet)
+    assert walked.flow is not None and walked.flow.frames == tracks.frames
+    assert walked.tracks is not None and walked.tracks.present[0].sum() == 15
+    low, high = walked.floor.low, walked.floor.high
+    places = walked.tracks.positions[walked.tracks.present]
+    assert (places >= low - 0.5).all() and (places <= high + 0.5).all()
+
+
+def test_every_kind_of_crowd_opens(studio: Studio) -> None:
+    film = samples.footage(samples.crowd(people=5, seconds=1), pixels_per_metre=8)
+    for thing in (film, stream(), samples.crowd(people=5, seconds=1), scenes.preset("escape")):
+        panel = shown(studio, thing)
+        for label in ("flow", "speed", "density", "meeting, parting", "turning", "film", "nothing"):
+            panel.controls.map.value = label
+            panel._see_again()
+        assert not complaints(studio)
+        assert panel.exports() or thing is film
+
+
+def test_figures_stand_where_the_tracks_say(studio: Studio) -> None:
+    tracks = samples.crowd(people=12, seconds=2)
+    panel = shown(studio, tracks)
+    panel.show(30)
+    body = panel.people.figures["body"]
+    seen = body.batched_positions[body.batched_scales > 0]
+    expected = panel.state.floor.to_scene(tracks.positions[30, tracks.present[30]])
+    np.testing.assert_allclose(np.sort(seen[:, 0]), np.sort(expected[:, 0]), atol=1e-4)
+    assert len(panel.people.figures["legs"].batched_positions) == 2 * len(body.batched_positions)
+
+
+def test_capture_walk_paint_and_undo(studio: Studio) -> None:
+    film = samples.footage(samples.crowd(people=8, seconds=0.4), pixels_per_metre=8)
+    panel = shown(studio, film)
+    panel.controls.engine.value, panel.controls.size.value = "quick", "small"
+    panel.set_width(20.0)
+    panel.capture()
+    assert studio.desk.jobs.wait() and panel.state.flow is not None
+    assert panel.state.floor.size[0] == pytest.approx(20.0, rel=0.01)
+    panel.controls.number.value, panel.controls.seconds.value = 20, 2.0
+    panel.walk()
+    assert studio.desk.jobs.wait() and panel.state.tracks is not None
+    walked = panel.state.tracks
+    panel.controls.brush.value = "paint"
+    stroke = np.array([[-1.0, 0.0], [1.0, 0.0]])
+    panel.draw(stroke, False)
+    panel.draw(stroke, True)
+    assert studio.desk.jobs.wait()
+    assert len(panel.state.strokes) == 1 and panel.state.tracks is not walked
+    studio.undo()
+    assert panel.state.strokes == () and panel.state.tracks is walked
+    studio.undo()
+    assert panel.state.tracks is None and panel.state.flow is not None
+    studio.reset()
+    assert panel.state.flow is None and panel.state.footage is film
+    assert not complaints(studio)
+
+
+def test_frequency_sliders_are_one_step_of_undo(studio: Studio) -> None:
+    panel = shown(studio, samples.field(rows=30, columns=40))
+    before = panel.state.flow
+    for gain in (1.4, 1.9, 2.5):
+        panel.tune(Tuning(quick=gain))
+        assert panel._tuner.wait()
+    assert panel.state.tuning.quick == 2.5 and panel.controls.quick.value == 2.5
+    assert "%" in panel.controls.kept.content
+    studio.undo()
+    assert panel.state.flow is before and panel.controls.quick.value == 1.0
+
+
+def test_a_place_is_simulated(studio: Studio) -> None:
+    panel = shown(studio, scenes.preset("crossing"))
+    panel.controls.number.value, panel.controls.seconds.value = 16, 4.0
+    panel.walk()
+    assert studio.desk.jobs.wait() and panel.state.simulated is not None
+    assert panel.state.simulated.tracks.frames == 101 and panel.state.groups is not None
+
+
+def test_odd_tracks_do_not_break_the_page(studio: Studio) -> None:
+    once = Tracks(np.array([[[3.0, 4.0], [np.nan, np.nan]]]), 25.0)
+    far = Tracks(np.array([[[0.0, 0.0]], [[5e5, 1.0]], [[np.nan, np.nan]]]), 1.0)
+    for thing in (once, far, FieldSeries(np.zeros((1, 1, 2, 2)), 25.0)):
+        panel = shown(studio, thing)
+        for label in ("density", "flow", "turning"):
+            panel.controls.map.value = label
+            panel._see_again()
+        assert not complaints(studio)
+
+
+def test_walking_without_a_flow_says_what_to_do(studio: Studio) -> None:
+    panel = shown(studio, samples.footage(samples.crowd(people=3, seconds=1), pixels_per_metre=8))
+    panel.walk()
+    assert studio.desk.jobs.wait()
+    assert complaints(studio) == ["there is no flow that could carry people: press Capture first"]
+
+
+def test_exports_are_files_that_open_again(studio: Studio, tmp_path: Path) -> None:
+    panel = shown(studio, stream())
+    panel.controls.number.value, panel.controls.seconds.value = 6, 1.0
+    panel.walk()
+    assert studio.desk.jobs.wait()
+    exports = {export.name: export for export in panel.exports()}
+    for name in ("people.csv", "flow.mry", "flow.zarr.zip", "density.csv", "people.glb"):
+        exports[name].write(tmp_path / name, quiet)
+    assert marey.load(tmp_path / "people.csv").frames == panel.state.tracks.frames
+    assert marey.load(tmp_path / "flow.mry").columns == 80
+    assert all(
+        name.startswith("flow.zarr/") for name in zipfile.ZipFile(tmp_path / "flow.zarr.zip").namelist()
+    )
+    with (tmp_path / "density.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert sum(float(row["mean_density_per_m2"]) for row in rows) > 0
+    assert (tmp_path / "people.glb").read_bytes()[:4] == b"glTF"
