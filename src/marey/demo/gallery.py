@@ -19,6 +19,7 @@ from marey.demo.exhibit import Chapter, Exhibit
 from marey.demo.page import page
 from marey.demo.poses import compression, handles, modes, trackers
 from marey.demo.surfaces import captured_surface, directed, organised, surface
+from marey.demo.together import walking
 from marey.errors import InputError
 from marey.io._files import write_beside
 
@@ -26,6 +27,7 @@ SAMPLES: dict[str, tuple[Chapter, ...]] = {
     "Bodies": (body, modes, handles, trackers, compression, variants, hole, steered, stream),
     "Surfaces": (surface, organised, directed),
     "Crowds": (crowd, simulated, filmed, captured),
+    "Together": (walking,),
 }
 """Chapters on the built-in samples, by scale."""
 
