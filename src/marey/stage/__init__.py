@@ -1,4 +1,4 @@
-"""Scales together: people of crowds as walking bodies, clips on rigged meshes, captured surfaces from mocap."""
+"""Scales together: people of crowds as walking bodies, clips on rigged meshes, surfaces from mocap."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def _write_clip(
 
         if frame_rate is not None and not np.isclose(frame_rate, thing.frame_rate):
             raise InputError(
-                f"{path}: these bodies walk at {thing.frame_rate:g} frames per second; let them walk at another"
+                f"{path}: these bodies walk at {thing.frame_rate:g} frames per second, a clip must too"
             )
         images = walking_bodies.clip(thing, size)
         write_frames(images, path, frame_rate=thing.frame_rate, progress=progress, total=thing.frames)

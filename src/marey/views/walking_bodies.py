@@ -68,7 +68,7 @@ def _pictures(crowd: WalkingCrowd, size: tuple[int, int], frames: range | list[i
     if len(frames) == 1:
         places = np.asarray(crowd.roots[frames[0]], np.float64)[here[frames[0]]] * [1.0, 0.0, 1.0]
     check_reach(places)
-    everywhere = np.concatenate([places + [x, y, 0.0] for x in (-0.3, 0.3) for y in (0.0, 1.9)])
+    everywhere = np.concatenate([places + np.array([x, y, 0.0]) for x in (-0.3, 0.3) for y in (0.0, 1.9)])
     scene, camera = _scene(crowd, body, everywhere, size)
     own, _, _ = body.corners
     centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
@@ -77,7 +77,9 @@ def _pictures(crowd: WalkingCrowd, size: tuple[int, int], frames: range | list[i
         yield scene.render(vertices, camera, centre=centre)
 
 
-def _scene(crowd: WalkingCrowd, body: Figure, everywhere: Array, size: tuple[int, int]) -> tuple[Scene, Camera]:
+def _scene(
+    crowd: WalkingCrowd, body: Figure, everywhere: Array, size: tuple[int, int]
+) -> tuple[Scene, Camera]:
     own, part, faces = body.corners
     first = np.arange(crowd.people)[:, None, None] * len(own)
     colours = style.from_srgb(outfits()[crowd.outfits][:, part].reshape(-1, 3))

@@ -9,9 +9,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.body.motion import Motion
 from marey.character import Character
+from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -77,9 +77,7 @@ def run(
 
     started = time.perf_counter()
     with progress_bar("walking") as progress:
-        crowd = walked(
-            tracks, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=progress
-        )
+        crowd = walked(tracks, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=progress)
     spent = time.perf_counter() - started
     with progress_bar(f"writing {target.name}") as progress:
         if person is not None:
@@ -132,7 +130,7 @@ def _tracks(source: Path, rate: float | None) -> Tracks:
         return thing.tracks
     if not isinstance(thing, Tracks):
         raise InputError(
-            f"{source}: holds a {type(thing).__name__}, not tracks; marey crowd animate and simulate make them"
+            f"{source}: holds a {type(thing).__name__}, not tracks; marey crowd simulate makes some"
         )
     return thing
 

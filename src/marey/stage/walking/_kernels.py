@@ -27,8 +27,10 @@ STAND_DUTY = 0.80
 
 
 @njit(**_OPTIONS)
-def pace(speeds: Array, cadences: Array, duties: Array, speed: float) -> tuple[int, float, float, float, float]:
-    """Which cycle and how much of the next, share of a full step, cycles a second, share that feet are down."""
+def pace(
+    speeds: Array, cadences: Array, duties: Array, speed: float
+) -> tuple[int, float, float, float, float]:
+    """Cycle, how much of the next, share of a full step, cycles a second, share that feet are down."""
     last = speeds.shape[0] - 1
     if speed <= speeds[0]:
         share = math.sqrt(max(speed, 0.0) / speeds[0])
@@ -106,7 +108,7 @@ def footholds(
     for foot in range(2):
         behind = 0.5 * foot
         before = phase[0] - behind - 0.5 * paces[0, 3]
-        k = int(math.floor(before)) - first
+        k = math.floor(before) - first
         for j in range(min(k + 1, steps)):
             _hold(place, heading, paces, 0, 0.0, under, foot, scale, chance, holds, j)
         for t in range(1, frames):
@@ -114,7 +116,19 @@ def footholds(
             while after >= first + k + 1 and k + 1 < steps:
                 part = (first + k + 1 - before) / max(after - before, 1e-9)
                 k += 1
-                _hold(place, heading, paces, t - 1, min(max(part, 0.0), 1.0), under, foot, scale, chance, holds, k)
+                _hold(
+                    place,
+                    heading,
+                    paces,
+                    t - 1,
+                    min(max(part, 0.0), 1.0),
+                    under,
+                    foot,
+                    scale,
+                    chance,
+                    holds,
+                    k,
+                )
             if stands[t] and math.floor(phase[t] - behind) >= first + k + 1 and k + 1 < steps:
                 k += 1
                 _hold(place, heading, paces, t, 0.0, under, foot, scale, chance, holds, k)

@@ -106,13 +106,11 @@ def pose(
             _toes_at(feet, paces[t], phase[t], side, samples, toes[side, t])
             o = offsets[legs[side, 0]]
             x, y, z = rotated(q, scale * o[0], scale * o[1], scale * o[2])
-            flat = math.hypot(
-                places[t, 0] + x - ankles[side, t, 0], places[t, 2] + z - ankles[side, t, 2]
-            )
+            flat = math.hypot(places[t, 0] + x - ankles[side, t, 0], places[t, 2] + z - ankles[side, t, 2])
             reach = FULL * (thigh[side] + shank[side])
             room = math.sqrt(max(reach * reach - flat * flat, 0.0))
             sink[t] = max(sink[t], places[t, 1] + y - ankles[side, t, 1] - room)
-    _ease(sink, int(round(EASE * rate)), SINK * scale)
+    _ease(sink, round(EASE * rate), SINK * scale)
     for t in range(skip, frames - skip):
         row = t - skip
         root[row, 0], root[row, 1], root[row, 2] = places[t, 0], places[t, 1] - sink[t], places[t, 2]
@@ -132,7 +130,14 @@ def pose(
 
 @njit(**_OPTIONS)
 def _body_at(
-    body: Array, still: Array, draws: Array, modes: Array, phase: float, cursor: float, paced: Array, out: Array
+    body: Array,
+    still: Array,
+    draws: Array,
+    modes: Array,
+    phase: float,
+    cursor: float,
+    paced: Array,
+    out: Array,
 ) -> None:
     phases = body.shape[1]
     i, w, share = int(paced[0]), paced[1], paced[2]
@@ -158,7 +163,7 @@ def _body_at(
 def _progress(phase: float, side: int, duty: float) -> tuple[int, float]:
     """Which step a foot is in, and how far: 0 to 1 on the ground, 1 to 2 in the air."""
     since = phase - 0.5 * side
-    k = int(math.floor(since))
+    k = math.floor(since)
     r = since - k
     return k, r / duty if r < duty else 1 + (r - duty) / (1 - duty)
 
@@ -264,7 +269,7 @@ def _leg(
     span = min(max(span, abs(long - lower) + 0.1 * long), 0.9995 * (long + lower))
     ax, ay, az = rotated(pelvis, 0.0, 0.0, 1.0)
     ahead = times(sole, inverse(quaternion(whole[leg[2]])))
-    bx, by, bz = rotated(ahead, 0.0, 0.0, 1.0)
+    bx, _, bz = rotated(ahead, 0.0, 0.0, 1.0)
     # Feet pitch while they roll; their heading counts.
     flat = max(math.hypot(bx, bz), 1e-6)
     kx, ky, kz = ax + bx / flat, ay, az + bz / flat

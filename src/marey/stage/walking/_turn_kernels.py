@@ -18,6 +18,7 @@ Row = Any
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
+
 @njit(**_OPTIONS)
 def from_axes(
     ex: float, ey: float, ez: float, dx: float, dy: float, dz: float, at_rest: Array

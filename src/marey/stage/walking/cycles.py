@@ -9,6 +9,7 @@ their law. Cost: the dressing, some 0.1 s a clip.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -179,14 +180,14 @@ def _steps(figure: Figure, pose: GlobalPose, way: Array, heading: Array, name: s
         best = run if len(run) > len(best) else best
     if len(best) < 3:
         raise InputError(f"{name}: no whole cycle of two steps in it; a walk or run is needed")
-    strikes, foot = np.array([f for f, _ in best]), np.array([s for _, s in best])
-    phases = 0.5 * np.arange(len(best)) + 0.5 * foot[0]
+    strikes, side = np.array([frame for frame, _ in best]), np.array([foot for _, foot in best])
+    phases = 0.5 * np.arange(len(best)) + 0.5 * side[0]
     shares = []
-    for a, b, side in zip(strikes[:-2], strikes[2:], foot[:-2], strict=True):
-        inside = offs[side][(offs[side] > a) & (offs[side] < b)]
+    for a, b, own in zip(strikes[:-2], strikes[2:], side[:-2], strict=True):
+        inside = offs[own][(offs[own] > a) & (offs[own] < b)]
         shares += [(inside[0] - a) / (b - a)] if len(inside) else []
     duty = float(np.clip(np.mean(shares) if shares else 0.6, 0.25, 0.8))
-    return _Steps(strikes, phases, foot, (offs[0], offs[1]), duty)
+    return _Steps(strikes, phases, side, (offs[0], offs[1]), duty)
 
 
 def _feet(
@@ -200,7 +201,7 @@ def _feet(
         mine = steps.strikes[steps.foot == foot]
         offs = steps.offs[foot]
         rows, under = [], []
-        for a, b in zip(mine[:-1], mine[1:], strict=True):
+        for a, b in pairwise(mine):
             inside = offs[(offs > a) & (offs < b)]
             off = inside[0] if len(inside) else a + steps.duty * (b - a)
             at = np.concatenate([np.linspace(a, off, STEP + 1), np.linspace(off, b, STEP + 1)[1:]])
@@ -223,9 +224,14 @@ def _feet(
         tables.append(np.mean(rows, axis=0) if rows else None)
         stands.append(np.mean(under, axis=0) if under else None)
     left, right = tables
-    table = np.stack([_mirrored(right) if left is None else left, _mirrored(left) if right is None else right])
+    table = np.stack(
+        [_mirrored(right) if left is None else left, _mirrored(left) if right is None else right]
+    )
     beside = np.stack(
-        [_across(stands[1]) if stands[0] is None else stands[0], _across(stands[0]) if stands[1] is None else stands[1]]
+        [
+            _across(stands[1]) if stands[0] is None else stands[0],
+            _across(stands[0]) if stands[1] is None else stands[1],
+        ]
     )
     stride = float(np.mean(strides))
     # Captured floors and marker offsets leave soles a centimetre above or below the ground.

@@ -90,7 +90,7 @@ class Figure:
 
     @property
     def corners(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Vertices for drawing, those where two parts meet once in each: which they are, their parts, faces."""
+        """Vertices for drawing, twice where two parts meet: which they are, their parts, and faces."""
         pairs = np.stack([self.skin.faces.reshape(-1), np.repeat(self.parts, 3)], axis=1)
         found, index = np.unique(pairs, axis=0, return_inverse=True)
         return found[:, 0], found[:, 1], index.reshape(-1, 3)
@@ -205,7 +205,9 @@ def _hair(points: Array) -> Array:
 
 def _sleeve(points: Array) -> Array:
     shoulder = np.array([0.175, 1.42, -0.0175])
-    return np.asarray(np.linalg.norm(np.abs(points * [1, 0, 0]) + points * [0, 1, 1] - shoulder, axis=1) - SLEEVE)
+    return np.asarray(
+        np.linalg.norm(np.abs(points * [1, 0, 0]) + points * [0, 1, 1] - shoulder, axis=1) - SLEEVE
+    )
 
 
 def _pull(skin: SkinnedMesh) -> Array:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.mesh import vertex_normals
@@ -42,7 +43,7 @@ def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress 
         raise InputError(f"{path}: walking bodies are written as .glb or .gltf")
     if crowd.people > MOST_PEOPLE:
         raise InputError(
-            f"{path}: at most {MOST_PEOPLE} people are written as bodies, these are {crowd.people}; take fewer"
+            f"{path}: at most {MOST_PEOPLE} people fit into a file, these are {crowd.people}; take fewer"
         )
     body = figure()
     builder = Builder()
@@ -122,7 +123,9 @@ class _Cast:
             else:
                 data = (crowd.roots[kept, number] / np.float32(size)).astype("<f4").tobytes()
             node = first + (column if turning else 0)
-            accessors.append((node, "rotation" if turning else "translation", offset, b - a, self._time(spacing, a, b)))
+            accessors.append(
+                (node, "rotation" if turning else "translation", offset, b - a, self._time(spacing, a, b))
+            )
             pieces.append(data)
             offset += len(data)
         view = self.builder.view(b"".join(pieces))
@@ -204,6 +207,6 @@ class _Meshes:
         return self.materials[key]
 
 
-def _tamed(influences: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.uint8]:
+def _tamed(influences: IntArray, weights: FloatArray) -> NDArray[np.uint8]:
     """Joints as bytes, 0 where the weight is (glTF 2.0, section 3.7.3.1)."""
     return np.where(np.asarray(weights) > 0, influences, 0).astype(np.uint8)

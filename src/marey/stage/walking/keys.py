@@ -21,7 +21,7 @@ SPACINGS = (8, 4, 2, 1)
 """Frames from one key to the next, the widest first."""
 
 LOOSE, TIGHT = 0.025, 0.001
-"""Metres by which the end of an arm, and a leg or the root, may be off between two keys; feet must not slide."""
+"""Metres by which the end of an arm, and a leg or the root, may be off: feet must not slide."""
 
 
 def spacings(crowd: WalkingCrowd) -> Ints:
@@ -62,7 +62,7 @@ def grid(frames: int, spacing: int) -> Ints:
 
 
 def lever_arms(crowd: WalkingCrowd) -> Array:
-    """Metres from each joint to the farthest one below it along the bones, `(joints,)`; a last one is 10 cm long."""
+    """Metres from each joint to the farthest one below it, `(joints,)`; last ones are 10 cm long."""
     skeleton = crowd.skeleton
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
     arms = np.full(skeleton.joints, 0.10)

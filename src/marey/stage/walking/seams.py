@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 
 class Cloth(NamedTuple):
-    """A mesh in the making: vertices `(vertices, 3)`, faces `(faces, 3)`, pull of joints `(vertices, joints)`."""
+    """A mesh: vertices `(vertices, 3)`, faces `(faces, 3)`, pull of the joints `(vertices, joints)`."""
 
     vertices: Array
     faces: Ints
@@ -26,8 +26,8 @@ class Cloth(NamedTuple):
 def cut(cloth: Cloth, values: Array, chosen: NDArray[np.bool_]) -> Cloth:
     """The mesh with edges where `values` `(vertices,)` are 0, in the `chosen` `(faces,)` faces and beside.
 
-    >>> square = Cloth(np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.0, 0]]), np.array([[0, 1, 2], [0, 2, 3]]),
-    ...                np.ones((4, 1)))
+    >>> corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1.0, 0]])
+    >>> square = Cloth(corners, np.array([[0, 1, 2], [0, 2, 3]]), np.ones((4, 1)))
     >>> halves = cut(square, square.vertices[:, 1] - 0.25, np.array([True, True]))
     >>> len(halves.vertices), len(halves.faces)
     (7, 6)
@@ -52,7 +52,7 @@ def cut(cloth: Cloth, values: Array, chosen: NDArray[np.bool_]) -> Cloth:
 
 
 def _split(face: list[int], number: dict[tuple[int, int], int]) -> list[tuple[int, int, int]]:
-    """A face as one to three, by the vertices on its edges (a plane crosses two of them, or one at a seam)."""
+    """A face as one to three, by the new vertices on its edges."""
     ring: list[int] = []
     for corner in range(3):
         i, j = face[corner], face[(corner + 1) % 3]

@@ -155,7 +155,7 @@ class _Law:
         kept = int(np.searchsorted(np.cumsum(sizes**2) / np.sum(sizes**2), 0.99)) + 1
         self.modes = np.ascontiguousarray(self.modes[:kept])
         coordinates = about @ self.modes.T
-        repeats = -(-LONG * PHASES // len(coordinates)) 
+        repeats = -(-LONG * PHASES // len(coordinates))
         self.rest = np.concatenate([coordinates] * repeats)[: LONG * PHASES + 1]
         self.range = coordinates.min(axis=0), coordinates.max(axis=0)
 

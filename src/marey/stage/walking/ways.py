@@ -65,9 +65,7 @@ def ways(tracks: Tracks, frame_rate: float) -> Ways:
     going = np.gradient(plan, 1 / frame_rate, axis=1)
     going = gaussian_filter1d(going, max(VELOCITY, 0.5 * step) * frame_rate, axis=1, mode="nearest")
     speeds = np.linalg.norm(going, axis=-1)
-    headings = gaussian_filter1d(
-        _looking(going, speeds), HEADING * frame_rate, axis=1, mode="nearest"
-    )
+    headings = gaussian_filter1d(_looking(going, speeds), HEADING * frame_rate, axis=1, mode="nearest")
     return Ways(places, headings, speeds, seen, margin)
 
 

@@ -26,6 +26,8 @@ Array = NDArray[Any]
 TURN_STEPS, ROOT_UNIT = 4096, 0.0005
 # Frames from one key of arms and trunk to the next.
 SELDOM = 3
+# People beyond whom the mesh is coarser, and its vertices then, before seams.
+MANY, FEW_VERTICES = 300, 220
 # Of one person and frame, deflated.
 PERSON_BYTES = 55
 
@@ -38,7 +40,7 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     rotations, roots = crowd.rotations[::step], crowd.roots[::step]
     present = np.ascontiguousarray(crowd.present[::step])
     page.frames, page.frame_rate, page.frame_step = len(rotations), crowd.frame_rate / step, step
-    body = figure()
+    body = figure(FEW_VERTICES) if crowd.people > MANY else figure()
     legs = sorted({0} | {joint for leg in body.legs for joint in (leg.hip, leg.knee, leg.ankle)})
     others = [joint for joint in range(crowd.skeleton.joints) if joint not in legs]
     # Absent people rest: nothing changes, so nothing is kept.
@@ -52,7 +54,7 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
         bind=page.exact(np.hstack([body.turns[:, [1, 2, 3, 0]], body.places])),
         sizes=page.exact(crowd.sizes),
         outfit=crowd.outfits.tolist(),
-        outfits=[["#%02x%02x%02x" % tuple(np.rint(255 * c).astype(int)) for c in one] for one in outfits()],
+        outfits=[[_hex(colour) for colour in one] for one in outfits()],
         present=page.exact(present.astype(np.uint8)),
         roots=page.exact(_differences(np.rint(roots / ROOT_UNIT).astype(np.int32)).view(np.uint32)),
         root_unit=ROOT_UNIT,
@@ -96,6 +98,11 @@ def _mesh(page: Page, body: Figure) -> dict[str, Any]:
         "joints": page.exact(skin.influences[own].astype(np.uint8)),
         "weights": page.exact(skin.weights[own]),
     }
+
+
+def _hex(colour: Array) -> str:
+    """An sRGB colour in 0…1 as `#rrggbb`."""
+    return "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour)
 
 
 def _frame(page: Page, places: Array) -> None:
