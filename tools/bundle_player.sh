@@ -10,7 +10,9 @@ if [ ! -x "$room/node_modules/.bin/esbuild" ]; then
   npm install --silent --no-audit --no-fund --prefix "$room" three@0.187.0 esbuild@0.28.2
 fi
 cp "$room/node_modules/three/LICENSE" "$pages/LICENSE.three.txt"
+# The tests compare this sum with the sources: a bundle that is out of date does not pass.
+sum=$(cd "$pages" && find . -name '*.js' ! -name player.min.js | LC_ALL=C sort | xargs cat | sha256sum | cut -d ' ' -f 1)
 NODE_PATH="$room/node_modules" "$room/node_modules/.bin/esbuild" "$pages/player.js" --bundle --minify --format=iife \
   --target=es2022 --charset=utf8 --legal-comments=none --log-level=warning \
-  --banner:js='/* marey. Contains three.js, copyright three.js authors, MIT licence. */' --outfile="$pages/player.min.js"
+  --banner:js="/* marey. Contains three.js, copyright three.js authors, MIT licence. Sources: $sum */" --outfile="$pages/player.min.js"
 wc -c "$pages/player.min.js"
