@@ -70,7 +70,7 @@ def pages() -> dict[str, tuple[str, str]]:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with the words after `marey` that call it."""
-    root = typer.main.get_command(app)
+    root: Any = typer.main.get_command(app)
     for name in root.list_commands(_context(root)):
         child = _child(root, name)
         if hasattr(child, "list_commands"):

@@ -27,10 +27,12 @@ SPELLINGS = (
         r"{\\mathrm{arg\\ \1\2}}",
     ),
     (re.compile(r"\\operatorname\*"), r"\\operatorname"),
-    (re.compile(r"\\[lr]Vert\b"), r"\\Vert"),
+    (re.compile(r"\\[lr]?Vert\b"), r"\\|"),
     (re.compile(r"\\[lr]vert\b"), r"\\vert"),
 )
 WITH_LIMITS = ("min", "max", "lim", "sup", "inf", "argmin", "argmax")
+# The converter leaves delimiters after \big and its like as they are written.
+DELIMITERS = {"\\|": "‖", "\\vert": "|", "\\langle": "⟨", "\\rangle": "⟩", "\\{": "{", "\\}": "}"}
 TIGHT = ("|", "/", "‖", "∥")
 SIGNS, CLOSING = ("−", "+"), (")", "]", "}", "|", "‖", "∥", "!", "⊤", "′")
 
@@ -61,6 +63,8 @@ def mathml(latex: str, *, display: str = "inline") -> str:
     for pattern, spelling in SPELLINGS:
         latex = pattern.sub(spelling, latex)
     equation = convert_to_element(latex, display=display)
+    for element in equation.iter():
+        element.text = DELIMITERS.get(element.text or "", element.text)
     for element in equation.iter():
         _mend(element, display)
     unknown = [one.text for one in equation.iter() if (one.text or "").startswith("\\")]
