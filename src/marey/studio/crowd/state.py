@@ -96,7 +96,7 @@ class State:
             return cls(Floor(np.zeros(2), np.array(thing.scene.size))).with_simulated(thing)
         shown = cls(Floor.round(thing))
         if thing.frames > 1 and thing.frame_rate < SLOWEST:
-            told = f"Given at {thing.frame_rate:g} frames a second, shown at {SMOOTH:g}: straight lines between."
+            told = f"Given at {thing.frame_rate:g} frames a second, shown at {SMOOTH:g}: in straight lines."
             return replace(shown, note=told).with_tracks(thing.resample(SMOOTH))
         return shown.with_tracks(thing)
 
