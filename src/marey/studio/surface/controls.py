@@ -48,7 +48,7 @@ class SequenceFolder:
             self.shown = gui.add_button_group(
                 "Show", tuple(SHOWN), hint="Captured sequences, the new animation, or poses in between"
             )
-            self.follow = gui.add_checkbox("Follow", True, hint="The camera goes along with the body")
+            self.follow = gui.add_checkbox("Follow", True, hint="Keep the body in the middle as it walks")
             self.facts = gui.add_markdown("")
         self.choice.on_update(
             desk.guard(lambda _: act.choose(tuple(self.choice.options).index(self.choice.value)))

@@ -55,7 +55,8 @@ class SurfacePanel(Panel[State]):
         state = self._opened(thing, name)
         if state.played is not None:
             self.stage.figure.dress(state.played)
-        self.pen.down = False
+        self._take_pen(False)
+        self.pictures.visible.value = self.stage.pictures_visible = True
         self.begin(state)
         self.stage.look(state)
         if state.distances is not None:
@@ -104,8 +105,9 @@ class SurfacePanel(Panel[State]):
             self.stage.look(self.state)
 
     def follow(self, follow: bool) -> None:
-        """Let the camera go along with the body, or stay."""
+        """Keep the body in the middle, or let it walk off."""
         self.stage.follows = follow
+        self.show(self.desk.timeline.frame)
         self.stage.look(self.state)
 
     def draw(self) -> None:
@@ -147,6 +149,7 @@ class SurfacePanel(Panel[State]):
         """Show or hide matrix and graph."""
         self.pictures.visible.value = visible
         self.stage.show_pictures(visible)
+        self.show(self.desk.timeline.frame)
 
     def take_end(self, which: int) -> None:
         """Take the captured frame that is shown as the first pose (0) or the last (1) to go between."""

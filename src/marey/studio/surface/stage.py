@@ -51,7 +51,6 @@ class Stage:
         self.follows = True
         self.size, self._half = 1.7, 0.4
         self._offset = np.zeros(3)
-        self._ground = np.zeros(2)
 
     def set(self, state: State) -> None:
         """Bring everything but the frame in line with a state."""
@@ -85,11 +84,10 @@ class Stage:
                 synthetic = False
                 if state.shown == "animation" and state.made is not None:
                     synthetic = bool(state.made.animation.provenance.synthetic[frame])
-                self.figure.draw(state.played.vertices[frame], self._offset, synthetic=synthetic)
-                self._draw_other(state, frame)
-                self._ground = centroid(state.played.vertices[frame]) + self._offset[[0, 2]]
-                if self._goes_along(state):
-                    self._desk.follow(self._ground)
+                vertices = state.played.vertices[frame]
+                offset = self._offset - self._stood_on(state, vertices)
+                self.figure.draw(vertices, offset, synthetic=synthetic)
+                self._draw_other(state, frame, offset)
             self._mark(state, frame)
 
     def look(self, state: State, what: str = "All") -> None:
@@ -105,8 +103,8 @@ class Stage:
         elif self.pictures_visible and (state.matrix is not None or state.graph is not None):
             centre, size = self._overview(state)
             self._desk.look(centre, size, view_from=OVERVIEW)
-        elif self._goes_along(state):
-            self._desk.look([self._ground[0], 0.45 * self.size, self._ground[1]], 1.15 * self.size)
+        elif self._keeps_in_middle(state):
+            self._desk.look([0, 0.45 * self.size, 0], 1.15 * self.size)
         else:
             reach = max(1.25 * self.size, 0.8 * self._half + self.size)
             self._desk.look([0, 0.45 * self.size, 0], reach)
@@ -115,10 +113,20 @@ class Stage:
         """See enough ground to draw on."""
         self._desk.look([0, 0, 0], 2.6 * self.size, view_from=(0.35, 1.25, 1.0))
 
-    def _goes_along(self, state: State) -> bool:
-        """Whether the camera follows the body: not past pictures, nor off a path that is to be seen whole."""
+    def _keeps_in_middle(self, state: State) -> bool:
+        """Whether the ground moves below the body: not beside pictures, nor on a path to be seen whole."""
         pictures = self.pictures_visible and (state.matrix is not None or state.graph is not None)
         return self.follows and state.shown == "captured" and not pictures
+
+    def _stood_on(self, state: State, vertices: FloatArray) -> Array:
+        """The place `(3,)` of the ground that is brought to the middle, and the grid with it."""
+        place = np.zeros(3)
+        if self._keeps_in_middle(state):
+            place[[0, 2]] = centroid(vertices) + self._offset[[0, 2]]
+        grid = self._desk.scene.get_handle_by_name("/ground")
+        if grid is not None:
+            grid.position = tuple(-place % 1.0)
+        return place
 
     def _overview(self, state: State) -> tuple[Array, float]:
         """What to look at, and how large it is, to see the body and the pictures there are."""
@@ -156,7 +164,7 @@ class Stage:
         reach = np.abs((some + self._offset) @ RIGHT)
         self._half = float(reach.max())
 
-    def _draw_other(self, state: State, frame: int) -> None:
+    def _draw_other(self, state: State, frame: int, offset: Array) -> None:
         """The second frame of a picked pair as a pale body, laid onto the first and playing along."""
         other = self.other_frame(state, frame)
         laid: FloatArray | None = None
@@ -166,8 +174,8 @@ class Stage:
             first, second = state.library.vertices(here), state.library.vertices(other)
             turn = float(state.distances.turns[here, other])
             laid = Planar.about(centroid(second), turn, centroid(first)).apply(second)
-        self.figure.draw_ghost(0, laid, self._offset)
-        self.figure.draw_ghost(1, None, self._offset)
+        self.figure.draw_ghost(0, laid, offset)
+        self.figure.draw_ghost(1, None, offset)
 
     def other_frame(self, state: State, frame: int) -> int | None:
         """The frame that is compared with the one shown, if a pair was picked and it lasts so long."""
