@@ -218,7 +218,11 @@ def drawn(figure: object) -> np.ndarray:
 def main(folder: Path, names: list[str]) -> None:
     for name in names or PICTURES:
         print(name)
-        small = Image.fromarray(PICTURES[name]()).quantize(256, kmeans=4, dither=Image.Dither.FLOYDSTEINBERG)
+        picture = Image.fromarray(PICTURES[name]())
+        if name == "trackers":
+            picture.save(folder / "body-trackers.jpg", quality=85, optimize=True)
+            continue
+        small = picture.quantize(256, kmeans=4, dither=Image.Dither.FLOYDSTEINBERG)
         small.save(folder / f"body-{name}.png", optimize=True)
 
 
