@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from marey.body.codec.end_joints import end_joints
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
+from marey.studio.body.section import MOST_JOINTS
 from marey.views.anatomy import side_of
 from marey.views.parts import Poses
 
@@ -37,13 +38,13 @@ class Ends:
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> Ends:
-        """The ends of a figure.
+        """The ends of a figure; none of one with too many joints to work with.
 
         >>> import marey
         >>> Ends.of(marey.samples.walk().skeleton).labels
         ('head', 'left hand', 'right hand', 'left foot', 'right foot')
         """
-        found = end_joints(skeleton)
+        found = end_joints(skeleton) if skeleton.joints <= MOST_JOINTS else ()
         names = tuple(skeleton.names[end.joint] for end in found)
         labels: list[str] = []
         for end, name in zip(found, names, strict=True):

@@ -63,7 +63,7 @@ class Balls:
         self.clear()
         for end in range(count):
             ball = self._desk.scene.add_icosphere(
-                f"{self._name}/{end}", radius, colour, subdivisions=2, opacity=0.8, cast_shadow=False
+                f"{self._name}/{end}", radius, colour, subdivisions=2, cast_shadow=False
             )
             self._listen(ball, end)
             self._handles.append(ball)

@@ -191,7 +191,7 @@ class BodyPanel(Panel[State]):
 
                 light = Character(decimate(character.skin, vertices=LIGHT_VERTICES), character.motions)
             if state.motion.joints <= MOST_JOINTS:
-                poser.solver(state.motion[0])
+                poser.warm()
         with self.desk.lock, self.desk.errors_told():
             if self.poser is poser and self.history is not None and not self.desk.closed:
                 if light is not None:

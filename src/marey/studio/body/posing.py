@@ -24,6 +24,7 @@ from marey.studio.body.section import Section, workable
 from marey.studio.body.state import State
 
 if TYPE_CHECKING:
+    from marey.body.ik.report import IKReport
     from marey.body.ik.solver import PosedFigure, PoseSolver
     from marey.studio.body.panel import BodyPanel
 
@@ -36,6 +37,8 @@ MOST_ENDS = 5
 # The root stays upright rather than making up for what the poses of a clip do not hold: an arm that a walk
 # never raises is raised in the end by leaving the model as little as is needed.
 HOLD_ROOT = 300.0
+# How much more a held end counts than the one that is dragged: who reaches too far stays on the ground.
+HELD_FIRMLY = 30.0
 # Of the figure's size.
 RADIUS = 0.026
 FALLOFF = 0.3
@@ -76,6 +79,14 @@ class Poser:
                         warnings.simplefilter("ignore", MareyWarning)
                         self._body = PoseModel.fit([some], modes=min(MODES, 3 * motion.joints))
             return self._body
+
+    def warm(self) -> None:
+        """Solve once, so that nobody who drags waits for what is compiled or learned."""
+        from marey.body.ik.targets import Reach
+
+        start = self._motion[0]
+        name = start.skeleton.names[-1]
+        self.solver(start).solve([Reach(name, start.positions()[0, -1])])
 
     def solver(self, start: Motion) -> PoseSolver:
         """A solver that begins with a pose and prefers poses like it."""
@@ -142,7 +153,7 @@ class Posing(Section):
         for box in self.holds[len(ends.labels) :]:
             box.visible = box.value = False
         self._paint_all()
-        self.which.options = ends.labels
+        self.which.options = ends.labels or ("",)
         self.text.content = ASK
 
     def restore(self, state: State) -> None:
@@ -190,6 +201,7 @@ class Posing(Section):
 
     def move(self) -> None:
         """Move the chosen part by the numbers given."""
+        workable(self.state.motion)
         end = self.panel.ends.labels.index(self.which.value)
         shift = np.array(self.shift.value, dtype=np.float64) / 100
         if not (np.abs(shift) < 100).all():
@@ -205,6 +217,11 @@ class Posing(Section):
             self.keep()
 
         self.desk.jobs.start("posing", work, then)
+
+    @property
+    def report(self) -> IKReport | None:
+        """What the last moment of a drag that is not kept yet missed."""
+        return None if self._posed is None else self._posed.report
 
     @property
     def milliseconds(self) -> float:
@@ -229,7 +246,9 @@ class Posing(Section):
 
         ends = self.panel.ends
         return [
-            Reach(ends.names[i], place if i == end else grip.places[i], ends.points[i])
+            Reach(ends.names[i], place, ends.points[i])
+            if i == end
+            else Reach(ends.names[i], grip.places[i], ends.points[i], weight=HELD_FIRMLY)
             for i in range(len(ends.names))
             if i == end or self.holds[i].value
         ]

@@ -48,8 +48,8 @@ class Reaching(Section):
     def opened(self, state: State) -> None:
         labels = self.panel.ends.labels
         hands = [label for label in labels if "hand" in label]
-        self.which.options = labels
-        self.which.value = (hands or list(labels))[-1]
+        self.which.options = labels or ("",)
+        self.which.value = (hands or list(labels) or [""])[-1]
 
     def restore(self, state: State) -> None:
         self._erase()
@@ -74,6 +74,7 @@ class Reaching(Section):
 
     def place(self) -> None:
         """Put a target where the chosen part is now."""
+        workable(self.state.motion)
         end = self.panel.ends.labels.index(self.which.value)
         self.desk.timeline.play(False)
         frame = self.panel.frame
