@@ -6,6 +6,7 @@ page says.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -105,9 +106,10 @@ def _section(path: str, command: Any) -> str:
     usage = f"marey {path} {words} [OPTIONS]".replace("  ", " ")
     parts = [f"## marey {path} {{ #{_anchor(path)} }}", about, more, f"```console\n$ {usage}\n```"]
     if examples:
-        parts.append("Examples:\n\n```console\n" + "\n".join(f"$ {line}" for line in examples) + "\n```")
+        shown = [re.sub(r"\s{2,}(\S.*)$", r"  # \1", line) for line in examples]
+        parts.append("Examples:\n\n```console\n" + "\n".join(f"$ {line}" for line in shown) + "\n```")
     if arguments:
-        rows = [f"| `{p.metavar or p.name.upper()}` | {_cell(p.help)} |" for p in arguments]
+        rows = [f"| {_code(p.metavar or p.name.upper())} | {_cell(p.help)} |" for p in arguments]
         parts.append("\n".join(["| argument | |", "|---|---|", *rows]))
     if options:
         rows = [f"| {_names(p)} | {_cell(p.help)} | {_default(p)} |" for p in options]
@@ -141,7 +143,7 @@ def _argument(parameter: Any) -> str:
 def _names(option: Any) -> str:
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
     wants = "" if getattr(option, "is_flag", False) else option.metavar or ""
-    return (f"{names} `{_cell(wants)}`" if wants else names) + (" *required*" if option.required else "")
+    return (f"{names} {_code(wants)}" if wants else names) + (" *required*" if option.required else "")
 
 
 def _default(option: Any) -> str:
@@ -154,6 +156,11 @@ def _default(option: Any) -> str:
 def _cell(text: str | None) -> str:
     text = re.sub(r"\[/?(?:bold|dim|italic)\]", "", text or "")
     return re.sub(r"\s+", " ", text).strip().replace("|", "\\|").replace("<", "&lt;").replace("$", "\\$")
+
+
+def _code(text: str) -> str:
+    """Code in a cell of a table, where a bar would end the cell."""
+    return f"<code>{html.escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _anchor(path: str) -> str:
