@@ -15,10 +15,11 @@ demo: $(VENV)/.ready  ## run marey on its built-in samples, write a gallery
 studio: $(VENV)/.ready  ## see, touch and change motion in the browser: make studio FILES=my.bvh
 	$(BIN)/marey studio $(FILES)
 
-# Each core has its own worker: threads of linear algebra would only get in their way.
+# Each core has its own worker: threads of linear algebra would only get in their way. Compiled modules are kept,
+# since some tests start many programs.
 test: $(VENV)/.ready .node/.ready  ## all tests, on all cores
 	@tools/setup.sh --browser
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.ready  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from marey.cli.main import app
 from marey.demo import poses
 from marey.demo.exhibit import Exhibit, Picture
 from marey.demo.page import page
+from tests.browser import PHONE, keep_screenshot, page_of
 from tests.conftest import Shown
 
 
@@ -90,6 +91,18 @@ def test_the_page_shows_every_file_asks_for_nothing_else_and_says_what_pictures_
     assert "http:" not in text and "https:" not in text and "@import" not in text
     assert "prefers-color-scheme: dark" in text and "width=device-width" in text
     assert found.tags.count("article") == len(demo.said["entries"])
+
+
+def test_the_page_opens_offline_without_errors_and_fits_a_phone(demo: Shown, chromium: Any) -> None:
+    with page_of(chromium, demo.folder / "index.html", size=PHONE, offline=True, dark=True) as tab:
+        tab.page.wait_for_function("[...document.images].some((one) => one.naturalWidth > 0)")
+        wide, paper = tab.page.evaluate(
+            "[document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]"
+        )
+        keep_screenshot(tab.page, "gallery-phone")
+    assert tab.errors == []
+    assert all(asked.startswith("file:") for asked in tab.requests)
+    assert wide <= PHONE[0] and paper == "rgb(27, 30, 34)"
 
 
 def test_names_and_texts_stay_text_on_the_page(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from marey import datasets, samples
+from marey.body.cleanup import clean
 from marey.body.codec import compress, joint_error
 from marey.body.kinematics import forward_kinematics
 from marey.body.variation import vary
@@ -48,7 +49,7 @@ def body(folder: Path) -> Exhibit:
 
 def captured_body(folder: Path) -> Exhibit:
     """A captured clip, and what is left of it within a centimetre."""
-    clip = load(datasets.get("cmu-49_06"), clean=True)
+    clip, _ = clean(load(datasets.get("cmu-49_06")))
     seconds, small = timed(lambda: compress(clip, max_error=0.01))
     error = joint_error(clip, small.decode())
     save(small, folder / "cartwheel.mry")
@@ -82,7 +83,7 @@ def captured_body(folder: Path) -> Exhibit:
 
 def captured_variants(folder: Path) -> Exhibit:
     """A captured walk, and three that never took place."""
-    walk = load(datasets.get("cmu-02_01"), clean=True)
+    walk, _ = clean(load(datasets.get("cmu-02_01")))
     seconds, made = timed(lambda: vary(walk, count=3, deviation=1.0, rng=1))
     side_by_side(walk, list(made), folder / "captured-variants.mp4")
     save(walk, folder / "captured-walk.bvh")

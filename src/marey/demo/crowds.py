@@ -102,7 +102,7 @@ def captured(folder: Path) -> Exhibit:
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="streaks", size=(1280, 560))
     endless = extend(fields, 200, rng=0)
-    people = endless.animate(100, avoid=True, seen=True, frame_rate=20, seconds=3)
+    people = endless.animate(80, avoid=True, seen=True, frame_rate=20, seconds=2.5)
     view(people, folder / "reanimated.mp4", size=SMALLER)
     return Exhibit(
         "Captured from that film, and walked by new people",
@@ -121,7 +121,7 @@ def captured(folder: Path) -> Exhibit:
             f"marey crowd capture {FILM}/above/shaded.mp4 captured.zarr --camera {FILM}/above/camera.json "
             "--plane-height 0.9 --size 160",
             "marey crowd extend captured.zarr endless.zarr --frames 200",
-            "marey crowd animate endless.zarr -o reanimated.mp4 --people 100 --avoid --seen --seconds 3",
+            "marey crowd animate endless.zarr -o reanimated.mp4 --people 80 --avoid --seen --seconds 2.5",
         ),
         ("captured.zarr",),
     )
@@ -159,7 +159,7 @@ def captured_people(folder: Path) -> Exhibit:
     people = load(datasets.get("juelich-bottleneck"))
     save(people, folder / "bottleneck.csv")
     view(people, folder / "bottleneck.png", size=(1280, 560))
-    view(people.between(20, 24), folder / "bottleneck.mp4", size=SMALLER)
+    view(people.between(20, 22.5), folder / "bottleneck.mp4", size=SMALLER)
     speeds = np.linalg.norm(np.diff(people.positions, axis=0), axis=-1) * people.frame_rate
     return Exhibit(
         "Captured: people at a bottleneck",

@@ -24,6 +24,8 @@ from marey.views.troupe import troupe
 
 # Metres between figures that walk side by side.
 ASIDE = 0.9
+# Seconds of clips side by side that are shown.
+SHOWN = 2.4
 # Characters of the stream that are shown.
 WALKERS = 6
 
@@ -54,7 +56,7 @@ def variants(folder: Path) -> Exhibit:
 
 def side_by_side(example: Motion, made: Sequence[Motion], path: Path) -> None:
     """A clip of an example, pale, and what was made of it beside it."""
-    clips = [example, *made]
+    clips = [clip.between(0, SHOWN) for clip in (example, *made)]
     shifts = [[ASIDE * number, 0.0, 0.0] for number in range(len(clips))]
     together = troupe(clips, colours=[style.CLAY, *([None] * len(made))], shifts=shifts)
     write_clip(shots.clip(thinned(together), SMALLER), path)
@@ -123,7 +125,7 @@ def stream(folder: Path) -> Exhibit:
     starts = np.stack([1.1 * across[0], np.zeros(WALKERS), -1.6 * across[1]], axis=1) + model.start
     running = MotionStream(model, rng=2, characters=WALKERS, starts=starts)
     frames = []
-    for _ in range(120):
+    for _ in range(96):
         running.step()
         frames.append(running.poses())
     walkers = [

@@ -11,7 +11,7 @@ from typing import Any
 from marey.io.video import write_frames
 from marey.views.actors import Actor
 
-SMALLER, CLIP_RATE = (800, 360), 20.0
+SMALLER, CLIP_RATE = (720, 324), 20.0
 
 Measured = tuple[tuple[str, str], ...]
 """What was measured, and how much of it, with its unit."""
