@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.body.motion import Motion
-from marey.body.variation.laws import draw
 from marey.body.variation.shaping import within_range
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -26,6 +25,7 @@ from marey.stage.walking.cycles import PHASES, Cycle, cycle, trunk_joints
 from marey.stage.walking.figure import Figure, figure
 from marey.stage.walking.outfits import OUTFITS, statures
 from marey.stage.walking.ways import Ways, ways
+from marey.statistics.processes.example_law import ExampleLaw
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,9 @@ DEVIATION = 0.3
 MOST = 4_000_000
 WORKERS, BLOCK = 2, 32
 # Cycles that a law is learnt from at least, cycles of chance that a person has before they come again.
-LEAST_CYCLES, LONG = 6, 24
+LEAST_CYCLES, LONG = 3, 24
+# Share of what the body does that modes hold; radians by which everyone holds himself differently.
+VARIANCE, POSTURE = 0.99, 0.12
 # Ratio of speeds up to which two walks are told apart by chance and not by speed.
 ALIKE = 1.15
 # Metres, metres and radians by which footholds scatter to the side, along the way and in heading.
@@ -81,7 +83,7 @@ def walk(
     sizes = statures(people, people_rng) / body.stature
     chains = _chains(cycles, people, people_rng)
     seeds = np.random.SeedSequence((rng, 1)).spawn(people)
-    laws = [_Law(one.captured) for one in cycles]
+    laws = [_Law(one.captured, _parts(body)) for one in cycles]
     rotations = np.empty((people, frames, body.skeleton.joints, 4), np.float32)
     roots = np.empty((people, frames, 3), np.float32)
     worker = _Worker(body, cycles, laws, deviation, way, frame_rate, sizes, chains, seeds, rotations, roots)
@@ -143,28 +145,51 @@ def _chains(cycles: Sequence[Cycle], people: int, rng: np.random.Generator) -> N
 
 
 class _Law:
-    """The captured cycles as modes, to draw new ones from."""
+    """The captured cycles as modes of the whole body and of its parts, to draw new ones from.
 
-    def __init__(self, captured: Array) -> None:
-        times = -(-LEAST_CYCLES * PHASES // len(captured))
+    Of a few cycles the law knows little of what goes together by chance: half of what is drawn is common to
+    the whole body, half each part's own.
+    """
+
+    def __init__(self, captured: Array, parts: Sequence[Sequence[int]]) -> None:
         whole = len(captured) // PHASES * PHASES
+        times = -(-LEAST_CYCLES * PHASES // whole)
         series = np.concatenate([captured[:whole]] * times) if times > 1 else captured
         about = series - series.mean(axis=0)
-        # Centimetres of the root count as hundredths of a radian.
-        _, sizes, self.modes = np.linalg.svd(about, full_matrices=False)
-        kept = int(np.searchsorted(np.cumsum(sizes**2) / np.sum(sizes**2), 0.99)) + 1
-        self.modes = np.ascontiguousarray(self.modes[:kept])
-        coordinates = about @ self.modes.T
-        repeats = -(-LONG * PHASES // len(coordinates))
-        self.rest = np.concatenate([coordinates] * repeats)[: LONG * PHASES + 1]
-        self.range = coordinates.min(axis=0), coordinates.max(axis=0)
+        found = [_modes(about, np.arange(about.shape[1])), *(_modes(about, np.array(part)) for part in parts)]
+        self.modes = np.concatenate(found)
+        coordinates = [about @ modes.T for modes in found]
+        self.laws = [ExampleLaw.of(values) for values in coordinates]
+        self.ranges = [(values.min(axis=0), values.max(axis=0)) for values in coordinates]
 
     def draws(self, seed: np.random.SeedSequence) -> Array:
-        """What chance adds, `(samples, modes)`; ends meet softly enough to be gone through again."""
-        made = draw(
-            self.rest, PHASES, seeds=[seed], deviation=1.0, kept_frames=np.empty(0, np.intp), method="joint"
-        )[0]
-        return np.asarray(within_range(made, *self.range))
+        """What chance adds to :data:`LONG` cycles, `(samples, modes)`."""
+        samples = LONG * PHASES + 1
+        drawn = [
+            within_range(law.sample(samples, rngs=[own])[0], *limits)
+            for law, limits, own in zip(self.laws, self.ranges, seed.spawn(len(self.laws)), strict=True)
+        ]
+        return np.sqrt(0.5) * np.hstack(drawn)
+
+
+def _modes(about: Array, columns: NDArray[np.int64]) -> Array:
+    """Orthonormal directions `(modes, numbers)` in some columns that hold 99 % of what they do."""
+    _, sizes, directions = np.linalg.svd(about[:, columns], full_matrices=False)
+    kept = int(np.searchsorted(np.cumsum(sizes**2) / max(np.sum(sizes**2), 1e-300), VARIANCE)) + 1
+    modes = np.zeros((min(kept, len(sizes)), about.shape[1]))
+    modes[:, columns] = directions[: len(modes)]
+    return modes
+
+
+def _parts(body: Figure) -> list[list[int]]:
+    """Columns of trunk and root, and of each arm."""
+    arms = [set(body.skeleton.descendants(body.skeleton.index(f"{side}Arm"))) for side in ("Left", "Right")]
+    joints = trunk_joints(body)
+    columns = [
+        [3 * n + k for n, joint in enumerate(joints) if joint in arm for k in range(3)] for arm in arms
+    ]
+    rest = set(range(3 * len(joints) + 3)) - {c for part in columns for c in part}
+    return [sorted(rest), *columns]
 
 
 class _Worker:
@@ -191,6 +216,7 @@ class _Worker:
         self.kept, self.new = float(np.cos(angle)), float(np.sin(angle))
         self.figure = _as_arrays(body)
         means = [one.body.mean(axis=0) for one in cycles]
+        self.posture = POSTURE * deviation
         self.body = np.stack([m + self.kept * (one.body - m) for one, m in zip(cycles, means, strict=True)])
         self.feet = np.stack([one.feet for one in cycles])
         self.still = [_standing(body, m) for m in means]
@@ -238,7 +264,9 @@ class _Worker:
         home = int(np.abs(curve[0] - usual).argmin())
         law = self.laws[chain[home]]
         drawn = self.new * law.draws(self.seeds[person].spawn(1)[0]), law.modes
-        tables = self.body[chain], self.feet[chain], strides, self.still[chain[0]]
+        posture = np.append(rng.normal(0.0, self.posture, self.body.shape[-1] - 3), np.zeros(3))
+        posture[:3] = 0.0
+        tables = self.body[chain] + posture, self.feet[chain], strides, self.still[chain[0]] + posture
         _pose_kernels.pose(
             self.figure,
             tables,
