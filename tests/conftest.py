@@ -28,10 +28,11 @@ REAL_DATA = os.environ.get("MAREY_DATA", Path(__file__).resolve().parents[2] / "
 
 LONGEST_FIRST = (
     "tests/test_readme.py",
-    "tests/test_docs.py",
     "tests/test_demo.py",
+    "tests/test_docs.py",
     "tests/cli/",
     "tests/test_cli.py",
+    "tests/studio/",
 )
 
 
