@@ -229,3 +229,27 @@ def test_exports_are_files_that_open_again(studio: Studio, tmp_path: Path) -> No
         rows = list(csv.DictReader(file))
     assert sum(float(row["mean_density_per_m2"]) for row in rows) > 0
     assert (tmp_path / "people.glb").read_bytes()[:4] == b"glTF"
+
+
+def test_people_become_whole_bodies_and_figures_again(studio: Studio) -> None:
+    tracks = samples.crowd(people=3, seconds=2)
+    panel = shown(studio, tracks)
+    panel.embody(True)
+    assert studio.desk.jobs.wait() and panel.state.bodies is not None
+    assert not panel.people.figures["body"].visible
+    panel.show(25)
+    vertices = np.concatenate([node.vertices for node in panel.bodies.nodes])
+    there = vertices[vertices[:, 1] > -100.0]
+    people = panel.state.floor.to_scene(tracks.positions[25, tracks.present[25]])
+    away = np.linalg.norm(there[:, None, [0, 2]] - people[:, [0, 2]], axis=-1).min(axis=1)
+    assert away.max() < 1.3 and -0.1 < there[:, 1].min() < 0.1 and 1.4 < there[:, 1].max() < 2.1
+    panel.embody(False)
+    assert panel.people.figures["body"].visible and not panel.bodies.nodes
+
+
+def test_too_many_people_stay_figures(studio: Studio) -> None:
+    still = np.zeros((2, 101, 2)) + np.arange(101)[:, None]
+    panel = shown(studio, Tracks(still, 25.0))
+    panel.embody(True)
+    assert studio.desk.jobs.wait() and panel.state.bodies is None
+    assert "export" in complaints(studio)[0]

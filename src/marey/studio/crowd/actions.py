@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
+from marey.studio.crowd.bodies import check_few
 from marey.studio.crowd.floor import Floor
 from marey.studio.crowd.maps import PeopleMaps
 from marey.studio.crowd.obstacles import blocked, walled
@@ -87,6 +88,16 @@ def walk(state: State, how: Walk, progress: Progress) -> State:
     if state.flow is None:
         state = _with_flow_of_people(state, progress)
     return _carried(state, how, progress)
+
+
+def embody(state: State, progress: Progress) -> State:
+    """The people as whole bodies, each a variant of captured walks."""
+    from marey.stage import walk as walk_bodies
+
+    if state.tracks is None:
+        raise InputError("there is nobody yet: let people walk first")
+    check_few(state.tracks.agents)
+    return replace(state, bodies=walk_bodies(state.tracks, progress=progress))
 
 
 def _simulated(state: State, how: Walk, progress: Progress) -> State:

@@ -36,6 +36,9 @@ class Controls:
             self.key = gui.add_html("")
             self.arrows = gui.add_checkbox("Arrows", False, hint="Where the flow goes")
             self.people = gui.add_checkbox("People", True, hint="Figures of the people")
+            self.bodies = gui.add_checkbox(
+                "Whole bodies", False, hint="Everyone a variant of captured walks; up to 100 people"
+            )
             self.trails = gui.add_checkbox("Trails", True, hint="The last seconds of everyone's way")
             self.film = gui.add_checkbox("Film", True, hint="The film on a board behind the ground")
         with gui.add_folder("Walk"):
@@ -113,7 +116,8 @@ class Controls:
         self.capture.disabled = state.footage is None
         self.width.disabled = not state.scalable
         self.width.value = state.width or 0.0
-        self.people.disabled = self.trails.disabled = state.tracks is None
+        self.people.disabled = self.trails.disabled = self.bodies.disabled = state.tracks is None
+        self.bodies.value = state.bodies is not None
         self.walk.disabled = not (moves or state.scene is not None)
         self.seen.disabled = state.flow is None or state.flow.presence is None
         self.way.disabled = state.scene is not None

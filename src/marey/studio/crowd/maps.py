@@ -1,7 +1,7 @@
 """Maps of a moment on the ground: flow, speed, density, divergence, turning, in metres and seconds.
 
 Those of a captured flow are worked out on the floor's own grid after its camera is undone; those of people by
-:class:`marey.crowd.continuum.Ground`. Cost: some 5 ms a frame of a flow, 20 ms of people.
+:class:`marey.crowd.continuum.Ground`. Cost: some 10 ms a frame of either.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kind = Literal["flow", "speed", "density", "divergence", "turning"]
 Values = NDArray[np.float32]
 
 # Pixels of the longer side of a map of a flow, cells of one of people, metres of a cell at least.
-LONGEST, CELLS, FINEST = 320, 110, 0.25
+LONGEST, CELLS, FINEST = 200, 110, 0.25
 # Frames looked at for the scale of a map, and the share of their values within it.
 LOOKED_AT, WITHIN = 8, 0.995
 SMALLEST = 1e-3

@@ -27,7 +27,6 @@ LONGEST, ROUNDED = 1024, 1.0
 # Metres; low, so that nobody is hidden behind.
 WALL_HEIGHT = 0.5
 WALL, PAINTED = (176, 180, 186), (200, 85, 61)
-OPACITY = 235
 
 
 def painted(strokes: Sequence[Stroke], sheet: Sheet) -> BoolArray:
@@ -132,7 +131,7 @@ class Walls:
         height = WALL_HEIGHT * floor.scale
         top = np.zeros((*solid.shape, 4), dtype=np.uint8)
         top[..., :3] = colour
-        top[solid, 3] = OPACITY
+        top[solid, 3] = 255
         width, depth = floor.scale * floor.size
         above = self._desk.scene.add_image(
             f"{path}/top",

@@ -17,6 +17,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd import actions
+from marey.studio.crowd.bodies import Bodies
 from marey.studio.crowd.colours import key, map_picture, remark
 from marey.studio.crowd.controls import ENGINES, KINDS, SIZES, Controls
 from marey.studio.crowd.exports import crowd_exports
@@ -46,6 +47,7 @@ class CrowdPanel(Panel[State]):
         super().__init__(desk)
         self.controls = Controls(desk.gui)
         self.people = People(desk, self.path("people"))
+        self.bodies = Bodies(desk, self.path("bodies"))
         self.pictures = Pictures(desk, self.path("pictures"))
         self.walls = Walls(desk, self.path("walls"))
         self.pen = GroundPen(desk, self.path("pen"), self.draw)
@@ -89,6 +91,8 @@ class CrowdPanel(Panel[State]):
         self._forget(before, state)
         self.controls.follow(state)
         same_floor = before is not None and before.floor is state.floor
+        if not same_floor or before is None or before.bodies is not state.bodies:
+            self.bodies.set(state.bodies, state.floor)
         if not same_floor or before is None or before.tracks is not state.tracks:
             self.people.set(state)
             if self.people.hidden:
@@ -108,6 +112,7 @@ class CrowdPanel(Panel[State]):
         state = self.state
         with self.desk.server.atomic():
             self.people.show(frame)
+            self.bodies.show(frame / state.clock[1])
             if state.footage is not None and self._reel is not None:
                 self._show_film(state.footage, frame)
             self._show_ground(frame)
@@ -146,6 +151,19 @@ class CrowdPanel(Panel[State]):
 
         self.desk.jobs.start("walking", work, lambda found: self._step(found, hand))
 
+    def embody(self, wanted: bool) -> None:
+        """Show people as whole walking bodies, made aside; or as figures again."""
+        state = self.state
+        if wanted and state.bodies is None:
+            self.controls.bodies.value = False
+            self.desk.jobs.start(
+                "making bodies walk",
+                lambda progress: actions.embody(state, progress),
+                lambda found: self._step(found, ""),
+            )
+        elif not wanted and state.bodies is not None:
+            self._step(replace(state, bodies=None), "")
+
     def tune(self, tuning: Tuning) -> None:
         """Other gains of the flow's frequencies; the newest wins."""
         self._tuner.give(tuning)
@@ -181,6 +199,7 @@ class CrowdPanel(Panel[State]):
         controls, guard = self.controls, self.desk.guard
         for control in (controls.map, controls.arrows, controls.people, controls.trails, controls.film):
             control.on_update(guard(lambda _: self._see_again()))
+        controls.bodies.on_update(guard(lambda _: self.embody(controls.bodies.value)))
         controls.width.on_update(guard(lambda _: self.set_width(controls.width.value)))
         controls.walk.on_click(guard(lambda _: self.walk()))
         controls.capture.on_click(guard(lambda _: self.capture()))
@@ -271,7 +290,8 @@ class CrowdPanel(Panel[State]):
     def _see(self) -> None:
         """Show and hide things, and the key of the map."""
         state, controls = self.state, self.controls
-        self.people.visible(controls.people.value, controls.trails.value)
+        self.people.visible(controls.people.value and state.bodies is None, controls.trails.value)
+        self.bodies.visible(controls.people.value)
         if self.pictures.board is not None:
             self.pictures.board.visible = controls.film.value
         if self.pictures.arrows is not None:

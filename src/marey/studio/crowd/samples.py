@@ -35,8 +35,9 @@ def crowd_samples() -> dict[str, Callable[[], Any]]:
 def filmed_square() -> Footage:
     """A simulated crowd filmed from a roof; pictures are made when they are looked at.
 
-    >>> filmed_square().read(0).shape
-    (288, 384, 3)
+    >>> film = filmed_square()
+    >>> film.rows, film.columns
+    (288, 384)
     """
     from marey.crowd.simulation.running import simulate
     from marey.filming.cameras import camera_of

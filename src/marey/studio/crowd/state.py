@@ -16,6 +16,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+from marey.stage.walking.crowd import WalkingCrowd
 from marey.studio.crowd.floor import Floor
 
 Array = NDArray[np.float64]
@@ -62,6 +63,7 @@ class State:
     tracks: the people; groups `(agents,)` tells who belongs together, if it is known
     scene: the place; its walls are drawn
     simulated: the whole simulated crowd that `tracks` are of
+    bodies: the people as whole walking bodies
     ours: whether the people were made here, from the flow or the scene
     floor: the part of the ground that is shown
     width: metres that a picture without a camera is wide, if somebody told
@@ -81,6 +83,7 @@ class State:
     ours: bool = False
     strokes: tuple[Stroke, ...] = ()
     note: str = ""
+    bodies: WalkingCrowd | None = None
     width: float | None = None
 
     @classmethod
@@ -120,6 +123,7 @@ class State:
             tracks=None,
             groups=None,
             simulated=None,
+            bodies=None,
             strokes=(),
             note=note,
         )
@@ -150,7 +154,7 @@ class State:
             tracks = tracks[:most]
         if not tracks.present.any():
             raise InputError("nobody is present in these tracks")
-        return replace(self, tracks=tracks, groups=None, simulated=None, ours=ours, note=note)
+        return replace(self, tracks=tracks, groups=None, simulated=None, bodies=None, ours=ours, note=note)
 
     def with_simulated(self, crowd: SimulatedCrowd, *, ours: bool = False) -> State:
         """Simulated people and their place."""
