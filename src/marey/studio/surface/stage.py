@@ -24,8 +24,8 @@ FACING = np.array([0.75, 0.0, 1.25]) / np.hypot(0.75, 1.25)
 RIGHT = np.array([FACING[2], 0.0, -FACING[0]])
 # Frames looked at to find out how far a sequence reaches.
 LOOKED_AT = 24
-# Of the body's size: height of a picture, and gap beside it.
-HIGH, GAP = 1.45, 0.2
+# Of the body's size: height of a picture, and from the body's middle to it.
+HIGH, GAP = 1.45, 0.6
 # Where one looks at everything from, and how much wider than high that may be.
 OVERVIEW, WIDE = (0.75, 0.2, 1.25), 2.45
 # How much of the picture's circle a mark takes.
@@ -114,9 +114,9 @@ class Stage:
         self._desk.look([0, 0, 0], 2.6 * self.size, view_from=(0.35, 1.25, 1.0))
 
     def _keeps_in_middle(self, state: State) -> bool:
-        """Whether the ground moves below the body: not beside pictures, nor on a path to be seen whole."""
+        """Whether the ground moves below the body: between pictures always, not on a path seen whole."""
         pictures = self.pictures_visible and (state.matrix is not None or state.graph is not None)
-        return self.follows and state.shown == "captured" and not pictures
+        return state.shown == "captured" and (self.follows or pictures)
 
     def _stood_on(self, state: State, vertices: FloatArray) -> Array:
         """The place `(3,)` of the ground that is brought to the middle, and the grid with it."""
@@ -130,9 +130,9 @@ class Stage:
 
     def _overview(self, state: State) -> tuple[Array, float]:
         """What to look at, and how large it is, to see the body and the pictures there are."""
-        reach = self._half + GAP * self.size + self.matrix.width
-        left = -reach if state.matrix is not None else -self._half
-        right = reach if state.graph is not None else self._half
+        near, far = GAP * self.size, GAP * self.size + self.matrix.width
+        left = -far if state.matrix is not None else -near
+        right = far if state.graph is not None else near
         if state.library is None:
             left, right = -self.matrix.width / 2, self.matrix.width / 2
         centre = np.array([0, 0.55 * HIGH * self.size, 0]) + (left + right) / 2 * RIGHT
@@ -143,7 +143,7 @@ class Stage:
         centre, size = self._overview(state)
         reader = centre + size * np.array(OVERVIEW)
         for board, side in ((self.matrix, -1), (self.graph, 1)):
-            aside = side * (self._half + GAP * self.size + board.width / 2)
+            aside = side * (GAP * self.size + board.width / 2)
             middle = np.array([0, 0.55 * board.height, 0])
             if state.library is not None:
                 middle += aside * RIGHT
@@ -157,7 +157,8 @@ class Stage:
             assert state.between is not None
             some = np.stack([state.between.first, state.between.second])
         low, high = some.min(axis=(0, 1)), some.max(axis=(0, 1))
-        self.size = float(np.clip(np.ptp(some[0], axis=0).max(), 1e-3, 1e4))
+        one = some[0] if state.library is None else state.library.vertices(0)
+        self.size = float(np.clip(np.ptp(one, axis=0).max(), 1e-3, 1e4))
         self._offset = -np.array([(low[0] + high[0]) / 2, low[1], (low[2] + high[2]) / 2], np.float64)
         if state.shown == "animation" and state.path is not None:
             self._offset[[0, 2]] = 0.0
