@@ -135,8 +135,14 @@ class Field {
     return this.inside[n] ? n : null;
   }
 
-  /** A value few cells of some frames exceed. */
+  /** The value of the fullest colour; what is all but absent beside its companion stays pale. */
   scaleOf(kind) {
+    const other = kind === "Divergence" ? "Vorticity" : "Divergence";
+    return Math.max(this.usual(kind), 0.1 * this.usual(other)) || 1;
+  }
+
+  /** A value few cells of some frames exceed. */
+  usual(kind) {
     if (!this.scales.has(kind)) {
       const sizes = [];
       const every = Math.max(Math.floor(this.frames / 8), 1);
@@ -149,7 +155,7 @@ class Field {
         }
       }
       sizes.sort((a, b) => a - b);
-      this.scales.set(kind, sizes[Math.floor(0.98 * (sizes.length - 1))] || 1);
+      this.scales.set(kind, sizes[Math.floor(0.98 * (sizes.length - 1))] || 0);
     }
     return this.scales.get(kind);
   }
