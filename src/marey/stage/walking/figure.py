@@ -107,7 +107,7 @@ def figure(vertices: int = VERTICES) -> Figure:
 
     >>> body = figure()
     >>> len(body.skin.vertices), body.skeleton.joints
-    (700, 18)
+    (734, 18)
     """
     whole = human()
     skin = _on_joints(whole.skin, whole.motion.skeleton)
