@@ -134,10 +134,10 @@ class BodyPanel(Panel[State]):
             self.posing.balls.paint(end, GRABBED)
 
     def look(self) -> None:
-        """Turn the camera to the body: from ahead and from the left, where one sees a face and a walk."""
+        """Turn the camera to the body: from the left and a little ahead, where a walk is seen best."""
         points = self.poses.points[self.frame if self.history is not None else 0]
         centre = 0.5 * (points.max(axis=0) + points.min(axis=0)) + self.root.position
-        self.desk.look(centre, self.size, view_from=0.6 * self._ahead + 0.85 * self.sideways + UP)
+        self.desk.look(centre, self.size, view_from=0.35 * self._ahead + 1.05 * self.sideways + UP)
 
     def redraw(self) -> None:
         """Draw the present frame again."""

@@ -85,8 +85,8 @@ class Varying(Section):
             return
         shown = np.stack([points[min(frame, len(points) - 1)] for points in self._points])
         if self.beside.value:
-            step = BESIDE * self.panel.size
-            places = step * (1 + np.arange(len(shown)) // 2) * np.where(np.arange(len(shown)) % 2, -1.0, 1.0)
+            # Behind the clip, where the camera first is: in front they would hide it.
+            places = -BESIDE * self.panel.size * (1.0 + np.arange(len(shown)))
             shown = shown + places[:, None, None] * self.panel.sideways
         self._sticks.pose(shown)
 
