@@ -253,3 +253,13 @@ def test_too_many_people_stay_figures(studio: Studio) -> None:
     panel.embody(True)
     assert studio.desk.jobs.wait() and panel.state.bodies is None
     assert "export" in complaints(studio)[0]
+
+
+def test_what_is_painted_while_people_are_worked_out_stays(studio: Studio) -> None:
+    panel = shown(studio, stream())
+    panel.controls.number.value, panel.controls.seconds.value = 10, 5.0
+    with studio.desk.lock:
+        panel.walk()
+        panel.draw(np.array([[0.0, 0.0]]), True)
+    assert studio.desk.jobs.wait()
+    assert panel.state.tracks is not None and len(panel.state.strokes) == 1

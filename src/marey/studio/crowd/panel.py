@@ -16,6 +16,7 @@ from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
+from marey.errors import InputError
 from marey.studio.crowd import actions
 from marey.studio.crowd.bodies import Bodies
 from marey.studio.crowd.colours import key, map_picture, remark
@@ -131,8 +132,10 @@ class CrowdPanel(Panel[State]):
         engine, size = ENGINES[controls.engine.value], SIZES[controls.size.value]
 
         def captured(found: State) -> None:
+            if self.state.footage is not state.footage:
+                return
             controls.map.value = "flow"
-            self._step(found, "capture")
+            self._step(found, "")
             self._look()
             self.desk.say(found.note or "The flow is captured. Now let people walk in it.")
 
@@ -142,24 +145,37 @@ class CrowdPanel(Panel[State]):
             captured,
         )
 
-    def walk(self, *, hand: str = "walk") -> None:
+    def walk(self, *, hand: str = "") -> None:
         """Let people walk, worked out aside."""
         state, how = self.state, self.controls.how
 
         def work(progress: Progress) -> State:
             return actions.walk(state, how, progress)
 
-        self.desk.jobs.start("walking", work, lambda found: self._step(found, hand))
+        def walked(found: State) -> None:
+            if self.state.floor is not state.floor:
+                return
+            painted = self.state.strokes
+            self._step(replace(found, strokes=painted), hand)
+            if painted is not state.strokes:
+                # Something was painted meanwhile: once more, round it.
+                self._hand = "stroke"
+                self.walk(hand="stroke")
+
+        self.desk.jobs.start("walking", work, walked)
 
     def embody(self, wanted: bool) -> None:
         """Show people as whole walking bodies, made aside; or as figures again."""
         state = self.state
         if wanted and state.bodies is None:
             self.controls.bodies.value = False
+
+            def embodied(found: State) -> None:
+                if self.state.tracks is state.tracks:
+                    self._step(replace(self.state, bodies=found.bodies), "")
+
             self.desk.jobs.start(
-                "making bodies walk",
-                lambda progress: actions.embody(state, progress),
-                lambda found: self._step(found, ""),
+                "making bodies walk", lambda progress: actions.embody(state, progress), embodied
             )
         elif not wanted and state.bodies is not None:
             self._step(replace(state, bodies=None), "")
@@ -196,7 +212,7 @@ class CrowdPanel(Panel[State]):
             self.walk(hand="stroke")
 
     def _connect(self) -> None:
-        controls, guard = self.controls, self.desk.guard
+        controls, guard = self.controls, self._guard
         for control in (controls.map, controls.arrows, controls.people, controls.trails, controls.film):
             control.on_update(guard(lambda _: self._see_again()))
         controls.bodies.on_update(guard(lambda _: self.embody(controls.bodies.value)))
@@ -208,8 +224,18 @@ class CrowdPanel(Panel[State]):
         for control in (controls.slow, controls.medium, controls.quick, controls.keep):
             control.on_update(guard(lambda _: self.tune(controls.tuning)))
         controls.open_place.on_click(
-            guard(lambda _: self.go_to(controls.place.value, panic=controls.panic.value))
+            self.desk.guard(lambda _: self.go_to(controls.place.value, panic=controls.panic.value))
         )
+
+    def _guard(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
+        """A callback of the page that needs something to be open."""
+
+        def when_open(event: Any) -> None:
+            if self.history is None:
+                raise InputError("there is nothing here yet: open a file or a sample first")
+            act(event)
+
+        return self.desk.guard(when_open)
 
     def _step(self, state: State, hand: str) -> None:
         """A new state; the same hand at work again replaces its own step, so that undo takes back both."""
@@ -318,9 +344,8 @@ class CrowdPanel(Panel[State]):
             controls.key.content = remark("There is no film here.") if missing else ""
 
     def _see_again(self) -> None:
-        if self.history is not None:
-            self._see()
-            self.show(self.desk.timeline.frame)
+        self._see()
+        self.show(self.desk.timeline.frame)
 
     def _show_film(self, footage: Footage, frame: int) -> None:
         assert self._reel is not None
