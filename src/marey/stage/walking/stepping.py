@@ -3,7 +3,7 @@
 Steps follow speed: walks are blended by it, stride and cadence both grow with its root below and above them
 (as is usual in human walking), and legs and arms move with the way gone. Every step is drawn from the law of
 the captured cycles (Courty & Cuzol 2010, section 6.2); feet are set down once beside the way, stay there
-until they are lifted, and the legs bend to meet them. Cost: about 10 s for 1,000 people and 20 s on two
+until they are lifted, and the legs bend to meet them. Cost: about 20 s for 1,000 people and 20 s on two
 cores.
 """
 
