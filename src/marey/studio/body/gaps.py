@@ -131,7 +131,7 @@ class Gaps(Section):
         band = filling.band.max(initial=0.0)
         told = "this method does not tell how far off it is"
         if band > 0:
-            mean = f"**{100 * filling.mean_band:.1f} cm** on average"
+            mean = f"**{100 * filling.band[filling.band > 0].mean():.1f} cm** on average"
             told = f"9 times in 10 within {mean}, **{100 * band:.1f} cm** at worst"
         self.text.content = f"**{filling.frames_filled}** frames filled; {told}"
         self._points = [self.panel.points_of(clip) for clip in filling.alternatives]
