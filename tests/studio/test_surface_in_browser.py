@@ -1,0 +1,169 @@
+"""The surface panel in a real browser: click the matrix, draw a path, move the slider between two poses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import marey
+from marey.studio.app import Studio
+from marey.studio.surface.panel import SurfacePanel
+from marey.studio.surface.pictures import on_circle
+from marey.surface import Library, Repertoire
+from tests.browser import Tab, keep_screenshot, page_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SIZE = (800, 600)
+# The page's library for scenes says so when a press on the canvas becomes a drag; nothing is amiss.
+QUIRK = "Unable to preventDefault inside passive event listener"
+
+
+@pytest.fixture(scope="module")
+def repertoire() -> Repertoire:
+    whole = marey.samples.locomotion(vertices=300)
+    return marey.surface.graph(Library(tuple(whole.sequences[k] for k in (1, 4, 6))))
+
+
+def test_pictures_are_clicked_a_path_is_drawn_and_walked_and_a_slider_goes_between_poses(
+    chromium: Browser, studio: Studio, repertoire: Repertoire
+) -> None:
+    panel = studio.panel("Surface")
+    assert isinstance(panel, SurfacePanel)
+    studio.show(repertoire, "subject.mry")
+    assert studio.desk.jobs.wait(120)
+    with page_of(chromium, studio.address, size=SIZE, seconds=90) as tab:
+        tab.page.get_by_role("button", name="Draw a path").wait_for()
+        tab.page.wait_for_selector("canvas")
+        _until(tab, lambda: bool(studio.server.get_clients()))
+        _click_matrix(tab, studio, panel)
+        _click_graph(tab, studio, panel, repertoire)
+        _draw_path(tab, studio, panel)
+        _go_between(tab, studio, panel)
+        assert not [error for error in tab.errors if QUIRK not in error]
+    assert not [notice for notice in studio.desk.notices if notice.wrong]
+
+
+def _click_matrix(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+    with studio.desk.lock:
+        panel.look_at("Matrix")
+    row, column = 30, 170
+    _settle(tab, studio)
+    _click(tab, studio, panel.stage.matrix.in_world([column, row]), lambda: panel.state.pair is not None)
+    assert panel.state.pair is not None
+    # A pixel of this picture is about a frame.
+    assert np.abs(np.subtract(panel.state.pair, (row, column))).max() <= 4
+    keep_screenshot(tab.page, "surface-matrix")
+
+
+def _click_graph(tab: Tab, studio: Studio, panel: SurfacePanel, repertoire: Repertoire) -> None:
+    with studio.desk.lock:
+        panel.look_at("Graph")
+    wanted = repertoire.library.number(repertoire.library.names[2], 20)
+    _settle(tab, studio)
+    place = panel.stage.graph.in_world(on_circle(repertoire.graph, wanted))
+    _click(tab, studio, place, lambda: panel.state.sequence == 2)
+    assert abs(studio.desk.timeline.frame - 20) <= 4
+
+
+def _draw_path(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+    tab.page.get_by_role("button", name="Draw a path").click()
+    _until(tab, lambda: panel.pen.down)
+    _settle(tab, studio)
+    way = [np.array([0.4 * np.sin(t), 0.0, -1.0 + t]) for t in np.linspace(0, 2.2, 9)]
+    tab.page.mouse.move(*_pixel(tab, studio, way[0]))
+    tab.page.mouse.down()
+    for place in way[1:]:
+        tab.page.mouse.move(*_pixel(tab, studio, place), steps=2)
+        tab.page.wait_for_timeout(60)
+    tab.page.mouse.up()
+    _until(tab, lambda: panel.state.shown == "animation")
+    path, made = panel.state.path, panel.state.made
+    assert path is not None and made is not None and made.directed is not None
+    assert made.directed.followed is not None and made.directed.followed.path_error < 0.2
+    np.testing.assert_allclose(path[[0, -1]], [way[0][[0, 2]], way[-1][[0, 2]]], atol=0.15)
+    tab.page.get_by_text("Off the path by").wait_for()
+    _until(tab, lambda: studio.desk.timeline.frame > 10)
+    with studio.desk.lock:
+        studio.desk.timeline.play(False)
+    keep_screenshot(tab.page, "surface-path")
+
+
+def _go_between(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+    tab.page.get_by_role("button", name="Captured").click()
+    _until(tab, lambda: panel.state.shown == "captured")
+    tab.page.get_by_text("Between two poses").click()
+    tab.page.get_by_role("button", name="From here").click()
+    _until(tab, lambda: panel.state.ends[0] is not None)
+    with studio.desk.lock:
+        studio.desk.timeline.seek(40)
+    tab.page.get_by_role("button", name="To here").click()
+    _until(tab, lambda: panel.state.ends[1] is not None)
+    tab.page.get_by_role("button", name="Interpolate").click()
+    _until(tab, lambda: panel.state.shown == "between" and not studio.desk.jobs.busy)
+    before = studio.desk.timeline.frame
+    sliders = tab.page.get_by_role("slider")
+    sliders.last.wait_for()
+    way = sliders.last
+    way.focus()
+    way.press("ArrowRight")
+    _until(tab, lambda: studio.desk.timeline.frame > before)
+    assert panel.between.ways.wait()
+    assert panel.between.way.value == pytest.approx(studio.desk.timeline.frame / 100)
+    tab.page.get_by_text("volume off by").first.wait_for()
+    keep_screenshot(tab.page, "surface-between")
+
+
+def _click(tab: Tab, studio: Studio, place: NDArray[np.float64], done: Callable[[], bool]) -> None:
+    """Click a place of the scene, and again if the page was not ready yet."""
+    for _ in range(8):
+        tab.page.mouse.click(*_pixel(tab, studio, place))
+        for _ in range(60):
+            if done():
+                return
+            tab.page.wait_for_timeout(50)
+    keep_screenshot(tab.page, "surface-clicked-in-vain")
+    raise AssertionError("clicked in vain")
+
+
+def _pixel(tab: Tab, studio: Studio, place: NDArray[np.float64]) -> tuple[float, float]:
+    """Where on the page a place of the scene is seen, once the camera stands where it was sent."""
+    sent = studio.server.initial_camera
+    eye = np.asarray(sent.position, np.float64)
+    ahead = np.asarray(sent.look_at, np.float64) - eye
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, [0.0, 1.0, 0.0])
+    right /= np.linalg.norm(right)
+    x, y, depth = np.stack([right, np.cross(ahead, right), ahead]) @ (place - eye)
+    box = tab.page.locator("canvas").first.bounding_box()
+    assert box is not None and depth > 0
+    scale = box["height"] / 2 / np.tan(sent.fov / 2) / depth
+    return box["x"] + box["width"] / 2 + scale * x, box["y"] + box["height"] / 2 + scale * y
+
+
+def _settle(tab: Tab, studio: Studio) -> None:
+    """Until the page says that its camera stands where it was sent."""
+    sent = studio.server.initial_camera
+    camera = next(iter(studio.server.get_clients().values())).camera
+    tab.page.wait_for_timeout(500)
+    _until(
+        tab,
+        lambda: bool(
+            np.allclose(camera.position, sent.position, atol=1e-3)
+            and np.allclose(camera.look_at, sent.look_at, atol=1e-3)
+        ),
+    )
+
+
+def _until(tab: Tab, condition: Callable[[], bool], seconds: float = 40.0) -> None:
+    for _ in range(int(seconds / 0.05)):
+        if condition():
+            return
+        tab.page.wait_for_timeout(50)
+    keep_screenshot(tab.page, "surface-waited-in-vain")
+    raise AssertionError("waited in vain")
