@@ -6,7 +6,8 @@ from typing import Generic, TypeVar
 
 State = TypeVar("State")
 
-MOST_STEPS = 100
+# A clip of 20,000 frames weighs 20 MB, and each change of it may keep one.
+MOST_STEPS = 30
 
 
 class History(Generic[State]):
