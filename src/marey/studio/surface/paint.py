@@ -46,7 +46,7 @@ def parts(sequence: MeshSequence) -> list[Part]:
     >>> plain = MeshSequence(square, [[0, 1, 2], [0, 2, 3]], 30)
     >>> painted = MeshSequence(square, [[0, 1, 2], [0, 2, 3]], 30, colours=red_and_blue)
     >>> len(parts(plain)), [part.colour for part in parts(painted)]
-    (1, [(170, 0, 85), (85, 0, 170)])
+    (1, [(85, 0, 170), (170, 0, 85)])
     """
     colours = face_colours(sequence)
     if colours is None or not len(colours):
