@@ -69,15 +69,15 @@ def test_what_is_no_motion_is_told_in_a_notice(tab: Tab, studio: Studio, tmp_pat
     assert "noise.bvh" in studio.desk.notices[-1].text
 
 
-def test_space_plays_and_arrows_step(tab: Tab, studio: Studio) -> None:
+def test_keys_play_and_step(tab: Tab, studio: Studio) -> None:
     timeline = studio.desk.timeline
     tab.page.mouse.click(40, 560)
-    tab.page.keyboard.press("Space")
+    tab.page.keyboard.press("k")
     until(tab, lambda: timeline.playing and timeline.frame > 3)
-    tab.page.keyboard.press("Space")
+    tab.page.keyboard.press("k")
     until(tab, lambda: not timeline.playing)
     frame = timeline.frame
-    tab.page.keyboard.press("ArrowRight")
+    tab.page.keyboard.press("l")
     until(tab, lambda: timeline.frame == (frame + 1) % timeline.frames)
 
 

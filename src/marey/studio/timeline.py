@@ -33,18 +33,19 @@ class Timeline:
         self._began, self._from = 0.0, 0
         gui = desk.gui
         with gui.add_folder("Time"):
-            self._play = gui.add_button("Play", icon="player-play", hint="Space")
-            self._slider = gui.add_slider("Frame", 0, 1, 1, 0, hint="Arrow keys step")
+            self._play = gui.add_button("Play", icon="player-play", hint="K")
+            self._slider = gui.add_slider("Frame", 0, 1, 1, 0, hint="J and L step")
             self._clock = gui.add_markdown("")
             self._speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1×")
         self._play.on_click(desk.guard(lambda _: self.play(not self.playing)))
         self._slider.on_update(desk.guard(lambda _: self._scrubbed()))
         self._speed.on_update(desk.guard(lambda _: self._restart()))
-        gui.add_command("Play or pause", hotkey="space").on_trigger(
+        # Letters, as in film editing: space and arrows belong to the button or slider that has the focus.
+        gui.add_command("Play or pause", hotkey="K").on_trigger(
             desk.guard(lambda _: self.play(not self.playing))
         )
-        gui.add_command("Next frame", hotkey="arrowright").on_trigger(desk.guard(lambda _: self.step(1)))
-        gui.add_command("Previous frame", hotkey="arrowleft").on_trigger(desk.guard(lambda _: self.step(-1)))
+        gui.add_command("Next frame", hotkey="L").on_trigger(desk.guard(lambda _: self.step(1)))
+        gui.add_command("Previous frame", hotkey="J").on_trigger(desk.guard(lambda _: self.step(-1)))
         threading.Thread(target=self._run, daemon=True).start()
 
     def set(self, frames: int, frame_rate: float, frame: int = 0) -> None:
