@@ -61,7 +61,7 @@ class Studio:
         kinds: tuple[type[Panel[Any]], ...] = (BodyPanel, SurfacePanel, CrowdPanel)
         self._scale = gui.add_button_group("Scale", [kind.title for kind in kinds])
         self._caption = gui.add_markdown("")
-        with gui.add_folder("Open", expand_by_default=False):
+        with desk.drawer("Open"):
             add_upload_button(desk, Path(self._uploads.name), lambda path: self.open(path))
             self._sample = gui.add_dropdown("Sample", ("",))
             gui.add_button("Open the sample", color="gray").on_click(
@@ -72,7 +72,7 @@ class Studio:
         self.panels: list[Panel[Any]] = []
         self._folders = []
         for kind in kinds:
-            folder = gui.add_folder(kind.title, visible=False)
+            folder = gui.add_folder(None, visible=False)
             with folder:
                 self.panels.append(kind(desk))
             self._folders.append(folder)

@@ -52,6 +52,18 @@ class Desk:
         """Place the controls of time here on the page."""
         self.timeline = Timeline(self, lambda frame: self.show(frame))
 
+    def drawer(self, label: str) -> Any:
+        """A folder that is closed at first, as a context; its button can be reached by keys, too."""
+        button = self.gui.add_button(label, color="gray", icon="chevron-down")
+        folder = self.gui.add_folder(None, visible=False)
+
+        def turn(_event: Any) -> None:
+            folder.visible = not folder.visible
+            button.icon = "chevron-up" if folder.visible else "chevron-down"
+
+        button.on_click(self.guard(turn))
+        return folder
+
     def say(self, text: str, title: str = "marey") -> None:
         """A short notice that goes away by itself."""
         self._tell(Notice(title, text, False))

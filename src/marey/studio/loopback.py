@@ -8,6 +8,8 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from marey.studio.client import asked_plain, corrected
+
 HOST = "127.0.0.1"
 OURS = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -43,7 +45,10 @@ def strangers_refused() -> Iterator[None]:
             headers = request.headers
             if not (is_ours(headers.get("Origin")) and is_ours(headers.get("Host"))):
                 return connection.respond(HTTPStatus.FORBIDDEN, "The studio answers to this machine only.\n")
-            return process_request(connection, request) if process_request is not None else None
+            if process_request is None:
+                return None
+            asked_plain(request)
+            return corrected(process_request(connection, request))
 
         return serve(*arguments, process_request=refuse, **options)
 

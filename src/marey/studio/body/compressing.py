@@ -23,7 +23,7 @@ class Compressing(Section):
     def __init__(self, panel: BodyPanel):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
-        with gui.add_folder("Compress", expand_by_default=False):
+        with self.desk.drawer("Compression"):
             self.bound = gui.add_slider(
                 "Error (cm)", 0.1, 5.0, 0.1, 1.0, hint="How far off any joint may be in any frame"
             )

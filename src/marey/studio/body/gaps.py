@@ -38,7 +38,7 @@ class Gaps(Section):
     def __init__(self, panel: BodyPanel):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
-        with gui.add_folder("Fill a gap", expand_by_default=False):
+        with self.desk.drawer("Fill a gap"):
             self.marked = gui.add_markdown("")
             gui.add_button("Begins here", color="gray", hint="The gap begins at the present frame").on_click(
                 guard(lambda _: self.begin())

@@ -35,7 +35,7 @@ class Modes(Section):
     def __init__(self, panel: BodyPanel):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
-        with gui.add_folder("Modes", expand_by_default=False):
+        with self.desk.drawer("Modes"):
             self.text = gui.add_markdown(WAIT)
             self.sliders = [
                 gui.add_slider(

@@ -22,7 +22,8 @@ from marey.studio.body.gaps import Gaps
 from marey.studio.body.handles import GRABBED
 from marey.studio.body.modes import Modes
 from marey.studio.body.opening import KINDS, opened
-from marey.studio.body.posing import Poser, Posing
+from marey.studio.body.poser import Poser
+from marey.studio.body.posing import Posing
 from marey.studio.body.reaching import Reaching
 from marey.studio.body.section import MOST_JOINTS, Section
 from marey.studio.body.seeing import Seeing

@@ -1,24 +1,19 @@
 """Taking hold of hands, feet and head: the body follows within the poses it knows (Tournier 2011, 8.2).
 
-The pose model is learned from the clip when it is opened, aside. A moment of a drag is solved from the one
+A moment of a drag is solved from the one
 before in a fraction of a millisecond; letting go puts the pose into the clip, faded out around its frame.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
-from marey.body.skeleton import Skeleton
-from marey.errors import InputError, MareyWarning
+from marey.errors import InputError
 from marey.studio.body.handles import FREE, HELD, Balls, Pull
 from marey.studio.body.section import Section, workable
 from marey.studio.body.state import State
@@ -30,73 +25,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-MODES = 15
-# A clip this long has a pose model of its own, and of a longer one than that so many frames tell it.
-ENOUGH_FRAMES, MANY_FRAMES = 30, 4000
 MOST_ENDS = 5
-# The root stays upright rather than making up for what the poses of a clip do not hold: an arm that a walk
-# never raises is raised in the end by leaving the model as little as is needed.
-HOLD_ROOT = 300.0
 # How much more a held end counts than the one that is dragged: who reaches too far stays on the ground.
 HELD_FIRMLY = 30.0
 # Of the figure's size.
 RADIUS = 0.026
 FALLOFF = 0.3
 ASK = "Drag a ball; click one to hold it."
-
-
-class Poser:
-    """What poses a figure by targets: a pose model, learned when first asked for, or the whole skeleton.
-
-    motion: to learn from; model: used instead, if its joints are those of the clip
-    """
-
-    def __init__(self, motion: Motion, model: PoseModel | None = None):
-        self._motion = motion
-        self._lock = threading.Lock()
-        self._body: PoseModel | Skeleton | None = model
-
-    @property
-    def ready(self) -> bool:
-        """Whether it has been learned."""
-        return self._body is not None
-
-    @property
-    def model(self) -> PoseModel | None:
-        """The pose model, if there is one by now."""
-        return self._body if isinstance(self._body, PoseModel) else None
-
-    def body(self) -> PoseModel | Skeleton:
-        """What to pose; learned now if it was not before, so do not hold the desk's lock."""
-        with self._lock:
-            if self._body is None:
-                motion = workable(self._motion)
-                if motion.frames < ENOUGH_FRAMES or motion.joints < 2:
-                    self._body = motion.skeleton
-                else:
-                    some = motion[:: -(-motion.frames // MANY_FRAMES)]
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", MareyWarning)
-                        self._body = PoseModel.fit([some], modes=min(MODES, 3 * motion.joints))
-            return self._body
-
-    def warm(self) -> None:
-        """Solve once, so that nobody who drags waits for what is compiled or learned."""
-        from marey.body.ik.targets import Reach
-
-        start = self._motion[0]
-        name = start.skeleton.names[-1]
-        self.solver(start).solve([Reach(name, start.positions()[0, -1])])
-
-    def solver(self, start: Motion) -> PoseSolver:
-        """A solver that begins with a pose and prefers poses like it."""
-        from marey.body.ik.solver import PoseSolver
-
-        body = self.body()
-        rest = body.encode(start)[0] if isinstance(body, PoseModel) else None
-        if rest is None:
-            return PoseSolver(body, start=start, hold_root=HOLD_ROOT)
-        return PoseSolver(body, start=start, rest=rest, hold_root=HOLD_ROOT, polish=True)
 
 
 @dataclass(frozen=True, eq=False)

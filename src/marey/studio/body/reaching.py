@@ -29,7 +29,7 @@ class Reaching(Section):
     def __init__(self, panel: BodyPanel):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
-        with gui.add_folder("Reach at a time", expand_by_default=False):
+        with self.desk.drawer("Reach at a time"):
             self.text = gui.add_markdown(ASK)
             self.which = gui.add_dropdown("Part", ("",), hint="What should reach the target")
             gui.add_button(

@@ -33,7 +33,7 @@ class Varying(Section):
     def __init__(self, panel: BodyPanel):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
-        with gui.add_folder("Vary", expand_by_default=False):
+        with self.desk.drawer("Variants"):
             self.pinned = gui.add_markdown("")
             gui.add_button(
                 "Pin this frame", icon="pin", color="gray", hint="Variants keep its pose"

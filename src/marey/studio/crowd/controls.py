@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 from marey.crowd.scenes import SCENES
 from marey.studio.crowd.actions import QUICK, SLOW, Walk
 from marey.studio.crowd.maps import Kind
 from marey.studio.crowd.state import State, Tuning
+from marey.studio.desk import Desk
 
 MAPS: dict[str, str] = {
     "flow": "flow",
@@ -30,7 +31,8 @@ MOST_PEOPLE = 2000
 class Controls:
     """All of them, as attributes; they do nothing by themselves."""
 
-    def __init__(self, gui: Any):
+    def __init__(self, desk: Desk):
+        gui = desk.gui
         with gui.add_folder("See"):
             self.map = gui.add_dropdown("Ground", tuple(MAPS), hint="What lies on the ground")
             self.key = gui.add_html("")
@@ -50,7 +52,7 @@ class Controls:
             self.walk = gui.add_button(
                 "Walk", icon="walk", hint="People carried by the flow, or simulated in the place"
             )
-        with gui.add_folder("Film to flow", expand_by_default=False):
+        with desk.drawer("Film to flow"):
             self.engine = gui.add_dropdown("Method", tuple(ENGINES), hint="How motion is found in the film")
             self.size = gui.add_dropdown(
                 "Detail",
@@ -62,13 +64,13 @@ class Controls:
                 "Width (m)", 0.0, min=0.0, max=500.0, step=0.5, hint="Of the picture on the ground; 0 = guess"
             )
             self.capture = gui.add_button("Capture", icon="camera", hint="Find the motion in the film")
-        with gui.add_folder("Obstacles", expand_by_default=False):
+        with desk.drawer("Obstacles"):
             self.brush = gui.add_dropdown("Brush", BRUSH, hint="Then drag over the ground")
             self.radius = gui.add_slider("Radius (m)", 0.1, 3.0, 0.1, 0.6, hint="Of the brush")
             self.clear = gui.add_button(
                 "Clear", color="gray", icon="eraser", hint="Take away all painted ones"
             )
-        with gui.add_folder("Frequencies", expand_by_default=False):
+        with desk.drawer("Frequencies"):
             about = {"min": 0.0, "max": 3.0, "step": 0.1, "initial_value": 1.0}
             self.slow = gui.add_slider("Slow", **about, hint=f"Gain of changes below {SLOW:g} Hz")
             self.medium = gui.add_slider("Medium", **about, hint=f"Gain of {SLOW:g} to {QUICK:g} Hz")
@@ -77,7 +79,7 @@ class Controls:
                 "Keep (%)", 1, 100, 1, 100, hint="Share of the frequencies that is kept, the slowest first"
             )
             self.kept = gui.add_html("")
-        with gui.add_folder("Places", expand_by_default=False):
+        with desk.drawer("Places"):
             self.place = gui.add_dropdown("Place", tuple(SCENES), hint="Walls, doors and who is there")
             self.panic = gui.add_checkbox("Panic", False, hint="Everybody runs")
             self.open_place = gui.add_button("Go there", icon="map-pin", hint="Then let people walk")

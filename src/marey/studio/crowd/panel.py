@@ -46,7 +46,7 @@ class CrowdPanel(Panel[State]):
 
     def __init__(self, desk: Desk):
         super().__init__(desk)
-        self.controls = Controls(desk.gui)
+        self.controls = Controls(desk)
         self.people = People(desk, self.path("people"))
         self.bodies = Bodies(desk, self.path("bodies"))
         self.pictures = Pictures(desk, self.path("pictures"))

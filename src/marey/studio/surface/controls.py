@@ -81,7 +81,7 @@ class PictureFolder:
 
     def __init__(self, desk: Desk, act: Actions):
         gui = desk.gui
-        with gui.add_folder("Matrix and graph", expand_by_default=False):
+        with desk.drawer("Matrix and graph"):
             self.compare = gui.add_button(
                 "Compare poses", icon="grid-dots", hint="How far every pose is from every other"
             )
@@ -114,7 +114,7 @@ class BetweenFolder:
 
     def __init__(self, desk: Desk, act: Actions):
         gui = desk.gui
-        with gui.add_folder("Between two poses", expand_by_default=False):
+        with desk.drawer("Between two poses"):
             self.ends = gui.add_button_group(
                 "Pose",
                 ("From here", "To here"),
