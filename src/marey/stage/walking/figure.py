@@ -52,6 +52,8 @@ PARTS = ("shirt", "trousers", "shoes", "skin", "hair")
 # Metres at rest: edge of the trousers, of the shoes; where the neck leaves the shirt; lowest hair in front
 # of and behind the ears; length of the sleeves from the shoulder joint.
 WAIST, ANKLE, COLLAR, FRINGE, NAPE, SLEEVE = 0.98, 0.09, 1.475, 1.70, 1.60, 0.42
+# Vertices below which seams, which would double them, are left out: clothes end at edges.
+UNCUT = 60
 # Metres from a seam within which a vertex counts as on it.
 SNAP = 0.004
 # Joints at rest are this far apart when somebody stands: legs are never quite straight.
@@ -101,7 +103,7 @@ class Figure:
         return float(self.places[0, 1]) - BENT
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def figure(vertices: int = VERTICES) -> Figure:
     """The shared body.
 
@@ -110,8 +112,10 @@ def figure(vertices: int = VERTICES) -> Figure:
     (734, 18)
     """
     whole = human()
-    skin = _on_joints(whole.skin, whole.motion.skeleton)
-    skin, parts = _sewn(Decimation.of(skin, vertices=vertices).apply(skin))
+    skin = _plain()
+    if vertices != VERTICES:
+        skin = Decimation.of(skin, vertices=vertices).apply(skin)
+    skin, parts = _sewn(skin)
     skeleton, rest = rest_pose(replace(whole, skin=skin))
     if skeleton.names != skin.joint_names:
         raise InputError("figure: its joints are not sorted like its skeleton's")
@@ -125,6 +129,14 @@ def figure(vertices: int = VERTICES) -> Figure:
         parts,
         float(np.ptp(skin.vertices[:, 1])),
     )
+
+
+@lru_cache(maxsize=1)
+def _plain() -> SkinnedMesh:
+    """The mesh of :data:`VERTICES`, before it is cut."""
+    whole = human()
+    skin = _on_joints(whole.skin, whole.motion.skeleton)
+    return Decimation.of(skin, vertices=VERTICES).apply(skin)
 
 
 def _on_joints(skin: SkinnedMesh, skeleton: Skeleton) -> SkinnedMesh:
@@ -153,9 +165,8 @@ def _on_joints(skin: SkinnedMesh, skeleton: Skeleton) -> SkinnedMesh:
 def _sewn(skin: SkinnedMesh) -> tuple[SkinnedMesh, NDArray[np.int64]]:
     """The mesh cut where clothes end, and what each face shows."""
     cloth = Cloth(np.asarray(skin.vertices), np.asarray(skin.faces, np.int64), _pull(skin))
-    for line, of in (
-        (_waist, "body"), (_ankle, "body"), (_collar, "body"), (_hair, "body"), (_sleeve, "arm"),
-    ):  # fmt: skip
+    lines = (_waist, "body"), (_ankle, "body"), (_collar, "body"), (_hair, "body"), (_sleeve, "arm")
+    for line, of in lines if len(skin.vertices) >= UNCUT else ():
         values = line(cloth.vertices)
         values[np.abs(values) < SNAP] = SNAP
         cloth = cut(cloth, values, _region(cloth) == of)

@@ -1,7 +1,8 @@
 """Pages of walking bodies: one skinned mesh, drawn for a thousand people at once, bones from their rotations.
 
-Rotations are kept as differences in time, in steps of an eighth of a milliradian, which deflate to some four
-bytes each; arms and trunk at fewer keys than legs. Cost: about 1 kB a person and second.
+Who is small on the screen is drawn with fewer vertices. Rotations are kept as differences in time, in steps
+of an eighth of a milliradian, which deflate to some four bytes each; arms and trunk at fewer keys than legs.
+Cost: about 1 kB a person and second.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.geometry.mesh import vertex_normals
 from marey.stage.walking.crowd import WalkingCrowd
-from marey.stage.walking.figure import Figure, figure
+from marey.stage.walking.figure import VERTICES, Figure, figure
 from marey.stage.walking.outfits import outfits
 from marey.views.camera import direction
 from marey.views.pages.page import Page, thinning
@@ -26,8 +27,10 @@ Array = NDArray[Any]
 TURN_STEPS, ROOT_UNIT = 4096, 0.0005
 # Frames from one key of arms and trunk to the next.
 SELDOM = 3
-# People beyond whom the mesh is coarser, and its vertices then, before seams.
-MANY, FEW_VERTICES = 300, 220
+# Meshes: vertices before seams, joints that pull on each, and pixels of height from which they are drawn.
+LEVELS = ((VERTICES, 4, 160.0), (220, 2, 64.0), (70, 1, 24.0), (40, 1, 0.0))
+# Share of the places at each side that need not be in view.
+ASTRAY = 0.02
 # Of one person and frame, deflated.
 PERSON_BYTES = 55
 
@@ -40,7 +43,7 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     rotations, roots = crowd.rotations[::step], crowd.roots[::step]
     present = np.ascontiguousarray(crowd.present[::step])
     page.frames, page.frame_rate, page.frame_step = len(rotations), crowd.frame_rate / step, step
-    body = figure(FEW_VERTICES) if crowd.people > MANY else figure()
+    body = figure()
     legs = sorted({0} | {joint for leg in body.legs for joint in (leg.hip, leg.knee, leg.ankle)})
     others = [joint for joint in range(crowd.skeleton.joints) if joint not in legs]
     # Absent people rest: nothing changes, so nothing is kept.
@@ -48,7 +51,8 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     roots = np.take_along_axis(roots, known[..., None], axis=0)
     page.layer(
         "walkers",
-        **_mesh(page, body),
+        levels=[_mesh(page, figure(vertices), pulls, tall) for vertices, pulls, tall in LEVELS],
+        stature=body.stature,
         parents=np.asarray(crowd.skeleton.parents).tolist(),
         offsets=page.exact(np.asarray(crowd.skeleton.offsets)),
         bind=page.exact(np.hstack([body.turns[:, [1, 2, 3, 0]], body.places])),
@@ -86,17 +90,24 @@ def _held(present: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.asarray(np.where(latest >= 0, latest, present.argmax(axis=0)), np.int64)
 
 
-def _mesh(page: Page, body: Figure) -> dict[str, Any]:
+def _mesh(page: Page, body: Figure, pulls: int, tall: float) -> dict[str, Any]:
     """The body; vertices where two parts meet come twice, once in each colour."""
     skin = body.skin
+    strongest = np.argsort(-skin.weights, axis=1, kind="stable")
+    weights = np.take_along_axis(skin.weights, strongest, axis=1)
+    weights[:, pulls:] = 0.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    joints = np.take_along_axis(skin.influences, strongest, axis=1)
     own, part, faces = body.corners
     return {
         "vertices": page.exact(skin.vertices[own]),
         "normals": page.exact(vertex_normals(skin.vertices, skin.faces)[own]),
         "faces": page.exact(faces.reshape(-1).astype(np.uint16)),
         "part": page.exact(part.astype(np.uint8)),
-        "joints": page.exact(skin.influences[own].astype(np.uint8)),
-        "weights": page.exact(skin.weights[own]),
+        "joints": page.exact(joints[own].astype(np.uint8)),
+        "weights": page.exact(weights[own]),
+        "pulls": pulls,
+        "tall": tall,
     }
 
 
@@ -106,7 +117,8 @@ def _hex(colour: Array) -> str:
 
 
 def _frame(page: Page, places: Array) -> None:
-    low, high = places.min(axis=0), places.max(axis=0)
+    # A few who go astray would make everyone small.
+    low, high = np.percentile(places, 100 * np.array([ASTRAY, 1 - ASTRAY]), axis=0)
     wide, deep = (high - low)[[0, 2]]
     turn = TURN if wide > 0.8 * deep else TURN + np.pi / 2
     page.stage = stage_of(
