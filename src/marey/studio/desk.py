@@ -18,6 +18,7 @@ from marey.studio.jobs import CancelledError, Jobs
 from marey.studio.timeline import Timeline
 
 SECONDS_OF_A_NOTICE = 8.0
+DRAWER = (74, 84, 94)
 
 
 class Notice(NamedTuple):
@@ -54,7 +55,7 @@ class Desk:
 
     def drawer(self, label: str) -> Any:
         """A folder that is closed at first, as a context; its button can be reached by keys, too."""
-        button = self.gui.add_button(label, color="gray", icon="chevron-down")
+        button = self.gui.add_button(label, color=DRAWER, icon="chevron-down")
         folder = self.gui.add_folder(None, visible=False)
 
         def turn(_event: Any) -> None:
