@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-# viser asks the browser not to scroll at every drag in the scene, through a listener that may not.
-QUIRK = "Unable to preventDefault inside passive event listener"
-
-
 @pytest.fixture(scope="module")
 def tab(chromium: Browser, studio: Studio) -> Iterator[Tab]:
     studio.show(samples.field(rows=36, columns=64, seconds=1), "whirls")
@@ -30,7 +26,7 @@ def tab(chromium: Browser, studio: Studio) -> Iterator[Tab]:
         opened.page.get_by_role("button", name="Walk").wait_for()
         opened.page.wait_for_selector("canvas")
         yield opened
-        assert not [error for error in opened.errors if QUIRK not in error]
+        assert not opened.errors
 
 
 @pytest.fixture
