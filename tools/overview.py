@@ -1,4 +1,4 @@
-"""Draw the README's picture from the built-in samples: `python tools/overview.py overview.png`."""
+"""Draw the README's picture from the built-in samples: `python tools/overview.py docs/images/overview.jpg`."""
 
 import sys
 import tempfile
@@ -22,7 +22,7 @@ def main(target: str) -> None:
     _, people = cv2.VideoCapture(str(folder / "crowd.mp4")).read()
     below = [cv2.resize(image, (640, 360), interpolation=cv2.INTER_AREA) for image in (skeleton, people)]
     picture = np.vstack([human, np.hstack(below)])
-    cv2.imwrite(target, picture, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    cv2.imwrite(target, picture, [cv2.IMWRITE_JPEG_QUALITY, 84, cv2.IMWRITE_JPEG_OPTIMIZE, 1])
 
 
 if __name__ == "__main__":
