@@ -30,10 +30,8 @@ format: $(VENV)/.ready  ## let ruff lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv-peers/.ready  ## marey and its peers, same process, same work
-	@missed=0; for script in benchmarks/[a-z]*.py; do \
-		echo; echo "== $$script"; .venv-peers/bin/python $$script || missed=1; \
-	done; exit $$missed
+bench: .venv-peers/.ready  ## marey beside its peers, same process, same work; some: make bench NAMES="bvh flow"
+	.venv-peers/bin/python tools/bench_table.py $(NAMES)
 
 reproduce: $(VENV)/.ready  ## published tables and figures, ours beside theirs (real data where MAREY_DATA has it)
 	@missed=0; for script in reproduce/[a-z]*.py; do \

@@ -29,21 +29,27 @@ def record(
     ours, theirs: in `unit`, usually seconds; less is better
     bar: how many times better ours must be, if that is asked
     """
-    ledger = os.environ.get(VARIABLE)
     ours, theirs = float(ours), float(theirs)
-    if not ledger or not (math.isfinite(ours) and math.isfinite(theirs) and ours > 0 and theirs > 0):
+    if not (math.isfinite(ours) and math.isfinite(theirs) and ours > 0 and theirs > 0):
         return
     ratio = theirs / ours
-    line = {
-        "benchmark": Path(sys.argv[0]).stem,
-        "work": work,
-        "ours": ours,
-        "peer": peer,
-        "theirs": theirs,
-        "unit": unit,
-        "ratio": ratio,
-        "bar": bar,
-        "met": None if bar is None else ratio >= bar,
-    }
+    met = None if bar is None else ratio >= bar
+    _append(
+        work=work, ours=ours, unit=unit, peer=peer, theirs=theirs, ratio=ratio, bar=bar, most=None, met=met
+    )
+
+
+def record_limit(work: str, ours: float, most: float, *, unit: str = "s") -> None:
+    """Keep what has no peer beside the most that it may be, in `unit`."""
+    ours = float(ours)
+    met = ours <= most
+    _append(work=work, ours=ours, unit=unit, peer=None, theirs=None, ratio=None, bar=None, most=most, met=met)
+
+
+def _append(**line: object) -> None:
+    ledger = os.environ.get(VARIABLE)
+    if not ledger:
+        return
     with Path(ledger).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        told = {"benchmark": Path(sys.argv[0]).stem, **line}
+        file.write(json.dumps(told, ensure_ascii=False) + "\n")

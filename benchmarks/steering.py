@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reproduce"))
 
 from _cmu import all_clips, clip, folder
+from _ledger import record_limit
 
 import marey
 from marey.body import PoseModel
@@ -104,6 +105,13 @@ def _summary(rows: np.ndarray) -> int:
         values = rows[:, column]
         good = int((values <= bar).sum())
         missed |= good < len(values)
+        quantity, _, unit = label.partition(", ")
+        record_limit(
+            f"{len(values)} random requests to hands and feet: {quantity}, worst",
+            values.max(),
+            bar,
+            unit=unit,
+        )
         print(f"{label:28} median {np.median(values):.3f}  worst {values.max():.3f}  bar {bar:g}: "
               f"{good} of {len(values)} met")  # fmt: skip
     return int(missed)

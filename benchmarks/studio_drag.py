@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from _ledger import record_limit
 
 import marey
 from marey.body.motion import Motion
@@ -46,7 +47,10 @@ def main(files: list[str]) -> int:
             told = np.median(times), np.percentile(times, 95), times.max()
             print(f"{what:24} " + " ".join(f"{value:8.2f}" for value in told))
         print(f"missed by {np.median(misses):.2f} cm (median)")
-    met = float(np.percentile(totals, 95)) < MOST_MILLISECONDS
+    slowest = float(np.percentile(totals, 95))
+    work = f"a dragged hand, {panel.state.motion.joints} joints: solve and scene update, 95 % of the places"
+    record_limit(work, slowest / 1e3, MOST_MILLISECONDS / 1e3)
+    met = slowest < MOST_MILLISECONDS
     print(f"bar: 95 % of the places below {MOST_MILLISECONDS:g} ms: {'met' if met else 'missed'}")
     return 0 if met else 1
 

@@ -70,15 +70,18 @@ def test_every_benchmark_has_its_place_in_the_tables(monkeypatch: pytest.MonkeyP
     rows = bench_table.known()
     page = (DOCS / "comparison.md").read_text(encoding="utf-8")
     assert bench_table.with_tables(page, rows) == page, "run tools/bench_table.py --table"
-    listed = {name for names in bench_table.SECTIONS.values() for name in names}
-    assert {row["benchmark"] for row in rows} <= listed
+    listed = sorted(name for names in bench_table.SECTIONS.values() for name in names)
+    assert listed == sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
+    for name in listed:
+        text = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+        assert re.search(r"^ +record(_limit)?\(", text, re.M), f"{name} leaves no figures"
 
 
 def test_a_benchmark_leaves_what_it_measured_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     import bench_table
-    from _ledger import record
+    from _ledger import record, record_limit
 
     monkeypatch.setattr(bench_table, "MEASURED", tmp_path / "measured.json")
     monkeypatch.setenv("MAREY_LEDGER", str(tmp_path / "ledger"))
@@ -86,15 +89,16 @@ def test_a_benchmark_leaves_what_it_measured_as_data(tmp_path: Path, monkeypatch
     record("reading", 0.002, 0.01, peer="A", bar=4.0)
     record("reading", 0.002, 0.006, peer="B", bar=4.0)
     record("reading", 0.002, float("nan"), peer="not installed")
+    record_limit("size", 44.4, 50.0, unit="MB")
     rows = [bench_table.json.loads(line) for line in (tmp_path / "ledger").read_text().splitlines()]
-    assert [row["met"] for row in rows] == [True, False]
+    assert [row["met"] for row in rows] == [True, False, True]
     bench_table.keep("bvh", rows)
     bench_table.keep("bvh", rows[:1])
     assert len(bench_table.known()) == 1
     told = bench_table.tables([{**row, "date": "", "machine": ""} for row in rows])
-    (line,) = [one for one in told.splitlines() if one.startswith("| reading")]
-    plain = line.replace(bench_table.SPACE, " ")
-    assert plain == "| reading | 2 ms | A 10 ms · B 6 ms | 5 · 3 | 4: met · 4: **missed** |"
+    lines = told.replace(bench_table.SPACE, " ").splitlines()
+    assert "| reading | 2 ms | A 10 ms · B 6 ms | 5 · 3 | 4: met · 4: **missed** |" in lines
+    assert "| size | 44.4 MB | – | | at most 50 MB: met |" in lines
 
 
 def test_the_reference_of_commands_covers_every_command(tools: None) -> None:

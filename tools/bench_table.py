@@ -4,7 +4,7 @@
     .venv-peers/bin/python tools/bench_table.py bvh rotations      some; figures of the others stay
     .venv-peers/bin/python tools/bench_table.py --table            none; only write the tables again
 
-Exits with 1 where a benchmark says that a bar is missed.
+Exits with 1 where a benchmark says that a bar is missed, or fails. Says how long each took.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ SPACE = "\N{NO-BREAK SPACE}"
 SECTIONS = {
     "Bodies": (
         "bvh", "rotations", "kinematics", "pose_models", "inverse_kinematics", "particles", "compression",
-        "filters", "processes", "dynamics", "variation", "filling",
+        "filters", "processes", "dynamics", "variation", "filling", "steering",
     ),
     "Surfaces": (
         "meshes", "skinning", "decimation", "surface_distance", "interpolation", "transitions",
@@ -38,7 +39,7 @@ SECTIONS = {
     "Crowds": (
         "flow", "crowd_capture", "field_codec", "field_texture", "crowd_advection", "crowd_simulation",
     ),
-    "Pictures and pages": ("rendering", "walking_bodies", "studio"),
+    "Pictures and pages": ("rendering", "walking_bodies", "studio_drag", "studio_page"),
 }  # fmt: skip
 
 Row = dict[str, Any]
@@ -61,10 +62,12 @@ def main() -> int:
 
 
 def measure(names: list[str]) -> list[str]:
-    """Run benchmarks and keep their figures; the names of those that miss a bar."""
+    """Run benchmarks and keep their figures; the names of those that miss a bar or do not run."""
     missed = []
+    began = time.perf_counter()
     for name in names:
         print(f"\n== benchmarks/{name}.py", flush=True)
+        started = time.perf_counter()
         with tempfile.TemporaryDirectory() as folder:
             ledger = Path(folder) / "ledger"
             environment = {**os.environ, "MAREY_LEDGER": str(ledger)}
@@ -72,6 +75,8 @@ def measure(names: list[str]) -> list[str]:
             missed += [name] if subprocess.run(command, env=environment, check=False).returncode else []
             lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
         keep(name, [json.loads(line) for line in lines])
+        print(f"({name}: {time.perf_counter() - started:.0f} s)", flush=True)
+    print(f"\n{len(names)} benchmarks in {(time.perf_counter() - began) / 60:.0f} minutes")
     return missed
 
 
@@ -125,6 +130,10 @@ def tables(rows: list[Row]) -> str:
 
 
 def _line(work: str, found: list[Row]) -> str:
+    if found[0]["peer"] is None:
+        (row,) = found
+        asked = f"at most {_amount(row['most'], row['unit'])}: {_said(row)}"
+        return f"| {work} | {_amount(row['ours'], row['unit'])} | – | | {asked} |"
     peers = " · ".join(f"{row['peer']} {_amount(row['theirs'], row['unit'])}" for row in found)
     ratios = " · ".join(_number(row["ratio"]) for row in found)
     bars = " · ".join("–" if row["bar"] is None else _bar(row) for row in found)
@@ -135,14 +144,18 @@ def _line(work: str, found: list[Row]) -> str:
 
 def _bar(row: Row) -> str:
     asked = "no worse" if row["bar"] <= 1 else _number(row["bar"])
-    return f"{asked}: {'met' if row['met'] else '**missed**'}"
+    return f"{asked}: {_said(row)}"
+
+
+def _said(row: Row) -> str:
+    return "met" if row["met"] else "**missed**"
 
 
 def _amount(value: float, unit: str) -> str:
     if unit == "bytes":
         return f"{value:,.0f}{SPACE}B"
     if unit != "s":
-        return f"{_number(value)}{SPACE}{unit}"
+        return f"{_number(value)}{SPACE}{unit}".rstrip(SPACE)
     for scale, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if value >= scale:
             return f"{_number(value / scale)}{SPACE}{name}"

@@ -1,4 +1,4 @@
-"""Draw the README's picture from the built-in samples: `python tools/overview.py docs/images/overview.jpg`."""
+"""Draw the README's picture from built-in samples: `python tools/overview.py docs/images/overview.jpg`."""
 
 import sys
 import tempfile
