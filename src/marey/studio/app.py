@@ -18,7 +18,6 @@ from marey.studio.desk import Desk
 from marey.studio.exporting import Exporter
 from marey.studio.loopback import HOST, strangers_refused
 from marey.studio.panel import Panel
-from marey.studio.setting import set_scene
 from marey.studio.uploads import add_upload_button
 
 USUAL_PORT = 8080
@@ -43,7 +42,6 @@ class Studio:
             self.server = viser.ViserServer(host=HOST, port=port, label="marey", verbose=False)
         self._uploads = tempfile.TemporaryDirectory(prefix="marey-studio-")
         self.desk = Desk(self.server)
-        set_scene(self.server)
         self._build_page()
         with self.desk.lock:
             self.activate(self.panels[0])

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import MareyError
+from marey.studio.framing import FIELD, USUAL_SHAPE, View, around, from_afar
 from marey.studio.jobs import CancelledError, Jobs
+from marey.studio.setting import fit_ground, set_scene
 from marey.studio.timeline import Timeline
 
 SECONDS_OF_A_NOTICE = 8.0
@@ -39,6 +41,9 @@ class Desk:
         self.server, self.gui, self.scene = server, server.gui, server.scene
         self.lock = threading.RLock()
         self.closed = False
+        self.ground = set_scene(server)
+        self._view: Callable[[float, float], View] | None = None
+        server.on_client_connect(self._turn_one)
         self.notices: deque[Notice] = deque(maxlen=50)
         self.show: Callable[[int], None] = lambda frame: None
         self.changed: Callable[[], None] = lambda: None
@@ -105,14 +110,30 @@ class Desk:
 
         view_from: where the camera is from there, `(3,)`, times the size
         """
-        centre = np.asarray(at, dtype=np.float64)
-        position = centre + size * np.asarray(view_from, dtype=np.float64)
-        self.server.initial_camera.look_at = centre
-        self.server.initial_camera.position = position
+        self._turn(lambda shape, field: from_afar(at, size, view_from, shape, field))
+
+    def frame(self, points: ArrayLike, view_from: ArrayLike) -> None:
+        """Turn everybody's camera so that points, `(n, 3)`, fill the view from a direction, `(3,)`."""
+        self._turn(lambda shape, field: around(points, view_from, shape, field))
+
+    def _turn(self, view: Callable[[float, float], View]) -> None:
+        self._view = view
+        first = view(USUAL_SHAPE, FIELD)
+        self.server.initial_camera.look_at = first.look_at
+        self.server.initial_camera.position = first.position
+        fit_ground(self.ground, float(np.linalg.norm(first.position - first.look_at)))
         for client in self.server.get_clients().values():
-            # A camera that is moved takes what it looks at along.
-            client.camera.position = position
-            client.camera.look_at = centre
+            self._turn_one(client)
+
+    def _turn_one(self, client: Any) -> None:
+        """A client's camera, as its window is shaped."""
+        if self._view is None:
+            return
+        camera = client.camera
+        seen = self._view(max(float(camera.aspect), 0.1), float(camera.fov))
+        # A camera that is moved takes what it looks at along.
+        camera.position = seen.position
+        camera.look_at = seen.look_at
 
     def download(self, name: str, content: bytes) -> None:
         """Hand a file to the browser."""

@@ -25,7 +25,7 @@ from marey.studio.crowd.exports import crowd_exports
 from marey.studio.crowd.maps import LARGEST_FLOOR, FlowMaps, Kind, PeopleMaps, Scale, Source, scale_of
 from marey.studio.crowd.obstacles import Walls
 from marey.studio.crowd.people import People
-from marey.studio.crowd.pictures import Pictures, Reel
+from marey.studio.crowd.pictures import Pictures, Reel, board_corners
 from marey.studio.crowd.samples import crowd_samples
 from marey.studio.crowd.state import State, Stroke, Tuning
 from marey.studio.desk import Desk
@@ -35,8 +35,11 @@ from marey.studio.panel import Export, Panel
 
 Array = NDArray[np.float64]
 
-# Where one looks from, in floors.
-FROM_ABOVE, FROM_THE_FRONT = (0.12, 0.75, 0.98), (0.12, 0.62, 1.1)
+# Where one looks from, and how much deeper than wide a floor is that is seen from its side.
+FROM_ABOVE, FROM_THE_SIDE, FROM_THE_FRONT = (0.12, 0.75, 0.98), (0.98, 0.75, 0.12), (0.12, 0.62, 1.1)
+DEEP = 1.4
+# Metres.
+TALL = 1.8
 
 
 class CrowdPanel(Panel[State]):
@@ -269,15 +272,20 @@ class CrowdPanel(Panel[State]):
                 self.walk(hand="stroke")
 
     def _look(self) -> None:
+        """Fill the view with the floor, the people on it and the board behind it."""
         floor, film = self.state.floor, self.state.footage
         width, depth = floor.scale * floor.size
-        if film is None:
-            self.desk.look((0, 0, 0), float(max(0.5 * width, 0.8 * depth)) + 1.0, view_from=FROM_ABOVE)
+        corners = 0.5 * np.array(
+            [[-width, 0, -depth], [width, 0, -depth], [width, 0, depth], [-width, 0, depth]]
+        )
+        if film is not None:
+            self.desk.frame(np.concatenate([corners, board_corners(floor, film)]), FROM_THE_FRONT)
             return
-        # The board behind is as wide as the ground.
-        tall = width * film.rows / film.columns
-        size = float(max(0.5 * width, 0.55 * (depth + tall))) + 1.0
-        self.desk.look((0.0, 0.25 * tall, -0.3 * depth), size, view_from=FROM_THE_FRONT)
+        standing = corners + np.array([0.0, TALL * floor.scale, 0.0])
+        # A deep floor is seen from its side.
+        self.desk.frame(
+            np.concatenate([corners, standing]), FROM_THE_SIDE if depth > DEEP * width else FROM_ABOVE
+        )
 
     def _forget(self, before: State | None, state: State) -> None:
         """Drop what was worked out for other flows, people and films."""

@@ -78,9 +78,9 @@ class Pictures:
             self.film_below = scene.add_image(
                 f"{path}/below", blank, width, depth, wxyz=LYING, position=(0, 0.012, 0), **plain
             )
-            across = max(width, 0.6 * depth)
-            tall = across * film.rows / film.columns
-            behind = (0.0, 0.5 * tall + 0.02 * across, -0.5 * depth - 0.04 * across)
+            corners = board_corners(floor, film)
+            across, tall, _ = (float(side) for side in corners[2] - corners[0])
+            behind = tuple(float(x) for x in corners.mean(axis=0))
             self.board = scene.add_image(
                 f"{path}/film", blank, across, tall, wxyz=STANDING, position=behind, jpeg_quality=85, **plain
             )
@@ -126,6 +126,15 @@ class Pictures:
             head_radius=0.075 * size,
             head_length=0.22 * size,
         )
+
+
+def board_corners(floor: Floor, film: Footage) -> NDArray[np.float64]:
+    """The board behind the ground that shows the film, `(4, 3)` in the scene, from its lower left."""
+    width, depth = floor.scale * floor.size
+    across = max(width, 0.6 * depth)
+    low, high = 0.02 * across, (0.02 + film.rows / film.columns) * across
+    aside = 0.5 * across * np.array([-1, 1, 1, -1])
+    return np.column_stack([aside, [low, low, high, high], np.full(4, -0.5 * depth - 0.04 * across)])
 
 
 def _smaller(image: Image) -> Image:
