@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from marey.body.anatomy import anatomy, side_of
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-from marey.views.anatomy import anatomy, side_of
 from marey.views.figure import figure
 from marey.views.parts import Poses
 from tests.views.things import human, walking

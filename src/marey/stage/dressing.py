@@ -1,10 +1,10 @@
 """A recorded clip put on a rigged mesh of other proportions, so that any motion capture yields 4D data.
 
-Joints are matched by name. Each takes the world rotation of its namesake after one alignment of the two rest
-poses: the trunk by the body's left and up, the bones of arms and legs by their direction, the feet by their
-heading. The path is scaled by the ratio of leg lengths, the legs then bend so that the balls of the feet go
-where the actor's went, to that scale, and the soles are laid on the ground y = 0. Cost: milliseconds a second
-of motion.
+Joints are matched by name, or by the part of the body they are. Each takes the world rotation of its
+namesake after one alignment of the two rest poses: the trunk by the body's left and up, the bones of arms and
+legs by their direction, the feet by their heading. The path is scaled by the ratio of leg lengths, the legs
+then bend so that the balls of the feet go where the actor's went, to that scale, and the soles are laid on
+the ground y = 0. Cost: milliseconds a second of motion.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from marey.body.two_bone import Leg, bend_leg, legs
 from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from marey.stage.humanoid import NAMES, humanoid
 from marey.surface import skinning
 
 Array = NDArray[np.float64]
@@ -42,8 +43,8 @@ ENOUGH = 0.5
 def dress(character: Character, motion: Motion) -> Character:
     """The character doing what the actor of `motion` did, feet on the ground y = 0.
 
-    The clip's pose with all rotations at zero has to show the body upright (T-pose, A-pose), as that of
-    motion capture files does. A clip of the character's own skeleton is taken as it is.
+    A clip whose joints have other names than the character's is taken if it shows a human figure; see
+    :mod:`marey.stage.humanoid`. A clip of the character's own skeleton is taken as it is.
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=0.5, stature=1.9)
@@ -54,8 +55,8 @@ def dress(character: Character, motion: Motion) -> Character:
     if _is_own(character, motion):
         return character.with_motion(motion)
     skeleton, rest = rest_pose(character)
+    motion = _fitting(skeleton, motion)
     source = motion.skeleton
-    _check_enough(skeleton, source)
     pose = forward_kinematics(motion)
     turns = _world_turns(skeleton, rest, source, pose)
     rotations = _local(turns, rest, skeleton)
@@ -116,13 +117,18 @@ def _is_own(character: Character, motion: Motion) -> bool:
     return bool(np.abs(own.offsets - given.offsets)[1:].max(initial=0.0) < SAME)
 
 
-def _check_enough(skeleton: Skeleton, source: Skeleton) -> None:
+def _fitting(skeleton: Skeleton, motion: Motion) -> Motion:
+    """The clip with the character's names for its joints."""
+    source = motion.skeleton
     missing = [name for name in skeleton.names if name not in source.names]
-    if skeleton.names[0] in missing or len(missing) > (1 - ENOUGH) * skeleton.joints:
-        raise InputError(
-            f"the clip does not fit the character: {len(missing)} of {skeleton.joints} joints are missing, "
-            f"first {missing[0]!r}; the clip's begin {', '.join(source.names[:4])}"
-        )
+    if skeleton.names[0] not in missing and len(missing) <= (1 - ENOUGH) * skeleton.joints:
+        return motion
+    if set(NAMES) <= set(skeleton.names):
+        return humanoid(motion)
+    raise InputError(
+        f"the clip does not fit the character: {len(missing)} of {skeleton.joints} joints are missing, "
+        f"first {missing[0]!r}; the clip's begin {', '.join(source.names[:4])}"
+    )
 
 
 def _world_turns(skeleton: Skeleton, rest: GlobalPose, source: Skeleton, pose: GlobalPose) -> Array:
@@ -165,9 +171,9 @@ def _body_axes(skeleton: Skeleton, places: Array) -> Array | None:
     found = legs(skeleton)
     if len(found) != 2:
         return None
-    feet = places[[leg.ankle for leg in found]]
-    left = feet[0] - feet[1] if "left" in skeleton.names[found[0].hip].lower() else feet[1] - feet[0]
-    up = places[[leg.hip for leg in found]].mean(axis=0) - feet.mean(axis=0)
+    hips = places[[leg.hip for leg in found]]
+    left = hips[0] - hips[1] if "left" in skeleton.names[found[0].hip].lower() else hips[1] - hips[0]
+    up = hips.mean(axis=0) - places[[leg.ankle for leg in found]].mean(axis=0)
     if not (np.linalg.norm(left) > SAME and np.linalg.norm(up) > SAME):
         return None
     up = up / np.linalg.norm(up)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import Anatomy, Limb, side_of
 from marey.views import style
-from marey.views.anatomy import Anatomy, Limb, side_of
 from marey.views.parts import Parts, Sample, any_square, bones, segment, square, unit, up_to
 from marey.views.shapes import loft, refined
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import Anatomy
 from marey.body.motion import Motion
 from marey.views import style
-from marey.views.anatomy import Anatomy
 from marey.views.extremities import foot, hand, head
 from marey.views.parts import Parts, Poses, Sample, bones, segment, tripod, unit
 from marey.views.shapes import Faces, loft, merged

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import Anatomy, anatomy, side_of
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.geometry.matrices import to_matrix
 from marey.views import style
-from marey.views.anatomy import Anatomy, anatomy, side_of
 from marey.views.shapes import Shape, ball, limb
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.views.anatomy import Anatomy
+from marey.body.anatomy import Anatomy
 from marey.views.parts import Sample, square, unit
 from marey.views.shapes import refined
 

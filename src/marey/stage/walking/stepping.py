@@ -57,8 +57,8 @@ def walk(
 ) -> WalkingCrowd:
     """Let the people of tracks walk as whole bodies.
 
-    walks: captured walks and runs, whose joints are named like those of the samples (CMU names); the
-        built-in walks if None. People slower than the slowest take shorter steps, who stands stands.
+    walks: captured walks and runs of human figures, see :mod:`marey.stage.humanoid`; the built-in walks if
+        None. People slower than the slowest take shorter steps, who stands stands.
     deviation: how far everyone is from the captured walks, 0 … 1
     frame_rate: of the result, frames a second
     rng: seed; sizes, clothes and walks of everyone depend on it

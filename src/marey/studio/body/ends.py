@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import side_of
 from marey.body.codec.end_joints import end_joints
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.studio.body.section import MOST_JOINTS
-from marey.views.anatomy import side_of
 from marey.views.parts import Poses
 
 Array = NDArray[np.float64]
@@ -59,8 +59,8 @@ class Ends:
             np.array([end.part == "foot" for end in found], dtype=bool),
         )
 
-    def places(self, poses: Poses, frame: int) -> Array:
-        """Where they are at a frame, `(ends, 3)`, metres."""
+    def places(self, poses: Poses, frame: int | slice) -> Array:
+        """Where they are at a frame, `(ends, 3)`, or at several, `(frames, ends, 3)`, metres."""
         turned = so3.rotate(poses.quaternions[frame, self.joints], self.points)
         return np.asarray(poses.points[frame, self.joints] + turned)
 

@@ -79,6 +79,26 @@ def anatomy(skeleton: Skeleton, lengths: NDArray[np.float64]) -> Anatomy | None:
     return Anatomy((legs[0], legs[1]), (arms[0], arms[1]), pelvis, chest, neck, head)
 
 
+def unfound(skeleton: Skeleton, lengths: NDArray[np.float64]) -> tuple[str, ...]:
+    """Parts of a human figure that no joint's name tells of.
+
+    >>> from marey.body.skeleton import Skeleton
+    >>> unfound(Skeleton(("wrist", "thumb"), [-1, 0], [[0, 0, 0], [0, 0.1, 0]]), np.array([0, 0.1]))
+    ('left leg', 'left arm', 'right leg', 'right arm', 'head')
+    """
+    words = [_plain(name) for name in skeleton.names]
+    sides = [side_of(name) for name in skeleton.names]
+    missing = [
+        f"{side} {part}"
+        for side in ("left", "right")
+        for part, keys in (("leg", LEG), ("arm", ARM))
+        if _limb(skeleton, lengths, words, sides, side, keys) is None
+    ]
+    if not any(key in word for word, side in zip(words, sides, strict=True) for key in HEAD if not side):
+        missing.append("head")
+    return tuple(missing or ["a trunk between legs and arms"])
+
+
 def side_of(name: str) -> str:
     """ "left", "right" or "" by the name of a joint.
 
