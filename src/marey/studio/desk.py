@@ -35,12 +35,14 @@ class Desk:
     """The page and what panels share; everything that changes the page holds `lock`.
 
     server: the viser server; `gui` and `scene` are its own
+    own_folder: where uploads are kept; nobody needs to read of it in notices
     """
 
-    def __init__(self, server: Any):
+    def __init__(self, server: Any, own_folder: str = ""):
         self.server, self.gui, self.scene = server, server.gui, server.scene
         self.lock = threading.RLock()
         self.closed = False
+        self._own_folder = own_folder
         self.ground = set_scene(server)
         self._view: Callable[[float, float], View] | None = None
         server.on_client_connect(self._turn_one)
@@ -140,6 +142,8 @@ class Desk:
         self.server.send_file_download(name, content, save_immediately=True)
 
     def _tell(self, notice: Notice) -> None:
+        if self._own_folder:
+            notice = notice._replace(text=notice.text.replace(f"{self._own_folder}/", ""))
         self.notices.append(notice)
         colour = (200, 85, 61) if notice.wrong else (43, 106, 143)
         for client in self.server.get_clients().values():

@@ -6,6 +6,7 @@ from typing import get_args
 
 from marey.crowd.scenes import SCENES
 from marey.studio.crowd.actions import QUICK, SLOW, Walk
+from marey.studio.crowd.colours import remark
 from marey.studio.crowd.maps import Kind
 from marey.studio.crowd.state import State, Tuning
 from marey.studio.desk import Desk
@@ -33,6 +34,7 @@ class Controls:
 
     def __init__(self, desk: Desk):
         gui = desk.gui
+        self.next = gui.add_html("")
         with gui.add_folder("See"):
             self.map = gui.add_dropdown("Ground", tuple(MAPS), hint="What lies on the ground")
             self.key = gui.add_html("")
@@ -43,16 +45,8 @@ class Controls:
             )
             self.trails = gui.add_checkbox("Trails", True, hint="The last seconds of everyone's way")
             self.film = gui.add_checkbox("Film", True, hint="The film on a board behind the ground")
-        with gui.add_folder("Walk"):
-            self.number = gui.add_slider("How many", 1, MOST_PEOPLE, 1, 100, hint="How many walk")
-            self.seconds = gui.add_slider("Seconds", 1.0, 60.0, 1.0, 10.0, hint="How long they walk")
-            self.seed = gui.add_number("Seed", 0, min=0, max=99999, step=1, hint="Another, another crowd")
-            self.way = gui.add_dropdown("Others", tuple(WAYS), hint="What people do about each other")
-            self.seen = gui.add_checkbox("Where seen", False, hint="Only where the film shows people")
-            self.walk = gui.add_button(
-                "Walk", icon="walk", hint="People carried by the flow, or simulated in the place"
-            )
-        with desk.drawer("Film to flow"):
+        self.film_to_flow = gui.add_folder("Film to flow")
+        with self.film_to_flow:
             self.engine = gui.add_dropdown("Method", tuple(ENGINES), hint="How motion is found in the film")
             self.size = gui.add_dropdown(
                 "Detail",
@@ -64,6 +58,15 @@ class Controls:
                 "Width (m)", 0.0, min=0.0, max=500.0, step=0.5, hint="Of the picture on the ground; 0 = guess"
             )
             self.capture = gui.add_button("Capture", icon="camera", hint="Find the motion in the film")
+        with gui.add_folder("Walk"):
+            self.number = gui.add_slider("How many", 1, MOST_PEOPLE, 1, 100, hint="How many walk")
+            self.seconds = gui.add_slider("Seconds", 1.0, 60.0, 1.0, 10.0, hint="How long they walk")
+            self.seed = gui.add_number("Seed", 0, min=0, max=99999, step=1, hint="Another, another crowd")
+            self.way = gui.add_dropdown("Others", tuple(WAYS), hint="What people do about each other")
+            self.seen = gui.add_checkbox("Where seen", False, hint="Only where the film shows people")
+            self.walk = gui.add_button(
+                "Walk", icon="walk", hint="People carried by the flow, or simulated in the place"
+            )
         with desk.drawer("Obstacles"):
             self.brush = gui.add_dropdown("Brush", BRUSH, hint="Then drag over the ground")
             self.radius = gui.add_slider("Radius (m)", 0.1, 3.0, 0.1, 0.6, hint="Of the brush")
@@ -110,6 +113,7 @@ class Controls:
         tuning = state.tuning
         self.slow.value, self.medium.value, self.quick.value = tuning.slow, tuning.medium, tuning.quick
         self.keep.value = round(100 * tuning.keep)
+        self.next.content = remark(what_next(state))
         flows, moves = state.flow is not None, state.flow is not None or state.tracks is not None
         self.arrows.disabled = not flows
         for slider in (self.slow, self.medium, self.quick, self.keep):
@@ -117,6 +121,7 @@ class Controls:
         self.film.disabled = self.engine.disabled = self.size.disabled = state.footage is None
         self.capture.disabled = state.footage is None
         self.width.disabled = not state.scalable
+        self.film_to_flow.visible = state.footage is not None or state.scalable
         self.width.value = state.width or 0.0
         self.people.disabled = self.trails.disabled = self.bodies.disabled = state.tracks is None
         self.bodies.value = state.bodies is not None
@@ -131,6 +136,19 @@ class Controls:
         if state.tracks is not None:
             return "density"
         return "film" if state.footage is not None else "nothing"
+
+
+def what_next(state: State) -> str:
+    """What one can do now, in a sentence."""
+    if state.ours:
+        return "People walk. Paint obstacles in their way, tune the flow, or export them below."
+    if state.scene is not None and state.tracks is None:
+        return "A place without people: press Walk to simulate them."
+    if state.flow is not None:
+        return "A flow: press Walk, and people are carried by it."
+    if state.tracks is not None:
+        return "People on tracks: press Play; Walk lets others walk as they did."
+    return "A film: press Capture to find the motion in it, then Walk."
 
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

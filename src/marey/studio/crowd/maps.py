@@ -26,7 +26,7 @@ Kind = Literal["flow", "speed", "density", "divergence", "turning"]
 Values = NDArray[np.float32]
 
 # Pixels of the longer side of a map of a flow, cells of one of people, metres of a cell at least.
-LONGEST, CELLS, FINEST = 200, 110, 0.25
+LONGEST, CELLS, FINEST = 200, 96, 0.25
 # Frames looked at for the scale of a map, and the share of their values within it.
 LOOKED_AT, WITHIN = 8, 0.995
 SMALLEST = 1e-3
@@ -126,29 +126,34 @@ class PeopleMaps:
         self._low = floor.low
         place = Scene((float(width), float(depth)), obstacles=walls)
         self.ground = Ground(place, spacing=spacing, width=max(WIDTH, spacing))
+        # How crowded it is does not need averages of velocity by several kernels.
+        self._plain = Ground(place, spacing=spacing, width=max(WIDTH, spacing), adaptive=False)
         self._velocities = np.nan_to_num(tracks.velocities())
         self._latest: tuple[int, Moment] | None = None
 
     def moment(self, frame: int) -> Moment:
         """The crowd at a frame."""
         if self._latest is None or self._latest[0] != frame:
-            places = self.tracks.positions[frame] - self._low
-            here = np.isfinite(places).all(axis=1)
-            self._latest = frame, self.ground.moment(places[here], self._velocities[frame, here])
+            self._latest = frame, self.ground.moment(*self._there(frame))
         return self._latest[1]
+
+    def _there(self, frame: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Places and velocities of those who are there, `(people, 2)` each."""
+        places = self.tracks.positions[frame] - self._low
+        here = np.isfinite(places).all(axis=1)
+        return places[here], self._velocities[frame, here]
 
     def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
         """Values of a map, row 0 far away."""
-        moment = self.moment(frame)
         known = self.ground.free[::-1]
+        if kind == "density":
+            density = self._plain.moment(*self._there(frame)).density
+            return np.nan_to_num(density[::-1]).astype(np.float32), known
+        moment = self.moment(frame)
         if kind in ("flow", "speed"):
             velocity = np.nan_to_num(moment.velocity[::-1]) * [1.0, -1.0]
             flow = velocity if kind == "flow" else np.linalg.norm(velocity, axis=-1)
             return flow.astype(np.float32), known
         # Turning to the right is positive, as in pictures of flows.
-        chosen = {
-            "density": moment.density,
-            "divergence": moment.divergence,
-            "turning": -moment.vorticity,
-        }[kind]
+        chosen = moment.divergence if kind == "divergence" else -moment.vorticity
         return np.nan_to_num(chosen[::-1]).astype(np.float32), known

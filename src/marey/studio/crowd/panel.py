@@ -312,7 +312,8 @@ class CrowdPanel(Panel[State]):
             if state.floor.size.max() > LARGEST_FLOOR:
                 return None
             if self._people_maps is None:
-                self._people_maps = PeopleMaps(state.tracks, state.floor, state.scene)
+                assert self.people.packed is not None
+                self._people_maps = PeopleMaps(self.people.packed.tracks, state.floor, state.scene)
             return self._people_maps
         return self._maps_of_flow()
 

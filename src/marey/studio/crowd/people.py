@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from marey.crowd.gait import steps
 from marey.crowd.tracks import Tracks
+from marey.studio.crowd.packing import Packed, packed
 from marey.studio.crowd.state import State
 from marey.studio.desk import Desk
 from marey.views import style
-from marey.views.walkers import HIP, SHOULDER, person, shared_slots
+from marey.views.walkers import HIP, SHOULDER, person
 
 Floats = NDArray[np.float32]
 
@@ -38,7 +39,7 @@ class People:
     def __init__(self, desk: Desk, path: str):
         self._desk, self._path = desk, path
         self._nodes: dict[str, Any] = {}
-        self._tracks: Tracks | None = None
+        self.packed: Packed | None = None
         self.hidden = 0
 
     @property
@@ -51,16 +52,19 @@ class People:
         for node in self._nodes.values():
             node.remove()
         self._nodes = {}
-        self._tracks, self._floor = state.tracks, state.floor
+        self.packed, self._floor = None, state.floor
         if state.tracks is None:
             return
-        self._slots, count = _slots(state.tracks, state.groups)
-        self.hidden = max(count - MOST, 0)
-        self._count = min(count, MOST)
-        self._present = state.tracks.present
-        self._heading, self._phase, self._swing = (part.astype(np.float32) for part in steps(state.tracks))
+        self.packed = packed(state.tracks, state.groups)
+        tracks = self.packed.tracks
+        self.hidden = max(tracks.agents - MOST, 0)
+        self._count = min(tracks.agents, MOST)
+        self._positions = tracks.positions[:, : self._count]
+        self._present = tracks.present[:, : self._count]
+        shown = Tracks(self._positions, tracks.frame_rate)
+        self._heading, self._phase, self._swing = (part.astype(np.float32) for part in steps(shown))
         self._limbs = self._count <= WITH_LIMBS
-        clothes = _clothes(state.tracks, self._slots, state.groups, self._count)
+        clothes = _clothes(self.packed.groups, self._count)
         self._add_figures(clothes)
         self._add_trails(clothes)
 
@@ -71,18 +75,12 @@ class People:
 
     def show(self, frame: int) -> None:
         """One frame."""
-        if self._tracks is None:
+        if self.packed is None:
             return
-        here = np.flatnonzero(self._present[frame] & (self._slots < self._count))
-        slots = self._slots[here]
-        places = np.zeros((self._count, 3), np.float32)
-        places[slots] = self._floor.to_scene(self._tracks.positions[frame, here])
-        scales = np.zeros(self._count, np.float32)
-        scales[slots] = self._floor.scale
-        heading, phase, swing = (np.zeros(self._count, np.float32) for _ in range(3))
-        heading[slots], phase[slots], swing[slots] = (
-            part[frame, here] for part in (self._heading, self._phase, self._swing)
-        )
+        here = self._present[frame]
+        places = self._floor.to_scene(np.where(here[:, None], self._positions[frame], 0.0))
+        scales = np.where(here, np.float32(self._floor.scale), np.float32(0.0))
+        heading, phase, swing = (part[frame] for part in (self._heading, self._phase, self._swing))
         if next(iter(self.figures.values())).visible:
             self._place("body", places, _turned(heading, 0 * heading), scales)
             if self._limbs:
@@ -91,7 +89,7 @@ class People:
                 self._place_pair("legs", places, heading, angle, LEG_ASIDE, HIP, scales)
                 self._place_pair("arms", places, heading, -0.7 * angle, ARM_ASIDE, SHOULDER, scales)
         if self._nodes["trails"].visible:
-            self._nodes["trails"].points = self._trails(frame, here)
+            self._nodes["trails"].points = self._trails(frame)
 
     def _place(self, name: str, places: Floats, turns: Floats, scales: Floats) -> None:
         node = self._nodes[name]
@@ -116,14 +114,13 @@ class People:
         turns = np.concatenate([_turned(heading, -angle), _turned(heading, angle)])
         self._place(name, both.astype(np.float32), turns, np.tile(scales, 2))
 
-    def _trails(self, frame: int, here: NDArray[np.int64]) -> Floats:
+    def _trails(self, frame: int) -> Floats:
         """The last seconds of everyone's way `(segments, 2, 3)`; ways nobody went lie far below."""
-        assert self._tracks is not None
-        rate = self._tracks.frame_rate
-        back = np.rint(np.linspace(0, TRAIL_SECONDS * rate, TRAIL_POINTS)).astype(int)
-        path = self._tracks.positions[np.maximum(frame - back, 0)][:, here]
-        points = np.full((TRAIL_POINTS, self._count, 3), np.nan, np.float32)
-        points[:, self._slots[here]] = self._floor.to_scene(path, 0.025)
+        assert self.packed is not None
+        seconds = np.linspace(0, TRAIL_SECONDS, TRAIL_POINTS)
+        back = np.rint(seconds * self.packed.tracks.frame_rate).astype(int)
+        path = self._positions[np.maximum(frame - back, 0)]
+        points = self._floor.to_scene(np.where(self._present[frame][:, None], path, np.nan), 0.025)
         segments = np.stack([points[:-1], points[1:]], axis=2)
         missing = np.isnan(segments).any(axis=(2, 3))
         segments[missing] = [0.0, -1000.0, 0.0]
@@ -165,28 +162,10 @@ class People:
         )
 
 
-def _slots(tracks: Tracks, groups: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], int]:
-    """Which copy of the figure stands for each agent, those of a group together, and how many there are."""
-    if groups is None:
-        slots = shared_slots(tracks)
-        return slots, int(slots.max()) + 1
-    slots, count = np.zeros(tracks.agents, np.int64), 0
-    for group in np.unique(groups):
-        mine = np.flatnonzero(groups == group)
-        part = shared_slots(Tracks(tracks.positions[:, mine], tracks.frame_rate))
-        slots[mine] = count + part
-        count += int(part.max()) + 1
-    return slots, count
-
-
-def _clothes(
-    tracks: Tracks, slots: NDArray[np.int64], groups: NDArray[np.int64] | None, count: int
-) -> NDArray[np.uint8]:
+def _clothes(groups: NDArray[np.int64] | None, count: int) -> NDArray[np.uint8]:
     """Colours `(count, 3)`: by group, or all sorts."""
-    number = np.arange(count)
-    if groups is not None and len(np.unique(groups)) > 1:
-        shown = slots < count
-        number[slots[shown]] = groups[shown]
+    several = groups is not None and len(np.unique(groups)) > 1
+    number = groups[:count] if groups is not None and several else np.arange(count)
     tones = style.linear(style.PALETTE)[number % len(style.PALETTE)]
     # The studio's pale light bleaches: darker than on paper.
     return np.rint(255 * style.to_srgb(DARKER * tones)).astype(np.uint8)
