@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from marey.stage.dressing import dress
     from marey.stage.performing import perform
-    from marey.stage.walkers import write_walkers
     from marey.stage.walking.crowd import WalkingCrowd
     from marey.stage.walking.stepping import walk
 
-__all__ = ["WalkingCrowd", "dress", "perform", "walk", "write_walkers"]
+__all__ = ["WalkingCrowd", "dress", "perform", "walk"]
 
 _HOMES = {
     "WalkingCrowd": "marey.stage.walking.crowd",
     "dress": "marey.stage.dressing",
     "perform": "marey.stage.performing",
     "walk": "marey.stage.walking.stepping",
-    "write_walkers": "marey.stage.walkers",
 }
 
 

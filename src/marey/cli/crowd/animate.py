@@ -37,7 +37,7 @@ from marey.io.cameras import View
 
 NAME = "animate"
 
-PICTURES, FIGURES = (".png", ".mp4", ".gif"), (".glb", ".gltf")
+PICTURES, BODIES = (".png", ".mp4", ".gif"), (".glb", ".gltf")
 FILMS = (".mp4", ".gif")
 PEOPLE = 100
 
@@ -50,7 +50,7 @@ def run(
             "--output",
             "-o",
             metavar="OUT",
-            help="Tracks (.csv, .parquet, .sqlite, .mry), figures (.glb), a clip (.mp4) or picture (.png).",
+            help="Tracks (.csv, .parquet, .sqlite, .mry), bodies (.glb), a clip (.mp4) or picture (.png).",
         ),
     ],
     people: Annotated[int | None, typer.Option(metavar="N", help="How many; 100 if not given.")] = None,
@@ -103,7 +103,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number, another crowd.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let people walk in captured motion: as tracks, as figures for Blender, or drawn into the film.
+    """Let people walk in captured motion: as tracks, as bodies for Blender, or drawn into the film.
 
     [bold]Examples[/bold]
 
@@ -117,7 +117,8 @@ def run(
 
     marey crowd animate hall.zarr -o p.csv --entrance "0,0 2,0 2,4 0,4@1.5" --exit "20,0 22,0 22,4"
 
-    Those who leave come in again, as someone new, where the motion streams in.
+    Those who leave come in again, as someone new, where the motion streams in. Bodies with walks of your own,
+    or in a page: marey crowd walk, from tracks.
     """
     _check(source, target, video, people, density)
     fields, view = _fields(source, camera, plane_height, scale)
@@ -184,7 +185,7 @@ def _check(source: Path, target: Path, video: Path | None, people: int | None, d
     ending = target.suffix.lower()
     if video is not None and ending not in FILMS:
         raise InputError(f"{target}: a film with people in it is written as {' or '.join(FILMS)}")
-    if ending not in PICTURES + FIGURES and "Tracks" not in format_to_write(target).writes:
+    if ending not in PICTURES + BODIES and "Tracks" not in format_to_write(target).writes:
         raise InputError(f"{target}: people are written as .csv, .parquet, .sqlite, .mry, .glb, .mp4 or .png")
     check_apart(target, source, *([video] if video else []))
     if people is not None and density is not None:
@@ -291,10 +292,10 @@ def _write(tracks: Tracks, target: Path, film: Footage | None, view: View | None
             from marey.views.render import view as draw
 
             draw(tracks, target, progress=progress)
-        elif ending in FIGURES:
-            from marey.stage import write_walkers
+        elif ending in BODIES:
+            from marey.stage import walk
 
-            write_walkers(tracks, target)
+            walk(tracks).save(target, progress=progress)
         else:
             save(tracks, target, progress=progress)
 

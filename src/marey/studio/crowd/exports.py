@@ -31,7 +31,6 @@ def crowd_exports(state: State) -> list[Export]:
             Export("people (Parquet)", "people.parquet", _saved(state.tracks)),
             Export("bodies (GLB)", "bodies.glb", _bodies(state)),
             Export("bodies (HTML)", "bodies.html", _bodies(state)),
-            Export("figures (GLB)", "people.glb", _figures(state)),
             Export("people (MP4)", "people.mp4", _viewed(shown)),
             Export("ways (PNG)", "ways.png", _viewed(shown)),
             Export("people (HTML)", "people.html", _viewed(shown)),
@@ -72,16 +71,6 @@ def _viewed(thing: Any, **options: Any) -> Callable[[Path, Progress], None]:
         from marey.views.render import view
 
         view(thing, path, progress=progress, **options)
-
-    return write
-
-
-def _figures(state: State) -> Callable[[Path, Progress], None]:
-    def write(path: Path, progress: Progress) -> None:
-        from marey.stage import write_walkers
-
-        assert state.tracks is not None
-        write_walkers(state.tracks, path)
 
     return write
 
