@@ -10,6 +10,7 @@ from marey._progress import Progress
 from marey.errors import InputError
 from marey.studio.desk import Desk
 from marey.studio.panel import Export
+from marey.studio.uploads import harmless
 
 NOTHING = "nothing yet"
 # The browser holds a download whole.
@@ -42,7 +43,7 @@ class Exporter:
 
         def make(progress: Progress) -> bytes:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / export.name
+                path = Path(folder) / harmless(export.name)
                 export.write(path, progress)
                 if path.stat().st_size > MOST_BYTES:
                     raise InputError(f"{export.name} is too large for the browser; use the command line")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from marey._progress import Progress
+from marey.studio.plain import plain
 
 if TYPE_CHECKING:
     from marey.studio.desk import Desk
@@ -44,21 +45,22 @@ class Jobs:
         """Whether something is being worked on."""
         return self._job is not None
 
-    def start(self, label: str, work: Callable[[Progress], Result], then: Callable[[Result], None]) -> None:
+    def start(self, label: str, work: Callable[[Progress], Result], then: Callable[[Result], None]) -> bool:
         """Begin `work(progress)` aside; `then(result)` is called at the desk when it is done.
 
-        While one job runs another is refused with a notice; `then` may start the next. Errors of either
-        become notices.
+        While one job runs another is refused with a notice (false); `then` may start the next. Errors of
+        either become notices.
         """
         if self._job is not None and not self._job.finishing:
             self._desk.complain(f"Still {self._job.label}", "Wait for it, or press Cancel, then try again.")
-            return
+            return False
         job = _Job(label)
         self._job = job
-        self._label.content = f"{label}…"
+        self._label.content = f"{plain(label)}…"
         self._bar.value = 0.0
         self._folder.visible = True
         threading.Thread(target=self._run, args=(job, work, then), daemon=True).start()
+        return True
 
     def cancel(self) -> None:
         """Give up what is being worked on."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from marey._progress import Progress
+from marey.errors import InputError
 from marey.studio.desk import Desk
 from marey.studio.history import History
 
@@ -54,7 +55,7 @@ class Panel(ABC, Generic[State]):
     def state(self) -> State:
         """What is shown now."""
         if self.history is None:
-            raise RuntimeError("nothing has been opened yet")
+            raise InputError("nothing is open here yet: open a file or a sample first")
         return self.history.now
 
     @abstractmethod

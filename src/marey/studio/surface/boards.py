@@ -60,6 +60,14 @@ class Board:
         """Towards whoever reads it, `(3,)`."""
         return rotations.rotate(np.asarray(self._frame.wxyz, np.float64), [0.0, 0.0, -1.0])
 
+    @property
+    def corners(self) -> Array:
+        """Of the picture in the scene, `(4, 3)`."""
+        across = 0.5 * self.width * np.array([-1.0, 1.0, 1.0, -1.0])
+        down = 0.5 * self.height * np.array([-1.0, -1.0, 1.0, 1.0])
+        local = np.stack([across, down, np.zeros(4)], axis=1)
+        return rotations.rotate(np.asarray(self._frame.wxyz, np.float64), local) + self.position
+
     def put(self, picture: Picture | None, height: float) -> None:
         """Show a picture, so many metres high; or none."""
         if picture is self.picture and height == self.height:

@@ -71,6 +71,7 @@ class PathFolder:
             self.behaviour = gui.add_dropdown("Behaviour", (ANY,), hint="What to do along the path")
             self.walk = gui.add_button("Walk it", icon="walk", hint="Make an animation along the path")
             self.strip = gui.add_image(np.full((14, 560, 3), 244, np.uint8), visible=False)
+            self.now = gui.add_markdown("", visible=False)
             self.told = gui.add_markdown("")
         self.draw.on_click(desk.guard(lambda _: act.draw()))
         self.walk.on_click(desk.guard(lambda _: act.walk_ready_made()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from marey.studio.surface.controls import ANY, BetweenFolder, PathFolder, Pictur
 from marey.studio.surface.in_betweens import STEPS
 from marey.studio.surface.pictures import frame_at, pair_at
 from marey.studio.surface.stage import Stage
-from marey.studio.surface.state import Made, Shown, State
+from marey.studio.surface.state import Made, Shown, State, merged
 from marey.studio.surface.trails import ready_made, strip, stroke
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.repertoire import Repertoire
@@ -30,6 +31,9 @@ from marey.surface.synthesis.animation import Animation
 
 Array = NDArray[np.float64]
 
+# Whether matrix and graph are beside the body at first, by what is shown.
+WISHES: dict[Shown, bool] = {"captured": True, "animation": False, "between": False}
+
 
 class SurfacePanel(Panel[State]):
     """Play captured surfaces, compare their poses, walk along drawn paths, go between poses."""
@@ -38,6 +42,7 @@ class SurfacePanel(Panel[State]):
 
     def __init__(self, desk: Desk):
         super().__init__(desk)
+        self._wishes = dict(WISHES)
         self.stage = Stage(desk, self.path(), self._clicked_matrix, self._clicked_graph)
         self.pen = GroundPen(desk, self.path("pen"), self._drawn)
         self.sequence = SequenceFolder(desk, self)
@@ -55,14 +60,15 @@ class SurfacePanel(Panel[State]):
         state = self._opened(thing, name)
         if state.played is not None:
             self.stage.figure.dress(state.played)
-        self._take_pen(False)
-        self.pictures.visible.value = self.stage.pictures_visible = True
+        self._wishes = dict(WISHES)
         self.begin(state)
         self.stage.look(state)
         if state.distances is not None:
             self._aside("drawing the pictures", lambda _: making.with_pictures(state), self._pictured)
 
     def restore(self, state: State) -> None:
+        self._put_pen_away()
+        self._show_wished(state)
         self.stage.set(state)
         self._set_controls(state)
         self.retime(*state.clock)
@@ -77,6 +83,9 @@ class SurfacePanel(Panel[State]):
             way = frame / (STEPS - 1)
             self.between.way.value = round(way, 2)
             self.between.told.content = telling.of_between(state, way)
+        now = telling.of_frame(state, frame)
+        if now != self.ways.now.content:
+            self.ways.now.content = now
         if state.pair is not None or not self.desk.timeline.playing:
             other = self.stage.other_frame(state, frame)
             self.pictures.told.content = telling.of_pictures(state, frame, other)
@@ -113,11 +122,15 @@ class SurfacePanel(Panel[State]):
     def draw(self) -> None:
         """Take the pen, or put it away."""
         self._library()
-        self._take_pen(not self.pen.down)
         if self.pen.down:
-            self.desk.timeline.play(False)
-            self.show_pictures(False)
-            self.stage.look_down()
+            self._put_pen_away()
+            self.stage.look(self.state)
+            return
+        self.pen.down = True
+        self.ways.draw.label = "Put the pen away"
+        self.desk.timeline.play(False)
+        self._show_wished(self.state)
+        self.stage.look_down()
 
     def walk_ready_made(self) -> None:
         """Make an animation along the ready-made path that is chosen."""
@@ -141,14 +154,15 @@ class SurfacePanel(Panel[State]):
             raise InputError("there is no matrix yet: press “Compare poses”")
         if self.state.graph is None and what == "Graph":
             raise InputError("there is no graph yet: press “Build the graph”")
+        self._put_pen_away()
         if what != "All":
             self.show_pictures(True)
         self.stage.look(self.state, what)
 
     def show_pictures(self, visible: bool) -> None:
         """Show or hide matrix and graph."""
-        self.pictures.visible.value = visible
-        self.stage.show_pictures(visible)
+        self._wishes[self.state.shown] = visible
+        self._show_wished(self.state)
         self.show(self.desk.timeline.frame)
 
     def take_end(self, which: int) -> None:
@@ -166,7 +180,6 @@ class SurfacePanel(Panel[State]):
         making.chosen_ends(state)
 
         def shown(made: State) -> None:
-            self.show_pictures(False)
             self.change(made)
             self.stage.look(made)
             self.desk.timeline.seek((STEPS - 1) // 2)
@@ -238,6 +251,7 @@ class SurfacePanel(Panel[State]):
         self.sequence.facts.content = telling.facts(state, self.stage.figure.vertices_shown)
         self.ways.told.content = telling.of_animation(state)
         self.ways.strip.visible = state.made is not None
+        self.ways.now.visible = state.made is not None and state.shown == "animation"
         if state.made is not None:
             self.ways.strip.image = strip(state.made.animation.provenance.synthetic)
         self.between.chosen.content = telling.of_ends(state)
@@ -271,8 +285,9 @@ class SurfacePanel(Panel[State]):
     def _drawn(self, points: Array, finished: bool) -> None:
         self.stage.trails.show_asked(points)
         if finished:
-            self._take_pen(False)
-            self._walk(stroke(points), look=False)
+            self._put_pen_away()
+            with self._nothing_asked_on_failure():
+                self._walk(stroke(points), look=False)
 
     def _walk(self, path: Array, *, look: bool) -> None:
         state, alpha = self.state, self.pictures.alpha
@@ -284,27 +299,62 @@ class SurfacePanel(Panel[State]):
             if look:
                 self.stage.look(made)
 
-        self._aside("walking the path", lambda p: making.along_path(state, path, behaviour, alpha, p), shown)
-        self.stage.trails.show_asked(path)
+        def work(progress: Progress) -> State:
+            with self._nothing_asked_on_failure():
+                return making.along_path(state, path, behaviour, alpha, progress)
+
+        if self._aside("walking the path", work, shown):
+            self.stage.trails.show_asked(path)
+        else:
+            self.stage.show_asked(state)
+
+    @contextmanager
+    def _nothing_asked_on_failure(self) -> Iterator[None]:
+        """A way that could not be walked, or that nobody wants any more, does not stay on the ground."""
+        try:
+            yield
+        except Exception:
+            with self.desk.lock:
+                self.stage.show_asked(self.state)
+            raise
 
     def _new_motion(self, made: State) -> None:
-        self.show_pictures(False)
         self.change(made)
         if made.path is None:
             self.stage.look(made)
         self.desk.timeline.play(True)
 
     def _with_pictures(self, made: State) -> None:
-        self.show_pictures(True)
+        self._wishes[made.shown] = True
         self.change(replace(made, at=self.desk.timeline.frame))
         self.stage.look(made)
 
-    def _aside(self, label: str, work: Callable[[Progress], State], then: Callable[[State], None]) -> None:
-        self.desk.jobs.start(label, work, then)
+    def _aside(self, label: str, work: Callable[[Progress], State], then: Callable[[State], None]) -> bool:
+        """Make another state of the present one; false if something else is still being made.
 
-    def _take_pen(self, down: bool) -> None:
-        self.pen.down = down
-        self.ways.draw.label = "Put the pen away" if down else "Draw a path"
+        What people changed in the meantime stays.
+        """
+        begun = self.state
+        self._put_pen_away()
+
+        def finished(made: State) -> None:
+            now = self.state
+            if now.library is begun.library:
+                then(merged(begun, made, now))
+
+        return self.desk.jobs.start(label, work, finished)
+
+    def _put_pen_away(self) -> None:
+        if self.pen.down:
+            self.pen.down = False
+            self.ways.draw.label = "Draw a path"
+            self._show_wished(self.state)
+
+    def _show_wished(self, state: State) -> None:
+        """Matrix and graph as they are wished for; never in the way of the pen."""
+        visible = self._wishes[state.shown] and not self.pen.down
+        self.pictures.visible.value = visible
+        self.stage.show_pictures(visible)
 
     def _library(self) -> Library:
         if self.history is None or self.state.library is None:

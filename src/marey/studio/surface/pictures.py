@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MATRIX_SIZE, GRAPH_SIZE = (820, 720), (820, 720)
+# Pictures are seen from afar: letters larger than in a file, and room for them around the circle.
+LARGER, ROOM = 1.2, 1.13
 # Clicks nearer to the middle of the graph than this are none on a frame.
 LEAST_RADIUS = 0.35
 
@@ -46,6 +48,9 @@ class Picture:
         """
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width / LARGER, height / LARGER)
+        figure.set_dpi(LARGER * figure.get_dpi())
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         image = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
@@ -69,14 +74,21 @@ def matrix_picture(distances: DistanceMatrix) -> Picture:
     """Pose distances; the coordinates are (column, row)."""
     from marey.views.surface_plots import distance_map
 
-    return Picture.of(distance_map(distances, size=MATRIX_SIZE))
+    figure = distance_map(distances, size=MATRIX_SIZE)
+    figure.axes[0].set_title("How far poses are apart", loc="left")
+    return Picture.of(figure)
 
 
 def graph_picture(graph: Graph, names: tuple[str, ...]) -> Picture:
     """Frames around a circle of radius 1, and transitions across it."""
     from marey.views import graph_pictures
 
-    return Picture.of(graph_pictures.graph_picture(graph, names, size=GRAPH_SIZE))
+    figure = graph_pictures.graph_picture(graph, names, size=GRAPH_SIZE)
+    figure.suptitle("Where one motion can go over into another", fontsize=11)
+    axes = figure.axes[0]
+    axes.set_xlim(*(ROOM * x for x in axes.get_xlim()))
+    axes.set_ylim(*(ROOM * y for y in axes.get_ylim()))
+    return Picture.of(figure)
 
 
 def pair_at(distances: DistanceMatrix, meant: Array) -> tuple[int, int] | None:

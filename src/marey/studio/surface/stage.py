@@ -25,9 +25,9 @@ RIGHT = np.array([FACING[2], 0.0, -FACING[0]])
 # Frames looked at to find out how far a sequence reaches.
 LOOKED_AT = 24
 # Of the body's size: height of a picture, and from the body's middle to it.
-HIGH, GAP = 1.45, 0.6
-# Where one looks at everything from, and how much wider than high that may be.
-OVERVIEW, WIDE = (0.75, 0.2, 1.25), 2.45
+HIGH, GAP = 1.35, 0.42
+# Where one looks from: at the body and pictures, at a way over the ground; and how far away, of its size.
+OVERVIEW, OVER_A_WAY, READER = (0.75, 0.3, 1.25), (0.8, 0.75, 1.1), 3.0
 # How much of the picture's circle a mark takes.
 MARK = 0.075
 
@@ -50,6 +50,8 @@ class Stage:
         self.pictures_visible = True
         self.follows = True
         self.size, self._half = 1.7, 0.4
+        # Boxes about all that is shown, and about a body that is kept in the middle.
+        self._whole = self._around = _corners(np.array([-0.4, 0.0, -0.4]), np.array([0.4, 1.7, 0.4]))
         self._offset = np.zeros(3)
 
     def set(self, state: State) -> None:
@@ -62,13 +64,17 @@ class Stage:
         else:
             self.figure.dress(shown)
             self._measure(shown if state.between is None or state.shown != "between" else None, state)
-        self.trails.show_asked(state.path if state.shown == "animation" else None)
+        self.show_asked(state)
         made = state.made.animation if state.made is not None and state.shown == "animation" else None
         self.trails.show_walked(made, self._offset)
         self.matrix.put(state.matrix, HIGH * self.size)
         self.graph.put(state.graph, HIGH * self.size)
         self._stand_pictures(state)
         self.show_pictures(self.pictures_visible)
+
+    def show_asked(self, state: State) -> None:
+        """The way that the motion shown was asked to go, if any."""
+        self.trails.show_asked(state.path if state.shown == "animation" else None)
 
     def show_pictures(self, visible: bool) -> None:
         """Show or hide matrix and graph."""
@@ -94,54 +100,51 @@ class Stage:
         """Turn the camera to the body with its pictures, or to one of these."""
         board = {"Matrix": self.matrix, "Graph": self.graph}.get(what)
         if board is not None and board.picture is not None:
-            self._desk.look(board.position, 0.66 * board.height, view_from=1.3 * board.facing)
+            self._desk.frame(board.corners, board.facing)
+            return
+        body = self._around if self._keeps_in_middle(state) else self._whole
+        seen = [body]
+        if self._has_pictures(state):
+            seen += [each.corners for each in (self.matrix, self.graph) if each.picture is not None]
+            if state.library is None:
+                del seen[0]
         elif state.shown == "animation" and state.path is not None:
-            low, high = state.path.min(axis=0), state.path.max(axis=0)
-            middle = (low + high) / 2
-            reach = max(float((high - low).max()), 2 * self.size)
-            self._desk.look([middle[0], 0.2 * self.size, middle[1]], 0.62 * reach, view_from=(0.8, 0.75, 1.1))
-        elif self.pictures_visible and (state.matrix is not None or state.graph is not None):
-            centre, size = self._overview(state)
-            self._desk.look(centre, size, view_from=OVERVIEW)
-        elif self._keeps_in_middle(state):
-            self._desk.look([0, 0.45 * self.size, 0], 1.15 * self.size)
-        else:
-            reach = max(1.25 * self.size, 0.8 * self._half + self.size)
-            self._desk.look([0, 0.45 * self.size, 0], reach)
+            ground = np.insert(state.path, 1, 0.0, axis=1)
+            seen += [ground, ground + np.array([0.0, self.size, 0.0])]
+        elif state.shown == "between":
+            seen += [body - self._aside, body + self._aside]
+        walked = state.shown == "animation" and state.path is not None
+        self._desk.frame(np.concatenate(seen), OVER_A_WAY if walked else OVERVIEW)
 
     def look_down(self) -> None:
         """See enough ground to draw on."""
-        self._desk.look([0, 0, 0], 2.6 * self.size, view_from=(0.35, 1.25, 1.0))
+        reach = 2.5 * self.size
+        sheet = [[-reach, 0, -reach], [reach, 0, -reach], [reach, 0, reach], [-reach, 0, reach]]
+        self._desk.frame(sheet, (0.35, 1.25, 1.0))
 
     def _keeps_in_middle(self, state: State) -> bool:
         """Whether the ground moves below the body: between pictures always, not on a path seen whole."""
-        pictures = self.pictures_visible and (state.matrix is not None or state.graph is not None)
-        return state.shown == "captured" and (self.follows or pictures)
+        return state.shown == "captured" and (self.follows or self._has_pictures(state))
+
+    def _has_pictures(self, state: State) -> bool:
+        return self.pictures_visible and (state.matrix is not None or state.graph is not None)
+
+    @property
+    def _aside(self) -> Array:
+        """From a pose in between to the pale one at its right."""
+        return (2 * self._half + 0.15 * self.size) * RIGHT
 
     def _stood_on(self, state: State, vertices: FloatArray) -> Array:
         """The place `(3,)` of the ground that is brought to the middle, and the grid with it."""
         place = np.zeros(3)
         if self._keeps_in_middle(state):
             place[[0, 2]] = centroid(vertices) + self._offset[[0, 2]]
-        grid = self._desk.scene.get_handle_by_name("/ground")
-        if grid is not None:
-            grid.position = tuple(-place % 1.0)
+        self._desk.ground.position = tuple(-place % 1.0)
         return place
-
-    def _overview(self, state: State) -> tuple[Array, float]:
-        """What to look at, and how large it is, to see the body and the pictures there are."""
-        near, far = GAP * self.size, GAP * self.size + self.matrix.width
-        left = -far if state.matrix is not None else -near
-        right = far if state.graph is not None else near
-        if state.library is None:
-            left, right = -self.matrix.width / 2, self.matrix.width / 2
-        centre = np.array([0, 0.55 * HIGH * self.size, 0]) + (left + right) / 2 * RIGHT
-        return centre, max((right - left) / WIDE, 0.8 * self.size)
 
     def _stand_pictures(self, state: State) -> None:
         """Matrix to the left, graph to the right, both facing whoever looks at everything."""
-        centre, size = self._overview(state)
-        reader = centre + size * np.array(OVERVIEW)
+        reader = READER * self.size * FACING
         for board, side in ((self.matrix, -1), (self.graph, 1)):
             aside = side * (GAP * self.size + board.width / 2)
             middle = np.array([0, 0.55 * board.height, 0])
@@ -162,8 +165,11 @@ class Stage:
         self._offset = -np.array([(low[0] + high[0]) / 2, low[1], (low[2] + high[2]) / 2], np.float64)
         if state.shown == "animation" and state.path is not None:
             self._offset[[0, 2]] = 0.0
-        reach = np.abs((some + self._offset) @ RIGHT)
-        self._half = float(reach.max())
+        self._half = float(np.abs((some + self._offset) @ RIGHT).max())
+        self._whole = _corners(low + self._offset, high + self._offset)
+        middles = np.insert([centroid(vertices) for vertices in some], 1, -self._offset[1], axis=1)
+        standing = some - middles[:, None]
+        self._around = _corners(standing.min(axis=(0, 1)), standing.max(axis=(0, 1)))
 
     def _draw_other(self, state: State, frame: int, offset: Array) -> None:
         """The second frame of a picked pair as a pale body, laid onto the first and playing along."""
@@ -196,9 +202,8 @@ class Stage:
         assert between is not None
         way = frame / (between.clock[0] - 1)
         self.figure.draw(between.at(way), self._offset, synthetic=0 < frame < between.clock[0] - 1)
-        aside = (2 * self._half + 0.15 * self.size) * RIGHT
-        self.figure.draw_ghost(0, between.first, self._offset - aside)
-        self.figure.draw_ghost(1, between.second, self._offset + aside)
+        self.figure.draw_ghost(0, between.first, self._offset - self._aside)
+        self.figure.draw_ghost(1, between.second, self._offset + self._aside)
 
     def _mark(self, state: State, frame: int) -> None:
         here = state.frame_of_library(frame)
@@ -221,3 +226,8 @@ class Stage:
             if here != column:
                 lines.append((1 - MARK) * ends)
             self.graph.mark(np.array(lines))
+
+
+def _corners(low: Array, high: Array) -> Array:
+    """The corners of a box, `(8, 3)`."""
+    return np.stack(np.meshgrid(*zip(low, high, strict=True)), axis=-1).reshape(-1, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Literal
 
 import numpy as np
@@ -100,3 +100,16 @@ class State:
             sequence = int(np.searchsorted(self.distances.starts, frame, side="right")) - 1
             return f"{self.distances.names[sequence]} {frame - int(self.distances.starts[sequence])}"
         return str(frame)
+
+
+def merged(begun: State, made: State, now: State) -> State:
+    """The present state with what differs between two others: what was made of an earlier one.
+
+    >>> begun = State(sequence=1)
+    >>> both = merged(begun, replace(begun, at=5), replace(begun, sequence=2))
+    >>> both.at, both.sequence
+    (5, 2)
+    """
+    names = [field.name for field in fields(State)]
+    changed = {name: getattr(made, name) for name in names if getattr(made, name) is not getattr(begun, name)}
+    return replace(now, **changed)

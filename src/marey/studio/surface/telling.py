@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from marey.studio.plain import plain
 from marey.studio.surface.state import State
 
 
@@ -20,7 +21,7 @@ def facts(state: State, shown_vertices: int) -> str:
         lines.append(f"({shown_vertices:,} of them drawn here)")
     if state.shown == "captured":
         label = state.library.labels[state.sequence]
-        lines.append(f"· behaviour: {label}" if label != state.library.names[state.sequence] else "")
+        lines.append(f"· behaviour: {plain(label)}" if label != state.library.names[state.sequence] else "")
         if len(state.library) > 1:
             lines.append(f"· {state.library.frames:,} frames in {len(state.library)} sequences")
     return " ".join(line for line in lines if line)
@@ -34,7 +35,10 @@ def of_animation(state: State) -> str:
     frames = animation.sequence.frames
     seconds = (frames - 1) / animation.sequence.frame_rate
     captured = animation.provenance.captured_frames / frames
-    rows = [f"{seconds:.1f} s: **{captured:.0%} captured** (blue), {1 - captured:.0%} synthetic (red)"]
+    rows = [
+        f"{seconds:.1f} s: **{captured:.0%} captured**, {1 - captured:.0%} synthetic",
+        "Blue line: captured, the body in its colours. Red line and red body: synthetic.",
+    ]
     if directed is not None:
         if directed.followed is not None:
             rows.append(f"Off the path by **{_centimetres(directed.followed.path_error)}** on average")
@@ -47,6 +51,21 @@ def of_animation(state: State) -> str:
     return "  \n".join(rows)
 
 
+def of_frame(state: State, frame: int) -> str:
+    """Whether a frame of new motion was captured, and where, or made."""
+    if state.made is None or state.shown != "animation":
+        return ""
+    origin = state.made.animation.provenance
+    if state.made.directed is None or state.library is None:
+        return "Now **synthetic**" if origin.synthetic[frame] else "Now **captured**"
+    names = state.library.names
+    both = (int(origin.sources[frame]), int(origin.destinations[frame]))
+    first, second = (names[state.library.locate(of)[0]] for of in both)
+    if not origin.synthetic[frame]:
+        return f"Now **captured**: {plain(first)}"
+    return f"Now **synthetic**: from {plain(first)} to {plain(second)}"
+
+
 def of_pictures(state: State, frame: int, other: int | None) -> str:
     """Which frames are picked, how far apart they are, and what the graph holds."""
     rows = []
@@ -54,9 +73,8 @@ def of_pictures(state: State, frame: int, other: int | None) -> str:
     if state.distances is not None and here is not None and other is not None:
         unit = "rad" if state.distances.metric in ("surface", "skeleton") else "m"
         apart = float(state.distances.values[here, other])
-        rows.append(
-            f"**{state.name_of(here)}** and **{state.name_of(other)}** (pale): {apart:.3f} {unit} apart"
-        )
+        first, second = plain(state.name_of(here)), plain(state.name_of(other))
+        rows.append(f"**{first}** and **{second}** (pale): {apart:.3f} {unit} apart")
     elif state.matrix is not None:
         rows.append("Click the matrix to compare two frames; dark is alike.")
     if state.repertoire is not None:
@@ -70,7 +88,7 @@ def of_pictures(state: State, frame: int, other: int | None) -> str:
 
 def of_ends(state: State) -> str:
     """The two chosen poses."""
-    names = ["…" if end is None else f"**{state.name_of(end)}**" for end in state.ends]
+    names = ["…" if end is None else f"**{plain(state.name_of(end))}**" for end in state.ends]
     return f"From {names[0]} to {names[1]}"
 
 
