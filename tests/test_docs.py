@@ -41,7 +41,7 @@ METHODS = (
     "surface-graphs",
     "surface-animation",
 )
-PAGES = (*TUTORIALS, *METHODS)
+PAGES = (*TUTORIALS, *METHODS, "crowd-bodies", "views")
 SECTIONS = ("What it computes", "Cost", "Limits", "Source")
 LARGEST_PICTURE = 150_000
 
@@ -90,7 +90,7 @@ def test_the_programs_of_the_page_on_processes_run(folder: Path) -> None:
     assert len(programs) > 2
 
 
-@pytest.mark.parametrize("page", [*PAGES, "processes", "views", "formats", "architecture"])
+@pytest.mark.parametrize("page", [*PAGES, "processes", "formats", "architecture"])
 def test_links_and_pictures_of_a_page_are_there(page: str) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", text_of(page)):
         name, _, section = target.partition("#")
