@@ -83,7 +83,7 @@ def timings() -> list[str]:
         theirs = np.nan if igl is None else rigid_as_possible(first, second, faces)
         ratio = theirs / min(ours)
         print(f"{i:4} {j:4} {angle:12.2f} {min(ours):7.2f} {np.median(ours):7.2f} {theirs:8.1f} {ratio:8.1f}")
-        work = f"a mesh between two, {poses.shape[1]:,} vertices, largest turn {angle:.1f}"
+        work = f"a mesh between frames {i} and {j}, {poses.shape[1]:,} vertices, turns up to {angle:.1f} rad"
         record(work, min(ours) / 1e3, theirs / 1e3, peer="libigl ARAP, 10 iterations", bar=LEAST_RATIO)
         if min(ours) > MOST_MILLISECONDS:
             missed.append(f"pair {i} {j}: {min(ours):.1f} ms, must be {MOST_MILLISECONDS:.0f}")
