@@ -77,6 +77,42 @@ def test_the_body_stays_upright_while_a_hand_is_out_of_reach(panel: BodyPanel) -
     assert "Off by" in panel.posing.text.content
 
 
+@pytest.mark.parametrize("label", ["left hand", "right foot", "head"])
+def test_a_body_pulled_about_comes_back_to_the_very_pose_it_had(panel: BodyPanel, label: str) -> None:
+    end, start = panel.ends.labels.index(label), place(panel, label)
+    before = panel.state.motion[FRAME].positions()
+    for away in ([0.0, 0.2, 0.0], [0.1, 0.5, 0.2], [0.0, 3.0, 0.0], [0.3, -2.0, 0.0], [0.0, 0.2, 0.1]):
+        panel.posing.follow(end, start + away)
+    panel.posing.follow(end, start)
+    panel.posing.follow(end, start)
+    panel.posing.keep()
+    assert np.abs(panel.state.motion[FRAME].positions() - before).max() < 0.01
+
+
+def test_a_pointer_that_rests_leaves_the_body_at_rest(panel: BodyPanel) -> None:
+    end = panel.ends.labels.index("left hand")
+    target = place(panel, "left hand") + np.array([0.2, 0.4, 0.1])
+    shown = []
+    for _ in range(6):
+        panel.posing.follow(end, target)
+        shown.append(panel.posing.balls.places)
+    assert np.abs(shown[-1] - shown[-3]).max() < 0.002
+
+
+def test_feet_stay_and_nothing_goes_below_the_ground_whatever_is_pulled_where(panel: BodyPanel) -> None:
+    feet = [place(panel, "left foot"), place(panel, "right foot")]
+    ground = panel.ends.places(panel.poses, slice(None))[..., 1].min()
+    for away in ([0.0, 3.0, 0.0], [3.0, 0.0, 0.0], [0.0, -3.0, 0.0]):
+        target = place(panel, "right hand") + away
+        drag(panel, "right hand", target, moments=12)
+        assert np.linalg.norm(place(panel, "left foot") - feet[0]) < 0.005
+        assert np.linalg.norm(place(panel, "right foot") - feet[1]) < 0.005
+        assert place(panel, "right hand")[1] > ground - 0.01
+        told = float(panel.posing.text.content.split("**")[1].split()[0])
+        assert told == pytest.approx(100 * np.linalg.norm(place(panel, "right hand") - target), abs=0.1)
+        panel.undo()
+
+
 def test_scene_follows_a_drag_before_it_is_kept(panel: BodyPanel) -> None:
     before = panel.body._parts[0][0].vertices.copy()
     end = panel.ends.labels.index("right hand")

@@ -100,6 +100,8 @@ class PoseSolver:
         the start, or "none"
     rest: `(modes,)`, centre of the prior; the mean if None
     hold_root: how reluctant a free root is to leave its last place; 0: not at all
+    tethered: it is held to the place where it started instead, so that poses follow from their targets
+        and not from the way these took
     damping: of steps: "usual" (unknowns go as far as they usually do), "canonical" (all alike), "marquardt"
         (those that move targets much are held back) or "kinetic" (light limbs move first, figure 8.10)
     limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
@@ -127,6 +129,7 @@ class PoseSolver:
         prior: str = "likely",
         rest: ArrayLike | None = None,
         hold_root: float = 1.0,
+        tethered: bool = False,
         damping: str = "usual",
         limits: JointLimits | None = None,
         iterations: int | None = None,
@@ -145,7 +148,7 @@ class PoseSolver:
         self.skeleton = body.skeleton if isinstance(body, PoseModel) else body
         self.model = body if isinstance(body, PoseModel) else None
         self.figure = Figure.of_skeleton(body) if isinstance(body, Skeleton) else Figure.of_model(body)
-        self.free_root = root == "free"
+        self.free_root, self.tethered = root == "free", tethered
         self.limits = limits
         self.damping, self._alike = DAMPINGS[damping], damping == "canonical"
         self.masses = PointMasses.of(self.skeleton) if damping == "kinetic" else None
@@ -172,7 +175,7 @@ class PoseSolver:
             self._poses = decoded(self.figure, Poses(root, coordinates, rotations))
         else:
             self._poses = starting_poses(self.figure, self.skeleton, self.model, start[0])
-        self._centre_rotations = self._poses.rotations
+        self._start = self._poses
         self._warm = False
 
     @property
@@ -203,11 +206,12 @@ class PoseSolver:
     def _run(
         self, plan: Layout, problem: Problem, goals: Array, weights: Array, start: Poses, precision: Array
     ) -> Solution:
-        rotations = start.rotations
+        held = self._start if self.tethered else start
+        rotations = held.rotations
         if self.figure.full:
-            rotations = self._centre_rotations.copy()
-            rotations[:, 0] = start.rotations[:, 0]
-        centre = Poses(start.root, self._rest, rotations)
+            rotations = self._start.rotations.copy()
+            rotations[:, 0] = held.rotations[:, 0]
+        centre = Poses(held.root, self._rest, rotations)
         foreign = self.limits if not isinstance(self.limits, EllipsoidLimits) else None
         if self.method != LEVENBERG_MARQUARDT:
             return solve_classically(

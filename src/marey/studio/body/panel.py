@@ -123,16 +123,21 @@ class BodyPanel(Panel[State]):
         """The frame that is shown."""
         return min(self.desk.timeline.frame, self.state.motion.frames - 1)
 
-    def preview(self, pose: Motion, *, dragged: tuple[int, Array]) -> None:
-        """Show a pose (a clip of one frame) that is not kept yet; the dragged ball is at its own place."""
+    def preview(self, pose: Motion, *, dragged: tuple[int, Array]) -> Array:
+        """Show a pose (a clip of one frame) that is not kept yet; the dragged ball is at its own place.
+
+        Returns where the end that is dragged came to, `(3,)`.
+        """
         poses = Poses(pose)
         end, place = dragged
         places = self.ends.places(poses, 0)
+        reached = places[end].copy()
         places[end] = place
         with self.desk.server.atomic():
             self.body.pose(pose, 0, poses)
             self.posing.balls.place(places)
             self.posing.balls.paint(end, GRABBED)
+        return reached
 
     def look(self) -> None:
         """Turn the camera to the body: from the left and a little ahead, where a walk is seen best."""

@@ -1,7 +1,7 @@
 """Taking hold of hands, feet and head: the body follows within the poses it knows (Tournier 2011, 8.2).
 
-A moment of a drag is solved from the one
-before in a fraction of a millisecond; letting go puts the pose into the clip, faded out around its frame.
+A moment of a drag is solved from the one before in a fraction of a millisecond; letting go puts the pose into
+the clip, faded out around its frame.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from marey.errors import InputError
 from marey.studio.body.handles import FREE, HELD, Balls, Pull
+from marey.studio.body.reach import Reachable
 from marey.studio.body.section import Section, workable
 from marey.studio.body.state import State
 
@@ -52,6 +53,7 @@ class Posing(Section):
         gui, guard = self.desk.gui, self.desk.guard
         self._grip: _Grip | None = None
         self._posed: PosedFigure | None = None
+        self._reachable: Reachable
         self._milliseconds = 0.0
         with gui.add_folder("Pose by hand"):
             self.text = gui.add_markdown(ASK)
@@ -82,6 +84,7 @@ class Posing(Section):
 
     def opened(self, state: State) -> None:
         ends = self.panel.ends
+        self._reachable = Reachable.of(ends, self.panel.poses)
         self.balls.add(len(ends.labels), RADIUS * self.panel.size)
         for box, label, foot in zip(self.holds, ends.labels, ends.feet, strict=False):
             box.label, box.value, box.visible = f"Hold {label}", bool(foot), True
@@ -115,12 +118,11 @@ class Posing(Section):
         grip = self._gripped()
         posed = grip.solver.solve(self._targets(grip, end, place))
         self._posed = posed
-        self.panel.preview(posed.motion(like=grip.state.motion), dragged=(end, place))
+        reached = self.panel.preview(posed.motion(like=grip.state.motion), dragged=(end, place))
         self._milliseconds = 1e3 * (time.perf_counter() - began)
-        report = posed.report
-        self.text.content = (
-            f"Off by **{report.residual_cm:.2f} cm** · solved in **{report.milliseconds:.1f} ms**"
-        )
+        # From where it is pulled to, which may be beyond what the body was asked for.
+        missed = 100 * float(np.linalg.norm(reached - place))
+        self.text.content = f"Off by **{missed:.2f} cm** · solved in **{posed.report.milliseconds:.1f} ms**"
 
     def keep(self) -> None:
         """Put the pose that is shown into the clip."""
@@ -180,12 +182,11 @@ class Posing(Section):
         from marey.body.ik.targets import Reach
 
         ends = self.panel.ends
+        held = [i for i, box in enumerate(self.holds) if box.value and i != end]
+        wanted = self._reachable.nearest(end, place, start=grip.places, held=held)
         return [
-            Reach(ends.names[i], place, ends.points[i])
-            if i == end
-            else Reach(ends.names[i], grip.places[i], ends.points[i], weight=HELD_FIRMLY)
-            for i in range(len(ends.names))
-            if i == end or self.holds[i].value
+            Reach(ends.names[end], wanted, ends.points[end]),
+            *(Reach(ends.names[i], grip.places[i], ends.points[i], weight=HELD_FIRMLY) for i in held),
         ]
 
     def _toggle(self, end: int) -> None:
