@@ -140,6 +140,8 @@ def test_equations_are_drawn_by_the_browser_itself(tools: None) -> None:
 
     drawn = mathml(r"\min_x \lVert Ax - b \rVert^2", display="block")
     assert drawn.startswith('<div class="equation"><math') and "<munder>" in drawn and "Vert" not in drawn
+    spaced = mathml(r"N \log N + \log(a)")
+    assert spaced.count("<mspace") == 2 and "<mi>log</mi><mo" in spaced
     with pytest.raises(ValueError, match="notacommand"):
         mathml(r"x + \notacommand")
 

@@ -2,7 +2,7 @@
 
 A hook of mkdocs. Arithmatex finds the equations in the Markdown, which GitHub draws from the same source;
 here its marks are replaced in the finished page. What the converter leaves to be wished for is mended: limits
-below min and max, spaces round bars and signs, columns that align.
+below min and max, spaces round bars, signs and names of functions, columns that align.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ WITH_LIMITS = ("min", "max", "lim", "sup", "inf", "argmin", "argmax")
 # The converter leaves delimiters after \big and its like as they are written.
 DELIMITERS = {"\\|": "‖", "\\vert": "|", "\\langle": "⟨", "\\rangle": "⟩", "\\{": "{", "\\}": "}"}
 TIGHT = ("|", "/", "‖", "∥")
+NAMED = ("sin", "cos", "tan", "log", "exp", "dexp", "det", "dim")
 SIGNS, CLOSING = ("−", "+"), (")", "]", "}", "|", "‖", "∥", "!", "⊤", "′")
 
 
@@ -67,6 +68,7 @@ def mathml(latex: str, *, display: str = "inline") -> str:
         element.text = DELIMITERS.get(element.text or "", element.text)
     for element in equation.iter():
         _mend(element, display)
+        _space_names(element)
     unknown = [one.text for one in equation.iter() if (one.text or "").startswith("\\")]
     if unknown:
         raise ValueError(f"{', '.join(map(str, unknown))} is not known here")
@@ -74,6 +76,23 @@ def mathml(latex: str, *, display: str = "inline") -> str:
     # The converter writes characters as references, which must not be escaped once more.
     drawn = re.sub(r"&amp;(#x[0-9A-Fa-f]+;)", r"&\1", drawn)
     return drawn if display == "inline" else f'<div class="equation">{drawn}</div>'
+
+
+def _space_names(element: ElementTree.Element) -> None:
+    """Thin spaces between the name of a function and letters or numbers beside it, as in N log N."""
+    if element.tag != "mrow":
+        return
+    children = list(element)
+    for place in reversed(range(1, len(children))):
+        before, after = children[place - 1], children[place]
+        named = _is_name(before) or _is_name(after)
+        if named and not {before.tag, after.tag} & {"mo", "mspace"}:
+            element.insert(place, ElementTree.Element("mspace", width="0.167em"))
+
+
+def _is_name(element: ElementTree.Element) -> bool:
+    core = element[0] if element.tag in ("msup", "msub") else element
+    return core.tag == "mi" and core.text in NAMED
 
 
 def _mend(element: ElementTree.Element, display: str) -> None:
