@@ -16,6 +16,7 @@ from marey.studio.surface.trails import READY
 SHOWN = {"Captured": "captured", "New": "animation", "Between": "between"}
 ANY = "any"
 COMPROMISES = {"True to capture": 0.01, "Balanced": 0.05, "Quick to answer": 0.2}
+AS_OPENED = "As in the file"
 METHODS = ("Turning", "Straight")
 
 
@@ -82,6 +83,7 @@ class PictureFolder:
 
     def __init__(self, desk: Desk, act: Actions):
         gui = desk.gui
+        self._opened = next(iter(COMPROMISES.values()))
         with desk.drawer("Matrix and graph"):
             self.compare = gui.add_button(
                 "Compare poses", icon="grid-dots", hint="How far every pose is from every other"
@@ -107,7 +109,16 @@ class PictureFolder:
     @property
     def alpha(self) -> float:
         """The compromise between realism and time that is chosen."""
-        return COMPROMISES[self.compromise.value]
+        return COMPROMISES.get(self.compromise.value, self._opened)
+
+    @alpha.setter
+    def alpha(self, alpha: float) -> None:
+        known = {value: name for name, value in COMPROMISES.items()}
+        self._opened = alpha
+        names = (*COMPROMISES, *(() if alpha in known else (AS_OPENED,)))
+        if tuple(self.compromise.options) != names:
+            self.compromise.options = names
+        self.compromise.value = known.get(alpha, AS_OPENED)
 
 
 class BetweenFolder:

@@ -45,7 +45,7 @@ def along_path(
     state: State, path: NDArray[np.float64], behaviour: str, alpha: float, progress: Progress
 ) -> State:
     """An animation along a way over the ground `(points, 2)`, of one behaviour if it is not empty."""
-    known = _known(state, alpha, progress)
+    known = with_graph(state, alpha, progress)
     curve = Curve.through(path)
     if behaviour:
         asked = (Behaviour((behaviour,), 0.0, curve.length),)
@@ -57,7 +57,7 @@ def along_path(
 def through_graph(state: State, alpha: float, progress: Progress) -> State:
     """The best animation from the first chosen pose to the second."""
     start, end = chosen_ends(state)
-    known = _known(state, alpha, progress)
+    known = with_graph(state, alpha, progress)
     directed = _repertoire(known).animate(start=start, end=end, progress=progress)
     return replace(known, path=None, made=Made(directed.animation, directed), shown="animation", at=0)
 
@@ -85,11 +85,6 @@ def chosen_ends(state: State) -> tuple[int, int]:
         missing = "From here" if first is None else "To here"
         raise InputError(f"choose two poses first: go to a frame and press “{missing}”")
     return first, second
-
-
-def _known(state: State, alpha: float, progress: Progress) -> State:
-    """A state with a graph; the one at hand, if any, whatever its compromise."""
-    return state if state.repertoire is not None else with_graph(state, alpha, progress)
 
 
 def _library(state: State) -> Library:

@@ -248,6 +248,8 @@ class SurfacePanel(Panel[State]):
         offered = (ANY, *labels) if len(labels) > 1 else (ANY,)
         if tuple(self.ways.behaviour.options) != offered:
             self.ways.behaviour.options = offered
+        if state.repertoire is not None:
+            self.pictures.alpha = state.repertoire.graph.alpha
         self.sequence.facts.content = telling.facts(state, self.stage.figure.vertices_shown)
         self.ways.told.content = telling.of_animation(state)
         self.ways.strip.visible = state.made is not None

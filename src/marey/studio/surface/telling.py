@@ -5,6 +5,9 @@ from __future__ import annotations
 from marey.studio.plain import plain
 from marey.studio.surface.state import State
 
+# Metres off a path on average from which there is advice.
+FAR_OFF = 0.25
+
 
 def facts(state: State, shown_vertices: int) -> str:
     """What is played."""
@@ -42,6 +45,8 @@ def of_animation(state: State) -> str:
     if directed is not None:
         if directed.followed is not None:
             rows.append(f"Off the path by **{_centimetres(directed.followed.path_error)}** on average")
+            if directed.followed.path_error > FAR_OFF:
+                rows.append("That is far: try wider turns, any behaviour, or quicker transitions.")
             if directed.followed.label_violations:
                 rows.append(f"{directed.followed.label_violations} frames of another behaviour")
         slide = directed.foot_slide
