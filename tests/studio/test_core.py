@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import threading
+import urllib.request
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,8 @@ from marey._progress import Progress
 from marey.errors import InputError, MissingExtraError
 from marey.studio import drawing
 from marey.studio.app import Studio
+from marey.studio.client import CORRECTION
+from marey.studio.framing import FIELD, around
 from marey.studio.history import MOST_STEPS, History
 from marey.studio.latest import Latest
 from marey.studio.uploads import harmless
@@ -188,3 +191,32 @@ def test_what_has_no_panel_is_told_with_another_way_to_see_it(studio: Studio) ->
     thing: Any = object()
     with pytest.raises(InputError, match="marey view odd.thing"):
         studio.show(thing, "odd.thing")
+
+
+@pytest.mark.parametrize("shape", [2.0, 1.3, 0.46])
+def test_what_is_framed_fills_the_view_and_is_seen_whole(shape: float) -> None:
+    corners = np.array([[x, y, z] for x in (-20, 20) for y in (0, 2) for z in (-6, 6)], float)
+    view = around(corners, (0.2, 0.7, 1.0), shape)
+    back = (view.position - view.look_at) / np.linalg.norm(view.position - view.look_at)
+    right = np.cross([0, 1, 0], back) / np.linalg.norm(np.cross([0, 1, 0], back))
+    seen = corners - view.position
+    depth = -(seen @ back) * np.tan(FIELD / 2)
+    across, upwards = seen @ right / (depth * shape), seen @ np.cross(back, right) / depth
+    assert max(np.abs(across).max(), np.abs(upwards).max()) < 1.0
+    assert np.abs(across).max() > 0.85 or np.ptp(upwards) > 1.5
+    # On a telephone the controls cover the lower part.
+    assert shape > 0.8 or upwards.min() > 0.2
+
+
+def test_doubts_about_a_file_are_told(studio: Studio, tmp_path: Path) -> None:
+    rows = [f"1,{frame},{frame * 0.05:.2f},1" for frame in range(30)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,frame,x,y", *rows]))
+    studio.open(tmp_path / "people.csv")
+    assert studio.desk.jobs.wait()
+    assert any("frame rate" in notice.text for notice in studio.desk.notices)
+
+
+def test_the_page_is_served_with_its_correction(studio: Studio) -> None:
+    with urllib.request.urlopen(studio.address) as answer:
+        page = answer.read()
+    assert CORRECTION in page[:2000] and int(answer.headers["Content-Length"]) == len(page)

@@ -21,6 +21,7 @@ from marey.studio.crowd import CrowdPanel, actions
 from marey.studio.crowd.floor import Floor
 from marey.studio.crowd.maps import FlowMaps, PeopleMaps
 from marey.studio.crowd.obstacles import LONGEST, blocked, painted, walled
+from marey.studio.crowd.packing import packed
 from marey.studio.crowd.state import State, Stroke, Tuning
 
 
@@ -136,6 +137,32 @@ def test_every_kind_of_crowd_opens(studio: Studio) -> None:
         assert panel.exports() or thing is film
 
 
+def test_people_share_columns_only_long_after_each_other() -> None:
+    positions = np.full((200, 4, 2), np.nan)
+    for agent, (first, last) in enumerate([(0, 50), (60, 90), (120, 199), (10, 30)]):
+        positions[first : last + 1, agent] = np.arange(last - first + 1)[:, None] * 0.05 + agent
+    tracks = Tracks(positions, 25.0)
+    few = packed(tracks).tracks
+    assert few.agents == 3
+    for frame in (0, 20, 55, 70, 150):
+        there = tracks.positions[frame][tracks.present[frame]]
+        np.testing.assert_array_equal(
+            np.sort(few.positions[frame][few.present[frame]], axis=0), np.sort(there, axis=0)
+        )
+    speeds = few.velocities()[few.present]
+    np.testing.assert_allclose(np.linalg.norm(speeds, axis=-1), 0.05 * 25 * np.sqrt(2))
+    by_group = packed(tracks, np.array([0, 0, 1, 1]))
+    assert by_group.groups is not None and by_group.groups.tolist() == [0, 0, 1]
+
+
+def test_more_people_than_can_stand_there_are_remarked_upon(studio: Studio) -> None:
+    panel = shown(studio, stream(rows=10, columns=20))
+    panel.controls.number.value, panel.controls.seconds.value = 40, 1.0
+    panel.walk()
+    assert studio.desk.jobs.wait()
+    assert any("square metre" in notice.text for notice in studio.desk.notices)
+
+
 def test_figures_stand_where_the_tracks_say(studio: Studio) -> None:
     tracks = samples.crowd(people=12, seconds=2)
     panel = shown(studio, tracks)
@@ -218,7 +245,7 @@ def test_exports_are_files_that_open_again(studio: Studio, tmp_path: Path) -> No
     panel.walk()
     assert studio.desk.jobs.wait()
     exports = {export.name: export for export in panel.exports()}
-    for name in ("people.csv", "flow.mry", "flow.zarr.zip", "density.csv", "people.glb"):
+    for name in ("people.csv", "flow.mry", "flow.zarr.zip", "density.csv", "bodies.glb"):
         exports[name].write(tmp_path / name, quiet)
     assert marey.load(tmp_path / "people.csv").frames == panel.state.tracks.frames
     assert marey.load(tmp_path / "flow.mry").columns == 80
@@ -228,7 +255,7 @@ def test_exports_are_files_that_open_again(studio: Studio, tmp_path: Path) -> No
     with (tmp_path / "density.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert sum(float(row["mean_density_per_m2"]) for row in rows) > 0
-    assert (tmp_path / "people.glb").read_bytes()[:4] == b"glTF"
+    assert (tmp_path / "bodies.glb").read_bytes()[:4] == b"glTF"
 
 
 def test_people_become_whole_bodies_and_figures_again(studio: Studio) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from os import PathLike
@@ -13,11 +14,12 @@ from typing import Any
 
 from marey._extras import require
 from marey._progress import Progress
-from marey.errors import InputError
+from marey.errors import InputError, MareyWarning
 from marey.studio.desk import Desk
 from marey.studio.exporting import Exporter
 from marey.studio.loopback import HOST, strangers_refused
 from marey.studio.panel import Panel
+from marey.studio.plain import plain
 from marey.studio.uploads import add_upload_button
 
 USUAL_PORT = 8080
@@ -41,7 +43,7 @@ class Studio:
         with strangers_refused(), _quietly():
             self.server = viser.ViserServer(host=HOST, port=port, label="marey", verbose=False)
         self._uploads = tempfile.TemporaryDirectory(prefix="marey-studio-")
-        self.desk = Desk(self.server)
+        self.desk = Desk(self.server, own_folder=self._uploads.name)
         self._build_page()
         with self.desk.lock:
             self.activate(self.panels[0])
@@ -110,9 +112,13 @@ class Studio:
 
         def read(progress: Progress) -> list[tuple[Path, Any]]:
             things = []
-            for done, path in enumerate(paths):
-                progress(done, len(paths))
-                things.append((path, load(path)))
+            with warnings.catch_warnings(record=True) as doubts:
+                warnings.simplefilter("always", MareyWarning)
+                for done, path in enumerate(paths):
+                    progress(done, len(paths))
+                    things.append((path, load(path)))
+            for doubt in doubts:
+                self.desk.say(str(doubt.message), "Please check")
             return things
 
         def show(things: list[tuple[Path, Any]]) -> None:
@@ -199,7 +205,7 @@ class Studio:
 
     def _refresh(self) -> None:
         panel = self.active
-        self._caption.content = f"**{panel.title}** · {panel.name}" if panel.name else f"**{panel.title}**"
+        self._caption.content = f"**{panel.title}**" + (f" · {plain(panel.name)}" if panel.name else "")
         steps = panel.history.steps if panel.history is not None else 0
         self._undo.disabled = self._reset.disabled = not steps
         self._exporter.refresh()

@@ -18,6 +18,9 @@ from marey.views.shapes import Shape, ball, limb
 
 Array = NDArray[np.float64]
 
+# Bones beyond which each is drawn with fewer faces.
+MANY = 400
+
 Bone = tuple[int, int, int, Array, float]
 """Start point, end point, joint that turns it, its x axis in that joint's frame, length at rest."""
 
@@ -145,6 +148,7 @@ def segment(
     *,
     sleeve: float | None = None,
     sectors: int = 16,
+    coarse: bool = False,
 ) -> None:
     """A limb segment between two points; as far as the sleeve reaches it is cloth."""
     rest = some.between(start, end)
@@ -152,7 +156,7 @@ def segment(
         return
     joint = start if start < some.skeleton.joints else int(some.parents[start])
     along = unit(some.vector(joint, some.at(start), some.at(end)))
-    shape = limb(rest, profile, hem=sleeve, sectors=sectors)
+    shape = limb(rest, profile, hem=sleeve, sectors=sectors, coarse=coarse)
     colours = np.tile(style.linear(colour), (len(shape.vertices), 1))
     if sleeve is not None:
         colours[shape.vertices[:, 2] < sleeve * rest] = style.linear(style.CLOTH)
@@ -162,7 +166,9 @@ def segment(
 def bones(
     parts: Parts, some: Sample, size: float, points: Sequence[int] | range, colour: str, radius: float | None
 ) -> None:
-    """Rounded bones from the parents of `points` to them, with a ball at every joint."""
+    """Rounded bones from the parents of `points` to them, with a ball at every joint; coarser if many."""
+    many = len(points) > MANY
+    sectors = 6 if many else 12
     for j in points:
         length, parent = some.lengths[j], int(some.parents[j])
         if length < 2e-3 * size:
@@ -173,9 +179,10 @@ def bones(
         profile = [(0.0, 0.95 * thick), (0.25, thick), (0.6, 0.82 * thick), (1.0, 0.7 * thick)]
         if radius is not None:
             profile = [(0.0, thick), (1.0, 0.9 * thick)]
-        segment(parts, some, parent, j, profile, tint, sectors=12)
+        segment(parts, some, parent, j, profile, tint, sectors=sectors, coarse=many)
         if parent < some.skeleton.joints and radius is None:
-            parts.fix(ball(1.12 * thick), style.SKIN, parent, np.zeros(3), np.eye(3))
+            knob = ball(1.12 * thick, rings=3 if many else 7, sectors=sectors)
+            parts.fix(knob, style.SKIN, parent, np.zeros(3), np.eye(3))
 
 
 def tripod(parts: Parts, joint: int, size: float) -> None:

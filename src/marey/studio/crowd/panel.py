@@ -38,8 +38,8 @@ Array = NDArray[np.float64]
 # Where one looks from, and how much deeper than wide a floor is that is seen from its side.
 FROM_ABOVE, FROM_THE_SIDE, FROM_THE_FRONT = (0.12, 0.75, 0.98), (0.98, 0.75, 0.12), (0.12, 0.62, 1.1)
 DEEP = 1.4
-# Metres.
-TALL = 1.8
+# Metres, and people a square metre at whom a crowd is crushed (Fruin 1993).
+TALL, CROWDED = 1.8, 7.0
 
 
 class CrowdPanel(Panel[State]):
@@ -160,6 +160,8 @@ class CrowdPanel(Panel[State]):
                 return
             painted = self.state.strokes
             self._step(replace(found, strokes=painted), hand)
+            if how.people > CROWDED * float(np.prod(found.floor.size)):
+                self.desk.say(f"That is over {CROWDED:g} people a square metre: more than can stand there.")
             if painted is not state.strokes:
                 # Something was painted meanwhile: once more, round it.
                 self._hand = "stroke"
