@@ -130,7 +130,7 @@ def _skeleton_beside(path: Path, given: str | Path | None) -> Path:
         return candidates[0]
     raise FormatError(
         f"its skeleton is not beside it (looked for {path.stem.split('_')[0]}.asf); "
-        "put the .asf file there or name it with skeleton=",
+        "put the .asf file there (in the studio: open it first) or name it with skeleton=",
         path=path,
     )
 

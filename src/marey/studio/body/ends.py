@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.anatomy import side_of
-from marey.body.codec.end_joints import end_joints
+from marey.body.codec.end_joints import EndJoint, end_joints
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.studio.body.section import MOST_JOINTS
@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 WHOLE = "whole body"
 LONGEST_LABEL = 14
 MOST_LIMBS = 12
+# From the joint of the head to its top, of the figure's height.
+HEAD = 0.12
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,9 @@ class Ends:
             names,
             tuple(labels),
             np.array([end.joint for end in found], dtype=np.int64),
-            np.array([end.point for end in found]).reshape(-1, 3),
+            np.array([_crown(skeleton, end) if end.part == "head" else end.point for end in found]).reshape(
+                -1, 3
+            ),
             np.array([end.part == "foot" for end in found], dtype=bool),
         )
 
@@ -63,6 +67,20 @@ class Ends:
         """Where they are at a frame, `(ends, 3)`, or at several, `(frames, ends, 3)`, metres."""
         turned = so3.rotate(poses.quaternions[frame, self.joints], self.points)
         return np.asarray(poses.points[frame, self.joints] + turned)
+
+
+def _crown(skeleton: Skeleton, head: EndJoint) -> Array:
+    """The top of the head, `(3,)` in its frame: where skeletons end there is still a head around."""
+    tip = np.array(head.point)
+    up = tip if tip.any() else np.array(skeleton.offsets[head.joint])
+    length = float(np.linalg.norm(up))
+    if length <= 0:
+        return tip
+    rest = np.array(skeleton.offsets)
+    for joint in range(1, skeleton.joints):
+        rest[joint] += rest[skeleton.parents[joint]]
+    tall = float(np.ptp(rest, axis=0).max())
+    return np.asarray(up * max(float(np.linalg.norm(tip)), HEAD * tall) / length)
 
 
 def limbs(poses: Poses, ends: Ends) -> dict[str, tuple[str, ...] | None]:

@@ -151,11 +151,15 @@ class Gaps(Section):
         curves = [points[first:stop, shown] for points in self._points]
         if stop - first > 1:
             self._extras.append(
-                scene.add_line_segments(path("filled"), _segments([likeliest]), BAND, thickness=0.01)
+                scene.add_line_segments(
+                    path("filled"), _segments([likeliest]), BAND, thickness=0.006 * self.panel.size
+                )
             )
             if curves:
                 self._extras.append(
-                    scene.add_line_segments(path("other_ways"), _segments(curves), OTHERS, thickness=0.004)
+                    scene.add_line_segments(
+                        path("other_ways"), _segments(curves), OTHERS, thickness=0.0025 * self.panel.size
+                    )
                 )
         some = gone[:: max(len(gone) // MOST_BALLS, 1)]
         radii = filling.band[some][:, shown].ravel()

@@ -69,7 +69,7 @@ class Reaching(Section):
             self.panel.path("target_line"),
             np.stack([start, state.aim.place])[None].astype(np.float32),
             GRABBED,
-            thickness=0.006,
+            thickness=0.004 * self.panel.size,
         )
 
     def place(self) -> None:

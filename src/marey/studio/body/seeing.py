@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PAST: Colour = (43, 106, 143)
 FUTURE: Colour = (200, 85, 61)
 PATH: Colour = (143, 163, 176)
-# Points of the way over the ground, and metres above it.
-MOST_POINTS, ABOVE = 600, 0.004
+# Points of the way over the ground; how far it is above it and how wide, of the figure's size.
+MOST_POINTS, ABOVE, WIDE = 600, 0.0025, 0.007
 # Seconds over which the way is smoothed that is followed, and metres that are not worth a step.
 SMOOTH, STILL = 1.0, 0.002
 
@@ -111,9 +111,12 @@ class Seeing(Section):
         if not self.way.value or len(body) < 2:
             return
         some = body[:: max(len(body) // MOST_POINTS, 1)].astype(np.float32)
-        some[:, 1] = ABOVE
+        some[:, 1] = ABOVE * self.panel.size
         self._line = self.desk.scene.add_line_segments(
-            self.panel.path("way"), np.stack([some[:-1], some[1:]], axis=1), PATH, thickness=0.012
+            self.panel.path("way"),
+            np.stack([some[:-1], some[1:]], axis=1),
+            PATH,
+            thickness=WIDE * self.panel.size,
         )
 
 
