@@ -7,13 +7,13 @@ from typing import Any
 from marey.describe import describe
 
 UNITS = (
-    ("agents", "people"),
-    ("people", "people"),
-    ("joints", "joints"),
-    ("markers", "markers"),
-    ("vertices", "vertices"),
-    ("modes", "modes"),
-    ("transitions", "transitions"),
+    ("agents", "person", "people"),
+    ("people", "person", "people"),
+    ("joints", "joint", "joints"),
+    ("markers", "marker", "markers"),
+    ("vertices", "vertex", "vertices"),
+    ("modes", "mode", "modes"),
+    ("transitions", "transition", "transitions"),
 )
 
 
@@ -26,7 +26,11 @@ def caption(thing: Any) -> str:
     """
     facts = describe(thing)
     words = [facts["kind"]]
-    words += [f"{facts[key]:,} {unit}" for key, unit in UNITS if isinstance(facts.get(key), int)]
+    words += [
+        f"{facts[key]:,} {one if facts[key] == 1 else many}"
+        for key, one, many in UNITS
+        if isinstance(facts.get(key), int)
+    ]
     if "columns" in facts:
         words.append(f"{facts['columns']} × {facts['rows']} pixels")
     if facts.get("frames"):
