@@ -77,6 +77,22 @@ def test_the_body_stays_upright_while_a_hand_is_out_of_reach(panel: BodyPanel) -
     assert "Off by" in panel.posing.text.content
 
 
+def test_held_feet_stay_on_their_way_in_all_frames_that_change(panel: BodyPanel) -> None:
+    feet = np.flatnonzero(panel.ends.feet)
+    before = panel.ends.places(panel.poses, slice(None))[:, feet]
+    hand, speed = place(panel, "left hand", FRAME + 4), _fastest_change(panel.poses.points)
+    drag(panel, "left hand", place(panel, "left hand") + np.array([0.1, 0.3, 0.2]))
+    assert np.linalg.norm(place(panel, "left hand", FRAME + 4) - hand) > 0.1, "frames nearby follow"
+    after = panel.ends.places(panel.poses, slice(None))[:, feet]
+    assert np.linalg.norm(after - before, axis=-1).max() < 0.002
+    assert _fastest_change(panel.poses.points) < speed + 40.0, "and nothing jerks"
+
+
+def _fastest_change(points: np.ndarray, rate: float = 60.0) -> float:
+    """Largest acceleration of any point, m/s²."""
+    return float(np.linalg.norm(np.diff(points, 2, axis=0), axis=-1).max()) * rate**2
+
+
 @pytest.mark.parametrize("label", ["left hand", "right foot", "head"])
 def test_a_body_pulled_about_comes_back_to_the_very_pose_it_had(panel: BodyPanel, label: str) -> None:
     end, start = panel.ends.labels.index(label), place(panel, label)

@@ -66,6 +66,8 @@ def from_afar(at: ArrayLike, size: float, view_from: ArrayLike, shape: float, fi
     distance = size * float(np.linalg.norm(view_from)) * max(1.0, NARROW / shape)
     centre = np.asarray(at, np.float64)
     if shape < NARROW:
+        low, high = NARROW_BAND
+        distance = max(distance, 1.05 * size / ((high - low) * np.tan(field / 2)))
         centre = centre - 0.5 * sum(NARROW_BAND) * distance * np.tan(field / 2) * up
     return View(centre + distance * back, centre)
 

@@ -1,26 +1,40 @@
 """A pose put into a clip: the change is spread over its neighbourhood in time (motion warping).
 
 What the new pose changes at its frame, `log(q⁻¹ q')` of every joint and the root's shift, is applied to
-the frames around it with a weight that falls smoothly from 1 to 0. One pass over the frames concerned.
+the frames around it with a weight that falls smoothly from 1 to 0. One pass over the frames concerned; points
+that are held, such as feet on the ground, cost some twenty microseconds a frame more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from marey.body.ik.solver import PosedFigure
+from marey.body.ik.engine import Features, Figure, Poses, Problem
+from marey.body.ik.solver import EXACT, PosedFigure
+from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
 
-def blended(motion: Motion, frame: int, posed: PosedFigure | Motion, seconds: float) -> Motion:
+def blended(
+    motion: Motion,
+    frame: int,
+    posed: PosedFigure | Motion,
+    seconds: float,
+    *,
+    held: Sequence[tuple[int, ArrayLike]] = (),
+) -> Motion:
     """The clip with a pose at a frame, and the change faded out over `seconds` before and after.
 
     posed: the pose, or a clip whose first frame it is
+    held: joints, and points `(3,)` in their frames, metres, that stay where the clip has them in all frames
+        but this one, as far as the body allows
 
     >>> import marey
     >>> from marey.body.ik import Reach, solve_pose
@@ -42,4 +56,36 @@ def blended(motion: Motion, frame: int, posed: PosedFigure | Motion, seconds: fl
     change = so3.log(so3.multiply(so3.inverse(motion.rotations[frame]), pose))
     rotations = so3.multiply(motion.rotations, so3.exp(weights[:, None, None] * change))
     root = motion.root + weights[:, None] * (place - motion.root[frame])
-    return replace(motion, rotations=continuous(so3.normalise(rotations)), root=root, translations=None)
+    edited = replace(motion, rotations=so3.normalise(rotations), root=root, translations=None)
+    changed = np.flatnonzero(weights > 0)
+    if held and len(changed) > 1:
+        part = slice(int(changed[0]), int(changed[-1]) + 1)
+        before = replace(motion[part], translations=None)
+        kept = _where_they_were(edited[part], before, held)
+        # The pose itself is as it was given.
+        kept[frame - part.start] = edited.rotations[frame]
+        rotations = np.array(edited.rotations)
+        rotations[part] = kept
+        edited = replace(edited, rotations=rotations)
+    return replace(edited, rotations=continuous(edited.rotations))
+
+
+def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, ArrayLike]]) -> np.ndarray:
+    """Rotations `(frames, joints, 4)` of a clip bent a little, so that points are where they were before."""
+    joints = [int(joint) for joint, _ in held]
+    features = Features.points(joints, np.array([point for _, point in held], dtype=np.float64))
+    problem = Problem(Figure.of_skeleton(edited.skeleton), features, free_root=False)
+    places = points_on(forward_kinematics(before), features.joints, features.local)
+    goals = np.concatenate([places, np.zeros((*places.shape[:-1], 1))], axis=-1)
+    start = Poses(
+        np.array(edited.root), np.zeros((edited.frames, 0)), np.array(edited.rotations, dtype=np.float64)
+    )
+    found = problem.solve(
+        goals,
+        np.ones(goals.shape[:2]),
+        start,
+        centre=start,
+        precision=np.full(problem.unknowns, EXACT**2),
+        warm=True,
+    )
+    return so3.normalise(found.poses.rotations)

@@ -53,6 +53,7 @@ class Posing(Section):
         gui, guard = self.desk.gui, self.desk.guard
         self._grip: _Grip | None = None
         self._posed: PosedFigure | None = None
+        self._end = 0
         self._reachable: Reachable
         self._milliseconds = 0.0
         with gui.add_folder("Pose by hand"):
@@ -117,7 +118,7 @@ class Posing(Section):
         began = time.perf_counter()
         grip = self._gripped()
         posed = grip.solver.solve(self._targets(grip, end, place))
-        self._posed = posed
+        self._posed, self._end = posed, end
         reached = self.panel.preview(posed.motion(like=grip.state.motion), dragged=(end, place))
         self._milliseconds = 1e3 * (time.perf_counter() - began)
         # From where it is pulled to, which may be beyond what the body was asked for.
@@ -133,7 +134,9 @@ class Posing(Section):
 
         self._grip = self._posed = None
         self._paint_all()
-        motion = blended(grip.state.motion, grip.frame, posed, float(self.falloff.value))
+        ends = self.panel.ends
+        held = [(int(ends.joints[i]), ends.points[i]) for i in self._held(self._end)]
+        motion = blended(grip.state.motion, grip.frame, posed, float(self.falloff.value), held=held)
         self.panel.change(grip.state.moved(motion))
 
     def move(self) -> None:
@@ -182,12 +185,16 @@ class Posing(Section):
         from marey.body.ik.targets import Reach
 
         ends = self.panel.ends
-        held = [i for i, box in enumerate(self.holds) if box.value and i != end]
+        held = self._held(end)
         wanted = self._reachable.nearest(end, place, start=grip.places, held=held)
         return [
             Reach(ends.names[end], wanted, ends.points[end]),
             *(Reach(ends.names[i], grip.places[i], ends.points[i], weight=HELD_FIRMLY) for i in held),
         ]
+
+    def _held(self, end: int) -> list[int]:
+        """The ends that stay while one is dragged."""
+        return [i for i, box in enumerate(self.holds) if box.value and i != end]
 
     def _toggle(self, end: int) -> None:
         self.holds[end].value = not self.holds[end].value
