@@ -11,9 +11,11 @@ import pytest
 import marey
 from marey.errors import InputError
 from marey.studio.app import Studio
+from marey.studio.surface.making import with_pictures
 from marey.studio.surface.paint import MOST_COLOURS, parts
 from marey.studio.surface.panel import SurfacePanel
 from marey.studio.surface.pictures import Picture, frame_at, graph_picture, matrix_picture, on_circle, pair_at
+from marey.studio.surface.state import State
 from marey.studio.surface.trails import stroke
 from marey.surface import Library, MeshSequence, Repertoire
 
@@ -25,6 +27,12 @@ def repertoire() -> Repertoire:
     return marey.surface.graph(
         Library(tuple(whole.sequences[k] for k in chosen), tuple(whole.labels[k] for k in chosen))
     )
+
+
+@pytest.fixture(scope="module")
+def known(repertoire: Repertoire) -> State:
+    """The library with its graph and both pictures."""
+    return with_pictures(State(repertoire.library, repertoire.distances, repertoire=repertoire))
 
 
 @pytest.fixture
@@ -165,6 +173,83 @@ def test_a_drawn_path_is_walked_and_told_in_numbers(panel: SurfacePanel) -> None
     assert panel.undo() and panel.state.shown == "captured" and panel.state.made is None
 
 
+def test_a_stroke_that_cannot_be_walked_leaves_nothing_on_the_ground(
+    panel: SurfacePanel, known: State
+) -> None:
+    panel.begin(known)
+    panel.draw()
+    panel._drawn(np.array([[0.0, 0.0], [0.1, 0.0]]), False)
+    assert panel.stage.trails._asked.visible
+    with pytest.raises(InputError, match="draw one of"):
+        panel._drawn(np.array([[0.0, 0.0], [0.1, 0.0]]), True)
+    assert not panel.stage.trails._asked.visible
+    assert not panel.pen.down and panel.stage.matrix.visible
+
+
+def test_turning_to_something_else_puts_the_pen_away(panel: SurfacePanel) -> None:
+    panel.draw()
+    panel.choose(1)
+    assert not panel.pen.down and panel.ways.draw.label == "Draw a path"
+
+
+def test_what_is_changed_while_poses_are_compared_stays(panel: SurfacePanel) -> None:
+    panel.compare()
+    panel.take_end(0)
+    panel.choose(1)
+    _done(panel)
+    assert panel.state.distances is not None and panel.state.ends == (0, None)
+    assert panel.state.sequence == 1
+
+
+def test_another_compromise_is_used_when_walking(panel: SurfacePanel, known: State) -> None:
+    panel.begin(known)
+    assert panel.pictures.compromise.value == "True to capture"
+    panel.pictures.compromise.value = "Quick to answer"
+    panel._walk(np.array([[0.0, 0.0], [0.0, 1.0]]), look=True)
+    _done(panel)
+    assert panel.state.repertoire is not None and panel.state.repertoire.graph.alpha == 0.2
+    assert "Now **" in panel.ways.now.content and not panel.stage.matrix.visible
+    assert panel.undo() and panel.pictures.compromise.value == "True to capture"
+    assert panel.stage.matrix.visible
+
+
+def test_names_from_files_are_shown_as_words_and_lead_no_export_astray(
+    studio: Studio, panel: SurfacePanel
+) -> None:
+    library = panel.state.library
+    assert library is not None
+    studio.show(library.sequences[0][:20].renamed("../<b>odd</b>"), "odd.npz")
+    panel.take_end(0)
+    assert "\\<b\\>odd" in panel.between.chosen.content
+    studio._exporter._choice.value = "meshes (NPZ)"
+    studio._exporter.run()
+    _done(panel)
+
+
+def test_controls_of_an_empty_panel_say_what_to_do() -> None:
+    with Studio(port=0) as empty:
+        panel = empty.panel("Surface")
+        assert isinstance(panel, SurfacePanel)
+        for ask in (panel.compare, panel.build, panel.draw, panel.interpolate, panel.go):
+            with pytest.raises(InputError, match="first"):
+                ask()
+        assert empty.desk.jobs.wait()
+
+
+def test_looking_at_a_picture_shows_all_of_it(panel: SurfacePanel, known: State) -> None:
+    panel.begin(known)
+    panel.look_at("Matrix")
+    camera, corners = panel.desk.server.initial_camera, panel.stage.matrix.corners
+    ahead = np.asarray(camera.look_at) - np.asarray(camera.position)
+    ahead = ahead / np.linalg.norm(ahead)
+    right = np.cross(ahead, [0.0, 1.0, 0.0])
+    towards = corners - np.asarray(camera.position)
+    slope = np.tan(camera.fov / 2) * (towards @ ahead)
+    height = np.abs(towards @ np.cross(right, ahead)) / slope
+    assert (height < 1).all() and height.max() > 0.6
+    assert (np.abs(towards @ right) / slope < 1.4).all()
+
+
 def test_a_path_too_short_to_walk_is_refused_in_words() -> None:
     with pytest.raises(InputError, match="draw one of"):
         stroke(np.array([[0.0, 0.0], [0.1, 0.0]]))
@@ -208,11 +293,8 @@ def test_the_slider_goes_between_two_poses_by_either_method(panel: SurfacePanel)
     np.testing.assert_allclose(panel.state.between.at(0.5), middle, atol=1e-5)
 
 
-def test_one_goes_from_pose_to_pose_by_captured_motion(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire
-) -> None:
-    studio.show(repertoire, "subject.mry")
-    _done(panel)
+def test_one_goes_from_pose_to_pose_by_captured_motion(panel: SurfacePanel, known: State) -> None:
+    panel.begin(known)
     panel.desk.timeline.seek(10)
     panel.take_end(0)
     panel.desk.timeline.seek(24)
@@ -227,11 +309,10 @@ def test_one_goes_from_pose_to_pose_by_captured_motion(
 
 
 def test_everything_shown_can_be_taken_away(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire, tmp_path: Path
+    panel: SurfacePanel, known: State, repertoire: Repertoire, tmp_path: Path
 ) -> None:
     assert {export.label for export in panel.exports()} >= {"animation (GLB)", "clip (MP4)", "page (HTML)"}
-    studio.show(repertoire, "subject.mry")
-    _done(panel)
+    panel.begin(known)
     panel._walk(np.array([[0.0, 0.0], [0.0, 1.5]]), look=True)
     _done(panel)
     made = panel.state.made
