@@ -117,7 +117,7 @@ def _frames(path: Path) -> NDArray[np.float64]:
         raise FormatError(f"not JSON: {error}", path=path) from error
     rows = content.get("Frames") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise FormatError('no "Frames" list in it: not a DeepMimic clip', path=path)
+        raise FormatError('neither a DeepMimic clip (no "Frames" list) nor a crowd scene', path=path)
     for frame, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != WIDTH:
             found = len(row) if isinstance(row, list) else type(row).__name__
