@@ -79,6 +79,9 @@ def run(
     with progress_bar("walking") as progress:
         crowd = walked(tracks, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=progress)
     spent = time.perf_counter() - started
+    if any(crowd.origin):
+        x, y = crowd.origin
+        note(f"the tracks lie far from 0, 0: places of the bodies are told from {x:.0f}, {y:.0f}")
     with progress_bar(f"writing {target.name}") as progress:
         if person is not None:
             from marey.io import save

@@ -37,6 +37,7 @@ class WalkingCrowd:
     statures: `(people,)`, metres
     clip_slide: metres a second that standing feet of the captured walks slide, as they were
     path_error: metres between bodies and their tracks, mean
+    origin: metres, place of the tracks' plan that is 0, 0 here; other than that only for map coordinates
     """
 
     skeleton: Skeleton
@@ -50,6 +51,7 @@ class WalkingCrowd:
     statures: Array
     clip_slide: float = 0.0
     path_error: float = 0.0
+    origin: tuple[float, float] = (0.0, 0.0)
     name: str = ""
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from marey.stage.walking.crowd import WalkingCrowd
 from marey.stage.walking.cycles import PHASES, Cycle, cycle, trunk_joints
 from marey.stage.walking.figure import Figure, figure
 from marey.stage.walking.outfits import OUTFITS, statures
-from marey.stage.walking.ways import Ways, ways
+from marey.stage.walking.ways import Ways, origin_of, ways, without_jumps
 from marey.statistics.processes.example_law import ExampleLaw
 
 Array = NDArray[np.float64]
@@ -58,7 +59,8 @@ def walk(
     """Let the people of tracks walk as whole bodies.
 
     walks: captured walks and runs of human figures, see :mod:`marey.stage.humanoid`; the built-in walks if
-        None. People slower than the slowest take shorter steps, who stands stands.
+        None. People slower than the slowest take shorter steps, who stands stands; who is suddenly metres
+        away is somebody new there.
     deviation: how far everyone is from the captured walks, 0 … 1
     frame_rate: of the result, frames a second
     rng: seed; sizes, clothes and walks of everyone depend on it
@@ -74,6 +76,9 @@ def walk(
         raise InputError(f"frame rate: 10 to 120 frames a second, got {frame_rate:g}")
     if not tracks.present.any():
         raise InputError("nobody is present in these tracks")
+    _check_size(tracks, frame_rate)
+    origin = origin_of(tracks)
+    tracks = without_jumps(replace(tracks, positions=tracks.positions - origin) if origin.any() else tracks)
     _check_size(tracks, frame_rate)
     body = figure()
     cycles = sorted((cycle(body, clip) for clip in _given(walks)), key=lambda one: one.speed)
@@ -105,6 +110,7 @@ def walk(
         sizes * body.stature,
         clip_slide=float(np.mean([one.slide for one in cycles])),
         path_error=float(np.nanmean(np.linalg.norm(flat, axis=-1))),
+        origin=(float(origin[0]), float(origin[1])),
         name=tracks.name,
     )
 

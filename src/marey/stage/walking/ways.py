@@ -7,6 +7,7 @@ Cost: a few Gaussian filters over people × frames.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,10 @@ PLACE, VELOCITY, HEADING = 0.15, 0.35, 0.25
 BEYOND, ENDS = 1.0, 0.5
 # Metres a second from which somebody looks where he goes.
 LOOKING = 0.2
+# Metres from the origin beyond which places are told from elsewhere.
+FAR = 20_000.0
+# Metres between two times that are a jump, if they are also this many times somebody's usual step.
+JUMP, UNUSUAL = 2.0, 5.0
 
 
 class Ways(NamedTuple):
@@ -67,6 +72,45 @@ def ways(tracks: Tracks, frame_rate: float) -> Ways:
     speeds = np.linalg.norm(going, axis=-1)
     headings = gaussian_filter1d(_looking(going, speeds), HEADING * frame_rate, axis=1, mode="nearest")
     return Ways(places, headings, speeds, seen, margin)
+
+
+def without_jumps(tracks: Tracks) -> Tracks:
+    """The tracks, with who is suddenly elsewhere as somebody new from there on.
+
+    >>> there = np.where(np.arange(20) < 12, 0.1, 9.0)[:, None] * np.ones(2)
+    >>> without_jumps(Tracks(there[:, None], 10)).present.sum(axis=0).tolist()
+    [12, 8]
+    """
+    places, present = np.asarray(tracks.positions, np.float64), tracks.present
+    pieces: list[tuple[int, int, int]] = []
+    for person in range(tracks.agents):
+        seen = np.flatnonzero(present[:, person])
+        ways = np.linalg.norm(np.diff(places[seen, person], axis=0), axis=1)
+        steps = ways / np.maximum(np.diff(seen), 1)
+        usual = float(np.median(steps)) if len(steps) else 0.0
+        cuts = seen[1:][(ways > JUMP) & (steps > UNUSUAL * usual)]
+        ends = [0, *cuts.tolist(), tracks.frames]
+        pieces += [(person, a, b) for a, b in pairwise(ends)]
+    if len(pieces) == tracks.agents:
+        return tracks
+    assert tracks.ids is not None
+    whole = np.full((tracks.frames, len(pieces), 2), np.nan)
+    ids, unused = np.empty(len(pieces), np.int64), int(tracks.ids.max())
+    for number, (person, a, b) in enumerate(pieces):
+        whole[a:b, number] = places[a:b, person]
+        unused += a > 0
+        ids[number] = tracks.ids[person] if a == 0 else unused
+    return Tracks(whole, tracks.frame_rate, ids, name=tracks.name)
+
+
+def origin_of(tracks: Tracks) -> Array:
+    """Whole kilometres `(2,)` to take off map coordinates, which short numbers cannot hold; 0 near by.
+
+    >>> origin_of(Tracks(np.full((3, 1, 2), [4e5 + 20, 5.2e6]), 10)).tolist()
+    [400000.0, 5200000.0]
+    """
+    middle = np.nanmedian(np.asarray(tracks.positions, np.float64), axis=(0, 1))
+    return np.asarray(np.where(np.abs(middle).max() > FAR, np.round(middle, -3), 0.0))
 
 
 def _filled(plan: Array, known: NDArray[np.intp], rate: float) -> Array:
