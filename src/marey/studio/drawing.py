@@ -15,8 +15,8 @@ from marey.studio.latest import Latest
 
 Array = NDArray[np.float64]
 
-# Half the side of the sheet one draws on, metres, and its height: just above the grid.
-REACH, HEIGHT = 60.0, 0.004
+# Half the side of the sheet one draws on, metres, and its height: below the grid, which it would hide.
+REACH, HEIGHT = 60.0, -0.02
 
 
 class GroundPen:

@@ -22,6 +22,9 @@ NARROW = 0.8
 WITHIN, BAND, NARROW_BAND = 0.92, (-0.85, 0.8), (0.28, 0.85)
 ROUNDS = 12
 NEAREST = 0.5
+# Metres above the ground at which a camera is at least, and how often it goes up for that.
+LOWEST, STEPS_UP = 0.15, 8
+UPWARDS = np.array([0.0, 0.1, 0.0])
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,30 @@ def around(points: ArrayLike, view_from: ArrayLike, shape: float, field: float =
     [7.3, 19.5]
     """
     places = np.asarray(points, np.float64)
+    direction = np.asarray(view_from, np.float64) / np.linalg.norm(view_from)
+    view = _filling(places, direction, shape, field)
+    for _ in range(STEPS_UP):
+        # What is shown above the middle of a narrow window is seen from low down: not through the ground.
+        if view.position[1] >= min(LOWEST, 0.5 * float(places[:, 1].max())):
+            break
+        direction = direction + UPWARDS
+        view = _filling(places, direction, shape, field)
+    return view
+
+
+def from_afar(at: ArrayLike, size: float, view_from: ArrayLike, shape: float, field: float = FIELD) -> View:
+    """The view of a place, `(3,)`, from `view_from` times the size; from further away in a narrow window."""
+    back, _, up = _axes(view_from)
+    distance = size * float(np.linalg.norm(view_from)) * max(1.0, NARROW / shape)
+    centre = np.asarray(at, np.float64)
+    if shape < NARROW:
+        low, high = NARROW_BAND
+        distance = max(distance, 1.05 * size / ((high - low) * np.tan(field / 2)))
+        centre = centre - 0.5 * sum(NARROW_BAND) * distance * np.tan(field / 2) * up
+    return View(centre + distance * back, centre)
+
+
+def _filling(places: Array, view_from: Array, shape: float, field: float) -> View:
     back, right, up = _axes(view_from)
     centre = 0.5 * (places.min(axis=0) + places.max(axis=0))
     distance = max(2.0 * float(np.linalg.norm(places - centre, axis=1).max()), NEAREST)
@@ -57,18 +84,6 @@ def around(points: ArrayLike, view_from: ArrayLike, shape: float, field: float =
         centre = centre + aside * distance * slope * shape * right
         fills = max(np.ptp(across) / (2 * WITHIN), np.ptp(upwards) / (high - low))
         distance = max(distance * float(np.clip(fills, 0.5, 2.0)), NEAREST)
-    return View(centre + distance * back, centre)
-
-
-def from_afar(at: ArrayLike, size: float, view_from: ArrayLike, shape: float, field: float = FIELD) -> View:
-    """The view of a place, `(3,)`, from `view_from` times the size; from further away in a narrow window."""
-    back, _, up = _axes(view_from)
-    distance = size * float(np.linalg.norm(view_from)) * max(1.0, NARROW / shape)
-    centre = np.asarray(at, np.float64)
-    if shape < NARROW:
-        low, high = NARROW_BAND
-        distance = max(distance, 1.05 * size / ((high - low) * np.tan(field / 2)))
-        centre = centre - 0.5 * sum(NARROW_BAND) * distance * np.tan(field / 2) * up
     return View(centre + distance * back, centre)
 
 
