@@ -1,4 +1,4 @@
-"""The body panel in a real browser: drag a hand with the mouse, let go, undo; on a desk and a phone."""
+"""The body panel in a real browser: drag a hand with the mouse, let go, undo, free a foot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import marey
 from marey.studio.app import Studio
 from marey.studio.body.panel import BodyPanel
-from tests.browser import PHONE, Tab, keep_screenshot, page_of
+from tests.browser import Tab, keep_screenshot, page_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -107,10 +107,3 @@ def test_a_held_foot_can_be_freed_with_a_click_in_the_panel(tab: Tab, panel: Bod
     assert panel.posing.holds[foot].value
     tab.page.get_by_label("Hold left foot").click()
     until(tab, lambda: not panel.posing.holds[foot].value)
-
-
-def test_the_page_is_readable_on_a_phone(tab: Tab) -> None:
-    tab.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    until(tab, lambda: tab.page.evaluate("document.querySelector('canvas').clientWidth") <= PHONE[0])
-    keep_screenshot(tab.page, "studio-body-phone")
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]

@@ -20,6 +20,8 @@ from marey.studio.setting import fit_ground, set_scene
 from marey.studio.timeline import Timeline
 
 SECONDS_OF_A_NOTICE = 8.0
+# Metres from the camera.
+NEAREST_SEEN = 0.01
 DRAWER = (74, 84, 94)
 
 
@@ -44,6 +46,7 @@ class Desk:
         self.closed = False
         self._own_folder = own_folder
         self.ground = set_scene(server)
+        self._near = NEAREST_SEEN
         self._view: Callable[[float, float], View] | None = None
         server.on_client_connect(self._turn_one)
         self.notices: deque[Notice] = deque(maxlen=50)
@@ -123,7 +126,11 @@ class Desk:
         first = view(USUAL_SHAPE, FIELD)
         self.server.initial_camera.look_at = first.look_at
         self.server.initial_camera.position = first.position
-        fit_ground(self.ground, float(np.linalg.norm(first.position - first.look_at)))
+        distance = float(np.linalg.norm(first.position - first.look_at))
+        # What is nearer than this is cut away: a hand of a few centimetres must not be.
+        self._near = min(NEAREST_SEEN, distance / 50)
+        self.server.initial_camera.near = self._near
+        fit_ground(self.ground, distance)
         for client in self.server.get_clients().values():
             self._turn_one(client)
 
@@ -133,6 +140,7 @@ class Desk:
             return
         camera = client.camera
         seen = self._view(max(float(camera.aspect), 0.1), float(camera.fov))
+        camera.near = self._near
         # A camera that is moved takes what it looks at along.
         camera.position = seen.position
         camera.look_at = seen.look_at
