@@ -7,7 +7,7 @@ wrong in it, and `keep_screenshot` leaves a picture in `test-artefacts/` to look
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,6 +92,16 @@ def page_of(
         yield tab
     finally:
         context.close()
+
+
+def until(tab: Tab, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something to become true in Python, letting the page run."""
+    for _ in range(int(seconds / 0.05)):
+        if condition():
+            return
+        tab.page.wait_for_timeout(50)
+    keep_screenshot(tab.page, "waited-in-vain")
+    raise AssertionError("waited in vain")
 
 
 def keep_screenshot(page: Page | Locator, name: str) -> Path:

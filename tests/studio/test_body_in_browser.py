@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +11,13 @@ import pytest
 import marey
 from marey.studio.app import Studio
 from marey.studio.body.panel import BodyPanel
-from tests.browser import Tab, keep_screenshot, page_of
+from tests.browser import Tab, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 SIZE = (1000, 600)
 FRAME = 40
-# Chromium's remark about viser's own listener for the pointer, whenever a ball is pressed.
-REMARK = "Unable to preventDefault inside passive event listener"
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +38,7 @@ def tab(chromium: Browser, studio: Studio, panel: BodyPanel) -> Iterator[Tab]:
         opened.page.wait_for_selector("canvas")
         until(opened, lambda: bool(studio.server.get_clients()))
         yield opened
-        assert not [error for error in opened.errors if REMARK not in error]
-
-
-def until(tab: Tab, condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for something to become true in Python, letting the page run."""
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        tab.page.wait_for_timeout(50)
-    raise AssertionError("waited in vain")
+        assert not opened.errors
 
 
 def pixel(tab: Tab, studio: Studio, panel: BodyPanel, point: np.ndarray) -> tuple[float, float]:

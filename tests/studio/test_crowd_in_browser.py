@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import marey
 from marey import samples
 from marey.studio.app import Studio
 from marey.studio.crowd import CrowdPanel
-from tests.browser import Tab, keep_screenshot, page_of
+from tests.browser import Tab, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -34,15 +34,6 @@ def panel(studio: Studio) -> CrowdPanel:
     found = studio.panel("Crowd")
     assert isinstance(found, CrowdPanel)
     return found
-
-
-def until(tab: Tab, condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for something to become true in Python, letting the page run."""
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        tab.page.wait_for_timeout(50)
-    raise AssertionError("waited in vain")
 
 
 def pixel(tab: Tab, studio: Studio, place: tuple[float, float, float]) -> tuple[float, float]:

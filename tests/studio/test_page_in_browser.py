@@ -12,7 +12,7 @@ import pytest
 import marey
 from marey.studio import uploads
 from marey.studio.app import Studio
-from tests.browser import DESKTOP, PHONE, Tab, keep_screenshot, page_of
+from tests.browser import DESKTOP, PHONE, Tab, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -29,16 +29,6 @@ def tab(chromium: Browser, studio: Studio) -> Iterator[Tab]:
             address.startswith((studio.address, studio.address.replace("http", "ws")))
             for address in opened.requests
         )
-
-
-def until(tab: Tab, condition: object, seconds: float = 60.0) -> None:
-    """Wait for something to become true in Python, letting the page run."""
-    assert callable(condition)
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        tab.page.wait_for_timeout(50)
-    raise AssertionError("waited in vain")
 
 
 def test_one_s_own_bvh_is_shown_after_choosing_it(tab: Tab, studio: Studio, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from marey.studio.app import Studio
 from marey.studio.surface.panel import SurfacePanel
 from marey.studio.surface.pictures import on_circle
 from marey.surface import Library, Repertoire
-from tests.browser import Tab, keep_screenshot, page_of
+from tests.browser import Tab, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,7 +39,7 @@ def test_pictures_are_clicked_a_path_is_drawn_and_walked_and_a_slider_goes_betwe
     with page_of(chromium, studio.address, size=SIZE, seconds=90) as tab:
         tab.page.get_by_role("button", name="Draw a path").wait_for()
         tab.page.wait_for_selector("canvas")
-        _until(tab, lambda: bool(studio.server.get_clients()))
+        until(tab, lambda: bool(studio.server.get_clients()))
         _click_matrix(tab, studio, panel)
         _click_graph(tab, studio, panel, repertoire)
         _draw_path(tab, studio, panel)
@@ -73,7 +73,7 @@ def _click_graph(tab: Tab, studio: Studio, panel: SurfacePanel, repertoire: Repe
 
 def _draw_path(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
     tab.page.get_by_role("button", name="Draw a path").click()
-    _until(tab, lambda: panel.pen.down)
+    until(tab, lambda: panel.pen.down)
     _drawn_anew(tab)
     way = [np.array([0.4 * np.sin(t), 0.0, -1.0 + t]) for t in np.linspace(0, 2.2, 9)]
     tab.page.mouse.move(*_pixel(tab, studio, way[0]))
@@ -82,13 +82,13 @@ def _draw_path(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
         tab.page.mouse.move(*_pixel(tab, studio, place), steps=2)
         tab.page.wait_for_timeout(60)
     tab.page.mouse.up()
-    _until(tab, lambda: panel.state.shown == "animation")
+    until(tab, lambda: panel.state.shown == "animation")
     path, made = panel.state.path, panel.state.made
     assert path is not None and made is not None and made.directed is not None
     assert made.directed.followed is not None and made.directed.followed.path_error < 0.2
     np.testing.assert_allclose(path[[0, -1]], [way[0][[0, 2]], way[-1][[0, 2]]], atol=0.15)
     tab.page.get_by_text("Off the path by").wait_for()
-    _until(tab, lambda: studio.desk.timeline.frame > 10)
+    until(tab, lambda: studio.desk.timeline.frame > 10)
     with studio.desk.lock:
         studio.desk.timeline.play(False)
     keep_screenshot(tab.page, "surface-path")
@@ -96,22 +96,22 @@ def _draw_path(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
 
 def _go_between(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
     tab.page.get_by_role("button", name="Captured").click()
-    _until(tab, lambda: panel.state.shown == "captured")
+    until(tab, lambda: panel.state.shown == "captured")
     tab.page.get_by_text("Between two poses").click()
     tab.page.get_by_role("button", name="From here").click()
-    _until(tab, lambda: panel.state.ends[0] is not None)
+    until(tab, lambda: panel.state.ends[0] is not None)
     with studio.desk.lock:
         studio.desk.timeline.seek(40)
     tab.page.get_by_role("button", name="To here").click()
-    _until(tab, lambda: panel.state.ends[1] is not None)
+    until(tab, lambda: panel.state.ends[1] is not None)
     tab.page.get_by_role("button", name="Interpolate").click()
-    _until(tab, lambda: panel.state.shown == "between" and not studio.desk.jobs.busy)
+    until(tab, lambda: panel.state.shown == "between" and not studio.desk.jobs.busy)
     way = tab.page.get_by_role("slider").last
     # A slider that cannot be moved yet has no thumb.
-    _until(tab, lambda: way.get_attribute("aria-valuemax") == "1")
+    until(tab, lambda: way.get_attribute("aria-valuemax") == "1")
     way.focus()
     way.press("Home")
-    _until(tab, lambda: studio.desk.timeline.frame == 0 and panel.between.way.value == 0)
+    until(tab, lambda: studio.desk.timeline.frame == 0 and panel.between.way.value == 0)
     tab.page.get_by_text("volume off by").first.wait_for()
     keep_screenshot(tab.page, "surface-between")
 
@@ -147,12 +147,3 @@ def _drawn_anew(tab: Tab) -> None:
     """Until a message that was sent has come, and the page has painted twice since."""
     tab.page.wait_for_timeout(200)
     tab.page.evaluate("() => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
-
-
-def _until(tab: Tab, condition: Callable[[], bool], seconds: float = 40.0) -> None:
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        tab.page.wait_for_timeout(50)
-    keep_screenshot(tab.page, "surface-waited-in-vain")
-    raise AssertionError("waited in vain")

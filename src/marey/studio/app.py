@@ -174,12 +174,14 @@ class Studio:
 
     def close(self) -> None:
         """Stop serving."""
-        if not self.desk.closed:
+        with self.desk.lock:
+            if self.desk.closed:
+                return
             self.desk.closed = True
             self.desk.jobs.cancel()
-            with _quietly():
-                self.server.stop()
-            self._uploads.cleanup()
+        with _quietly():
+            self.server.stop()
+        self._uploads.cleanup()
 
     def wait(self) -> None:
         """Serve until interrupted."""

@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 # Vertices of a skin beyond which a lighter one is shown, and how many that has.
 MOST_VERTICES, LIGHT_VERTICES = 20_000, 8_000
 UP = np.array([0.0, 0.25, 0.0])
+# Sizes in metres beyond which a figure is probably in another unit; hands are captured, too.
+SMALLEST, LARGEST = 0.05, 10.0
 
 
 class BodyPanel(Panel[State]):
@@ -100,6 +102,11 @@ class BodyPanel(Panel[State]):
         self.preparing.give((self.poser, state))
         for line in told:
             self.desk.say(f"{name}: {line}")
+        if not SMALLEST <= self.size <= LARGEST:
+            self.desk.say(
+                f"{name}: the figure measures {self.size:.3g} m. If that is wrong, say its unit first:  "
+                "marey convert IN OUT --from-unit cm"
+            )
 
     def restore(self, state: State) -> None:
         if self._drawn is not state.motion:
