@@ -44,18 +44,14 @@ check-blender: $(VENV)/.ready .venv-blender/.ready  ## do our BVH and GLB open i
 	$(BIN)/python tools/check_blender.py --blender-python .venv-blender/bin/python $(CLIPS)
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-docs .venv-peers .venv-blender .node gallery site test-artefacts .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-blender .node gallery site test-artefacts .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/.ready: pyproject.toml constraints.txt tools/setup.sh
-	tools/setup.sh $(VENV) -c constraints.txt -e '.[test,lint]'
+	tools/setup.sh $(VENV) -c constraints.txt -e '.[test,lint,docs]'
 
 # Rebuilt only where a page, the code it documents or what makes the pages has changed.
-site/index.html: $(VENV)/.docs-ready mkdocs.yml $(shell find docs tools/docs src/marey -type f -not -name '*.pyc')
+site/index.html: $(VENV)/.ready mkdocs.yml $(shell find docs tools/docs src/marey -type f -not -name '*.pyc')
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@touch $@
-
-$(VENV)/.docs-ready: $(VENV)/.ready
-	tools/setup.sh $(VENV) -c constraints.txt -e '.[docs]'
 	@touch $@
 
 .venv-peers/.ready: pyproject.toml constraints.txt tools/setup.sh

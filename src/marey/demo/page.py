@@ -64,7 +64,7 @@ def size_of(path: Path) -> str:
     >>> path = Path(tempfile.mkdtemp()) / "a"
     >>> _ = path.write_bytes(bytes(2_345))
     >>> size_of(path)
-    '2.3 kB'
+    '2.35 kB'
     """
     files = (one for one in path.rglob("*") if one.is_file()) if path.is_dir() else (path,)
     size = float(sum(one.stat().st_size for one in files))
