@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from marey.body.differential import orientation_jacobian, position_jacobian
 from marey.body.ik import engine
-from marey.body.ik.engine import Features, Figure, Poses
-from marey.body.ik.steps import decoded, turn_rates, world
+from marey.body.ik.engine import Features, Figure, Poses, turn_rates
+from marey.body.ik.steps import decoded, world
 from marey.body.kinematics import points_on
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body_inverse

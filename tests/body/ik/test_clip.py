@@ -15,6 +15,7 @@ from marey.body.ik.editing import blended
 from marey.body.ik.engine import Figure, Poses
 from marey.body.ik.plants import plants, ramps, runs
 from marey.body.ik.solver import solve_pose
+from marey.body.particles.limits import SwingTwistLimits
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -181,3 +182,19 @@ def test_a_pose_is_blended_into_a_clip(walk: Motion) -> None:
         blended(walk, 1000, posed, 1.0)
     with pytest.raises(InputError, match="seconds"):
         blended(walk, 0, posed, -1.0)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 30])
+def test_limits_of_any_kind_hold_over_a_clip(walk: Motion, frames: int) -> None:
+    clip, arm = walk[:frames], walk.skeleton.index("LeftArm")
+    limits = SwingTwistLimits.free(walk.joints).with_joint(
+        arm, twist=(-0.02, 0.02), swing=((0.02, 0.02), (0.02, 0.02)), centre=walk.rotations[0, arm]
+    ).containing(clip.rotations)  # fmt: skip
+    hand = clip.positions()[:, walk.skeleton.index("LeftHand")] + [0.1, 0.3, 0.1]
+    free, held = (
+        solve_clip(walk.skeleton, [Reach("LeftHand", hand)], clip, root="fixed", limits=given)
+        for given in (None, limits)
+    )
+    beyond = [limits.excess(found.motion.rotations).max() for found in (free, held)]
+    assert beyond[0] > 0.04 and beyond[1] < 0.005, beyond
+    assert held.report.residual_cm < 3

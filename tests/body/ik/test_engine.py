@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from marey.body.ik import engine
-from marey.body.ik.engine import Features, Figure, Poses, Problem
+from marey.body.ik.engine import Features, Figure, Poses, Problem, turn_rates
 from marey.body.ik.limits import EllipsoidLimits
 from marey.body.ik.masses import PointMasses
-from marey.body.ik.steps import moved, pull_back, turn_rates
+from marey.body.ik.steps import moved, pull_back
 from marey.geometry import rotations as so3
 from tests.body.ik import oracle
 from tests.body.ik.figures import figure_and_pose, random_features, random_model

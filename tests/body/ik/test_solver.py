@@ -23,6 +23,7 @@ from marey.body.ik import (
 )
 from marey.body.ik.targets import forward_axis, locate
 from marey.body.kinematics import points_on
+from marey.body.particles.limits import SwingTwistLimits
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -275,6 +276,35 @@ def test_lesser_priorities_do_not_disturb_greater_ones(walk: Motion, model: Pose
         assert mixed.report.misses[0].cm > 2
         elbow = place(alone.motion(), "LeftForeArm")
         assert posed.report.misses[1].cm < 100 * np.linalg.norm(elbow - (here + 0.5)) + 0.1
+
+
+def test_polishing_keeps_the_priorities(walk: Motion, model: PoseModel) -> None:
+    here = place(walk, "LeftHand")
+    first = Reach("LeftHand", here + np.array([0, 0.2, 0.1]))
+    second = Reach("LeftForeArm", here + np.array([0.5, 0.5, 0.5]), priority=1)
+    posed = solve_pose(model, [first, second], start=walk, root="fixed", polish=True)
+    assert posed.report.misses[0].cm < 0.1
+    inside = solve_pose(model, [first, second], start=walk, root="fixed")
+    assert posed.report.misses[1].cm < inside.report.misses[1].cm
+
+
+@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_limits_of_any_kind_hold_with_every_method(
+    walk: Motion, model: PoseModel, method: str, polish: bool
+) -> None:
+    arm = walk.skeleton.index("LeftArm")
+    limits = SwingTwistLimits.free(walk.joints).with_joint(
+        arm, twist=(-0.02, 0.02), swing=((0.02, 0.02), (0.02, 0.02)), centre=walk.rotations[0, arm]
+    )
+    goal = place(walk, "LeftHand") + np.array([0.1, 0.5, 0.2])
+    body = model if polish else walk.skeleton
+    options = {"start": walk, "root": "fixed", "method": method, "polish": polish}
+    beyond = [
+        limits.excess(solve_pose(body, [Reach("LeftHand", goal)], limits=given, **options).rotations)[arm]
+        for given in (None, limits)
+    ]
+    assert beyond[0] > 0.03 and beyond[1] < 0.002, beyond
 
 
 def test_a_stream_follows_its_handles_in_few_steps(walk: Motion, model: PoseModel) -> None:

@@ -65,8 +65,10 @@ def solve_classically(
             break
         gain = r @ r - new_r @ new_r
         poses, r, J = trial, new_r, new_J
-        rows = r[: 3 * problem.features.count].reshape(-1, 3)
+        first = 3 * problem.features.count
+        rows, beyond = r[:first].reshape(-1, 3), r[first : problem.rows]
         near = tolerance > 0 and (np.linalg.norm(rows, axis=1) <= weights[0] * tolerance).all()
+        near = near and (np.abs(beyond) <= tolerance).all()
         if near or gain <= 1e-7 * (r @ r + gain) or r @ r < 1e-24:
             settled = True
             break

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from marey.body.ik.classical import misses
 from marey.body.ik.engine import POINT, TURN, Features, Figure, Poses, Problem, kernels
-from marey.body.ik.limits import EllipsoidLimits
+from marey.body.ik.limits import JointLimits
 from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.solver import spreads, starting_poses
 from marey.body.ik.steps import decoded, moved, pull_back, world
@@ -50,7 +50,7 @@ def solve_clip(
     root: str = "free",
     noise: float = 0.005,
     smoothness: float = 4.0,
-    limits: EllipsoidLimits | None = None,
+    limits: JointLimits | None = None,
 ) -> PosedClip:
     """A clip edited so that it meets targets over time, in the poses of a model or of the whole skeleton.
 
@@ -63,6 +63,7 @@ def solve_clip(
     noise: metres, how exactly targets are meant
     smoothness: hertz: a change of usual size at this rate costs as much as a miss by `noise`; one twice as
         fast, sixteen times that
+    limits: of joints, of any kind; ellipsoids are compiled
 
     >>> import marey
     >>> from marey.body.ik import Reach
@@ -89,10 +90,14 @@ def solve_clip(
     asked, given = goals_and_weights(targets, plan, frames=start.frames, places=places)
     goals, weights = _faded(plan.features, asked, given, places, standing.rotations)
     precision = noise**2 / spread**2
-    first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
+    poses, iterations = centre, 0.0
+    if problem.is_compiled:
+        first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
+        poses, iterations = first.poses, float(first.iterations.mean())
     poses, count = smoothed(
-        problem, goals, weights, first.poses, centre=centre, precision=precision, follow=centre,
+        problem, goals, weights, poses, centre=centre, precision=precision, follow=centre,
         stiffness=bending(noise, spread, smoothness, start.frame_rate),
+        steps=STEPS if problem.is_compiled else 4 * STEPS,
     )  # fmt: skip
     values, _ = problem.evaluate(goals, weights, poses)
     report = report_on(
@@ -100,7 +105,7 @@ def solve_clip(
         plan,
         misses(problem, values, weights),
         given,
-        iterations=float(first.iterations.mean()) + count,
+        iterations=iterations + count,
         seconds=time.perf_counter() - began,
         modes=figure.unknowns(False),
     )
@@ -134,7 +139,7 @@ def smoothed(
     """
     figure, free = problem.figure, problem.free_root
     frames = len(goals)
-    if frames < 3:
+    if frames < 3 and problem.is_compiled:
         return poses, 0
 
     def cost_of(poses: Poses) -> tuple[float, Array, Array, Array, Array]:
@@ -181,7 +186,8 @@ def second_differences(figure: Figure, free_root: bool, poses: Poses, follow: Po
     if free_root:
         parts += [np.diff(_turns(rotations[:, 0]), axis=0), np.diff(root, n=2, axis=0)]
     if figure.full:
-        parts.append(np.diff(_turns(rotations[:, 1:]).reshape(len(root) - 1, -1), axis=0))
+        turns = _turns(rotations[:, 1:])
+        parts.append(np.diff(turns.reshape(len(turns), 3 * turns.shape[1]), axis=0))
     else:
         parts.append(np.diff(coordinates, n=2, axis=0))
     return np.concatenate(parts, axis=1)
@@ -254,7 +260,7 @@ def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Arr
 
 def _pentadiagonal(frames: int) -> tuple[Array, Array, Array]:
     """Diagonals of DᵀD, D the second difference."""
-    ones = np.ones(frames - 2)
+    ones = np.ones(max(frames - 2, 0))
     centre, beside = np.zeros(frames), np.zeros(frames - 1)
     for shift, factor in enumerate((1.0, 4.0, 1.0)):
         centre[shift : shift + frames - 2] += factor * ones

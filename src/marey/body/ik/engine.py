@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
-from marey.body.ik.limits import EllipsoidLimits
+from marey.body.ik.limits import EllipsoidLimits, JointLimits, excess_and_gradients
 from marey.body.ik.masses import PointMasses
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
+from marey.geometry.tangent import dexp_body
 
 Array = NDArray[np.float64]
 
@@ -141,13 +142,14 @@ class Solution(NamedTuple):
 class Problem:
     """A figure, what is measured of it, and how steps are damped.
 
+    limits: ellipsoids are compiled; limits of any other kind are rows of `evaluate` only
     spreads: `(unknowns,)`, how far each unknown usually goes: what USUAL damping is measured by
     """
 
     figure: Figure
     features: Features
     free_root: bool = True
-    limits: EllipsoidLimits | None = None
+    limits: JointLimits | None = None
     limit_weight: float = 0.1
     masses: PointMasses | None = None
     damping: int = USUAL
@@ -158,7 +160,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         figure, features = self.figure, self.features
-        limits = self.limits or EllipsoidLimits.none()
+        limits = self.limits if isinstance(self.limits, EllipsoidLimits) else EllipsoidLimits.none()
         masses = self.masses or PointMasses.none(figure.joints)
         carriers = {int(j) for j in features.joints} | {int(j) for j in limits.joints} | {0}
         if self.damping == KINETIC:
@@ -185,7 +187,13 @@ class Problem:
     @property
     def rows(self) -> int:
         """Three a feature, then one a limited joint."""
-        return 3 * self.features.count + len(self._limits[0])
+        limited = len(self._limits[0]) if self.is_compiled else self.figure.joints
+        return 3 * self.features.count + limited
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `solve` knows the limits; otherwise only solvers that call `evaluate` do."""
+        return self.limits is None or isinstance(self.limits, EllipsoidLimits)
 
     def solve(
         self,
@@ -202,6 +210,8 @@ class Problem:
         threads: int = 2,
     ) -> Solution:
         """Least weighted squares of the features' misses plus `precision` times the way from `centre`.
+
+        Limits that are not compiled do not enter.
 
         goals: `(frames, features, 4)`; weights: `(frames, features)`, of the residuals (not squared), 0 if
             the feature is not asked for; precision: `(unknowns,)`
@@ -246,7 +256,38 @@ class Problem:
             *self._fixed, goals, weights, self._limits, self.unknowns, poses.root, poses.coordinates,
             poses.rotations, values, jacobians,
         )  # fmt: skip
+        if self.limits is not None and not self.is_compiled:
+            first = 3 * self.features.count
+            for t in range(frames):
+                pose = Poses(*(array[t : t + 1] for array in poses))
+                beyond, gradients = excess_and_gradients(self.limits, pose.rotations[0])
+                rates = turn_rates(self.figure, self.free_root, pose)[0]
+                values[t, first:] = -self.limit_weight * np.maximum(beyond, 0.0)
+                slopes = np.einsum("ji,jiu->ju", gradients, rates) * (beyond > 0)[:, None]
+                jacobians[t, first:] = self.limit_weight * slopes
         return values, jacobians
+
+
+def turn_rates(figure: Figure, free_root: bool, poses: Poses) -> Array:
+    """How joints turn in their own frames when unknowns change, `(frames, joints, 3, unknowns)`."""
+    frames, joints = poses.rotations.shape[:2]
+    free = 6 if free_root else 0
+    rates = np.zeros((frames, joints, 3, figure.unknowns(free_root)))
+    if free_root:
+        rates[:, 0, :, :3] = np.eye(3)
+    if figure.full:
+        for joint in range(1, joints):
+            first = free + 3 * (joint - 1)
+            rates[:, joint, :, first : first + 3] = np.eye(3)
+    else:
+        D = dexp_body(tangents(figure, poses.coordinates)[:, 1:])
+        rates[:, 1:, :, free:] = D @ figure.directions[1:]
+    return rates
+
+
+def tangents(figure: Figure, coordinates: Array) -> Array:
+    """Tangent vectors at the mean, `(frames, joints, 3)`."""
+    return np.asarray(np.einsum("jim,tm->tji", figure.directions, coordinates))
 
 
 @cache

@@ -21,13 +21,19 @@ from marey.geometry.tangent import dexp_body_inverse
 
 Array = NDArray[np.float64]
 
+# Radians by which a joint is turned to measure a gradient.
+STEP = 1e-5
+
 
 class JointLimits(Protocol):
     """Anything that tells how far joints are beyond their limits."""
 
-    def excess(self, rotations: Array) -> tuple[Array, Array]:
+    def excess(self, rotations: Array) -> tuple[Array, Array] | Array:
         """Of one pose's local rotations `(joints, 4)`: values `(joints,)`, at most 0 inside, and their
-        gradients `(joints, 3)` with respect to turning each joint in its own frame."""
+        gradients `(joints, 3)` with respect to turning each joint in its own frame.
+
+        The values alone will do: gradients are then measured by finite differences.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +92,14 @@ class EllipsoidLimits:
         values[self.joints] = np.einsum("li,li->l", u, shaped) - 1.0
         gradients[self.joints] = 2 * np.einsum("li,lij->lj", shaped, dexp_body_inverse(u))
         return values, gradients
+
+
+def excess_and_gradients(limits: JointLimits, rotations: Array) -> tuple[Array, Array]:
+    """Values `(joints,)` and gradients `(joints, 3)` of limits of any kind at one pose `(joints, 4)`."""
+    found = limits.excess(rotations)
+    if isinstance(found, tuple):
+        return found
+    # A limit depends on its own joint alone, so all joints turn at once.
+    steps = STEP * np.concatenate([np.eye(3), -np.eye(3)])
+    sides = [np.asarray(limits.excess(so3.multiply(rotations, so3.exp(step)))) for step in steps]
+    return np.asarray(found), (np.stack(sides[:3], axis=-1) - np.stack(sides[3:], axis=-1)) / (2 * STEP)

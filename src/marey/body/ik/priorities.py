@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from marey.body.ik.classical import misses
 from marey.body.ik.engine import Poses, Problem, Solution
-from marey.body.ik.limits import JointLimits
-from marey.body.ik.steps import decoded, moved, pull_back, turn_rates
+from marey.body.ik.steps import decoded, moved, pull_back
 
 Array = NDArray[np.float64]
 Level = tuple[Array, Array]
@@ -35,13 +34,11 @@ def solve_by_priority(
     *,
     centre: Poses,
     precision: Array,
-    limits: JointLimits | None = None,
     iterations: int = 100,
 ) -> Solution:
     """One pose; the arguments are those of :meth:`Problem.solve` for one frame.
 
-    priorities: `(features,)`, lowest first
-    limits: any object that tells how far joints are beyond their limits; as important as the first level
+    priorities: `(features,)`, lowest first; limits are as important as the first level
     """
     figure, free = problem.figure, problem.free_root
     feature_levels = np.repeat(np.asarray(priorities), 3)
@@ -55,10 +52,6 @@ def solve_by_priority(
         values, jacobians = problem.evaluate(goals, weights, poses)
         r, J = values[0], jacobians[0]
         levels = [(r[row_levels == rank], J[row_levels == rank]) for rank in ranks]
-        if limits is not None:
-            beyond, slopes = _limit_rows(problem, limits, poses)
-            first = levels[0] if levels else (np.empty(0), np.empty((0, problem.unknowns)))
-            levels[:1] = [(np.concatenate([first[0], beyond]), np.concatenate([first[1], slopes]))]
         pull, _ = pull_back(figure, free, poses, centre, roots)
         return r, [*levels, (pull[0], np.diag(roots))]
 
@@ -129,11 +122,3 @@ def _scale(problem: Problem, precision: Array) -> Array:
     if not problem.figure.full and (pose > 0).all() and pose.size:
         scale[-len(pose) :] = 1.0 / np.sqrt(pose / pose.min())
     return scale
-
-
-def _limit_rows(problem: Problem, limits: JointLimits, poses: Poses) -> Level:
-    beyond, gradients = limits.excess(poses.rotations[0])
-    over = np.maximum(beyond, 0.0)
-    rates = turn_rates(problem.figure, problem.free_root, poses)[0]
-    slopes = np.einsum("ji,jiu->ju", gradients, rates) * (over > 0)[:, None]
-    return -problem.limit_weight * over, problem.limit_weight * slopes

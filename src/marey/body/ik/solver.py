@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey.body.ik import engine
 from marey.body.ik.classical import METHODS, solve_classically
 from marey.body.ik.engine import Figure, Poses, Problem, Solution
-from marey.body.ik.limits import EllipsoidLimits, JointLimits
+from marey.body.ik.limits import JointLimits
 from marey.body.ik.masses import PointMasses
 from marey.body.ik.priorities import solve_by_priority
 from marey.body.ik.report import IKReport, report_on
@@ -104,7 +104,7 @@ class PoseSolver:
         and not from the way these took
     damping: of steps: "usual" (unknowns go as far as they usually do), "canonical" (all alike), "marquardt"
         (those that move targets much are held back) or "kinetic" (light limbs move first, figure 8.10)
-    limits: of joints; ellipsoids are compiled, any other object with `excess` works as well
+    limits: of joints; ellipsoids are compiled, any other object with `excess` works as well, more slowly
     method: "levenberg-marquardt", or one of "transpose", "pseudo-inverse", "damped"
     polish: leave the model's poses in the end, as little as is needed to meet the targets exactly
 
@@ -196,7 +196,7 @@ class PoseSolver:
         poses = self._poses = solution.poses
         self._warm = True
         if exact is not None and self.model is not None:
-            solution = self._polished(exact, goals, weights, poses)
+            solution = self._polished(plan, exact, goals, weights, poses)
             poses = solution.poses
         seconds = time.perf_counter() - began
         found = (tuple(targets), plan, solution, weights, seconds, self.modes)
@@ -212,20 +212,9 @@ class PoseSolver:
             rotations = self._start.rotations.copy()
             rotations[:, 0] = held.rotations[:, 0]
         centre = Poses(held.root, self._rest, rotations)
-        foreign = self.limits if not isinstance(self.limits, EllipsoidLimits) else None
-        if self.method != LEVENBERG_MARQUARDT:
-            return solve_classically(
-                self.method, problem, goals, weights, start, centre=centre, precision=precision,
-                iterations=self.iterations or 200, tolerance=self.tolerance,
-            )  # fmt: skip
-        if plan.ranked or foreign is not None:
-            return solve_by_priority(
-                problem, plan.priorities, goals, weights, start, centre=centre, precision=precision,
-                limits=foreign, iterations=self.iterations or 100,
-            )  # fmt: skip
-        return problem.solve(
-            goals, weights, start, centre=centre, precision=precision, warm=self._warm,
-            iterations=self.iterations or 50, tolerance=self.tolerance,
+        return _solve(
+            self.method, plan, problem, goals, weights, start, centre=centre, precision=precision,
+            iterations=self.iterations, tolerance=self.tolerance, warm=self._warm,
         )  # fmt: skip
 
     def _prepare(self, targets: Sequence[Target]) -> tuple[Layout, Problem, Problem | None]:
@@ -242,12 +231,11 @@ class PoseSolver:
         return self._ready
 
     def _problem(self, figure: Figure, plan: Layout) -> Problem:
-        ellipsoids = self.limits if isinstance(self.limits, EllipsoidLimits) else None
         return Problem(
             figure,
             plan.features,
             self.free_root,
-            limits=ellipsoids,
+            limits=self.limits,
             masses=self.masses,
             damping=self.damping,
             spreads=self._spreads(figure),
@@ -261,19 +249,16 @@ class PoseSolver:
             alike[3:6] = CANONICAL_METRES
         return alike
 
-    def _polished(self, problem: Problem, goals: Array, weights: Array, poses: Poses) -> Solution:
+    def _polished(
+        self, plan: Layout, problem: Problem, goals: Array, weights: Array, poses: Poses
+    ) -> Solution:
         """The whole skeleton from the model's pose on, staying near it."""
         start = Poses(poses.root, np.zeros((1, 0)), poses.rotations)
         precision = np.full(problem.unknowns, EXACT**2)
-        return problem.solve(
-            goals,
-            weights,
-            start,
-            centre=start,
-            precision=precision,
-            warm=True,
-            tolerance=self.tolerance or EXACT,
-        )
+        return _solve(
+            LEVENBERG_MARQUARDT, plan, problem, goals, weights, start, centre=start, precision=precision,
+            tolerance=self.tolerance or EXACT, warm=True,
+        )  # fmt: skip
 
     def _precision(self, noise: float, prior: str, hold_root: float) -> Array:
         square = noise**2
@@ -332,6 +317,37 @@ def starting_poses(figure: Figure, skeleton: Skeleton, model: PoseModel | None, 
         return Poses(root, np.zeros((motion.frames, 0)), rotations)
     coordinates = model.geodesics.encode(pose_rotations(motion))
     return decoded(figure, Poses(root, coordinates, rotations))
+
+
+def _solve(
+    method: str,
+    plan: Layout,
+    problem: Problem,
+    goals: Array,
+    weights: Array,
+    start: Poses,
+    *,
+    centre: Poses,
+    precision: Array,
+    tolerance: float,
+    warm: bool,
+    iterations: int | None = None,
+) -> Solution:
+    """One pose by the solver that knows everything asked for; the compiled one wherever it does."""
+    if method == LEVENBERG_MARQUARDT and plan.ranked:
+        return solve_by_priority(
+            problem, plan.priorities, goals, weights, start, centre=centre, precision=precision,
+            iterations=iterations or 100,
+        )  # fmt: skip
+    if method == LEVENBERG_MARQUARDT and problem.is_compiled:
+        return problem.solve(
+            goals, weights, start, centre=centre, precision=precision, warm=warm,
+            iterations=iterations or 50, tolerance=tolerance,
+        )  # fmt: skip
+    return solve_classically(
+        "damped" if method == LEVENBERG_MARQUARDT else method, problem, goals, weights, start, centre=centre,
+        precision=precision, iterations=iterations or 200, tolerance=tolerance,
+    )  # fmt: skip
 
 
 def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:

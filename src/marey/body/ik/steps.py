@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.ik.engine import Figure, Poses
+from marey.body.ik.engine import Figure, Poses, tangents
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body
 
 Array = NDArray[np.float64]
 
@@ -61,25 +60,3 @@ def pull_back(
         ways.append(centre.coordinates - poses.coordinates)
     way = np.concatenate(ways, axis=1)
     return precision * way, (precision * way**2).sum(axis=1)
-
-
-def turn_rates(figure: Figure, free_root: bool, poses: Poses) -> Array:
-    """How joints turn in their own frames when unknowns change, `(frames, joints, 3, unknowns)`."""
-    frames, joints = poses.rotations.shape[:2]
-    free = 6 if free_root else 0
-    rates = np.zeros((frames, joints, 3, figure.unknowns(free_root)))
-    if free_root:
-        rates[:, 0, :, :3] = np.eye(3)
-    if figure.full:
-        for joint in range(1, joints):
-            first = free + 3 * (joint - 1)
-            rates[:, joint, :, first : first + 3] = np.eye(3)
-    else:
-        D = dexp_body(tangents(figure, poses.coordinates)[:, 1:])
-        rates[:, 1:, :, free:] = D @ figure.directions[1:]
-    return rates
-
-
-def tangents(figure: Figure, coordinates: Array) -> Array:
-    """Tangent vectors at the mean, `(frames, joints, 3)`."""
-    return np.asarray(np.einsum("jim,tm->tji", figure.directions, coordinates))
