@@ -198,3 +198,14 @@ def test_a_damaged_archive_is_one_clear_error(write: Any, damage: slice, tmp_pat
 def test_a_registry_cannot_smuggle_options_to_pip(tmp_path: Path, cache: Path, shelf: Path) -> None:
     with pytest.raises(FormatError, match="odd name"):
         get_clip(tmp_path, write_wheel(shelf), version="1.0 --index-url http://127.0.0.1")
+
+
+def test_a_pip_in_the_working_folder_is_not_run(
+    tmp_path: Path, cache: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working = tmp_path / "working"
+    working.mkdir()
+    (working / "pip.py").write_text("raise SystemExit('run')")
+    monkeypatch.chdir(working)
+    monkeypatch.setenv("PYTHONPATH", ".")
+    assert get_clip(tmp_path, write_wheel(shelf)).read_bytes() == CLIP

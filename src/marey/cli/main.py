@@ -9,6 +9,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from marey import __version__
+from marey._child import without_working_folder
 from marey.cli import convert, data, demo, info, studio, view
 from marey.cli._console import fail, print_warnings_plainly
 from marey.errors import MareyError
@@ -78,6 +80,9 @@ def _options(
 
 def main() -> None:
     """Entry point of the command line."""
+    # An empty entry of PYTHONPATH, or `python -m`, would import what lies beside the data.
+    with suppress(OSError):  # the working folder may be gone
+        sys.path[:] = without_working_folder(sys.path)
     print_warnings_plainly()
     _print_in_any_encoding()
     signal.signal(signal.SIGTERM, _stop)

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from marey import _child
 from marey.datasets.archives import read_members
 from marey.datasets.downloads import WAY_OUT, make_room
 from marey.datasets.registry import DataFile, PackageSource
@@ -42,10 +43,10 @@ def _download(source: PackageSource, scratch: Path, report: Callable[[int], None
     wanted.write_text(f"{source.package}=={source.version} --hash=sha256:{source.sha256}\n")
     target.mkdir()
     working.mkdir()
-    command = [sys.executable, "-m", "pip", "download", *_options(source)]
+    command = _child.python("pip", "download", *_options(source))
     command += ["--dest", str(target), "--requirement", str(wanted)]
     # In its own temporary folder pip's progress can be seen, and what it leaves behind goes away with ours.
-    environment = os.environ | {"TMPDIR": str(working), "TEMP": str(working), "TMP": str(working)}
+    environment = _child.environment() | {"TMPDIR": str(working), "TEMP": str(working), "TMP": str(working)}
     with subprocess.Popen(
         command,
         env=environment,

@@ -7,8 +7,6 @@ becomes one readable line here.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from marey._extras import require
 from marey.body.markers import Markers
 from marey.errors import FormatError
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
+from marey.io import _isolated
 from marey.io._files import check_readable
 from marey.io._text import all_different
 
@@ -39,14 +38,8 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
             raise FormatError("not a C3D file", path=path)
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "markers.npz"
-        command = [sys.executable, "-m", "marey.io._c3d_child", str(path.resolve()), str(result)]
-        patience = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=patience, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise FormatError("took too long to read; it is probably damaged", path=path) from error
-        if done.returncode != 0 or not result.exists():
-            raise FormatError("the C3D file is damaged", path=path)
+        seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
+        _isolated.run("marey.io._c3d_child", path, str(result), kind="C3D", seconds=seconds)
         with np.load(result, allow_pickle=False) as stored:
             positions, facts = stored["positions"], json.loads(str(stored["facts"]))
     if positions.size == 0:

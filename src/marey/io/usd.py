@@ -7,8 +7,6 @@ layer only refers to image files; colours and texture coordinates are kept. Cost
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -26,7 +24,7 @@ from marey.character import Character
 from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.convention import UpAxis
-from marey.io import container
+from marey.io import _isolated, container
 from marey.io._figure import bones
 from marey.io._files import check_readable, write_beside
 from marey.io._gltf_meshes import linear_from_display
@@ -68,17 +66,10 @@ def read(
     options = {"frame_rate": frame_rate, "unit": unit, "up": up}
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / f"{path.stem}.mry"
-        command = [sys.executable, "-m", "marey.io._usd_child", str(path.resolve()), str(result)]
-        patience = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
-        try:
-            done = subprocess.run(
-                [*command, json.dumps(options)], capture_output=True, timeout=patience, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise FormatError("took too long to read; it is probably damaged", path=path) from error
-        if done.returncode != 0:
-            raise FormatError("the USD file is damaged", path=path)
-        answer = json.loads(done.stdout.decode().splitlines()[-1])
+        seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
+        arguments = (str(result), json.dumps(options))
+        said = _isolated.run("marey.io._usd_child", path, *arguments, kind="USD", seconds=seconds)
+        answer = json.loads(said.splitlines()[-1])
         for message in answer["warnings"]:
             warnings.warn(MareyWarning(f"{path}: {message}"), stacklevel=2)
         if "error" in answer:

@@ -59,6 +59,8 @@ PLOT_SETTINGS: dict[str, Any] = {
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "text.color": INK,
+    # A `matplotlibrc` in the working folder could ask for LaTeX, and say what that runs.
+    "text.usetex": False,
     "xtick.color": SOFT_INK,
     "ytick.color": SOFT_INK,
     "xtick.major.size": 3.0,
