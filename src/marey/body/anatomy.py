@@ -21,7 +21,10 @@ LEG = ("thigh", "upleg", "upperleg", "leg", "knee", "shin", "calf", "ankle", "fo
 ARM = ("collar", "clavicle", "shoulder", "shldr", "arm", "elbow", "wrist", "hand", "humerus", "radius")
 FINGER = ("finger", "thumb", "index", "mid", "ring", "pinky", "little")
 MIDDLE = ("forearm", "lowerarm", "elbow", "knee", "shin", "calf", "lowerleg")
-HEAD = ("head", "skull")
+HEAD, NECK = ("head", "skull"), ("neck",)
+ENDS = ("wrist", "hand", "ankle", "foot", "toe")
+SIDES = ("left", "right")
+TRUNK = ("hip", "pelvis", "root", "spine", "back", "chest", "torso", "thorax", "abdomen", "waist")
 
 
 @dataclass(frozen=True)
@@ -54,29 +57,20 @@ def anatomy(skeleton: Skeleton, lengths: NDArray[np.float64]) -> Anatomy | None:
     >>> anatomy(Skeleton(("wrist", "thumb"), [-1, 0], [[0, 0, 0], [0, 0.1, 0]]), np.array([0, 0.1])) is None
     True
     """
-    words = [_plain(name) for name in skeleton.names]
-    sides = [side_of(name) for name in skeleton.names]
-    legs, arms = [], []
-    for side in ("left", "right"):
-        leg = _limb(skeleton, lengths, words, sides, side, LEG)
-        arm = _limb(skeleton, lengths, words, sides, side, ARM)
-        if leg is None or arm is None:
-            return None
-        legs.append(leg)
-        arms.append(arm)
-    heads = [j for j, word in enumerate(words) if any(key in word for key in HEAD) and not sides[j]]
-    if not heads:
+    legs, arms = _limbs(skeleton, lengths, LEG), _limbs(skeleton, lengths, ARM)
+    heads = _middle(skeleton, HEAD)
+    if len(legs) < 2 or len(arms) < 2 or not heads:
         return None
     head = heads[0]
-    pelvis = _common_ancestor(skeleton, legs[0].upper, legs[1].upper)
-    chest = _common_ancestor(skeleton, arms[0].upper, arms[1].upper)
+    pelvis = _common_ancestor(skeleton, legs["left"].upper, legs["right"].upper)
+    chest = _common_ancestor(skeleton, arms["left"].upper, arms["right"].upper)
     above = skeleton.ancestors(head)
     # The neck starts where the head's chain leaves the chest.
     below = [j for j in above if j in skeleton.descendants(chest) and j not in (head, chest)]
     neck = below[-1] if below else head
-    if pelvis == legs[0].upper or chest == arms[0].upper or len({pelvis, head}) < 2:
+    if pelvis == legs["left"].upper or chest == arms["left"].upper or len({pelvis, head}) < 2:
         return None
-    return Anatomy((legs[0], legs[1]), (arms[0], arms[1]), pelvis, chest, neck, head)
+    return Anatomy((legs["left"], legs["right"]), (arms["left"], arms["right"]), pelvis, chest, neck, head)
 
 
 def unfound(skeleton: Skeleton, lengths: NDArray[np.float64]) -> tuple[str, ...]:
@@ -86,17 +80,43 @@ def unfound(skeleton: Skeleton, lengths: NDArray[np.float64]) -> tuple[str, ...]
     >>> unfound(Skeleton(("wrist", "thumb"), [-1, 0], [[0, 0, 0], [0, 0.1, 0]]), np.array([0, 0.1]))
     ('left leg', 'left arm', 'right leg', 'right arm', 'head')
     """
-    words = [_plain(name) for name in skeleton.names]
-    sides = [side_of(name) for name in skeleton.names]
-    missing = [
-        f"{side} {part}"
-        for side in ("left", "right")
-        for part, keys in (("leg", LEG), ("arm", ARM))
-        if _limb(skeleton, lengths, words, sides, side, keys) is None
-    ]
-    if not any(key in word for word, side in zip(words, sides, strict=True) for key in HEAD if not side):
+    found = {"leg": _limbs(skeleton, lengths, LEG), "arm": _limbs(skeleton, lengths, ARM)}
+    missing = [f"{side} {part}" for side in SIDES for part in found if side not in found[part]]
+    if not _middle(skeleton, HEAD):
         missing.append("head")
     return tuple(missing or ["a trunk between legs and arms"])
+
+
+def legs_of(skeleton: Skeleton) -> list[Limb]:
+    """The left and the right leg, as far as the names tell them, in the order of their joints."""
+    found = _limbs(skeleton, np.linalg.norm(skeleton.offsets, axis=1), LEG)
+    return sorted(found.values(), key=lambda leg: leg.upper)
+
+
+def segments(skeleton: Skeleton) -> tuple[str, ...]:
+    """The segment of a body that each joint begins: "thigh", "shank", "foot", "upper arm", "forearm", "hand",
+    "head", "trunk", or "" for a neck, collarbone, finger, toe and anything unknown.
+
+    What lies between the hips and the shoulders is trunk whatever its name, unless that is a neck.
+
+    >>> from marey.body.skeleton import Skeleton
+    >>> offsets = [[0, 1, 0], [0.1, 0, 0], [0, -0.4, 0], [0, -0.4, 0]]
+    >>> segments(Skeleton(("Pelvis", "L_Hip", "L_Knee", "L_Ankle"), [-1, 0, 1, 2], offsets))
+    ('trunk', 'thigh', 'shank', 'foot')
+    """
+    lengths = np.linalg.norm(skeleton.offsets, axis=1)
+    trunk = set(_middle(skeleton, TRUNK))
+    marks = anatomy(skeleton, lengths)
+    if marks is not None:
+        spine = {*skeleton.ancestors(marks.chest), *skeleton.ancestors(marks.pelvis)}
+        between = spine.intersection(skeleton.descendants(marks.pelvis)).difference(_middle(skeleton, NECK))
+        trunk = (trunk & spine) | between
+    found = dict.fromkeys(trunk, "trunk")
+    found |= dict.fromkeys(_middle(skeleton, HEAD)[:1], "head")
+    for keys, names in ((LEG, ("thigh", "shank", "foot")), (ARM, ("upper arm", "forearm", "hand"))):
+        for limb in _limbs(skeleton, lengths, keys).values():
+            found |= zip((limb.upper, limb.middle, limb.lower), names, strict=True)
+    return tuple(found.get(j, "") for j in range(skeleton.joints))
 
 
 def side_of(name: str) -> str:
@@ -116,13 +136,29 @@ def side_of(name: str) -> str:
         # lShldr, LThumb
         if re.match(rf"[{letter}{letter.upper()}][A-Z][a-z]", name):
             return side
-        if low[0] == letter and any(low[1:].startswith(key) for key in (*LEG, *ARM, *FINGER, "hip")):
+        if low[:1] == letter and low[1:].startswith((*LEG, *ARM, *FINGER, "hip")):
             return side
     return ""
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.split(":")[-1].lower())
+
+
+def _middle(skeleton: Skeleton, keys: tuple[str, ...]) -> list[int]:
+    """Joints of neither side whose names hold one of `keys`."""
+    return [
+        j for j, name in enumerate(skeleton.names)
+        if not side_of(name) and any(key in _plain(name) for key in keys)
+    ]  # fmt: skip
+
+
+def _limbs(skeleton: Skeleton, lengths: NDArray[np.float64], keys: tuple[str, ...]) -> dict[str, Limb]:
+    """The limbs whose joints' names hold one of `keys`, by side, left before right."""
+    words = [_plain(name) for name in skeleton.names]
+    sides = [side_of(name) for name in skeleton.names]
+    found = {side: _limb(skeleton, lengths, words, sides, side, keys) for side in SIDES}
+    return {side: limb for side, limb in found.items() if limb is not None}
 
 
 def _limb(
@@ -136,13 +172,14 @@ def _limb(
     members = [j for j, word in enumerate(words) if sides[j] == side and any(key in word for key in keys)]
     if not members:
         return None
-    deepest = max(members, key=lambda j: len(skeleton.ancestors(j)))
+    # Bones that carry twist may be deeper in the tree than the hand.
+    deepest = max(members, key=lambda j: (any(key in words[j] for key in ENDS), len(skeleton.ancestors(j))))
     chain = [j for j in reversed(skeleton.ancestors(deepest)) if j in members or sides[j] == side]
     # Joints on the spot do not count: they split a rotation, not a limb.
     solid = [j for j in chain[1:] if lengths[j] > 1e-3 * lengths.sum()]
     if len(solid) < 2:
         return None
-    ends = [j for j in chain if any(key in words[j] for key in ("wrist", "hand", "ankle", "foot"))]
+    ends = [j for j in chain if any(key in words[j] for key in ENDS[:4])]
     lower = ends[0] if ends else -1
     if lower not in solid[1:]:
         _, lower = max((float(lengths[a] + lengths[b]), b) for a, b in itertools.pairwise(solid))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import legs_of
 from marey.body.codec.end_joints import end_joints
 from marey.body.kinematics import GlobalPose
 from marey.body.skeleton import Skeleton
@@ -43,23 +44,11 @@ def legs(skeleton: Skeleton) -> tuple[Leg, ...]:
     ['LeftUpLeg', 'LeftLeg', 'LeftFoot', 'LeftToeBase']
     """
     found = []
-    for end in end_joints(skeleton):
-        if end.part != "foot":
-            continue
-        name = skeleton.names[end.joint].lower()
-        toe = end.joint if "toe" in name else -1
-        above = [j for j in skeleton.ancestors(end.joint) if j != end.joint]
-        ankle = above.pop(0) if toe >= 0 and above else end.joint
-        # Joints that only carry twist lie on the bone; the knee and the hip are where a bone begins.
-        long = [j for j in above if j != 0]
-        if len(long) < 2:
-            continue
-        knee = _named(skeleton, long, ("knee", "shin", "calf", "lowleg", "lowerleg", "tibia"), long[0])
-        higher = long[long.index(knee) + 1 :]
-        if not higher:
-            continue
-        hip = _named(skeleton, higher, ("upleg", "upperleg", "thigh", "femur"), higher[0])
-        found.append(Leg(hip, knee, ankle, toe))
+    has_feet = any(end.part == "foot" for end in end_joints(skeleton))
+    for limb in legs_of(skeleton) if has_feet else ():
+        below = [j for j in skeleton.children(limb.lower) if _length(skeleton, j) > 0]
+        toe = max(below, key=lambda j: ("toe" in skeleton.names[j].lower(), _length(skeleton, j)), default=-1)
+        found.append(Leg(limb.upper, limb.middle, limb.lower, toe))
     return tuple(found)
 
 
@@ -147,8 +136,8 @@ def _above(turned: Array, parents: NDArray[np.int64], joint: int) -> Array:
     return turned[:, parents[joint]]
 
 
-def _named(skeleton: Skeleton, joints: list[int], words: tuple[str, ...], otherwise: int) -> int:
-    return next((j for j in joints if any(w in skeleton.names[j].lower() for w in words)), otherwise)
+def _length(skeleton: Skeleton, joint: int) -> float:
+    return float(np.linalg.norm(skeleton.offsets[joint]))
 
 
 def _unit(vectors: Array) -> Array:

@@ -1,32 +1,31 @@
 """Where the mass of a body is, as one point a joint: for steps measured by kinetic energy.
 
-Shares of body mass by segment follow de Leva (1996, Journal of Biomechanics 29(9), men). Segments are told
-by joint names; a skeleton whose names say nothing has its mass spread by bone length.
+Shares of body mass by segment follow de Leva (1996, Journal of Biomechanics 29(9), men). Segments are
+those of :func:`marey.body.anatomy.segments`; a skeleton whose names say nothing has its mass spread by bone
+length.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from marey._arrays import FloatArray, assign, checked
+from marey.body.anatomy import segments
 from marey.body.skeleton import Skeleton
 
-# Share of body mass of one segment and the joint names that begin it, tried in this order.
-SEGMENTS: tuple[tuple[str, float, str], ...] = (
-    ("finger", 0.0, r"finger|thumb|index|middle|ring|pinky|toe"),
-    ("hand", 0.0061, r"hand|wrist"),
-    ("forearm", 0.0162, r"fore_?arm|lower_?arm|elbow|radius"),
-    ("clavicle", 0.0, r"shoulder(?!.*arm)|clavicle|collar"),
-    ("upper arm", 0.0271, r"arm|humerus"),
-    ("foot", 0.0137, r"foot|ankle"),
-    ("thigh", 0.1416, r"up_?leg|upper_?leg|thigh|femur"),
-    ("shank", 0.0433, r"leg|knee|shin|calf|tibia"),
-    ("head", 0.0694, r"head|skull"),
-    ("trunk", 0.4346, r"hips?$|pelvis|root|spine|back|chest|torso|thorax|abdomen|waist"),
-)
+# Share of body mass of one segment; what no segment begins at (neck, fingers, toes) has none of its own.
+SHARES = {
+    "hand": 0.0061,
+    "forearm": 0.0162,
+    "upper arm": 0.0271,
+    "foot": 0.0137,
+    "thigh": 0.1416,
+    "shank": 0.0433,
+    "head": 0.0694,
+    "trunk": 0.4346,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class PointMasses:
 
     @classmethod
     def of(cls, skeleton: Skeleton) -> PointMasses:
-        """Masses at the middle of the segments, by the names of the joints."""
+        """Masses at the middle of the segments."""
         points = np.zeros((skeleton.joints, 3))
         lengths = np.zeros(skeleton.joints)
         for joint in range(skeleton.joints):
@@ -65,16 +64,11 @@ class PointMasses:
                 points[joint] = 0.5 * np.mean(below, axis=0)
                 lengths[joint] = np.linalg.norm(below, axis=1).max()
         masses = np.zeros(skeleton.joints)
-        segments = [_segment(name) for name in skeleton.names]
-        for kind, share, _ in SEGMENTS:
-            members = [j for j, segment in enumerate(segments) if segment == kind]
+        found = segments(skeleton)
+        for kind, share in SHARES.items():
+            members = [j for j, segment in enumerate(found) if segment == kind]
             sides = 1 if kind in ("trunk", "head") else 2
             masses[members] = sides * share / max(len(members), 1)
         if masses.sum() < 0.5:
             masses = lengths if lengths.sum() > 0 else np.ones(skeleton.joints)
         return cls(masses / masses.sum(), points)
-
-
-def _segment(name: str) -> str:
-    plain = re.sub(r"[^a-z_]", "", name.lower())
-    return next((kind for kind, _, pattern in SEGMENTS if re.search(pattern, plain)), "")
