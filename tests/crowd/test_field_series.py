@@ -36,9 +36,51 @@ def test_speed_per_second_survives_resampling():
         assert new.frame_rate == rate
 
 
-def test_resampling_is_linear_in_time():
-    fields = FieldSeries(np.arange(4.0)[:, None, None, None] * np.ones((4, 1, 1, 2)), 10)
-    assert np.allclose(fields.resample(20).velocities[:, 0, 0, 0] * 2, np.arange(7) / 2)
+def moved(fields: FieldSeries, at: np.ndarray) -> np.ndarray:
+    """How far each pixel has gone after `at` frames: the running sum of the fields, straight in between."""
+    path = np.concatenate([np.zeros_like(fields.velocities[:1]), np.cumsum(fields.velocities, axis=0)])
+    flat = path.reshape(len(path), -1)
+    return np.stack([np.interp(at, np.arange(len(path)), pixel) for pixel in flat.T], axis=1)
+
+
+def presence_at(fields: FieldSeries, start: float, stop: float) -> np.ndarray:
+    """Mean presence over a time in frames, by a sum over a thousand moments."""
+    moments = start + (np.arange(1000) + 0.5) / 1000 * (stop - start)
+    return fields.presence[np.minimum(moments.astype(int), fields.frames - 1)].mean(axis=0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_slicing_by_a_step_and_resampling_keep_the_displacement(seed):
+    rng = np.random.default_rng(seed)
+    frames, step = int(rng.integers(1, 40)), int(rng.integers(1, 9))
+    velocities, seen = rng.normal(size=(frames, 2, 3, 2)), rng.integers(0, 100, (frames, 2, 3), np.uint8)
+    fields = FieldSeries(velocities, 10, presence=seen)
+    rate = float(rng.uniform(1.0, 40.0))
+    for new, lasts in (
+        (fields[::step], step),
+        (fields.resample(10 / step), step),
+        (fields.resample(rate), 10 / rate),
+        (fields.resample(20), 0.5),
+    ):
+        assert new.frames == np.ceil(frames / lasts - 1e-9) and np.isclose(new.frame_rate, 10 / lasts)
+        whole = int(frames / lasts + 1e-9)
+        at = np.arange(whole + 1)
+        assert np.allclose(moved(new, at)[: whole + 1], moved(fields, at * lasts), atol=1e-9)
+        # A last frame that is covered in part goes on as fast as that part.
+        if new.frames > whole:
+            part = np.diff(moved(fields, np.array([whole * lasts, frames])), axis=0)[0]
+            assert np.allclose(new.velocities[-1].ravel(), part * lasts / (frames - whole * lasts))
+        for frame in (0, new.frames - 1):
+            mean = presence_at(fields, frame * lasts, min((frame + 1) * lasts, frames))
+            assert np.abs(new.presence[frame] - mean).max() < 1.0
+
+
+def test_slicing_a_slice_is_slicing_at_once():
+    fields = series(frames=23)
+    for start, stop, step in ((3, 20, 4), (None, 7, 2), (-3, None, -5), (20, 2, -3)):
+        direction = 1 if step > 0 else -1
+        twice = fields[start:stop:direction][:: abs(step)]
+        assert np.array_equal(fields[start:stop:step].velocities, twice.velocities)
 
 
 def test_single_precision_stays_single():
@@ -63,7 +105,7 @@ def test_played_backwards_everything_moves_the_other_way():
     series = FieldSeries(np.arange(5)[:, None, None, None] * np.ones((5, 2, 3, 2)), 10.0)
     back = series[::-2]
     assert back.frame_rate == 5.0
-    np.testing.assert_array_equal(back.velocities[:, 0, 0, 0], [-8.0, -4.0, 0.0])
+    np.testing.assert_array_equal(back.velocities[:, 0, 0, 0], [-7.0, -3.0, 0.0])
     np.testing.assert_array_equal(series[::-1][::-1].velocities, series.velocities)
 
 

@@ -71,6 +71,16 @@ def test_maps_of_a_flow_are_in_metres_and_seconds() -> None:
     np.testing.assert_allclose(maps.values("divergence", 0)[0][inner], 0.0, atol=0.05)
 
 
+def test_the_density_of_a_flow_is_not_drawn_where_it_is_unknown() -> None:
+    fields = stream()
+    presence = np.full(fields.velocities.shape[:3], 255, np.uint8)
+    presence[:, :, 40:] = 128
+    state = State.of(replace(fields, presence=presence))
+    _, known = FlowMaps(state.captured, state.floor).values("density", 0)
+    middle, width = known[known.shape[0] // 2], known.shape[1]
+    assert middle[width // 4 : width // 2 - 2].all() and not middle[width // 2 + 2 :].any()
+
+
 def test_the_density_map_sums_to_the_people() -> None:
     tracks = samples.crowd(people=10, seconds=2)
     maps = PeopleMaps(tracks, Floor.round(tracks))

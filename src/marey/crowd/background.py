@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
+from marey.crowd.fields import UNKNOWN, known_presence
 
 Picture = NDArray[np.float32]
 
@@ -26,9 +27,6 @@ SPANS = 4
 
 SHORTEST_FILM = 5.0
 """Seconds; in less, those who stand or go slowly are part of the place."""
-
-UNKNOWN = 128
-"""Presence where there is no telling."""
 
 # Grey levels: the least noise of an 8-bit camera after averaging, and more than what a place at rest shows.
 LEAST_NOISE, MOST_NOISE = 1.5, 9.0
@@ -68,7 +66,7 @@ class Background:
         away = cv2.GaussianBlur(away, (0, 0), 0.8)
         away = cv2.morphologyEx(away, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
         sure = np.clip((away - DOUBTFUL) * (255.0 / (SURE - DOUBTFUL)), 0.0, 255.0)
-        return np.where(self.known, sure, np.float32(UNKNOWN)).astype(np.uint8)
+        return np.where(self.known, known_presence(sure.astype(np.uint8)), np.uint8(UNKNOWN))
 
 
 def make_background(samples: NDArray[np.uint8]) -> Background:

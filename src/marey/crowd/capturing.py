@@ -25,13 +25,12 @@ from marey._arrays import handed_over
 from marey._progress import Progress
 from marey.crowd.background import (
     SHORTEST_FILM,
-    UNKNOWN,
     Background,
     make_background,
     sampled_frames,
     unknown_background,
 )
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.framing import Framing, Mask, Picture, Size, View, frame_footage
 from marey.errors import InputError

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import BoolArray, checked
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, known_presence
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -114,7 +114,7 @@ class Ground:
         """Velocity `(rows, columns, 2)` in cells per frame and presence, as a picture: y up, row 0 on top."""
         velocity = np.nan_to_num(moment.velocity[::-1]) * [1.0, -1.0] / (self.spacing * frame_rate)
         share = np.clip(np.nan_to_num(moment.density[::-1]) / FULL, 0.0, 1.0)
-        return velocity.astype(np.float32), np.rint(255 * share).astype(np.uint8)
+        return velocity.astype(np.float32), known_presence(np.rint(255 * share).astype(np.uint8))
 
     def series(self, tracks: Tracks, velocities: ArrayLike | None = None) -> FieldSeries:
         """The velocity of the whole recording as a field series, presence by density, obstacles masked.

@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, handed_over
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
-from marey.geometry.resampling import linear, nearest, sample_positions
+from marey.geometry.resampling import sample_positions
 
 if TYPE_CHECKING:
     from marey.crowd.tracks import Tracks
+
+UNKNOWN = 128
+"""Presence where it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,8 @@ class FieldSeries(Timed):
     frame_rate: frames per second
     mask: `(rows, columns)`, True where the field means something; None = everywhere
     homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres
-    presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255
+    presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but 128
+        (:data:`UNKNOWN`) where that is not known, which is neither people nor nobody
     name: what to call it
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
@@ -82,28 +86,43 @@ class FieldSeries(Timed):
         return self.velocities.shape[2]
 
     def __getitem__(self, key: int | slice) -> FieldSeries:
-        """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`."""
-        frames = as_slice(key, self.frames)
-        step = frames.step or 1
-        # Velocities are per frame: with every step-th frame kept, a frame lasts step times as long.
-        velocities = self.velocities[frames] if step == 1 else handed_over(self.velocities[frames] * step)
-        presence = None if self.presence is None else self.presence[frames]
-        rate = self.frame_rate / abs(step)
-        return replace(self, velocities=velocities, frame_rate=rate, presence=presence)
+        """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`.
+
+        A frame of `[::step]` is the motion over the step frames it spans. Where fewer are left for the last
+        one, they stand for all of it.
+        """
+        start, stop, step = as_slice(key, self.frames).indices(self.frames)
+        frames = slice(start, stop if stop >= 0 else None, 1 if step > 0 else -1)
+        chosen = replace(
+            self,
+            velocities=self.velocities[frames] if step > 0 else handed_over(-self.velocities[frames]),
+            presence=None if self.presence is None else self.presence[frames],
+        )
+        return chosen if abs(step) == 1 else chosen.resample(self.frame_rate / abs(step))
 
     def resample(self, frame_rate: float) -> FieldSeries:
-        """At another rate, linear in time. Velocities are per frame: longer frames, larger values.
+        """At another rate: a new frame is the motion over its time, so longer ones have larger values.
 
-        >>> slow = FieldSeries(np.ones((3, 1, 1, 2)), 10).resample(5)
-        >>> slow.frames, slow.velocities[0, 0, 0].tolist()
-        (2, [2.0, 2.0])
+        >>> speeding = FieldSeries(np.arange(8.0)[:, None, None, None] * np.ones((8, 1, 1, 2)), 10)
+        >>> speeding.resample(5).velocities[:, 0, 0, 0].tolist()
+        [1.0, 5.0, 9.0, 13.0]
         """
         rate = checked_rate(frame_rate)
-        at = sample_positions(self.frames, self.frame_rate, rate)
-        fields = linear(self.velocities, at)
-        fields *= fields.dtype.type(self.frame_rate / rate)
-        presence = None if self.presence is None else self.presence[nearest(self.frames, at)]
-        return replace(self, velocities=handed_over(fields), frame_rate=rate, presence=presence)
+        bounds = sample_positions(self.frames + 1, self.frame_rate, rate)
+        lasts = bounds[1] if len(bounds) > 1 else self.frame_rate / rate
+        starts = bounds[bounds < self.frames]
+        velocities = np.empty((len(starts), *self.velocities.shape[1:]), self.velocities.dtype)
+        presence = None if self.presence is None else np.empty(velocities.shape[:3], np.uint8)
+        for number, start in enumerate(starts):
+            stop = min(start + lasts, self.frames)
+            spanned = np.arange(int(start), int(np.ceil(stop - 1e-6)))
+            shares = np.minimum(spanned + 1, stop) - np.maximum(spanned, start)
+            part = slice(spanned[0], spanned[-1] + 1)
+            weights = shares * (lasts / (stop - start))
+            velocities[number] = np.tensordot(weights.astype(velocities.dtype), self.velocities[part], 1)
+            if presence is not None and self.presence is not None:
+                presence[number] = mixed_presence(self.presence[part], shares[:, None, None])
+        return replace(self, velocities=handed_over(velocities), frame_rate=rate, presence=presence)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -170,6 +189,27 @@ class FieldSeries(Timed):
         manner = Manner(avoid="contact" if avoid else "none", seen=seen)
         crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=manner, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
+
+
+def known_presence(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Presence that is known: a level that would read as unknown becomes its neighbour.
+
+    >>> known_presence(np.array([0, 128, 255], np.uint8))
+    array([  0, 127, 255], dtype=uint8)
+    """
+    return levels - (levels == UNKNOWN)
+
+
+def mixed_presence(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.uint8]:
+    """The mean over the first axis of what is known, unknown where nothing is.
+
+    >>> mixed_presence(np.array([[0, 128, 128], [100, 100, 128]], np.uint8), np.array([[0.25], [0.75]]))
+    array([ 75, 100, 128], dtype=uint8)
+    """
+    share = np.where(parts == UNKNOWN, 0.0, weights)
+    total = share.sum(axis=0)
+    mean = np.rint((share * parts).sum(axis=0) / np.where(total > 0, total, 1))
+    return np.where(total > 0, known_presence(mean.astype(np.uint8)), np.uint8(UNKNOWN))
 
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:

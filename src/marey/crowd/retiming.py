@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import handed_over
 from marey._progress import Progress
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import frame_distances
 from marey.crowd.texture.transitions import diagonal_filter, margin
 from marey.errors import InputError
@@ -192,8 +192,8 @@ def _mixed_presence(
     if a.presence is None and b.presence is None:
         return None
     nearest_a, nearest_b = np.rint(at_a).astype(np.int64), np.rint(at_b).astype(np.int64)
-    mixed = (1 - share) * _seen(a)[nearest_a] + share * _seen(b)[nearest_b]
-    return handed_over(np.rint(mixed).astype(np.uint8))
+    parts = np.stack([_seen(a)[nearest_a], _seen(b)[nearest_b]])
+    return handed_over(mixed_presence(parts, np.stack([1 - share, share])))
 
 
 def _seen(fields: FieldSeries) -> NDArray[np.uint8]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from marey._progress import Progress
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
+from marey.crowd.fields import known_presence
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.filming.people import People
 from marey.filming.place import Backdrop
@@ -142,7 +143,7 @@ class CrowdFlow:
         image = later @ self._plane[:, :2].T + self._plane[:, 2]
         flow = image[..., :2] / image[..., 2:] - self._pixels
         near = self._sampled(presence.astype(np.float32)) * self.mask
-        seen = np.rint(near).astype(np.uint8)
+        seen = known_presence(np.rint(near).astype(np.uint8))
         flow = np.where((seen > 0)[..., None], np.rint(flow / STEP) * STEP, 0.0)
         return flow.astype(np.float32), seen
 

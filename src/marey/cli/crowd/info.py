@@ -11,7 +11,7 @@ import typer
 from marey.cli._console import Json, emit
 from marey.cli.crowd._series import check_picture, load_fields
 from marey.crowd.analysis.derivatives import divergence, vorticity
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.crowd.spectrum import error_curve
 
 NAME = "info"
@@ -87,8 +87,14 @@ def _facts(fields: FieldSeries) -> dict[str, Any]:
             f"{share:.0%}": round(100 * (1 - curve[max(1, round(share * fields.frames)) - 1]), 3)
             for share in SHARES
         },
-        "presence_share": None if fields.presence is None else _rounded(fields.presence.mean() / 255),
+        "presence_share": _presence_share(fields),
     }
+
+
+def _presence_share(fields: FieldSeries) -> float | None:
+    """Over where presence is known."""
+    known = np.empty(0) if fields.presence is None else fields.presence[fields.presence != UNKNOWN]
+    return _rounded(known.mean() / 255) if known.size else None
 
 
 def _step(fields: FieldSeries) -> int:

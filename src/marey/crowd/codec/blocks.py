@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from marey._arrays import BoolArray
 from marey.crowd.codec.filling import filled
 from marey.crowd.codec.transform import backward, forward
 from marey.crowd.codec.volumes import VolumeCoder, rounded
+from marey.crowd.fields import UNKNOWN, known_presence
 from marey.errors import FormatError
 
 Volume = NDArray[np.float64]
@@ -103,20 +105,30 @@ def approximated(velocities: Fields, mask: BoolArray | None, step: Step) -> Fiel
     return _velocities(backward(quantised(velocities, mask, step) * step.units), step, mask)
 
 
-def encode_presence(presence: NDArray[np.uint8]) -> bytes:
-    """How surely people are there `(frames, rows, columns)`, to within a few hundredths."""
+def encode_presence(presence: NDArray[np.uint8]) -> tuple[bytes, bytes]:
+    """How surely people are there `(frames, rows, columns)`, within a few hundredths, and where unknown."""
     numbers = rounded(forward(presence[..., None].astype(np.float64)), PRESENCE_STEP)
     writer = VolumeCoder(room=8 * numbers.size + 4096)
     writer.coefficients(numbers)
-    return writer.finish()
+    unknown = presence == UNKNOWN
+    return writer.finish(), zlib.compress(np.packbits(unknown).tobytes(), 9) if unknown.any() else b""
 
 
-def decode_presence(data: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Inverse of :func:`encode_presence`."""
+def decode_presence(data: bytes, unknown: bytes | None, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Inverse of :func:`encode_presence`; None for files that do not say where presence is unknown."""
     step = Step.near(PRESENCE_STEP)
     numbers = VolumeCoder(data).coefficients(np.zeros((*shape, 1), np.int64))
     values = backward(numbers * step.units)[..., 0] * step.unit
-    return np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)
+    presence = np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)
+    if unknown is None:
+        return presence
+    try:
+        packed = zlib.decompressobj().decompress(unknown, presence.size // 8 + 1)
+        packed = packed.ljust(presence.size // 8 + 1, b"\0")
+    except zlib.error as error:
+        raise FormatError(f"the compressed fields are damaged: unknown presence ({error})") from error
+    bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=presence.size)
+    return np.where(bits.reshape(shape), np.uint8(UNKNOWN), known_presence(presence))
 
 
 def _velocities(whole: Whole, step: Step, mask: BoolArray | None) -> Fields:

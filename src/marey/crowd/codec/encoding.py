@@ -70,8 +70,8 @@ def compress(
         first = part if first is None else first
         chosen = step if whole and step is not None else _step_for([part], max_error, rms_error)
         data = blocks.encode(_single(part), part.mask, chosen, max_error)
-        presence = b"" if part.presence is None else blocks.encode_presence(part.presence)
-        coded.append((part.frames, data, presence))
+        presence = (b"", b"") if part.presence is None else blocks.encode_presence(part.presence)
+        coded.append((part.frames, data, *presence))
         done += part.frames
         if progress is not None:
             progress(done, total)

@@ -116,8 +116,8 @@ class CompressedFields:
     def decode(self, frames: slice | int | None = None) -> FieldSeries:
         """The series, or some of its frames: `decode(slice(100, 200))`, `decode(7)`."""
         chosen = slice(None) if frames is None else as_slice(frames, self.frames)
-        wanted = range(self.frames)[chosen]
-        low, high = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1]) + 1
+        start, stop, step = chosen.indices(self.frames)
+        low, high = (start, stop) if step > 0 else (stop + 1, start + 1)
         if (high - low) * self.rows * self.columns * 2 > LARGEST_SERIES:
             raise InputError(
                 f"{self.name or 'the fields'}: {high - low} frames would take "
@@ -132,7 +132,7 @@ class CompressedFields:
         if parts[0].presence is not None:
             presence = np.concatenate([part.presence for part in parts])[low - first : high - first]
         series = self._series(velocities, presence)
-        return series if wanted.step == 1 else series[:: wanted.step]
+        return series if step == 1 else series[::step]
 
     def stream(self) -> Iterator[FieldSeries]:
         """The series block by block, in little memory."""
@@ -144,7 +144,9 @@ class CompressedFields:
         velocities = blocks.decode(self.data[block.place : middle], shape, self.mask)
         presence = None
         if block.presence:
-            presence = blocks.decode_presence(self.data[middle : middle + block.presence], shape)
+            end = middle + block.presence
+            unknown = None if block.unknown is None else self.data[end : end + block.unknown]
+            presence = blocks.decode_presence(self.data[middle:end], unknown, shape)
         return self._series(velocities, presence)
 
     def _series(self, velocities: Any, presence: Any) -> FieldSeries:
@@ -160,22 +162,23 @@ class CompressedFields:
 
 @dataclass(frozen=True)
 class _Block:
-    """Where a block lies: its frames, its first byte, bytes of velocities and of presence."""
+    """Where a block lies: its frames, its first byte, bytes of velocities, presence, where it is unknown."""
 
     start: int
     frames: int
     place: int
     size: int
     presence: int
+    unknown: int | None
 
 
-def assembled(like: FieldSeries, coded: list[tuple[int, Data, Data]]) -> CompressedFields:
-    """The file around coded blocks of (frames, velocities, presence); size and camera are those of `like`."""
+def assembled(like: FieldSeries, coded: list[tuple[int, Data, Data, Data]]) -> CompressedFields:
+    """The file around coded blocks of (frames, velocities, presence, where it is unknown), seen as `like`."""
     header: dict[str, Any] = {
         "rows": like.rows,
         "columns": like.columns,
         "frame_rate": like.frame_rate,
-        "blocks": [[frames, len(data), len(presence)] for frames, data, presence in coded],
+        "blocks": [[frames, *map(len, parts)] for frames, *parts in coded],
     }
     if like.name:
         header["name"] = like.name
@@ -186,7 +189,7 @@ def assembled(like: FieldSeries, coded: list[tuple[int, Data, Data]]) -> Compres
     packed = zlib.compress(json.dumps(header, separators=(",", ":")).encode(), 9)
     body = b"".join(
         [MAGIC, bytes([VERSION]), len(packed).to_bytes(4, "little"), packed]
-        + [data + presence for _, data, presence in coded]
+        + [part for _, *parts in coded for part in parts]
     )
     return CompressedFields(body + zlib.crc32(body).to_bytes(4, "little"))
 
@@ -235,11 +238,11 @@ def _facts(header: dict[str, Any]) -> dict[str, int]:
 def _table(rows: list[list[int]], end: int, place: int) -> tuple[_Block, ...]:
     table = []
     start = 0
-    for frames, size, presence in rows:
-        if frames < 1 or min(size, presence) < 0:
+    for frames, size, presence, *more in rows:
+        if frames < 1 or min(size, presence, *more) < 0 or len(more) > 1:
             raise FormatError("the compressed fields are damaged: an empty block")
-        table.append(_Block(start, int(frames), place, int(size), int(presence)))
-        start, place = start + frames, place + size + presence
+        table.append(_Block(start, int(frames), place, int(size), int(presence), more[0] if more else None))
+        start, place = start + frames, place + size + presence + sum(more)
     if not table or place != end or len({block.presence > 0 for block in table}) > 1:
         raise FormatError("the compressed fields are damaged: their blocks do not fill the file")
     return tuple(table)

@@ -12,14 +12,11 @@ from marey._arrays import BoolArray
 from marey.crowd.evaluation.fields import ErrorSums, endpoint_map
 from marey.crowd.evaluation.grids import on_grid, to_grid
 from marey.crowd.evaluation.paths import path_errors
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
-
-SEEN = 128
-"""Presence, of 255, from which a pixel counts as one with people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +37,9 @@ class Truth:
         if self.fields.mask is not None:
             counts &= self.fields.mask
         if self.fields.presence is not None and not self.everywhere:
-            counts &= self.fields.presence[frame] >= SEEN
+            seen = self.fields.presence[frame]
+            # More than one half; a frame that tells nothing is like a truth without presence.
+            counts &= (seen > UNKNOWN) | (seen == UNKNOWN).all()
         return counts
 
 

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray
+from marey._arrays import BoolArray
 from marey.crowd.evaluation.fields import angle_map, endpoint_map
 from marey.crowd.evaluation.histograms import direction_histogram, jensen_shannon, speed_histogram
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Likeness:
     angular_degrees: mean angle between the mean velocities, where both move
     speeds, directions: Jensen–Shannon distance of their histograms, 0 to 1
     spectrum: root mean square difference of the energy in frequency bands, decibels
-    density: half the summed difference of where people are, 0 to 1; None if one of the two does not tell
+    density: half the summed difference of where people are, 0 to 1, where both tell; None if one does not
     covered: share of the pixels that count in either that count in both
     """
 
@@ -94,7 +94,14 @@ def _counting(series: FieldSeries) -> BoolArray:
     counts = np.ones((series.rows, series.columns), dtype=bool) if series.mask is None else series.mask
     if series.presence is None:
         return np.asarray(counts)
-    return np.asarray(counts & (series.presence.mean(axis=0) > SEEN * 255))
+    mean = _mean_presence(series)
+    return np.asarray(counts & ((mean > SEEN * 255) | np.isnan(mean).all()))
+
+
+def _mean_presence(series: FieldSeries) -> Array:
+    """Over when it is known, 0 to 255; NaN where it never is."""
+    assert series.presence is not None
+    return np.ma.masked_equal(series.presence, UNKNOWN).mean(axis=0).filled(np.nan)
 
 
 def _weights(series: FieldSeries, where: BoolArray) -> Array | None:
@@ -115,7 +122,10 @@ def _samples(series: FieldSeries, where: BoolArray) -> Array:
     """Velocities `(n, 2)` per second of pixels in which people are."""
     motion = series.velocities[:, where].astype(np.float64) * series.frame_rate
     weights = _weights(series, where)
-    return motion.reshape(-1, 2) if weights is None else motion[weights > 0.5 * weights.max()]
+    if weights is None or series.presence is None:
+        return motion.reshape(-1, 2)
+    known = series.presence[:, where] != UNKNOWN
+    return motion[known & (weights > 0.5 * weights[known].max())] if known.any() else motion.reshape(-1, 2)
 
 
 def _spectrum(first: FieldSeries, second: FieldSeries, where: BoolArray) -> float | None:
@@ -152,11 +162,9 @@ def _levels(series: FieldSeries, where: BoolArray, edges: Array) -> Array:
 def _density(first: FieldSeries, second: FieldSeries) -> float | None:
     if first.presence is None or second.presence is None:
         return None
-    shares: list[FloatArray] = []
-    for series in (first, second):
-        assert series.presence is not None
-        mean = series.presence.mean(axis=0)
-        if not mean.sum() > 0:
-            return None
-        shares.append(mean / mean.sum())
+    means = np.stack([_mean_presence(series) for series in (first, second)])
+    means = means[:, np.isfinite(means).all(axis=0)]
+    if not means.sum(axis=1).all():
+        return None
+    shares = means / means.sum(axis=1, keepdims=True)
     return float(0.5 * np.abs(shares[0] - shares[1]).sum())

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import handed_over
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.errors import InputError
 
 Weights = NDArray[np.float32]
@@ -52,8 +52,11 @@ def walking_share(fields: FieldSeries) -> Weights:
 
     span = max(1, round(SECONDS * fields.frame_rate) | 1)
     size = (min(span, fields.frames), PIXELS, PIXELS)
-    if fields.presence is not None:
+    unknown = None if fields.presence is None else fields.presence == UNKNOWN
+    if fields.presence is not None and unknown is not None and not unknown.all():
         seen = fields.presence.astype(np.float32) / np.float32(255)
+        if unknown.any():
+            seen[unknown] = walking_share(replace(fields, presence=None))[unknown]
         return np.clip(uniform_filter(seen, size, mode="nearest"), 0.0, 1.0)
     energy = (fields.velocities.astype(np.float32) ** 2).sum(axis=-1)
     floor = 2.0 * noise_level(fields) ** 2

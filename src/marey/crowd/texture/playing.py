@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, handed_over
 from marey._progress import Progress
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.crowd.texture.transitions import (
     SHARPNESS,
@@ -132,7 +132,8 @@ class FlowTexture:
         field = np.asarray((1 - share) * velocities[old] + share * velocities[new], dtype=velocities.dtype)
         if presence is None:
             return field, None
-        return field, np.rint((1 - share) * presence[old] + share * presence[new]).astype(np.uint8)
+        weights = np.array([1 - share, share])[:, None, None]
+        return field, mixed_presence(presence[[old, new]], weights)
 
 
 def learn(

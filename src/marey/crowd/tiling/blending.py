@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import BoolArray, checked, handed_over
 from marey._progress import Progress
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.tiling.placing import Patch, Placed
 from marey.crowd.tiling.walls import beside_walls, polygons_to_walls
 from marey.errors import InputError
@@ -170,9 +170,9 @@ class Tiling:
         if all(patch.fields.presence is None for patch in self.patches):
             return None
         parts = np.stack([placed.presence(start, stop) for placed in self.placed])
-        mean = np.einsum("pn,ptn->tn", self.weights, parts)
-        mean[:, ~self.free.ravel()] = 0.0
-        return handed_over(np.rint(mean).astype(np.uint8).reshape(shape))
+        mean = mixed_presence(parts, self.weights[:, None])
+        mean[:, self.coverage.ravel() == 0] = 0
+        return handed_over(mean.reshape(shape))
 
     def _homography(self) -> Array | None:
         """The ground as the first calibrated patch sees it."""

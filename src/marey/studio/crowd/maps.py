@@ -17,7 +17,7 @@ from marey.crowd import homography as plane
 from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
 from marey.crowd.continuum import WIDTH, Ground, Moment
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd.floor import Floor
@@ -97,7 +97,7 @@ class FlowMaps:
     def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
         """Values of a map; the density of a flow is where people are seen, as far as it tells."""
         if kind == "density":
-            return self._seen(frame), self.known
+            return self._seen(frame)
         velocity = self.velocity(frame)
         if kind == "flow":
             return velocity, self.known
@@ -107,12 +107,14 @@ class FlowMaps:
         across = float(self.sheet.spacing.mean())
         return (derive(velocity, self.known) / across).astype(np.float32), self.known
 
-    def _seen(self, frame: int) -> Values:
+    def _seen(self, frame: int) -> tuple[Values, BoolArray]:
         if self.fields.presence is None:
-            return np.zeros(self.known.shape, np.float32)
+            return np.zeros(self.known.shape, np.float32), self.known
+        presence = self.fields.presence[frame]
+        told = self.sheet.laid((presence != UNKNOWN).astype(np.float32), self._camera) > 0.5
         # The presence of 255 stands for half a person a square metre and more.
-        seen = self.fields.presence[frame].astype(np.float32) * np.float32(0.5 / 255)
-        return self.sheet.laid(seen, self._camera)
+        seen = presence.astype(np.float32) * np.float32(0.5 / 255)
+        return self.sheet.laid(seen, self._camera), self.known & told
 
 
 class PeopleMaps:

@@ -1,0 +1,144 @@
+"""Presence that is not known: neither people nor nobody, from the capture to what is measured of it."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marey
+from marey.crowd.background import Background
+from marey.crowd.codec import CompressedFields, compress
+from marey.crowd.continuum import Ground
+from marey.crowd.evaluation import Truth, compare, likeness
+from marey.crowd.fields import FieldSeries
+from marey.crowd.retiming import blend_in_time, join
+from marey.crowd.scene import Scene
+from marey.crowd.spectrum import denoise
+from marey.crowd.texture import learn
+from marey.crowd.tiling import Patch, tile
+from tests.cli.commands import result
+
+UNKNOWN = 128
+
+
+def flow(presence: np.ndarray | int | None = None, seconds: float = 2) -> FieldSeries:
+    fields = marey.samples.field(16, 24, seconds=seconds)
+    if presence is None:
+        return fields
+    return replace(fields, presence=np.broadcast_to(np.uint8(presence), fields.velocities.shape[:3]))
+
+
+def halves(left: int, right: int) -> np.ndarray:
+    return np.repeat([left, right], 12).astype(np.uint8)
+
+
+def test_a_known_half_does_not_read_as_unknown() -> None:
+    known = np.ones((40, 400), bool)
+    known[20:] = False
+    empty = np.full((40, 400), 100, np.float32)
+    picture = empty.copy()
+    picture[:, 250:] += np.linspace(10, 26, 150)
+    seen = Background(empty, np.full_like(empty, 4.0), known).presence(picture)
+    assert (seen[20:] == UNKNOWN).all()
+    assert not (seen[:20] == UNKNOWN).any() and 127 in seen and 255 in seen
+    ground = Ground(Scene((4, 4)), spacing=0.25)
+    moment = ground.moment(np.zeros((0, 2)), np.zeros((0, 2)))
+    dense = replace(moment, density=np.full_like(moment.density, 0.5 * 128 / 255))
+    assert (ground.as_picture(dense, 10)[1] == 127).all()
+
+
+def test_slices_and_rates_take_what_is_known() -> None:
+    presence = np.empty((8, 16, 24), np.uint8)
+    presence[:4], presence[4:] = [[[10]], [[UNKNOWN]], [[UNKNOWN]], [[UNKNOWN]]], 90
+    fields = FieldSeries(np.zeros((8, 16, 24, 2)), 10, presence=presence)
+    for new in (fields[::2], fields.resample(5)):
+        assert new.presence[:, 0, 0].tolist() == [10, UNKNOWN, 90, 90]
+    # The mean of 117 and 139 is one half, and known.
+    presence[:] = np.array([117, 139] * 4, np.uint8)[:, None, None]
+    assert (replace(fields, presence=presence)[::2].presence == 127).all()
+
+
+def test_mixtures_take_what_is_known_and_what_nobody_knows_stays_unknown() -> None:
+    unknown = flow(UNKNOWN)
+    for other, expected in ((flow(60), 60), (unknown, UNKNOWN)):
+        assert set(np.unique(blend_in_time(unknown, other, start=0.5, end=0.5).presence)) == {expected}
+        assert np.all(join(other, unknown, taps=4).presence[20:30] >= expected)
+        patches = (Patch(unknown, 0, 0), Patch(other, 12, 0))
+        assert (tile(patches, 16, 36).presence[:, :, 13:23] == expected).all()
+    played = learn(unknown, taps=4).blocks(120, rng=0)
+    assert all((block.presence == UNKNOWN).all() for block in played)
+
+
+def test_a_small_file_keeps_what_is_unknown() -> None:
+    rng = np.random.default_rng(0)
+    presence = (120 + 60 * rng.random((50, 16, 24))).astype(np.uint8)
+    presence[presence == UNKNOWN] = 127
+    presence[:, 4:9, rng.integers(0, 24, 9)] = UNKNOWN
+    for told in (presence, np.where(presence == UNKNOWN, np.uint8(127), presence)):
+        again = compress(flow(told), max_error=0.1).decode().presence
+        assert np.array_equal(again == UNKNOWN, told == UNKNOWN)
+
+
+def test_a_small_file_that_does_not_say_what_is_unknown_is_read_as_before() -> None:
+    data = compress(flow(UNKNOWN), max_error=0.1).data
+    end = 9 + int.from_bytes(data[5:9], "little")
+    header = json.loads(zlib.decompress(data[9:end]))
+    ((frames, size, presence, _),) = header["blocks"]
+    header["blocks"] = [[frames, size, presence]]
+    packed = zlib.compress(json.dumps(header).encode())
+    body = data[:5] + len(packed).to_bytes(4, "little") + packed + data[end : end + size + presence]
+    before = CompressedFields(body + zlib.crc32(body).to_bytes(4, "little")).decode()
+    assert np.abs(before.presence.astype(int) - UNKNOWN).max() < 12
+
+
+def test_unknown_pixels_of_a_truth_are_not_people() -> None:
+    truth = flow(halves(255, UNKNOWN))
+    wrong = truth.velocities.copy()
+    wrong[:, :, 12:] += 1
+    fields = replace(truth, velocities=wrong)
+    assert compare(fields, Truth(truth))["endpoint"] == 0
+    plain, told = compare(fields, Truth(flow())), compare(fields, Truth(flow(UNKNOWN)))
+    assert plain == told and plain["endpoint"] > 0.5
+
+
+def test_similarity_leaves_out_what_is_unknown() -> None:
+    fields = flow()
+    same = likeness(flow(halves(200, UNKNOWN)), flow(halves(200, 0)))
+    assert same.density == 0 and same.covered == 1 and same.speeds == 0
+    assert likeness(flow(UNKNOWN), flow(60)).density is None
+    faster = replace(fields, velocities=1.5 * fields.velocities)
+    unknown = np.broadcast_to(np.uint8(UNKNOWN), fields.velocities.shape[:3])
+    found = likeness(replace(faster, presence=unknown), replace(fields, presence=unknown))
+    assert found.as_dict() == pytest.approx(likeness(faster, fields).as_dict())
+
+
+def test_where_presence_is_unknown_denoising_goes_by_the_motion() -> None:
+    plain = denoise(flow()).velocities
+    np.testing.assert_array_equal(denoise(flow(UNKNOWN)).velocities, plain)
+    partly = denoise(flow(halves(255, UNKNOWN))).velocities
+    assert np.abs(partly[..., 16:, :] - plain[..., 16:, :]).max() < 0.05 * np.abs(plain).max()
+
+
+@pytest.mark.parametrize(("right", "share"), [(255, 0.5), (UNKNOWN, 0.0)])
+def test_the_share_of_presence_is_that_of_what_is_known(
+    right: int, share: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for told, expected in ((halves(0, right), share), (UNKNOWN, None)):
+        path = tmp_path / f"{expected}.zarr"
+        marey.save(flow(told), path)
+        assert result(capsys, "crowd", "info", path)["presence_share"] == expected
+
+
+def test_a_capture_too_short_to_tell_reports_no_share(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    film = tmp_path / "film.avi"
+    marey.save(marey.samples.footage(marey.samples.crowd(people=6, seconds=1)), film)
+    found = result(capsys, "crowd", "capture", film, tmp_path / "flow.zarr", "--size", 80, "--engine", "lk")
+    assert found["presence_share"] is None
+    assert (marey.load(tmp_path / "flow.zarr").presence == UNKNOWN).all()
