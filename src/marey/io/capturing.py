@@ -20,6 +20,7 @@ import numpy as np
 from marey import __version__
 from marey._progress import Progress
 from marey.crowd.capturing import CapturePlan
+from marey.crowd.fields import UNKNOWN
 from marey.errors import InputError
 from marey.io import fields, format_to_write, save
 from marey.io._files import is_numbered
@@ -36,7 +37,7 @@ class CaptureReport:
 
     frames: number of fields; `resumed_at` of them were there already
     speed_mean, speed_max: pixels per frame, where motion counts
-    presence_share: how much of what counts is covered by people, 0 to 1; None if that was not asked for
+    presence_share: how much of what counts is covered by people, 0 to 1; None if it is not known
     repeated: pictures that are the same as the one before, as films with lost frames have
     """
 
@@ -172,8 +173,7 @@ def _check_same(draft: Path, told: dict[str, Any]) -> None:
 def _measured(path: Path, resumed_at: int) -> CaptureReport:
     """Figures of a whole series, in one pass over it."""
     frames = repeated = 0
-    total, largest, pixels, seen = 0.0, 0.0, 0, 0.0
-    presence = False
+    total, largest, pixels, seen, known = 0.0, 0.0, 0, 0.0, 0
     for block in fields.blocks(path):
         speeds = np.hypot(block.velocities[..., 0], block.velocities[..., 1])
         repeated += int((speeds.max(axis=(1, 2)) == 0).sum())
@@ -183,11 +183,12 @@ def _measured(path: Path, resumed_at: int) -> CaptureReport:
         pixels += counted.size
         frames += block.frames
         if block.presence is not None:
-            presence = True
             there = block.presence if block.mask is None else block.presence[:, block.mask]
+            there = there[there != UNKNOWN]
             seen += float(there.sum(dtype=np.float64)) / 255
+            known += there.size
     return CaptureReport(
-        frames, resumed_at, total / pixels, largest, seen / pixels if presence else None, repeated
+        frames, resumed_at, total / pixels, largest, seen / known if known else None, repeated
     )
 
 
