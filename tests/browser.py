@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARTEFACTS = Path(__file__).resolve().parents[1] / "test-artefacts"
+# Seconds until waiting for anything fails: only a machine that is hopelessly busy takes as long.
+LONG = 300.0
 DESKTOP, PHONE = (1280, 720), (390, 844)
 ARGUMENTS = (
     "--no-sandbox",

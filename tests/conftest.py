@@ -19,6 +19,10 @@ from tests.browser import opened_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# A proxy is not for servers on this machine. And numba, where colorama is installed, replaces standard error
+# for all threads while it compiles in one.
+os.environ |= {"no_proxy": "127.0.0.1,localhost", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
+
 settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
 

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 import marey
+from tests.browser import LONG
 
 pytest.importorskip("viser", reason="the extra studio is not installed")
 
@@ -30,12 +32,14 @@ def test_it_says_where_serves_there_and_stops_when_interrupted(tmp_path: Path) -
     try:
         assert running.stdout is not None
         address = json.loads(running.stdout.readline())["address"]
-        assert address.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(address, timeout=30) as page:
+        assert address.startswith("http://127.0.0.1:") and "/?token=" in address
+        with urllib.request.urlopen(address, timeout=LONG) as page:
             assert b"<html" in page.read()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(address.partition("?")[0], timeout=LONG)
     finally:
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=LONG)
     assert (running.returncode, out, err) == (0, "", "")
 
 
@@ -47,7 +51,7 @@ def test_bad_arguments_are_told_in_a_line(arguments: list[str], told: str, tmp_p
     command = [sys.executable, "-m", "marey.cli.main", "studio", "--no-browser", *arguments]
     environment = {**os.environ, "COLUMNS": "200"}
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=LONG
     )
     assert done.returncode == 2 and told in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout

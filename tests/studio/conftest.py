@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from marey.studio.app import Studio
+from marey.studio.body.panel import BodyPanel
+from tests.browser import LONG
 
 pytest.importorskip("viser", reason="the extra studio is not installed")
 
@@ -15,5 +17,8 @@ pytest.importorskip("viser", reason="the extra studio is not installed")
 def studio() -> Iterator[Studio]:
     """A studio with its first sample, served on a free port."""
     with Studio(port=0) as opened:
-        assert opened.desk.jobs.wait()
+        assert opened.desk.jobs.wait(LONG)
+        # What is compiled meanwhile in another thread would swallow the warnings of what is opened next.
+        body = opened.panel("Body")
+        assert isinstance(body, BodyPanel) and body.preparing.wait(LONG)
         yield opened

@@ -1,8 +1,7 @@
-"""What the panels share: undo, work aside, uploads, and a server that answers to this machine only."""
+"""What the panels share: undo, work aside, uploads."""
 
 from __future__ import annotations
 
-import http.client
 import threading
 import urllib.request
 from pathlib import Path
@@ -145,33 +144,6 @@ def test_a_damaged_file_and_a_missing_one_are_told_and_change_nothing(studio: St
         assert studio.desk.jobs.wait()
         assert studio.desk.notices[-1].wrong and name in studio.desk.notices[-1].text
     assert studio.active.state is before
-
-
-def request(studio: Studio, **headers: str) -> int:
-    port = studio.server.get_port()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request("GET", "/", headers=headers)
-    return connection.getresponse().status
-
-
-def test_the_page_is_for_this_machine_only(studio: Studio) -> None:
-    assert studio.server.get_host() == "127.0.0.1"
-    assert request(studio) == 200
-    assert request(studio, Origin=studio.address) == 200
-    assert request(studio, Host="rebound.example") == 403
-
-
-@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null", "http://[broken"])
-def test_pages_of_other_sites_cannot_open_a_socket_to_it(studio: Studio, origin: str) -> None:
-    from websockets.exceptions import InvalidStatus
-    from websockets.sync.client import connect
-
-    with (
-        pytest.raises(InvalidStatus) as refused,
-        connect(studio.address.replace("http", "ws"), origin=origin, subprotocols=["viser-v1.1.1"]),
-    ):
-        pass
-    assert refused.value.response.status_code == 403
 
 
 def test_a_port_that_is_none_is_refused_in_a_line() -> None:

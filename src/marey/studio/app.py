@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import secrets
 import tempfile
 import time
 import warnings
@@ -17,10 +18,10 @@ from marey._progress import Progress
 from marey.errors import InputError, MareyWarning
 from marey.studio.desk import Desk
 from marey.studio.exporting import Exporter
-from marey.studio.loopback import HOST, strangers_refused
+from marey.studio.loopback import HOST, check_strangers_are_refused, strangers_refused
 from marey.studio.panel import Panel
 from marey.studio.plain import plain
-from marey.studio.uploads import add_upload_button
+from marey.studio.uploads import add_upload_button, check_limit
 
 USUAL_PORT = 8080
 
@@ -33,18 +34,25 @@ class Studio:
 
     >>> with Studio(port=0) as studio:  # doctest: +SKIP
     ...     print(studio.address)
-    http://127.0.0.1:8080
+    http://127.0.0.1:8080/?token=7mXQf0YxJ5w…
     """
 
     def __init__(self, files: Sequence[str | PathLike[str]] = (), *, port: int = USUAL_PORT):
         if not 0 <= port < 65536:
             raise InputError(f"--port {port}: a port is a number from 0 to 65535")
         viser = require("viser", extra="studio")
-        with strangers_refused(), _quietly():
+        self._token = secrets.token_urlsafe(24)
+        with strangers_refused(self._token), _quietly():
             self.server = viser.ViserServer(host=HOST, port=port, label="marey", verbose=False)
         self._uploads = tempfile.TemporaryDirectory(prefix="marey-studio-")
         self.desk = Desk(self.server, own_folder=self._uploads.name)
         self._build_page()
+        try:
+            check_strangers_are_refused(self.server.get_port(), self._token)
+            check_limit(self.desk, self.address.replace("http", "ws", 1))
+        except BaseException:
+            self.close()
+            raise
         with self.desk.lock:
             self.activate(self.panels[0])
         if files:
@@ -94,8 +102,8 @@ class Studio:
 
     @property
     def address(self) -> str:
-        """Where to look."""
-        return f"http://{HOST}:{self.server.get_port()}"
+        """Where to look, with the token that lets its reader in."""
+        return f"http://{HOST}:{self.server.get_port()}/?token={self._token}"
 
     @property
     def active(self) -> Panel[Any]:

@@ -1,8 +1,11 @@
-"""The page that viser serves, with one correction before it reaches the browser.
+"""The page that viser serves, with two corrections before it reaches the browser.
 
 Its scene listens to pressed pointers with a listener that promises not to prevent anything (react-three-fiber
 makes it passive), and then tries to prevent the browser's own dragging all the same: in vain, and Chromium
-writes an error to the console at every drag. Here it does not try; nothing else changes.
+writes an error to the console at every drag. Here it does not try.
+
+Where graphics are drawn in software it asks for the name of the renderer, only to put a notice over the page
+that stays until it is closed. Here it is not given the name, as in browsers that keep it private.
 """
 
 from __future__ import annotations
@@ -18,6 +21,12 @@ CORRECTION = b"""<script>
     if (kind === "pointerdown" && options && options.passive) listen.call(this, kind, let_be, options);
     return listen.call(this, kind, act, options);
   };
+  for (const { prototype } of [WebGLRenderingContext, WebGL2RenderingContext]) {
+    const extension = prototype.getExtension;
+    prototype.getExtension = function (name) {
+      return name === "WEBGL_debug_renderer_info" ? null : extension.call(this, name);
+    };
+  }
 }
 </script>"""
 

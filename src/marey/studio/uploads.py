@@ -9,10 +9,12 @@ from typing import Any
 
 from marey.errors import InputError
 from marey.studio.desk import Desk
+from marey.studio.loopback import unguarded
 
 MOST_BYTES = 200 << 20
 # The browser cuts files into parts of half a megabyte or more.
 MOST_PARTS = 4096
+TOO_LARGE = "Too large"
 
 
 def add_upload_button(desk: Desk, folder: Path, opened: Callable[[Path], None]) -> None:
@@ -55,9 +57,9 @@ def _limit(desk: Desk) -> None:
     gui = desk.gui
 
     def drop(transfer: str) -> None:
-        gui._current_file_upload_states.pop(transfer, None)
+        del gui._current_file_upload_states[transfer]
         desk.complain(
-            "Too large",
+            TOO_LARGE,
             f"Files of up to {MOST_BYTES >> 20} MB can be opened here; the command line takes more.",
         )
 
@@ -67,8 +69,45 @@ def _limit(desk: Desk) -> None:
 
     def went_on(_client: int, message: Any) -> None:
         state = gui._current_file_upload_states.get(message.transfer_uuid)
-        if state is not None and state["transferred_bytes"] > MOST_BYTES:
+        if state is not None and state["transferred_bytes"] > state["total_bytes"]:
             drop(message.transfer_uuid)
 
     gui._websock_interface.register_handler(_messages.FileTransferStartUpload, began)
     gui._websock_interface.register_handler(_messages.FileTransferPart, went_on)
+
+
+def check_limit(desk: Desk, address: str) -> None:
+    """Send the running server, as the page does, a file that is too large and one longer than announced.
+
+    Both must have been dropped when a third, which is empty, has arrived.
+
+    address: of the server's socket
+    """
+    import viser
+    from msgspec.msgpack import encode
+    from websockets.sync.client import connect
+
+    button = desk.gui.add_upload_button("")
+
+    def message(kind: str, transfer: str, **rest: Any) -> bytes:
+        return encode(
+            {"type": kind, "source_component_uuid": button._impl.uuid, "transfer_uuid": transfer, **rest}
+        )
+
+    try:
+        protocol: Any = f"viser-v{viser.__version__}"
+        with connect(address, subprotocols=[protocol], max_size=None, proxy=None, open_timeout=60) as socket:
+            for name, parts, size in (("large", 2, MOST_BYTES + 1), ("liar", 2, 0), ("end", 0, 0)):
+                if name == "end":
+                    socket.send(message("FileTransferPart", "liar", part_index=0, content=b"x"))
+                about = {"filename": name, "mime_type": "", "part_count": parts, "size_bytes": size}
+                socket.send(message("FileTransferStartUpload", name, **about))
+            while button.value.name != "end":
+                socket.recv(timeout=60)
+        dropped = [notice.title for notice in desk.notices] == [TOO_LARGE, TOO_LARGE]
+    except Exception as error:
+        raise unguarded("cannot limit uploads") from error
+    if not dropped:
+        raise unguarded("cannot limit uploads")
+    button.remove()
+    desk.notices.clear()
