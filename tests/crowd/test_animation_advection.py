@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -177,6 +179,25 @@ def test_results_do_not_depend_on_threads(monkeypatch):
     many = advect(rotation(), starts, seconds=0.5)
     monkeypatch.setattr(sharing, "threads", lambda: 1)
     assert np.array_equal(advect(rotation(), starts, seconds=0.5).positions, many.positions)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_goes_on_by_itself(monkeypatch):
+    from marey.crowd.animation import sharing
+
+    monkeypatch.setattr(sharing, "threads", lambda: 2)
+    starts = np.column_stack([np.linspace(10, 90, 5000), np.full(5000, -50.0)])
+    advect(rotation(), starts, seconds=0.1)
+    child = multiprocessing.get_context("fork").Process(
+        target=advect, args=(rotation(), starts), kwargs={"seconds": 0.1}
+    )
+    child.start()
+    child.join(20)
+    hangs = child.is_alive()
+    child.kill()
+    child.join()
+    assert not hangs and child.exitcode == 0
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,20 @@ def test_ways_need_metres_and_time():
     assert path_errors(swirl(), truth) == []
 
 
+def test_collisions_of_bodies_of_different_size_are_those_of_all_pairs():
+    positions, radii = RNG.uniform(0, 6, (20, 60, 2)), RNG.uniform(0.05, 0.4, 60)
+    i, j = np.triu_indices(60, 1)
+    gaps, sums = np.linalg.norm(positions[:, i] - positions[:, j], axis=-1), radii[i] + radii[j]
+    near = gaps < 0.9 * sums
+    people = [len({*i[row], *j[row]}) for row in near]
+    found = collisions(Tracks(positions, 10), radius=radii)
+    assert found.pairs == near.sum() / 20 and found.people == sum(people) / (20 * 60)
+    assert found.events == near[0].sum() + (near[1:] & ~near[:-1]).sum()
+    assert found.deepest == pytest.approx((sums - gaps)[near].max())
+    with pytest.raises(InputError, match="one or 60 of them"):
+        collisions(Tracks(positions, 10), radius=[0.2, 0.3])
+
+
 def test_collisions_are_those_of_all_pairs():
     positions = RNG.uniform(0, 6, (5, 80, 2))
     positions[:, :7] = np.nan

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from marey.crowd import scenes
+from marey.crowd.evaluation import collisions
 from marey.crowd.scene import Goal, Group, Scene, inside, rectangle
 from marey.crowd.simulation import Parameters
 from marey.crowd.simulation.running import Run, simulate
@@ -190,3 +191,18 @@ def test_people_come_with_the_constants_they_are_for():
     assert everyday.radius.max() < soft.radius.min()
     with pytest.raises(InputError, match="there are dataset"):
         simulate(scene, parameters="nobody")
+
+
+def test_everyday_people_fit_where_their_own_bodies_do():
+    goals = {"out": Goal(rectangle(8, 0, 9, 6))}
+    room = Scene((9, 6), goals=goals, groups=[Group(300, rectangle(0, 0, 6, 6), "out")])
+    crowd = simulate(room, seconds=0, parameters="everyday")
+    assert crowd.agents == 300 and crowd.radius.max() <= 0.12
+    with pytest.raises(InputError, match="0.6 m apart do not fit"):
+        simulate(room, seconds=0)
+
+
+def test_a_simulated_crowd_counts_collisions_as_its_evaluation_does():
+    crowd = simulate(scenes.preset("escape").with_people(60).faster(4), seconds=8, frame_rate=5)
+    assert crowd.collisions() == collisions(crowd.tracks, radius=crowd.radius)
+    assert crowd.collisions().events > 0

@@ -19,7 +19,7 @@ from marey.crowd.simulation import (
     random_people,
     segments_of,
 )
-from marey.crowd.simulation.people import EVERYDAY_RADII
+from marey.crowd.simulation.people import RADII
 from marey.crowd.simulation.walls import crossed, distances
 
 RIGHT = DirectionField.constant(1, 0)
@@ -222,7 +222,8 @@ def test_everyday_people_come_in_where_an_entrance_says_so() -> None:
     crowd.step(100)
     now = crowd.people
     assert now.count > 15
-    assert (now.radius <= EVERYDAY_RADII[1]).all() and (now.radius >= EVERYDAY_RADII[0]).all()
+    smallest, largest = RADII["everyday"]
+    assert (now.radius <= largest).all() and (now.radius >= smallest).all()
 
 
 def test_everyday_people_slow_down_where_it_is_dense() -> None:

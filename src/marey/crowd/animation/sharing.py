@@ -24,7 +24,7 @@ def shared(part: Callable[[int, int], None], count: int) -> None:
         part(0, count)
         return
     bounds = [count * run // runs for run in range(runs + 1)]
-    waiting = [_pool().submit(part, bounds[run], bounds[run + 1]) for run in range(1, runs)]
+    waiting = [_pool(os.getpid()).submit(part, bounds[run], bounds[run + 1]) for run in range(1, runs)]
     part(bounds[0], bounds[1])
     for one in waiting:
         one.result()
@@ -37,5 +37,6 @@ def threads() -> int:
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _pool(process: int) -> ThreadPoolExecutor:
+    # A pool does not survive a fork, hence one for each process.
     return ThreadPoolExecutor(threads(), thread_name_prefix="marey-crowd")

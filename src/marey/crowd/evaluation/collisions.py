@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey.crowd.animation.advection import BODY_RADIUS
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
 CONTACT = 0.9
-"""Share of a body's diameter: clothes give way, and disks are not bodies."""
+"""Share of the sum of two radii: clothes give way, and disks are not bodies."""
 MOST_PAIRS = 1 << 22
 
 
@@ -36,8 +36,10 @@ class Collisions:
         return asdict(self)
 
 
-def collisions(tracks: Tracks, *, radius: float = BODY_RADIUS) -> Collisions:
-    """How often people of `radius` metres are nearer than 90 % of a diameter. Cost: 1 µs a person and frame.
+def collisions(tracks: Tracks, *, radius: ArrayLike = BODY_RADIUS) -> Collisions:
+    """How often two people are nearer than 90 % of the sum of their radii. Cost: 1 µs a person and frame.
+
+    radius: metres, of everybody or `(agents,)`
 
     >>> together = Tracks([[[0, 0], [1, 0]], [[0, 0], [0.2, 0]], [[0, 0], [0.2, 0]]], 10)
     >>> found = collisions(together)
@@ -46,9 +48,13 @@ def collisions(tracks: Tracks, *, radius: float = BODY_RADIUS) -> Collisions:
     """
     from marey.crowd.animation import _contact_kernels
 
-    if not (np.isfinite(radius) and radius > 0):
-        raise InputError(f"radius: metres, above 0; got {radius:g}")
-    distance = CONTACT * 2 * radius
+    given = np.asarray(radius, dtype=np.float64)
+    if given.shape not in ((), (tracks.agents,)) or not (np.isfinite(given) & (given > 0)).all():
+        raise InputError(
+            f"radius: metres, above 0, one or {tracks.agents} of them; got {given.tolist()!s:.40}"
+        )
+    radii = np.broadcast_to(given, (tracks.agents,))
+    distance = CONTACT * 2 * float(radii.max())
     pairs = np.empty((4 * tracks.agents + 64, 2), dtype=np.int64)
     total = events = 0
     involved = present = 0
@@ -59,14 +65,16 @@ def collisions(tracks: Tracks, *, radius: float = BODY_RADIUS) -> Collisions:
         if count > len(pairs):
             pairs = np.empty((min(2 * count, MOST_PAIRS), 2), dtype=np.int64)
             _contact_kernels.touching_pairs(positions, distance, pairs)
-        touching = pairs[: min(count, len(pairs))]
-        total += count
+        near = pairs[: min(count, len(pairs))]
+        gaps = np.linalg.norm(positions[near[:, 0]] - positions[near[:, 1]], axis=1)
+        sums = radii[near].sum(axis=1)
+        touching = near if given.ndim == 0 else near[gaps < CONTACT * sums]
+        total += count - len(near) + len(touching)
         present += int(np.isfinite(positions[:, 0]).sum())
         involved += len(np.unique(touching))
         now = np.sort(touching[:, 0] * tracks.agents + touching[:, 1])
         events += len(np.setdiff1d(now, before, assume_unique=True))
         before = now
-        if count:
-            gaps = np.linalg.norm(positions[touching[:, 0]] - positions[touching[:, 1]], axis=1)
-            deepest = max(deepest, 2 * radius - float(gaps.min()))
+        if len(touching):
+            deepest = max(deepest, float((sums - gaps).max()))
     return Collisions(total / tracks.frames, involved / max(present, 1), events, deepest)

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from marey._arrays import FloatArray, IntArray, assign, checked
 from marey.errors import InputError
 
-RADII = (0.2, 0.3)
+RADII = {"dataset": (0.2, 0.3), "everyday": (0.08, 0.12), "control": (0.25, 0.35)}
+"""Smallest and largest radius of a body by kind of people, metres."""
 MASS_PER_RADIUS = 320.0
 RESPONSE_TIME, DESIRED_SPEED, SPREAD = 0.5, 1.2, 0.1
-EVERYDAY_RADII, EVERYDAY_MASSES = (0.08, 0.12), (60.0, 90.0)
+EVERYDAY_MASSES = (60.0, 90.0)
 EVERYDAY_RESPONSE, EVERYDAY_SPEED, EVERYDAY_SPREAD = 0.32, 1.45, 0.2
-CONTROL_RADII, CONTROL_MASSES, CONTROL_FATIGUE, CONTROL_SPEED = (0.25, 0.35), (60.0, 80.0), 140.0, 1.0
+CONTROL_MASSES, CONTROL_FATIGUE, CONTROL_SPEED = (60.0, 80.0), 140.0, 1.0
 # How many darts are thrown for each person before people are placed in rows.
 DARTS = 40
 
@@ -116,29 +117,24 @@ def random_people(
     if not (np.isfinite(speed_factor) and speed_factor >= 0):
         raise InputError(f"speed factor: must be 0 or more, got {speed_factor}")
     rng = np.random.default_rng(seed)
+    if kind not in RADII:
+        raise InputError(f"kind: must be {', '.join(RADII)}, got {kind!r}")
+    radius = rng.uniform(*RADII[kind], count)
     if kind == "dataset":
-        radii = RADII
-        radius = rng.uniform(*radii, count)
         mass = MASS_PER_RADIUS * radius
         response = RESPONSE_TIME * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
         speed = DESIRED_SPEED * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
     elif kind == "everyday":
-        radii = EVERYDAY_RADII
-        radius = rng.uniform(*radii, count)
         mass = rng.uniform(*EVERYDAY_MASSES, count)
         response = EVERYDAY_RESPONSE * rng.uniform(1 - SPREAD, 1 + SPREAD, count)
         speed = EVERYDAY_SPEED * rng.uniform(1 - EVERYDAY_SPREAD, 1 + EVERYDAY_SPREAD, count)
-    elif kind == "control":
-        radii = CONTROL_RADII
-        radius = rng.uniform(*radii, count)
+    else:
         mass = rng.uniform(*CONTROL_MASSES, count)
         response, speed = mass / CONTROL_FATIGUE, np.full(count, CONTROL_SPEED)
-    else:
-        raise InputError(f"kind: must be dataset, everyday or control, got {kind!r}")
     if positions is None:
         if area is None:
             raise InputError("people need an area or positions")
-        least = spacing if spacing is not None else 2 * radii[1]
+        least = spacing if spacing is not None else 2 * RADII[kind][1]
         positions = places_apart(count, area, least, rng, walls=walls)
     return People(
         positions=np.asarray(positions, dtype=np.float64),

@@ -214,7 +214,7 @@ def _people(scene: Scene, seed: int, kind: str) -> People:
     groups = []
     for number, group in enumerate(scene.groups):
         start = _free_start(scene, number)
-        _check_room(number, group.people, start)
+        _check_room(number, group.people, start, 2 * RADII[kind][1])
         try:
             one = random_people(
                 group.people,
@@ -231,9 +231,8 @@ def _people(scene: Scene, seed: int, kind: str) -> People:
     return joined(groups)
 
 
-def _check_room(number: int, people: int, start: Array) -> None:
+def _check_room(number: int, people: int, start: Array, apart: float) -> None:
     """An error at once where people cannot fit by far, which trying would take long to find."""
-    apart = 2 * RADII[1]
     border = float(np.hypot(*(start - np.roll(start, 1, axis=0)).T).sum())
     # Discs in a convex place (Groemer 1960), and as many again for one that is not.
     most = 2 * int(2 * area(start) / (np.sqrt(3) * apart**2) + border / (2 * apart) + 1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from marey.crowd.simulation.parameters import Parameters
 from marey.crowd.simulation.simulator import State
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.crowd.evaluation.collisions import Collisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,29 +103,23 @@ class SimulatedCrowd(Timed):
 
     def penetration(self) -> FloatArray:
         """How deep bodies press into each other at most, `(frames,)`, in shares of the sum of their radii."""
-        return np.array([overlap.max(initial=0.0) for _, overlap in self._touching()])
-
-    def collisions(self) -> int:
-        """How many different pairs of people touch at some time."""
-        pairs = [pairs[:, 0] * self.agents + pairs[:, 1] for pairs, _ in self._touching()]
-        return len(np.unique(np.concatenate(pairs)))
-
-    def _touching(self) -> Iterator[tuple[IntArray, FloatArray]]:
-        """For each frame the pairs `(pairs, 2)` of agents who touch, and by what share of their radii."""
         from scipy.spatial import cKDTree
 
+        deepest = np.zeros(self.frames)
         for frame, present in enumerate(self.tracks.present):
             here = np.flatnonzero(present)
-            places = self.positions[frame, here]
-            reach = 2.0 * float(self.radius[here].max(initial=0.0))
-            pairs = (
-                cKDTree(places).query_pairs(reach, output_type="ndarray") if len(here) else np.zeros((0, 2))
-            )
-            i, j = pairs.astype(np.int64).T
-            sums = self.radius[here[i]] + self.radius[here[j]]
-            overlap = 1.0 - np.linalg.norm(places[i] - places[j], axis=-1) / sums
-            touch = overlap > 0
-            yield np.sort(here[np.stack([i, j], axis=-1)[touch]], axis=-1), overlap[touch]
+            places, radius = self.positions[frame, here], self.radius[here]
+            reach = 2.0 * float(radius.max(initial=0.0))
+            i, j = cKDTree(places).query_pairs(reach, output_type="ndarray").T
+            overlap = 1.0 - np.linalg.norm(places[i] - places[j], axis=-1) / (radius[i] + radius[j])
+            deepest[frame] = overlap.max(initial=0.0)
+        return deepest
+
+    def collisions(self) -> Collisions:
+        """How often bodies overlap; see :func:`marey.crowd.evaluation.collisions`."""
+        from marey.crowd.evaluation.collisions import collisions
+
+        return collisions(self.tracks, radius=self.radius)
 
 
 def check_going_on(crowd: SimulatedCrowd, scene: Scene, frame_rate: float) -> None:

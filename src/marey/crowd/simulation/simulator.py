@@ -125,7 +125,7 @@ class Simulator:
             self.walls,
             self.directions,
             self.parameters,
-            radii=RADII[1] if self.entrances else 0.0,
+            radii=RADII["dataset"][1] if self.entrances else 0.0,
             threads=max(1, cores if threads is None else int(threads)),
         )
         self.time, self.steps = 0.0, 0
