@@ -174,7 +174,7 @@ def _report(crowd: SimulatedCrowd, spent: float, person_steps: int, out: Path) -
         "frames": crowd.frames,
         "frame_rate": crowd.frame_rate,
         "left": crowd.left,
-        "collisions": crowd.collisions(),
+        "collisions": crowd.collisions().as_dict(),
         "deepest_overlap": round(float(deepest.max()), 3),
         "mean_speed": round(float(np.nanmean(speed)), 3) if np.isfinite(speed).any() else 0.0,
         "seconds": round(spent, 2),
