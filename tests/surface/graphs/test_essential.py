@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,6 +40,28 @@ def complete(transitions: TransitionTable, alpha: float) -> np.ndarray:
     weights = transition_weights(transitions, alpha=alpha)
     add_chains(weights, transitions.starts, alpha)
     return weights
+
+
+@pytest.mark.parametrize("make", [essential_graph, motion_graph])
+def test_counting_frames_changes_what_transitions_weigh_and_not_their_time(gaits, make) -> None:
+    graph = make(gaits, alpha=0.2, duration="frames")
+    pairs = graph.sources[graph.synthetic], graph.targets[graph.synthetic]
+    assert graph.synthetic.any()
+    np.testing.assert_array_equal(graph.steps[graph.synthetic], gaits.lengths[pairs] - 1)
+    np.testing.assert_allclose(
+        graph.weights[graph.synthetic], gaits.costs[pairs] + 0.2 * gaits.lengths[pairs], rtol=1e-6
+    )
+    np.testing.assert_array_equal(graph.weights[~graph.synthetic], 0.2)
+
+
+def test_edges_out_of_order_are_refused(gaits) -> None:
+    graph = essential_graph(gaits, alpha=0.2)
+    several = int(np.flatnonzero(np.diff(graph.first_leaving) > 1)[0])
+    order = np.arange(graph.edges)
+    order[graph.leaving(several)] = graph.leaving(several)[::-1]
+    edges = ("sources", "targets", "synthetic", "deformation", "steps", "source_lengths", "target_lengths")
+    with pytest.raises(InputError, match="sorted by source, then target"):
+        replace(graph, **{name: getattr(graph, name)[order] for name in edges})
 
 
 @settings(deadline=None, max_examples=15)
@@ -109,7 +133,8 @@ def test_costs_and_densities_of_the_performer(gaits: TransitionTable) -> None:
     means, steps, gains = [], [], []
     for alpha, ours, theirs, share in zip(ALPHAS, essential, motion, density, strict=True):
         chosen = essential_graph(gaits, alpha=alpha, duration="frames")
-        walks = shortest_walks(chosen)
+        # The same weights, with walks timed as they are paid for.
+        walks = shortest_walks(replace(chosen, steps=chosen.steps + chosen.synthetic, duration="steps"))
         baseline = shortest_costs(motion_graph(gaits, alpha=alpha, duration="frames"))
         found = compare(walks.costs, baseline)
         assert found.mean == pytest.approx(ours, abs=6e-4)

@@ -19,6 +19,7 @@ from marey.errors import InputError
 from marey.surface.transitions.transition import Windows
 
 Kind = Literal["essential", "motion"]
+Duration = Literal["steps", "frames"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Graph:
     alpha: cost of a step of time
     windows: of the transitions
     kind: "essential", or "motion" for the graph of local minima
+    duration: "frames" has a transition weigh a step more than it takes, as in the source
 
     >>> alone = Graph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))
     >>> alone.edges, alone.leaving(0).tolist(), alone.weights.tolist()
@@ -51,6 +53,7 @@ class Graph:
     alpha: float
     windows: Windows
     kind: Kind = "essential"
+    duration: Duration = "steps"
 
     def __post_init__(self) -> None:
         starts = checked("starts", self.starts, (None,), dtype=np.int64)
@@ -68,8 +71,10 @@ class Graph:
                 raise InputError(f"graph: {name} must be frames 0…{starts[-1] - 1}")
         if count and whole["steps"].min() < 1:
             raise InputError("graph: an edge takes at least one step of time")
-        if (np.diff(whole["sources"]) < 0).any():
-            raise InputError("graph: edges must be sorted by their source")
+        if (np.diff(whole["sources"] * starts[-1] + whole["targets"]) < 0).any():
+            raise InputError(
+                "graph: edges must be sorted by source, then target; np.lexsort((targets, sources)) does it"
+            )
         assign(
             self,
             starts=starts,
@@ -107,7 +112,7 @@ class Graph:
     @cached_property
     def weights(self) -> NDArray[np.float64]:
         """`(edges,)`, deformation plus `alpha` a step."""
-        return self.deformation + self.alpha * self.steps
+        return self.deformation + self.alpha * (self.steps + self.synthetic * (self.duration == "frames"))
 
     @cached_property
     def first_leaving(self) -> NDArray[np.int64]:

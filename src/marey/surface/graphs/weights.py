@@ -6,16 +6,12 @@ it does. Cost: one pass over all pairs of frames.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
-from marey.surface.graphs.graph import Graph, Kind
+from marey.surface.graphs.graph import Duration, Graph, Kind
 from marey.surface.transitions.transition import TransitionTable
-
-Duration = Literal["steps", "frames"]
 
 # Playing on costs a sum of many alphas: transitions that only equal it up to rounding are no gain.
 LEAST_GAIN = 1e-9
@@ -59,7 +55,7 @@ def graph_of(
     sources, targets = np.nonzero(chosen)
     synthetic = np.ones(len(sources), np.bool_)
     synthetic[np.searchsorted(sources * len(chosen) + targets, captured * (len(chosen) + 1) + 1)] = False
-    steps = _times(table, duration)[sources, targets]
+    steps = _times(table, "steps")[sources, targets]
     return Graph(
         table.starts,
         sources,
@@ -72,6 +68,7 @@ def graph_of(
         alpha,
         table.windows,
         kind,
+        duration,
     )
 
 
