@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import marey
 from marey.body.contacts import feet, rest_levels, speeds
 from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
 from marey.body.variation import vary
 from marey.body.variation.footing import Footing
 from marey.body.variation.laws import draw
-from marey.body.variation.measures import beyond_range
+from marey.body.variation.measures import beyond_range, report_on
 from marey.body.variation.shaping import limited, retimed, tempo, within_range
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -167,6 +169,63 @@ def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion, deviation
     free = vary(walk, count=2, deviation=deviation, rng=2, hold=False).report
     assert held.worst_foot_slide_ratio <= 1.2
     assert free.foot_slide_ratio > held.foot_slide_ratio
+
+
+def test_skate_is_the_speed_of_feet_near_the_ground_whatever_chose_the_variants(walk: Motion) -> None:
+    def places(motion: Motion) -> np.ndarray:
+        """Ankles and toes by kinematics of their own."""
+        turned: list[Rotation] = []
+        found = np.zeros((motion.frames, motion.joints, 3))
+        for joint, parent in enumerate(motion.skeleton.parents):
+            turn = Rotation.from_quat(motion.rotations[:, joint], scalar_first=True)
+            turned.append(turn if parent < 0 else turned[parent] * turn)
+            offset = motion.skeleton.offsets[joint].copy()
+            found[:, joint] = motion.root if parent < 0 else found[:, parent] + turned[parent].apply(offset)
+        return found[
+            :, [j for j, name in enumerate(motion.skeleton.names) if "Foot" in name or "Toe" in name]
+        ]
+
+    def skate(motion: Motion, levels: np.ndarray) -> float:
+        feet = places(motion)
+        before, after = np.r_[0, : len(feet) - 1], np.r_[1 : len(feet), len(feet) - 1]
+        step = np.hypot(*(feet[after] - feet[before])[..., [0, 2]].transpose(2, 0, 1))
+        speed = step * motion.frame_rate / (after - before)[:, None]
+        height = np.maximum(feet[..., 1] - levels, 0.0)
+        weight = np.where(height < 0.025, 2 - 2 ** (height / 0.025), 0.0)
+        return 100 * (weight * speed).sum() / weight.sum()
+
+    variants = vary(walk, count=2, deviation=1, rng=2)
+    levels = np.percentile(places(walk)[..., 1], 2, axis=0)
+    own, found = skate(walk, levels), [skate(v, levels) for v in variants]
+    report = variants.report
+    assert report.example_foot_skate_cm_s == pytest.approx(own)
+    assert report.foot_skate_cm_s == pytest.approx(np.mean(found))
+    assert report.foot_slide_ratio == pytest.approx(np.mean(found) / own)
+    assert report.worst_foot_slide_ratio == pytest.approx(max(found) / own)
+
+
+def test_variants_of_an_example_that_does_not_skate_are_measured_too(walk: Motion) -> None:
+    still = replace(walk, rotations=walk.rotations[:1].repeat(60, 0), root=walk.root[:1].repeat(60, 0))
+    seconds = np.arange(60)[:, None] / walk.frame_rate
+    slid = [replace(still, root=still.root + seconds * [speed, 0, 0]) for speed in (0.0, 0.05, 0.4)]
+    reports = [report_on(still, [one], PoseModel.fit([walk], root="heading")) for one in slid]
+    assert [r.foot_skate_cm_s for r in reports] == pytest.approx([0, 5, 40])
+    ratios = [r.foot_slide_ratio for r in reports]
+    assert ratios[0] == 0 and 1 < ratios[1] < ratios[2] < np.inf
+
+
+@pytest.mark.parametrize("deviation", [0.3, 1.0])
+def test_a_clip_too_short_for_a_tempo_is_refused(walk: Motion, deviation: float) -> None:
+    short = walk[:12]
+    with pytest.raises(InputError, match=r"0\.40 s is too short for a tempo .* --timing 0"):
+        vary(short, deviation=deviation, rng=0)
+    assert np.isfinite(vary(short, count=1, deviation=deviation, timing=0, rng=0)[0].rotations).all()
+
+
+def test_tempo_is_finite_however_much_of_it_a_clip_shares() -> None:
+    for seed in range(20):
+        places = tempo(15, 30.0, 0.5, NOTHING, np.random.default_rng(seed))
+        assert np.isfinite(places).all() and (np.diff(places) > 0).all()
 
 
 @pytest.mark.parametrize("deviation", [0.5, 1.0])

@@ -61,3 +61,17 @@ def test_wishes_that_make_no_sense_are_refused_in_a_line(walk, tmp_path, capsys)
     assert "--picture" in refused(capsys, "body", "vary", walk, "-o", out, "--picture", "x.txt")
     assert "--to" in refused(capsys, "body", "vary", walk, "-o", out, "--to", "csv")
     assert not out.exists()
+
+
+def test_foot_skate_is_reported_in_centimetres_a_second_too(walk, tmp_path, capsys):
+    told = result(capsys, "body", "vary", walk, "-o", tmp_path / "crowd", "--count", 1)
+    ratio = told["foot_skate_cm_s"] / told["example_foot_skate_cm_s"]
+    assert told["foot_slide_ratio"] == pytest.approx(ratio, abs=2e-3)
+
+
+def test_a_clip_too_short_for_a_tempo_is_refused_with_the_way_out(tmp_path, capsys):
+    path = tmp_path / "short.bvh"
+    marey.save(marey.samples.walk(seconds=0.3), path)
+    command = ("body", "vary", path, "-o", tmp_path / "crowd", "--deviation", 1, "--count", 1)
+    assert "too short for a tempo" in refused(capsys, *command)
+    assert len(result(capsys, *command, "--timing", 0)["files"]) == 1

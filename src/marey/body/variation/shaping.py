@@ -94,7 +94,9 @@ def tempo(
 
     width = TEMPO * frame_rate
     noise = gaussian_filter1d(rng.standard_normal(frames), width, mode="reflect")
-    speed = np.exp(amount * noise / max(float(noise.std()), 1e-12))
+    logs = amount * noise / max(float(noise.std()), 1e-12)
+    # What all speeds share is taken out below; if large, it would overflow here.
+    speed = np.exp(logs - max(float(logs.max()) - 50.0, 0.0))
     clock = np.concatenate([[0.0], np.cumsum(0.5 * (speed[1:] + speed[:-1]))])
     late = (
         CubicSpline(fixed, clock[fixed] - fixed)(np.arange(frames))

@@ -25,7 +25,7 @@ from marey.body.variation.footing import Footing
 from marey.body.variation.laws import METHODS, draw
 from marey.body.variation.measures import VariationReport, report_on
 from marey.body.variation.planting import Ranges
-from marey.body.variation.shaping import closed, grounded, limited, retimed, tempo, within_range
+from marey.body.variation.shaping import TEMPO, closed, grounded, limited, retimed, tempo, within_range
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
@@ -115,11 +115,11 @@ def vary(
     >>> len(variants), variants[0].frames == walk.frames
     (2, True)
     """
-    _check(motion, count, deviation, keep_modes, method, timing)
+    amount = TIMING * deviation if timing is None else float(timing)
+    _check(motion, count, deviation, keep_modes, method, amount)
     model = _Learned(motion, modes, variance)
     kept = _frames(pins, motion)
     seeds = _seeds(rng).spawn(count)
-    amount = TIMING * deviation if timing is None else float(timing)
 
     def drawn(seeds: Sequence[np.random.SeedSequence]) -> Array:
         return draw(
@@ -336,9 +336,7 @@ def _seeds(rng: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
     return rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
 
 
-def _check(
-    motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float | None
-) -> None:
+def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float) -> None:
     if motion.frames < 8:
         raise InputError(f"a clip of {motion.frames} frames is too short to learn from; give at least 8")
     if count < 1:
@@ -349,5 +347,11 @@ def _check(
         raise InputError(f"keep_modes: 0 or more, got {keep_modes}")
     if method not in METHODS:
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
-    if timing is not None and not 0 <= timing <= 0.5:
+    if not 0 <= timing <= 0.5:
         raise InputError(f"timing: from 0 to 0.5, got {timing}")
+    seconds = motion.frames / motion.frame_rate
+    if timing > 0 and seconds < TEMPO:
+        raise InputError(
+            f"a clip of {seconds:.2f} s is too short for a tempo that varies over {TEMPO} s; "
+            "give a longer clip, or keep the tempo (timing=0, --timing 0)"
+        )
