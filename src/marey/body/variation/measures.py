@@ -67,7 +67,7 @@ def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> 
     pairs = list(combinations(range(len(posed)), 2))[:MOST_PAIRS]
     apart = [float(np.linalg.norm(posed[a] - posed[b], axis=-1).mean()) for a, b in pairs]
     ground = there[:, list(feet(example.skeleton)), 1]
-    levels = np.percentile(ground, LOWEST, axis=0) if ground.size else np.zeros(0)
+    levels = np.asarray(np.percentile(ground, LOWEST, axis=0) if ground.size else [], dtype=np.float64)
     usual_skate = foot_skate(example, levels)
     skates = np.array([foot_skate(variant, levels) for variant in variants])
     ratios = skates / max(usual_skate, LEAST_SKATE)
