@@ -41,7 +41,7 @@ def test_one_character_becomes_a_clip_that_meets_the_pinned_pose(folder, capsys)
 def test_several_characters_become_a_folder_a_picture_or_numbers(folder, capsys):
     command = ["body", "stream", folder / "walk.mry", "--characters", 3, "--seconds", 0.5, "--seed", 4]
     result(capsys, *command, "-o", folder / "crowd")
-    assert sorted(file.name for file in (folder / "crowd").iterdir()) == ["0.bvh", "1.bvh", "2.bvh"]
+    assert sorted(file.name for file in (folder / "crowd").glob("[!.]*")) == ["0.bvh", "1.bvh", "2.bvh"]
     result(capsys, *command, "-o", folder / "crowd.png")
     assert (folder / "crowd.png").read_bytes()[1:4] == b"PNG"
     result(capsys, *command, "-o", folder / "crowd.npz")

@@ -104,9 +104,11 @@ def test_an_interrupted_run_is_kept_and_taken_up(
         return whole(self)
 
     monkeypatch.setattr(Run, "advance", tired)
-    assert "go on with --resume" in refused(capsys, *words)
+    code, _, err = run(capsys, *words)
+    assert code == 130 and "go on with --resume" in err
     assert not out.exists() and (tmp_path / "escape.part.mry").exists()
     monkeypatch.setattr(Run, "advance", whole)
+    assert "an interrupted simulation lies there" in refused(capsys, *words)
     told = result(capsys, *words, "--resume")
     assert told["frames"] == 41 and not (tmp_path / "escape.part.mry").exists()
     result(capsys, "crowd", "simulate", "escape", "-o", tmp_path / "again.csv", *FEW)

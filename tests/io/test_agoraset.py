@@ -47,7 +47,7 @@ def test_a_simulated_crowd_comes_back(tmp_path: Path) -> None:
     run = crowd()
     assert run.left > 0
     marey.save(run, tmp_path / "crossing.constant.data")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
+    assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [
         "crossing.constant.data",
         "crossing.temporal.data",
     ]

@@ -25,7 +25,7 @@ def test_a_png_series_comes_back_bit_for_bit(tmp_path):
     footage, pictures = film()
     pattern = tmp_path / "out" / "frame_%d.png"
     marey.save(footage, pattern)
-    assert len(list(pattern.parent.iterdir())) == 12
+    assert len(list(pattern.parent.glob("*.png"))) == 12
     for path in (pattern, pattern.parent):
         back = marey.load(path, frame_rate=10)
         assert (back.frames, back.rows, back.columns, back.frame_rate) == (12, 16, 24, 10)

@@ -129,7 +129,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path, dtype: type) -> None:
     colours = np.round(np.random.default_rng(3).random((12, 3)), 4)
     sequence = blob(4, dtype, uv=uv, uv_faces=uv_faces, colours=colours)
     marey.save(sequence, tmp_path / "frames" / "blob_%03d.obj")
-    assert sorted(f.name for f in (tmp_path / "frames").iterdir()) == [f"blob_{i:03d}.obj" for i in range(4)]
+    assert sorted(f.name for f in (tmp_path / "frames").glob("[!.]*")) == [f"blob_{i:03d}.obj" for i in range(4)]
     for place in (tmp_path / "frames", tmp_path / "frames" / "blob_%03d.obj"):
         back = marey.load(place)
         np.testing.assert_array_equal(back.vertices.astype(dtype), sequence.vertices)
@@ -160,7 +160,7 @@ def test_we_read_what_an_independent_writer_writes(tmp_path: Path) -> None:
 def test_a_texture_travels_with_the_mesh(tmp_path: Path) -> None:
     uv = np.random.default_rng(0).random((12, 2))
     obj.write(blob(2, uv=uv, textures=(PNG,)), tmp_path / "a" / "walk_%02d.obj")
-    names = sorted(f.name for f in (tmp_path / "a").iterdir())
+    names = sorted(f.name for f in (tmp_path / "a").glob("[!.]*"))
     assert names == ["walk.mtl", "walk_00.obj", "walk_01.obj", "walk_texture.png"]
     back = obj.read(tmp_path / "a")
     assert len(back.textures) == 1

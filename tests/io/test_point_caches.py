@@ -76,7 +76,7 @@ def test_a_cache_without_a_mesh_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_mesh_of_the_users_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_text("v 0 0 0\n")
-    with pytest.raises(InputError, match="is not ours"):
+    with pytest.raises(InputError, match="is not a file that marey made"):
         marey.save(rising(), tmp_path / "a.pc2")
     assert (tmp_path / "a.obj").read_text() == "v 0 0 0\n"
     assert not (tmp_path / "a.pc2").exists()

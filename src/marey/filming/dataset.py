@@ -30,7 +30,7 @@ from marey.filming.people import People
 from marey.filming.studio import Shot, Studio
 from marey.filming.truth import BODY_HEIGHT, CrowdFlow, Seen, ground_frames, write_ground, write_tables
 from marey.io import cameras, fields, scenes, video
-from marey.io._files import write_folder_beside
+from marey.io._files import check_folder_target, write_folder_beside
 
 VERSION = 1
 LIGHTS = {"on": "shaded", "off": "flat"}
@@ -71,7 +71,7 @@ def write_dataset(
     noise: standard deviation of the sensor's noise, in grey levels of 255
     """
     _check_size(size)
-    _check_target(Path(folder))
+    check_folder_target(Path(folder))
     chosen = [camera_of(scene, view, size=size) if isinstance(view, str) else view for view in views]
     _check(chosen, shading, noise)
     crowd = simulate(scene, seconds=seconds, frame_rate=FRAME_RATE, rng=rng)
@@ -289,14 +289,6 @@ def _check(views: Sequence[Camera], shading: Sequence[str], noise: float) -> Non
 def _check_size(size: tuple[int, int]) -> None:
     if not all(SMALLEST <= side <= LARGEST and side % 2 == 0 for side in size):
         raise InputError(f"size: even numbers from {SMALLEST} to {LARGEST} pixels, got {size[0]}x{size[1]}")
-
-
-def _check_target(folder: Path) -> None:
-    """What is in the way is told before the work, not after it."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is a file; give a folder name")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "dataset.json").exists():
-        raise InputError(f"{folder}: is a folder with other things in it; give a new name")
 
 
 def _noisy(image: NDArray[np.uint8], level: float, rng: np.random.Generator) -> NDArray[np.uint8]:

@@ -1,15 +1,27 @@
-"""Touching the disk safely: reads that check first, writes that appear whole or not at all."""
+"""Touching the disk safely: reads that check first, writes that appear whole or not at all.
+
+A run replaces or removes the file that the user named and, in a folder, the files that an earlier run made
+and that were not changed since (`io._made` lists them). Everything else stays, or the run is refused.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyError
+from marey.io._made import DRAFT, WHOLE, check_replaceable, move_into
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: drafts of killed runs stay there
+    fcntl = None  # type: ignore[assignment]
 
 # Text formats are parsed in memory; nothing captured so far comes near this.
 LARGEST_FILE = 4 << 30
@@ -63,7 +75,9 @@ def write_beside(path: Path) -> Iterator[Path]:
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file; give another name")
     path = _followed(path)
-    with _draft_folder(path) as folder:
+    if not path.parent.is_dir():
+        raise _unwritable(path, FileNotFoundError())
+    with draft_folder(path, path.parent) as folder:
         draft = folder / path.name
         yield draft
         draft.replace(path)
@@ -78,42 +92,89 @@ def write_numbered_beside(pattern: Path, count: int) -> Iterator[list[Path]]:
     >>> with write_numbered_beside(folder / "%02d.txt", 2) as drafts:
     ...     for draft in drafts:
     ...         _ = draft.write_text("whole")
-    >>> sorted(file.name for file in folder.iterdir())
+    >>> sorted(file.name for file in folder.glob("*.txt"))
     ['00.txt', '01.txt']
     """
     names = [numbered_name(pattern, i) for i in range(count)]
-    try:
-        pattern.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(pattern, error) from error
-    with _draft_folder(pattern) as folder:
-        drafts = [folder / name for name in names]
-        yield drafts
-        for draft in drafts:
-            draft.replace(pattern.parent / draft.name)
+    with write_files_beside(pattern, names) as folder:
+        yield [folder / name for name in names]
 
 
 @contextmanager
-def write_folder_beside(path: Path) -> Iterator[Path]:
-    """As :func:`write_beside` for a folder. One that is there already must be of the same kind.
+def write_files_beside(path: Path, names: Sequence[str]) -> Iterator[Path]:
+    """A folder of drafts for files that belong together, all put beside `path` at the end.
 
-    "Same kind" means that the draft and the folder it replaces share a file name at their top level, so
-    that nobody's holiday pictures are replaced by a field series.
+    Args:
+        path: what the user named: one of the files, which may be replaced, or a numbered pattern.
+        names: the files to be written; those of an earlier run under the same `path` go.
     """
+    check_target(path, names)
+    with suppress(OSError):
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+    with draft_folder(path, path.parent) as folder:
+        yield folder
+        move_into(path.parent, folder, NUMBER.sub("%d", path.name))
+
+
+@contextmanager
+def write_folder_beside(path: Path, names: Sequence[str] | None = None) -> Iterator[Path]:
+    """As :func:`write_beside` for a folder; files in it that marey did not make stay.
+
+    Args:
+        path: the folder; made if it is missing.
+        names: files to be written, which may join others in the folder. None for a thing that has the
+            folder for itself, such as a store: the folder must be new, empty or made by an earlier run.
+    """
+    check_folder_target(path, names)
+    path = _followed(path)
+    with draft_folder(path, path) as folder:
+        yield folder
+        move_into(path, folder, None if names else WHOLE)
+
+
+def check_folder_target(path: Path, names: Sequence[str] | None = None) -> None:
+    """Raise before the work what would stop :func:`write_folder_beside` after it."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; give a folder name")
-    path = _followed(path)
-    with _draft_folder(path) as folder:
-        draft = folder / path.name
-        draft.mkdir()
-        yield draft
-        if path.exists():
-            ours = {entry.name for entry in draft.iterdir() if entry.is_file()}
-            there = {entry.name for entry in path.iterdir()}
-            if there and not ours & there:
-                raise InputError(f"{path}: is a folder with other things in it; give a new name")
-            path.replace(folder / "replaced")
-        draft.replace(path)
+    check_replaceable(path, names)
+
+
+def check_target(path: Path, names: Sequence[str] = ()) -> None:
+    """Raise if files that marey did not make are in the way of files beside `path`, or of a store there."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise InputError(f"{path.parent}: is a file; give a folder name")
+    if is_numbered(path):
+        with suppress(FormatError):  # none there
+            names = [*names, *(file.name for file in numbered_files(path, ()))]
+    elif path.suffix.lower() == ".zarr":
+        check_folder_target(path)
+    check_replaceable(path.parent, [name for name in names if name != path.name])
+
+
+@contextmanager
+def draft_folder(path: Path, place: Path) -> Iterator[Path]:
+    """A hidden folder that stands for `place`, removed at the end; errors speak of `path` and `place`.
+
+    It is locked, so that other runs see whether its own is still going on.
+    """
+    home = place if place.is_dir() else place.parent
+    lock = None
+    try:
+        _remove_dead_drafts(home.absolute())
+        with tempfile.TemporaryDirectory(prefix=DRAFT, dir=home, ignore_cleanup_errors=True) as scratch:
+            lock = _locked(Path(scratch))
+            folder = Path(scratch, place.absolute().name or "root")
+            folder.mkdir()
+            yield folder
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    except MareyError as error:
+        error.args = (str(error).replace(f"{folder}{os.sep}", str(place / "x")[:-1]),)
+        error.args = (str(error).replace(str(folder), str(place)),)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
 
 
 def is_numbered(path: Path) -> bool:
@@ -151,18 +212,30 @@ def _by_number(file: Path) -> list[int | str]:
     return [int(part) if i % 2 else part for i, part in enumerate(re.split(r"(\d+)", file.name))]
 
 
-@contextmanager
-def _draft_folder(path: Path) -> Iterator[Path]:
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".marey-", dir=path.parent))
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        yield folder
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _locked(folder: Path) -> int | None:
+    """Lock a new draft folder until its process ends; None where that is not possible."""
+    if fcntl is None:
+        return None
+    lock = os.open(folder / "new", os.O_CREAT | os.O_RDWR)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / "new").rename(_lock_of(folder))
+    return lock
+
+
+@cache
+def _remove_dead_drafts(parent: Path) -> None:
+    """Remove what killed runs left in a folder; once a process, as a folder can have many files."""
+    for lock in parent.glob(f"{DRAFT}*/*.lock") if fcntl is not None else ():
+        if lock == _lock_of(lock.parent):
+            with suppress(OSError), lock.open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+def _lock_of(folder: Path) -> Path:
+    # Named after the folder, so that no draft has this name.
+    return folder / f"{folder.name}.lock"
 
 
 def _followed(path: Path) -> Path:
@@ -173,6 +246,6 @@ def _followed(path: Path) -> Path:
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:
-    if isinstance(error, FileNotFoundError) and not path.parent.exists():
+    if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
         return InputError(f"{path}: cannot be written: there is no folder {path.parent}")
     return InputError(f"{path}: cannot be written: {error.strerror or error}")

@@ -25,7 +25,7 @@ from marey.io._files import (
     numbered_name,
     read_bytes,
     write_beside,
-    write_numbered_beside,
+    write_files_beside,
 )
 from marey.io._text import plain_stem, series_name
 from marey.surface.sequence import MeshSequence
@@ -112,13 +112,14 @@ def write_sequence(
     companions: other files to go with a texture's, by name
     """
     images = _image_names(sequence, path)
-    with _drafts(path, sequence.frames) as drafts:
+    beside: dict[str, bytes] = {}
+    for image, texture in zip(images, sequence.textures, strict=True):
+        beside |= {image: texture.encoded(), **companions(image)}
+    with _drafts(path, sequence.frames, list(beside)) as drafts:
         for i, draft in enumerate(tracked(drafts, progress)):
             draft.write_bytes(encode(i, images[i % len(images)] if images else None))
-        for image, texture in zip(images, sequence.textures, strict=True):
-            for name, data in {image: texture.encoded(), **companions(image)}.items():
-                with write_beside(path.parent / name) as draft:
-                    draft.write_bytes(data)
+        for name, data in beside.items():
+            drafts[0].with_name(name).write_bytes(data)
 
 
 def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
@@ -196,13 +197,15 @@ def shared_stem(path: Path) -> str:
 
 
 @contextmanager
-def _drafts(path: Path, frames: int) -> Iterator[list[Path]]:
-    if frames == 1 and not is_numbered(path):
+def _drafts(path: Path, frames: int, beside: list[str]) -> Iterator[list[Path]]:
+    if frames == 1 and not is_numbered(path) and not beside:
         with write_beside(path) as draft:
             yield [draft]
     else:
-        with write_numbered_beside(path, frames) as drafts:
-            yield drafts
+        single = frames == 1 and not is_numbered(path)
+        names = [path.name] if single else [numbered_name(path, i) for i in range(frames)]
+        with write_files_beside(path, names + beside) as folder:
+            yield [folder / name for name in names]
 
 
 def _image_names(sequence: MeshSequence, path: Path) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from marey.crowd.capturing import CapturePlan
 from marey.crowd.fields import UNKNOWN
 from marey.errors import InputError
 from marey.io import fields, format_to_write, save
-from marey.io._files import is_numbered
+from marey.io._files import check_target, is_numbered
+from marey.io._made import move_into
 from marey.io.fields import FieldWriter
 
 ENDING = ".partial"
@@ -77,6 +79,8 @@ def capture_to(
     _check_target(path, plan)
     path = path.resolve() if path.is_symlink() else path
     draft = draft_of(path)
+    if draft.exists() and not (draft.is_dir() and {e.name for e in draft.iterdir()} <= {*fields.PARTS, NOTE}):
+        raise InputError(f"{draft}: is in the way of the capture's draft, and no such draft; move it")
     if draft.exists() and not resume:
         raise InputError(
             f"{draft}: an interrupted capture lies there; go on with it (--resume, resume=True) or delete it"
@@ -89,9 +93,11 @@ def capture_to(
                 writer.append(moved[None], None if seen is None else seen[None])
                 if progress is not None:
                     progress(writer.frames, plan.frames)
-    except BaseException:
+    except BaseException as error:
         if not _frames_counted(draft):
-            shutil.rmtree(draft, ignore_errors=True)
+            _remove(draft)
+        if isinstance(error, InputError):
+            error.args = (str(error).replace(str(draft), str(path)),)
         raise
     report = _measured(draft, resumed_at)
     _finish(draft, path)
@@ -132,7 +138,7 @@ def _opened(draft: Path, plan: CapturePlan) -> FieldWriter:
         _check_same(draft, told)
         return FieldWriter.resume(draft)
     if draft.exists():
-        shutil.rmtree(draft)
+        _remove(draft)
     writer = FieldWriter(
         draft,
         plan.rows,
@@ -194,15 +200,12 @@ def _measured(path: Path, resumed_at: int) -> CaptureReport:
 
 def _check_target(path: Path, plan: CapturePlan) -> None:
     """What would fail at the end, after all the work, fails now."""
+    check_target(path)
     if "FieldSeries" not in format_to_write(path).writes:
         raise InputError(f"{path}: fields are written as .zarr, .mry or .flo")
     if not path.parent.is_dir():
         raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
     if path.suffix.lower() == ".zarr":
-        if path.exists() and not path.is_dir():
-            raise InputError(f"{path}: is a file; a field series is a folder, give another name")
-        if path.is_dir() and any(path.iterdir()) and not (path / "zarr.json").is_file():
-            raise InputError(f"{path}: is a folder with other things in it; give a new name")
         return
     if path.suffix.lower() == ".flo" and plan.frames > 1 and not is_numbered(path):
         raise InputError(f"{path}: {plan.frames} fields; give a numbered name such as {path.stem}_%04d.flo")
@@ -215,15 +218,18 @@ def _finish(draft: Path, path: Path) -> None:
     """Put the whole series in its place."""
     if path.suffix.lower() != ".zarr":
         save(fields.read(draft), path)
-        shutil.rmtree(draft)
-        return
-    replaced = path.with_name(path.name + ".replaced")
-    if path.exists():
-        shutil.rmtree(replaced, ignore_errors=True)
-        path.replace(replaced)
-    draft.replace(path)
-    shutil.rmtree(replaced, ignore_errors=True)
-    (path / NOTE).unlink(missing_ok=True)
+    else:
+        (draft / NOTE).unlink(missing_ok=True)
+        move_into(path, draft)
+    _remove(draft)
+
+
+def _remove(draft: Path) -> None:
+    """Remove what a capture keeps in its draft, and the draft unless something else is in it."""
+    for part in (draft / name for name in (*fields.PARTS, NOTE)):
+        shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink(missing_ok=True)
+    with suppress(OSError):
+        draft.rmdir()
 
 
 def _digest(*arrays: Any) -> str | None:

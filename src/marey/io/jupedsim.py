@@ -35,6 +35,8 @@ MAGIC = b"SQLite format 3\x00"
 NEEDED = ("frame", "id", "pos_x", "pos_y")
 ROWS_AT_A_TIME = 100_000
 MOST_ROWS = 200_000_000
+# Bytes of a text: walkable areas of whole cities have less.
+LONGEST_VALUE = 16 << 20
 # Metres round people whose walkable area nobody tells.
 AROUND = 1.0
 # Metres per second below which a person's direction is that of before.
@@ -96,7 +98,7 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
         "ymin": repr(low[1]),
         "ymax": repr(high[1]),
     }
-    with write_beside(path) as draft, closing(sqlite3.connect(draft)) as connection:
+    with write_beside(path) as draft, _as_one_line(path), closing(sqlite3.connect(draft)) as connection:
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute(
@@ -125,6 +127,14 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
 
 
 @contextmanager
+def _as_one_line(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: cannot be written: {error}") from error
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     check_readable(path)
     with path.open("rb") as file:
@@ -136,6 +146,10 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             # A schema is text from the file: no function of ours may be called from it.
             connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA cell_size_check=ON")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if found != "ok":
+                raise FormatError(f"a damaged SQLite database ({' '.join(str(found).split())})", path=path)
             yield connection
     except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeDecodeError) as error:
         raise FormatError(f"a damaged SQLite database ({error})", path=path) from error

@@ -21,14 +21,13 @@ from marey._progress import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes, obj, ply
-from marey.io._files import check_readable, write_beside
+from marey.io._files import check_readable, write_files_beside
 from marey.surface.sequence import MeshSequence
 
 PC2_MARK = b"POINTCACHE2\0"
 PC2_HEADER = struct.Struct("<12siiffi")
 MDD_HEADER = struct.Struct(">ii")
 # Where in an OBJ file our note is looked for.
-HEAD = 4096
 MESHES = {".obj": obj, ".ply": ply}
 
 
@@ -91,12 +90,6 @@ def write(
     Both are in the sequence's convention unless told otherwise.
     """
     path = Path(path)
-    mesh_file = path.with_suffix(".obj")
-    if mesh_file.exists() and b"# marey " not in mesh_file.read_bytes()[:HEAD]:
-        raise InputError(
-            f"{path}: the mesh that goes with it would replace {mesh_file}, which is not ours; "
-            "give another name"
-        )
     sequence = sequence.with_convention(unit=unit, up=up)
     vertices, frames, points = sequence.vertices, sequence.frames, sequence.vertices.shape[1]
     if path.suffix.lower() == ".pc2":
@@ -104,7 +97,8 @@ def write(
     else:
         times = np.arange(frames) / sequence.frame_rate
         order, header = ">f4", MDD_HEADER.pack(frames, points) + times.astype(">f4").tobytes()
-    with write_beside(path) as draft, draft.open("wb") as file:
+    mesh = path.with_suffix(".obj").name
+    with write_files_beside(path, [path.name, mesh]) as folder, (folder / path.name).open("wb") as file:
         file.write(header)
         for rows in _scratch.blocks(vertices):
             with np.errstate(over="ignore"):
@@ -114,7 +108,7 @@ def write(
             file.write(block.tobytes())
             if progress is not None:
                 progress(rows.stop, frames)
-        obj.write(sequence[0], mesh_file)
+        obj.write(sequence[0], folder / mesh)
 
 
 @dataclass(frozen=True)

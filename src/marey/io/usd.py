@@ -21,7 +21,7 @@ from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, MareyWarning
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.convention import UpAxis
 from marey.io import _isolated, container
@@ -91,22 +91,30 @@ def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
     True
     """
     require("pxr", extra="usd")
-    from pxr import Usd
+    from pxr import Tf
 
     path = Path(path)
     with write_beside(path) as draft:
-        stage = Usd.Stage.CreateNew(str(draft))
-        if isinstance(thing, MeshSequence):
-            _set_up(stage, thing.frames, thing.frame_rate)
-            _write_sequence(stage, thing)
-        elif isinstance(thing, Motion):
-            _set_up(stage, thing.frames, thing.frame_rate)
-            _write_motion(stage, thing)
-        else:
-            _set_up(stage, thing.motion.frames, thing.motion.frame_rate)
-            _write_character(stage, thing)
-        stage.GetRootLayer().Save()
-        del stage
+        try:
+            _write(thing, draft)
+        except Tf.ErrorException as error:
+            raise InputError(f"{path}: cannot be written: is the disk full?") from error
+
+
+def _write(thing: Character | Motion | MeshSequence, path: Path) -> None:
+    from pxr import Usd
+
+    stage = Usd.Stage.CreateNew(str(path))
+    if isinstance(thing, MeshSequence):
+        _set_up(stage, thing.frames, thing.frame_rate)
+        _write_sequence(stage, thing)
+    elif isinstance(thing, Motion):
+        _set_up(stage, thing.frames, thing.frame_rate)
+        _write_motion(stage, thing)
+    else:
+        _set_up(stage, thing.motion.frames, thing.motion.frame_rate)
+        _write_character(stage, thing)
+    stage.GetRootLayer().Save()
 
 
 def _set_up(stage: Any, frames: int, frame_rate: float) -> None:

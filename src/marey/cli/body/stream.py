@@ -18,13 +18,14 @@ from marey.cli._console import Json, check_apart, check_folder, emit, load_with_
 from marey.cli.body._inputs import figure_of, frame_at, load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import write_beside, write_folder_beside
+from marey.io._files import check_target, write_beside, write_files_beside
 
 NAME = "stream"
 
 Array = NDArray[np.float64]
 
 FILMS, PICTURES = (".mp4", ".webm", ".gif"), (".png",)
+NUMBERED = "%d.bvh"
 SIZE = (1280, 720)
 MOST_DRAWN = 30
 # Seconds, a day: nobody waits for more.
@@ -163,9 +164,13 @@ def _write(stream: MotionStream, made: _Made, out: Path) -> None:
         with progress_bar(f"writing {out.name}") as progress:
             save(clips[0], out, progress=progress)
     else:
-        with write_folder_beside(out) as draft, progress_bar(f"writing {out.name}") as progress:
-            for n, clip in enumerate(clips):
-                save(clip, draft / f"{n:0{len(str(len(clips) - 1))}d}.bvh")
+        names = [f"{n:0{len(str(len(clips) - 1))}d}.bvh" for n in range(len(clips))]
+        with (
+            write_files_beside(out / NUMBERED, names) as draft,
+            progress_bar(f"writing {out.name}") as progress,
+        ):
+            for n, (clip, name) in enumerate(zip(clips, names, strict=True)):
+                save(clip, draft / name)
                 progress(n + 1, len(clips))
 
 
@@ -198,6 +203,8 @@ def _check_out(out: Path | None, characters: int) -> None:
             raise InputError(f"{out}: a picture has room for {MOST_DRAWN} characters, not {characters}")
     elif characters > 1 and ending not in ("", ".npz"):
         raise InputError(f"{out}: several characters are written to a folder (a name without an ending)")
+    elif characters > 1 and ending == "":
+        check_target(out / NUMBERED)
     elif ending != ".npz" and (characters == 1 and "Motion" not in format_to_write(out).writes):
         raise InputError(f"{out}: write a clip (.bvh, .glb, .usd, .mry), a film, a picture or .npz")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_folder, emit, progress_bar
+from marey.cli._console import Json, check_folder, emit, note, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
 from marey.crowd.scene import Scene
 from marey.crowd.scenes import SCENES
@@ -90,6 +90,8 @@ def run(
     _check(out, frame_rate)
     length = place.seconds if seconds is None else seconds
     part = out.with_name(f"{out.stem}.part.mry")
+    if part.exists() and not resume:
+        raise InputError(f"{part}: an interrupted simulation lies there; go on with --resume or delete it")
     begun = _so_far(out, part) if resume else None
     before = 0 if begun is None else begun.person_steps
     going = Run(place, frame_rate=frame_rate, rng=seed, parameters=constants, so_far=begun)
@@ -151,7 +153,8 @@ def _simulate(going: Run, seconds: float, part: Path) -> None:
                     kept = time.perf_counter()
         except KeyboardInterrupt:
             save(going.crowd(), part)
-            raise InputError(f"interrupted; {part} keeps what is done: go on with --resume") from None
+            note(f"interrupted; {part} keeps what is done: go on with --resume")
+            raise
 
 
 def _write(crowd: SimulatedCrowd, out: Path) -> None:

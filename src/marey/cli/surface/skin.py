@@ -16,6 +16,7 @@ from marey.cli.body._inputs import load_clip
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices, dressed
 from marey.errors import InputError
 from marey.io import format_to_write, save
+from marey.io._files import check_folder_target, write_folder_beside
 
 NAME = "skin"
 
@@ -75,10 +76,12 @@ def run(
     started = time.perf_counter()
     library = dressed(clips, character=character, vertices=vertices, frame_rate=frame_rate, method=method)
     seconds = time.perf_counter() - started
-    if len(files) > 1 or files[0] != target:
-        target.mkdir(exist_ok=True)
-    for sequence, file in zip(library.sequences, files, strict=True):
-        save(sequence, file)
+    if files == [target]:
+        save(library.sequences[0], target)
+    else:
+        with write_folder_beside(target, [file.name for file in files]) as draft:
+            for sequence, file in zip(library.sequences, files, strict=True):
+                save(sequence, draft / file.name)
     lowest = np.concatenate([sequence.vertices[..., 1].min(axis=1) for sequence in library.sequences])
     emit(
         {
@@ -105,10 +108,9 @@ def _files(sources: Sequence[Path], target: Path) -> list[Path]:
             raise InputError(f"{target}: {len(sources)} clips go to a folder; give a name without an ending")
         check_apart(target, *sources)
         return [target]
-    if target.exists() and not target.is_dir():
-        raise InputError(f"{target}: is a file; give a folder, or a name with an ending such as .npz")
     stems = [source.stem for source in sources]
     twice = next((stem for stem in stems if stems.count(stem) > 1), None)
     if twice is not None:
         raise InputError(f"two clips are called {twice}: their meshes would have one name; rename one")
+    check_folder_target(target, [f"{stem}.npz" for stem in stems])
     return [target / f"{stem}.npz" for stem in stems]
