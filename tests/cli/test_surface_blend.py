@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import marey
+from marey import samples
 from marey.surface.sequence import MeshSequence
 from tests.cli.commands import refused, result
 from tests.surface.synthesis import bodies
@@ -33,6 +36,21 @@ def test_a_left_and_a_right_turn_give_a_straight_way(
     assert told["turned_first"] == pytest.approx(-told["turned_second"], abs=0.1)
     assert abs(told["turned_first"]) > 80 > 1 > abs(told["turned"])
     assert told["frames_of_first"] == told["frames_of_second"] == [0, 39]
+
+
+def test_crossing_legs_do_not_count_as_a_turn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    library = samples.locomotion(vertices=800)
+    straight = library.sequences[library.names.index("run")][:30]
+    angle = np.deg2rad(np.linspace(0, 500, 30))[:, None]
+    x, y, z = np.moveaxis(straight.vertices, -1, 0)
+    turned = np.stack([x * np.cos(angle) + z * np.sin(angle), y, z * np.cos(angle) - x * np.sin(angle)], -1)
+    files = tmp_path / "straight.npz", tmp_path / "round.npz"
+    for file, vertices in zip(files, (straight.vertices, turned), strict=True):
+        marey.save(replace(straight, vertices=vertices), file)
+    told = result(capsys, "surface", "blend", *files, tmp_path / "out.npz", "--share", "0")
+    assert told["turned_first"] == pytest.approx(0, abs=5)
+    assert told["turned_second"] == pytest.approx(500, abs=5)
+    assert told["turned"] == pytest.approx(0, abs=5)
 
 
 def test_the_share_may_pass_from_one_clip_to_the_other(
