@@ -216,7 +216,7 @@ def test_the_report_reads_well_and_goes_into_json() -> None:
         "never moving: arm",
     ]
     plain = json.loads(json.dumps(report.as_dict()))
-    assert plain["glitches"] == [{"joint": "foot", "start": 100, "stop": 102}]
+    assert plain["glitches"] == [{"joint": "foot", "start": 101, "stop": 103}]
     assert clean(swinging().without(["arm"]))[1].lines() == ["nothing to clean"]
 
 

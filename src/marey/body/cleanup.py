@@ -39,7 +39,7 @@ STILL = 1e-4
 
 @dataclass(frozen=True)
 class Repair:
-    """Frames `start` to `stop - 1` of one joint (of the cleaned clip) that were replaced."""
+    """Frames `start` to `stop - 1` of one joint, by their numbers in the file, that were replaced."""
 
     joint: str
     start: int
@@ -53,7 +53,7 @@ class Repair:
 
 @dataclass(frozen=True)
 class Jump:
-    """A step of a joint too fast to be true, from `frame` to the next, that was left alone."""
+    """A step of a joint too fast to be true, from `frame` (of the file) to the next, that was left alone."""
 
     joint: str
     frame: int
@@ -62,7 +62,7 @@ class Jump:
 
 @dataclass(frozen=True)
 class CleanReport:
-    """What `clean` found and did; frames are counted in the cleaned clip.
+    """What `clean` found and did; frames are numbered as in the file (:attr:`Motion.first_frame`).
 
     rest_frame: whether frame 0 was an artificial rest pose and was dropped
     sign_changes: quaternions whose sign was changed for continuity (the rotations stay the same)
@@ -129,7 +129,7 @@ def clean(
     rest_frame = drop_rest_frame and starts_in_rest_pose(motion)
     if rest_frame:
         motion = motion[1:]
-    names = motion.skeleton.names
+    names, first = motion.skeleton.names, motion.first_frame
     longest = max(2, round(LONGEST * motion.frame_rate))
 
     rotations = so3.continuous(motion.rotations)
@@ -137,17 +137,24 @@ def clean(
     limit = min(speed_limit / motion.frame_rate, STEP_LIMIT)
     around = round(AROUND * motion.frame_rate)
     flips = [
-        Repair(names[j], *span) for j, span in turn_back_flips(motion.skeleton, rotations, limit, around)
+        Repair(names[j], first + a, first + b)
+        for j, (a, b) in turn_back_flips(motion.skeleton, rotations, limit, around)
     ]
     glitches = [
-        Repair(names[j], *span) for j, span in bridge_limbs(motion.skeleton, rotations, limit, longest)
+        Repair(names[j], first + a, first + b)
+        for j, (a, b) in bridge_limbs(motion.skeleton, rotations, limit, longest)
     ]
     steps = steps_of(rotations)
-    jumps = [Jump(names[j], int(t), round(float(steps[t, j]), 3)) for t, j in np.argwhere(steps > limit)]
+    jumps = [
+        Jump(names[j], first + int(t), round(float(steps[t, j]), 3)) for t, j in np.argwhere(steps > limit)
+    ]
 
     root = np.array(motion.root)
     root_limit = ROOT_SPEED_LIMIT / motion.frame_rate
-    spikes = [Repair(names[0], *span) for span in bridge_excursions(root, root_limit, longest, PLACES)]
+    spikes = [
+        Repair(names[0], first + a, first + b)
+        for a, b in bridge_excursions(root, root_limit, longest, PLACES)
+    ]
 
     still = so3.distance(rotations, rotations[:1]).max(axis=0) < STILL
     report = CleanReport(

@@ -39,6 +39,8 @@ class Motion(Timed):
     convention: how the file it came from measures; used when it is written back
     channels: BVH channels per joint as the file had them, or None
     name: what to call it
+    first_frame: number of its first frame in the file it came from, where frames count from 0. Commands name
+        and print frames by these numbers; indices of arrays and slices count from 0 in the clip itself.
 
     >>> still = Motion(Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]] * 3, [[0, 1, 0]] * 3, 30)
     >>> still.frames, still.duration
@@ -53,6 +55,8 @@ class Motion(Timed):
     convention: Convention = field(default_factory=Convention)
     channels: tuple[tuple[str, ...], ...] | None = None
     name: str = ""
+    # Not stored: frames of a file that is written count anew.
+    first_frame: int = field(default=0, metadata={"stored": False})
 
     def __post_init__(self) -> None:
         joints = self.skeleton.joints
@@ -102,9 +106,13 @@ class Motion(Timed):
         return self.skeleton.joints
 
     def __getitem__(self, key: int | slice) -> Motion:
-        """Frames as a shorter clip: `motion[10:50]`, `motion[7]`, `motion[::4]` (rate divided by 4)."""
+        """Frames as a shorter clip: `motion[10:50]`, `motion[7]`, `motion[::4]` (rate divided by 4).
+
+        They count from 0 in this clip, whatever its first frame's number in a file.
+        """
         frames = as_slice(key, self.frames)
         step = abs(frames.step or 1)
+        chosen = range(*frames.indices(self.frames))
         rotations = self.rotations[frames]
         return replace(
             self,
@@ -112,6 +120,7 @@ class Motion(Timed):
             root=self.root[frames],
             translations=None if self.translations is None else self.translations[frames],
             frame_rate=self.frame_rate / step,
+            first_frame=self.first_frame + min(chosen[0], chosen[-1]),
         )
 
     def forward_kinematics(self) -> GlobalPose:
@@ -182,6 +191,7 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
         rotations=continuous(np.concatenate([m.rotations for m in motions])),
         root=np.concatenate([m.root for m in motions]),
         translations=np.concatenate([local_positions(m) for m in motions]) if sliding else None,
+        first_frame=first.first_frame if len(motions) == 1 else 0,
     )
 
 

@@ -54,6 +54,7 @@ def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> M
         root=linear(root, positions),
         translations=None if translations is None else linear(translations, positions),
         frame_rate=rate,
+        first_frame=motion.first_frame if rate == motion.frame_rate else 0,
     )
 
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from marey._progress import Progress
+from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
 from marey.geometry.convention import UNITS
@@ -85,12 +86,28 @@ def parse_frames(text: str | None) -> slice | None:
 
 
 def cut(thing: Any, frames: slice | None) -> Any:
-    """Only those frames of a thing that has some."""
+    """Only those frames of a thing that has some; those of a clip are numbered as in its file."""
     if frames is None:
         return thing
     if not hasattr(thing, "__getitem__"):
         raise InputError(f"--frames: a {type(thing).__name__} has no frames to choose from")
+    if isinstance(thing, Motion):
+        first, frames = thing.first_frame, in_clip(frames, thing.first_frame)
+        if first and not range(*frames.indices(thing.frames)):
+            raise InputError(
+                f"--frames: none of them is in the clip, which has {first}:{first + thing.frames}"
+            )
     return thing[frames]
+
+
+def in_clip(frames: slice, first: int) -> slice:
+    """Frames numbered as in a file as those of a clip that begins with number `first`; −1 is the last one.
+
+    >>> in_clip(slice(100, -1), 1), in_clip(slice(0, 3), 1)
+    (slice(99, -1, None), slice(0, 2, None))
+    """
+    shifted = (end if end is None or end < 0 else max(end - first, 0) for end in (frames.start, frames.stop))
+    return slice(*shifted)
 
 
 def parse_length(text: str | None, option: str) -> float | None:

@@ -45,7 +45,7 @@ class Panel(ABC, Generic[State]):
         self.history: History[State] | None = None
         self.active = False
         self.name = ""
-        self._clock = (1, 30.0)
+        self._clock = (1, 30.0, 0)
 
     def path(self, name: str = "") -> str:
         """Where something of this panel is in the scene: `/body/ghosts`."""
@@ -108,12 +108,13 @@ class Panel(ABC, Generic[State]):
         self._shown(self.history.reset())
         return True
 
-    def retime(self, frames: int, frame_rate: float) -> None:
-        """Tell the timeline how long what is shown lasts; it goes on at the frame where it is."""
-        self._clock = (frames, frame_rate)
+    def retime(self, frames: int, frame_rate: float, first: int = 0) -> None:
+        """Tell the timeline how long what is shown lasts, and the number of its first frame in its file; it
+        goes on at the frame where it is."""
+        self._clock = (frames, frame_rate, first)
         if self.active:
             timeline = self.desk.timeline
-            timeline.set(frames, frame_rate, timeline.frame)
+            timeline.set(*self._clock, timeline.frame)
 
     def activate(self, active: bool) -> None:
         """Show or hide all of this panel's scene; its time takes over the timeline."""

@@ -28,7 +28,7 @@ class Timeline:
         self._desk = desk
         self._show = show
         self.frames, self.frame_rate = 1, 30.0
-        self.frame = 0
+        self.frame, self.first = 0, 0
         self.playing = False
         self._began, self._from = 0.0, 0
         gui = desk.gui
@@ -48,10 +48,12 @@ class Timeline:
         gui.add_command("Previous frame", hotkey="J").on_trigger(desk.guard(lambda _: self.step(-1)))
         threading.Thread(target=self._run, daemon=True).start()
 
-    def set(self, frames: int, frame_rate: float, frame: int = 0) -> None:
-        """Another length of time; the frame shown is kept inside it."""
-        self.frames, self.frame_rate = max(int(frames), 1), float(frame_rate)
-        self._slider.max = max(self.frames - 1, 1)
+    def set(self, frames: int, frame_rate: float, first: int = 0, frame: int = 0) -> None:
+        """Another length of time, whose first frame has the number `first` on the slider; the frame shown,
+        which counts from 0, is kept inside it."""
+        self.frames, self.frame_rate, self.first = max(int(frames), 1), float(frame_rate), int(first)
+        self._slider.max = self.first + max(self.frames - 1, 1)
+        self._slider.min = self.first
         self._slider.disabled = self.frames < 2
         self._play.disabled = self.frames < 2
         if self.frames < 2:
@@ -83,13 +85,13 @@ class Timeline:
         self._began, self._from = time.monotonic(), self.frame
 
     def _scrubbed(self) -> None:
-        self.frame = min(int(self._slider.value), self.frames - 1)
+        self.frame = min(max(int(self._slider.value) - self.first, 0), self.frames - 1)
         self._restart()
         self._tell_time()
         self._show(self.frame)
 
     def _move_slider(self) -> None:
-        self._slider.value = self.frame
+        self._slider.value = self.first + self.frame
         self._tell_time()
 
     def _tell_time(self) -> None:

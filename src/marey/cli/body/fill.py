@@ -37,7 +37,7 @@ def run(
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Clip to write.")],
     gap: Annotated[
         list[str] | None,
-        typer.Option(metavar="A:B", help="Frames A up to, without, B; or times: 1.5s:2s, 800ms:1s."),
+        typer.Option(metavar="A:B", help="Frames of IN, A up to, without, B; or times: 1.5s:2s, 800ms:1s."),
     ] = None,
     auto: Annotated[
         bool, typer.Option("--auto", help="Fill where the clip only repeats a frame for over 0.1 s.")
@@ -78,7 +78,8 @@ def run(
 
     marey body fill take.bvh whole.bvh --auto --example other_take.bvh
 
-    Frames count from 0, after an artificial T-pose was dropped. What the clip says within a gap is not used.
+    Frames are numbered as in the file, from 0, also when an artificial T-pose was dropped; times count from
+    the first frame kept. What the clip says within a gap is not used.
     """
     _check_options(source, target, method, samples, seed, picture)
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
@@ -86,7 +87,7 @@ def run(
     gaps = [_gap(text, motion) for text in gap or ()]
     if auto:
         found = frozen(motion)
-        note(f"{len(found)} frozen stretches" + "".join(f" {a}:{b}" for a, b in found))
+        note(f"{len(found)} frozen stretches" + "".join(f" {_numbered(one, motion)}" for one in found))
         gaps += found
     elif not gaps:
         raise InputError(
@@ -117,7 +118,7 @@ def run(
             "frames_filled": filled.frames_filled,
             "band_cm": round(100 * filled.mean_band, 4),
             "method": method,
-            "gaps": [f"{a}:{b}" for a, b in gaps],
+            "gaps": [_numbered(one, motion) for one in gaps],
             "files": [str(path) for path in paths],
         },
         as_json=json,
@@ -146,15 +147,23 @@ def _gap(text: str, motion: Motion) -> tuple[int, int]:
     parts = text.split(":")
     if len(parts) != 2:
         raise InputError(f"--gap {text}: write A:B, in frames or as 1.5s:2s")
-    first, stop = (_frame(part, text, motion.frame_rate) for part in parts)
+    first, stop = (_frame(part, text, motion) for part in parts)
     if not 0 <= first < stop <= motion.frames:
-        last = f"{motion.frames} frames ({motion.duration:.3g} s)"
+        last = f"frames {_numbered((0, motion.frames), motion)} ({motion.duration:.3g} s)"
         raise InputError(f"--gap {text}: it must begin before it ends, within the clip's {last}")
     return first, stop
 
 
-def _frame(text: str, gap: str, frame_rate: float) -> int:
+def _numbered(gap: tuple[int, int], motion: Motion) -> str:
+    """A gap by the file's numbers of its frames."""
+    return ":".join(str(motion.first_frame + frame) for frame in gap)
+
+
+def _frame(text: str, gap: str, motion: Motion) -> int:
+    """Index in the clip of a time, or of a frame numbered as in its file."""
     found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(ms|s|f|)\s*", text)
     if found is None or (found.group(2) in ("", "f") and "." in found.group(1)):
         raise InputError(f"--gap {gap}: write whole frames, or times as 1.5s or 800ms")
-    return round(float(found.group(1)) * {"ms": 1e-3 * frame_rate, "s": frame_rate}.get(found.group(2), 1.0))
+    if found.group(2) in ("", "f"):
+        return int(found.group(1)) - motion.first_frame
+    return round(float(found.group(1)) * motion.frame_rate * (1e-3 if found.group(2) == "ms" else 1.0))

@@ -27,6 +27,7 @@ from marey.cli._console import (
     Unit,
     Up,
     emit,
+    in_clip,
     load_with_bar,
     note,
     parse_frames,
@@ -97,10 +98,12 @@ def run(
     names = _mapping(mapping)
     options = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate}
     trackers, real = _trackers(source, learned.skeleton, names, joints, directions, options)
+    first = 0 if real is None else real.first_frame
     if truth is not None:
         real = _clip(load_with_bar(truth, clip=None), truth)
     chosen = parse_frames(frames)
     if chosen is not None:
+        chosen = in_clip(chosen, first)
         trackers = trackers[chosen]
         real = real[chosen] if real is not None and real.frames > trackers.frames else real
     began = time.perf_counter()

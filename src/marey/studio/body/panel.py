@@ -113,7 +113,8 @@ class BodyPanel(Panel[State]):
             self.poses, self._drawn = Poses(state.motion), state.motion
         for section in self.sections:
             section.restore(state)
-        self.retime(state.motion.frames, state.motion.frame_rate)
+        motion = state.motion
+        self.retime(motion.frames, motion.frame_rate, motion.first_frame)
 
     def show(self, frame: int) -> None:
         frame = min(frame, len(self.poses) - 1)

@@ -30,6 +30,7 @@ CARRIER_BYTES = 24
 
 def motion_page(motion: Motion, page: Page) -> None:
     """A motion as a mannequin where the joints make a human, rounded bones elsewhere."""
+    page.first_frame = motion.first_frame
     carriers = 2 * motion.joints + 16
     step = thinning(motion.frames, CARRIER_BYTES * carriers)
     if step > 1:
