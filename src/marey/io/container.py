@@ -194,7 +194,11 @@ def _encode(value: Any, blobs: _Blobs) -> Any:
             raise InputError(f"a {kind} cannot be stored in a .mry file")
         return {
             "type": kind,
-            "fields": {f.name: _encode(getattr(value, f.name), blobs) for f in fields(value)},
+            "fields": {
+                f.name: _encode(getattr(value, f.name), blobs)
+                for f in fields(value)
+                if f.metadata.get("stored", True)
+            },
         }
     if isinstance(value, np.ndarray):
         return {"array": blobs.store(value)}
