@@ -19,7 +19,7 @@ from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import write_beside, write_folder_beside
+from marey.io._files import check_target, write_beside, write_files_beside
 
 NAME = "vary"
 
@@ -92,6 +92,8 @@ def run(
     if not 0 <= deviation <= 1:
         raise InputError(f"--deviation {deviation:g}: from 0 (the clip) to 1 (all new)")
     pins = _times(pin)
+    numbered = out / f"{source.stem}-%d{ending}"
+    check_target(numbered)
     motion = load_clip(source, raw=raw, clip=clip, unit=from_unit, up=from_up)
     started = time.perf_counter()
     with progress_bar("varying") as progress:
@@ -110,7 +112,7 @@ def run(
             progress=progress,
         )
     milliseconds = 1e3 * (time.perf_counter() - started)
-    files = _write(variants, source.stem, out, ending)
+    files = _write(variants, numbered)
     if picture is not None:
         _draw(variants, picture)
     report = variants.report
@@ -119,6 +121,8 @@ def run(
         "deviation_cm": round(report.deviation_cm, 3),
         "foot_slide_ratio": round(report.foot_slide_ratio, 3),
         "worst_foot_slide_ratio": round(report.worst_foot_slide_ratio, 3),
+        "foot_skate_cm_s": round(report.foot_skate_cm_s, 3),
+        "example_foot_skate_cm_s": round(report.example_foot_skate_cm_s, 3),
         "world_deviation_cm": round(report.world_deviation_cm, 3),
         "diversity_cm": None if math.isnan(report.diversity_cm) else round(report.diversity_cm, 3),
         "beyond_range": round(report.beyond_range, 3),
@@ -152,10 +156,11 @@ def _times(text: str | None) -> list[float]:
         raise InputError(f"--pin {text}: times in seconds, e.g. 0.5,2.25") from None
 
 
-def _write(variants: Variants, name: str, out: Path, ending: str) -> list[Path]:
-    digits = max(2, len(str(len(variants))))
-    names = [f"{name}-{number:0{digits}d}{ending}" for number in range(1, len(variants) + 1)]
-    with write_folder_beside(out) as draft, progress_bar(f"writing {out.name}") as progress:
+def _write(variants: Variants, numbered: Path) -> list[Path]:
+    out, digits = numbered.parent, max(2, len(str(len(variants))))
+    numbers = (f"{number:0{digits}d}" for number in range(1, len(variants) + 1))
+    names = [number.join(numbered.name.rsplit("%d", 1)) for number in numbers]
+    with write_files_beside(numbered, names) as draft, progress_bar(f"writing {out.name}") as progress:
         for number, (motion, called) in enumerate(zip(variants, names, strict=True)):
             progress(number, len(names))
             save(motion, draft / called)
