@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.body.codec._joint_names import trees
 from marey.body.codec._packing import LONGEST_TEXT, BitReader, BitWriter, Reader, pack_text, pack_varint
 from marey.body.codec._rate_codes import pack_rate, read_rate
 from marey.body.codec._tree_text import dictionary, known_trees
 from marey.body.codec.header import Header, pack_header, unpack_header, with_fixed_joints
+from marey.body.conventions import joint_trees
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError
@@ -94,7 +94,7 @@ def test_offsets_are_off_by_at_most_half_a_quantum(motion: Motion, quantum: floa
 
 def test_decimals_of_the_files_unit_are_kept_exactly_and_cheaply() -> None:
     rng = np.random.default_rng(0)
-    names, parents = trees()[-1]
+    names, parents = joint_trees()["cmu"]
     for unit in (CMU_UNIT, 0.01, 1.0):
         offsets = rng.integers(-800_000, 800_000, (len(names), 3)) / 1e5 * unit
         motion = still(Skeleton(names, parents, offsets), convention=Convention(unit))
@@ -135,7 +135,7 @@ def test_golomb_codes_invert(numbers: list[tuple[int, int]]) -> None:
 
 
 def test_names_and_trees_of_common_figures_cost_a_byte() -> None:
-    for names, parents in trees():
+    for names, parents in joint_trees().values():
         leaves = [j for j in range(len(names)) if j not in parents]
         skeleton = Skeleton(names, parents, np.zeros((len(names), 3)), leaves, np.zeros((len(leaves), 3)))
         channels = (MOVES + TURNS,) + (TURNS,) * (len(names) - 1)

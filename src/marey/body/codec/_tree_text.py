@@ -6,7 +6,7 @@
     \\x1e c     before a name: from here on, each joint mirrors the one `ord(c) - 32` before it (0: none)
     \\x1b c     the control character `chr(ord(c) - 64)` in a name
 
-The trees that are known by number are in `_joint_names.py`. Cost: linear in the text.
+The trees that are known by number are in `marey.body.conventions`. Cost: linear in the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from marey.body.codec._joint_names import trees
+from marey.body.conventions import joint_trees
 from marey.body.mirroring import mirror_partners
 from marey.errors import FormatError
 
@@ -124,7 +124,7 @@ def mirrored_by_name(names: Sequence[str]) -> tuple[int, ...]:
 def known_trees() -> tuple[str, ...]:
     """Text of the trees that files may name by number, with one end site on joints without children."""
     found = []
-    for names, parents in trees():
+    for names, parents in joint_trees().values():
         ends = tuple(int(j not in parents) for j in range(len(names)))
         tree = Tree(names, parents, ends, mirrored_by_name(names))
         found.append(tree_text(tree, limb_by_limb=is_limb_by_limb(parents), usual_ends=1))

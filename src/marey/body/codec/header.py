@@ -1,6 +1,6 @@
 """What a compressed clip says besides the motion: skeleton, frames, rate, units, names, in under 100 bytes.
 
-Common joint trees are known by number (`_joint_names.py`), others are deflated with those as a dictionary;
+Common joint trees are known by number (`marey.body.conventions`), others deflated with those as dictionary;
 offsets are rounded to a quantum and each limb predicted by its mirror image. The layout belongs to version 1
 of the file. Reading trusts nothing: it raises :class:`FormatError` and allocates no more than the data can
 fill. Cost: under a millisecond for a human figure.
