@@ -1,15 +1,19 @@
-"""Validation shared by the data types: checked once, on construction, then nobody's to change."""
+"""Arrays that all packages share: their types, and validation, once, on construction.
+
+The data types' arrays are read-only then.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from marey import _scratch
 from marey.errors import InputError
 
+Array = NDArray[np.float64]
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 BoolArray = NDArray[np.bool_]
@@ -75,6 +79,16 @@ def checked_rate(frame_rate: Any) -> float:
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"frame rate: must be positive and finite, got {rate}")
     return rate
+
+
+def runs(mask: ArrayLike) -> list[tuple[int, int]]:
+    """First and one past the last of each run of true values.
+
+    >>> runs([True, True, False, True])
+    [(0, 2), (3, 4)]
+    """
+    edges = np.flatnonzero(np.diff(np.asarray(mask, dtype=bool).astype(np.int8), prepend=0, append=0))
+    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
 
 
 def _is_large(array: NDArray[Any]) -> bool:

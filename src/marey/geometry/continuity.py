@@ -29,6 +29,16 @@ def continuous(q: ArrayLike, axis: int = 0) -> Array:
     return q * np.moveaxis(signs[..., None], 0, time)
 
 
+def like(q: ArrayLike, reference: ArrayLike) -> Array:
+    """The same rotations `(..., 4)`, each with the sign that brings it nearest to its `reference`.
+
+    >>> like([[-1.0, 0.0, 0.0, 0.0]], [1.0, 0.0, 0.0, 0.0])
+    array([[ 1., -0., -0., -0.]])
+    """
+    q, reference = quaternions(q), quaternions(reference)
+    return np.where((dot(q, reference) < 0.0)[..., None], -q, q)
+
+
 def unwrap(rotation_vectors: ArrayLike, axis: int = 0) -> Array:
     """The same rotations as rotation vectors `(..., 3)` that do not jump along the time `axis`.
 
