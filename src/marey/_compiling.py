@@ -1,5 +1,8 @@
 """numba's `njit` for kernels that keep their compiled code, and do without where there is no safe place.
 
+Kept code is used again while the sources that it was compiled from are the same: those of the kernel's own
+module and of the kernel modules whose functions and constants it contains. numba alone looks at the first.
+
 numba refuses to compile with `cache=True` when neither the package's folder nor the user's cache can be
 written, as in many containers. Such a process compiles anew, which takes seconds. So does one whose cache,
 which is pickle, others could have written: one in the working folder, of another user, or open to everybody.
@@ -8,13 +11,18 @@ Importing this module imports numba: do so in `_kernels` modules only.
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 # What says where numba keeps compiled code.
 SETTINGS = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
@@ -29,8 +37,13 @@ def njit(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any
 
     def compiled(function: Callable[..., Any]) -> Any:
         with _settings_of_the_environment():
-            cache = options.get("cache", False) and _has_safe_cache(function)
-            return numba.njit(*signatures, **{**options, "cache": cache})(function)
+            dispatcher = numba.njit(**{**options, "cache": False})(function)
+            if options.get("cache") and dispatcher is not function:  # else numba is switched off
+                _keep(dispatcher)
+            for signature in signatures if dispatcher is not function else ():
+                dispatcher.compile(signature)
+                dispatcher.disable_compile()
+            return dispatcher
 
     return compiled
 
@@ -48,12 +61,51 @@ def _settings_of_the_environment() -> Iterator[None]:
             setattr(numba.config, name, value)
 
 
-def _has_safe_cache(function: Callable[..., Any]) -> bool:
+def _keep(dispatcher: Any) -> None:
+    """Let a dispatcher keep its compiled code, if there is a safe folder for it."""
     try:
-        # Nothing is compiled, nor read, without a signature.
-        folder = Path(numba.njit(cache=True)(function).stats.cache_path)
-    except (RuntimeError, AttributeError):  # no folder can be written, or numba is switched off
-        return False
+        kept = _Kept(dispatcher.py_func, dispatcher.targetoptions.get("parallel", False))
+    except RuntimeError:  # no folder can be written
+        return
+    if _is_safe(Path(kept.cache_path)):
+        dispatcher._cache = kept
+
+
+class _Kept(FunctionCache):
+    """Compiled code of a function, as long as all its sources are the same."""
+
+    def __init__(self, function: Any, parallel: bool):
+        super().__init__(function)
+        self._cache_file = IndexDataCacheFile(
+            cache_path=self._cache_path,
+            # The twin of one thread is another piece of code, which numba's own names do not tell apart.
+            filename_base=self._impl.filename_base + ("-parallel" if parallel else ""),
+            source_stamp=_digest(function.__module__, function.__code__.co_filename),
+        )
+
+
+@cache
+def _digest(module: str, file: str) -> str:
+    """Hash of a module and of what it imports of its own package; of kernels also of what these import."""
+    source = Path(file).read_bytes()
+    found = hashlib.sha256(source)
+    for name in _imported(source):
+        path = getattr(sys.modules.get(name), "__file__", None)
+        if path and name.split(".")[0] == module.split(".")[0]:
+            is_kernel = name.endswith("_kernels")
+            found.update(_digest(name, path).encode() if is_kernel else Path(path).read_bytes())
+    return found.hexdigest()
+
+
+def _imported(source: bytes) -> Iterator[str]:
+    """Names of what may be modules among the imports of a module."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            yield from (above[:-1], *(above + alias.name for alias in node.names))
+
+
+def _is_safe(folder: Path) -> bool:
     if Path(__file__).parent in folder.parents:
         return True
     status = folder.stat()
