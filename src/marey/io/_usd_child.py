@@ -5,7 +5,6 @@ What went wrong, or was noted, is printed as JSON.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 import warnings
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from marey.errors import MareyError
 from marey.io import container
+from marey.io._isolated import set_limits
 from marey.io._usd_read import read_meshes
 
 # What the library reserves, and what a sound file may need for each of its bytes. Frames go to disk.
@@ -21,11 +21,7 @@ RESERVED, BYTES_A_BYTE = 2 << 30, 20
 
 def main(source: str, target: str, options: str) -> None:
     """The meshes of a stage, as a container."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        most = RESERVED + BYTES_A_BYTE * Path(source).stat().st_size
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    set_limits(source, "DATA", RESERVED, BYTES_A_BYTE)
     answer: dict[str, object] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
