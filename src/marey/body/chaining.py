@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._random import Rng
 from marey.body.contacts import feet
 from marey.body.dynamics import MotionModel
 from marey.body.kinematics import forward_kinematics
@@ -28,7 +29,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.statistics.autoregression import condition
-from marey.statistics.autoregression.model import Seed
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def chain(
     turns: Sequence[float] | None = None,
     transition: float | None = None,
     deviation: float = 0.0,
-    rng: Seed = None,
+    rng: Rng = None,
 ) -> Chained:
     """The clip as often as there are entries of `targets`, each repetition steered to its own.
 

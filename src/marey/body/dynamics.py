@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import assign, checked, checked_rate
+from marey._random import Rng
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.root_travel import heading
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
 from marey.statistics.autoregression.fitting import information_criterion
-from marey.statistics.autoregression.model import Seed
 from marey.statistics.processes.trend import Trend, find_period
 
 Array = NDArray[np.float64]
@@ -165,7 +165,7 @@ class MotionModel:
             coordinates, self.frame_rate, start=self.start, heading=self.heading, name=name
         )
 
-    def sample(self, frames: int, *, rng: Seed = None) -> Motion:
+    def sample(self, frames: int, *, rng: Rng = None) -> Motion:
         """A new clip of so many frames, free of the example but for its law."""
         return self.decode(self.expected(frames) + self.dynamics.sample(frames, rng=rng))
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
+from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.statistics.autoregression.jumps import product
-from marey.statistics.autoregression.model import Seed
 from marey.statistics.autoregression.streaming import Stream
 
 Array = NDArray[np.float64]
@@ -59,7 +59,7 @@ class MotionStream:
     def __init__(
         self,
         model: MotionModel,
-        rng: Seed = None,
+        rng: Rng = None,
         *,
         characters: int = 1,
         phases: ArrayLike | None = None,

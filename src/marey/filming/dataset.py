@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from marey import __version__
 from marey._progress import Progress
+from marey._random import Rng
 from marey.crowd.camera import Camera
 from marey.crowd.continuum import Ground
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.running import Rng, simulate
+from marey.crowd.simulation.running import simulate
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.errors import InputError
 from marey.filming.cameras import camera_of

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._progress import Progress, tracked
+from marey._random import Rng
 from marey.body.filling.bridging import METHODS as METHODS
 from marey.body.filling.bridging import Bridge, bridge
 from marey.body.filling.gaps import Hole, Mask, holes, missing
@@ -24,7 +25,6 @@ from marey.errors import InputError
 from marey.geometry.continuity import continuous
 
 Array = NDArray[np.float64]
-Seed = np.random.Generator | int | None
 
 BAND = 0.9
 
@@ -66,7 +66,7 @@ def fill(
     samples: int = 0,
     method: str = "joint",
     examples: Sequence[Motion] = (),
-    rng: Seed = None,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> Filling:
     """Fill holes of a clip; what the clip says there is not looked at.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._random import Rng
 from marey.body.dynamics import METHODS, MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -27,7 +28,6 @@ from marey.body.steering.requests import Goal, ReachAt, goals, path
 from marey.body.steering.simulation import simulated
 from marey.body.steering.solving import LONGEST, first_halves, solved, spans_around
 from marey.errors import InputError
-from marey.statistics.autoregression.model import Seed
 
 Array = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def steer(
     method: str = "joint",
     interval: float | None = None,
     model: PoseModel | None = None,
-    rng: Seed = None,
+    rng: Rng = None,
 ) -> Steered:
     """The clip in which points of the body are where they are asked to be.
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.root_travel import heading
@@ -20,7 +21,6 @@ from marey.body.steering.process import Span, merged
 from marey.body.steering.requests import Goal
 from marey.geometry import rotations as so3
 from marey.statistics.autoregression import condition
-from marey.statistics.autoregression.model import Seed
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def simulated(
     spans: list[Span],
     *,
     share: float | None,
-    rng: Seed,
+    rng: Rng,
 ) -> Motion:
     """A clip that is drawn within the spans and the original outside.
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._progress import Progress
+from marey._random import Rng, seed_sequence
 from marey.body.ik.plants import ramps
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -90,7 +91,7 @@ def vary(
     hold: bool = True,
     modes: int | None = None,
     variance: float | None = None,
-    rng: int | np.random.SeedSequence | None = None,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> Variants:
     """New versions of a clip.
@@ -106,8 +107,8 @@ def vary(
     free_range: let joints leave the example's range by more than a tenth
     hold: keep standing feet where they are
     modes, variance: size of the pose model, as in :meth:`PoseModel.fit`
-    rng: seed; the n-th variant depends on it and on n alone, also where it was drawn again because its feet
-        slid or sank too much
+    rng: seed, or what gives one; the n-th variant depends on it and on n alone, also where it was drawn again
+        because its feet slid or sank too much
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=4)
@@ -119,7 +120,7 @@ def vary(
     _check(motion, count, deviation, keep_modes, method, amount)
     model = _Learned(motion, modes, variance)
     kept = _frames(pins, motion)
-    seeds = _seeds(rng).spawn(count)
+    seeds = seed_sequence(rng).spawn(count)
 
     def drawn(seeds: Sequence[np.random.SeedSequence]) -> Array:
         return draw(
@@ -330,10 +331,6 @@ def _frames(pins: Sequence[float], motion: Motion) -> NDArray[np.intp]:
             raise InputError(f"pin at {seconds:g} s: the clip lasts from 0 to {last:.3f} s")
     frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
     return np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
-
-
-def _seeds(rng: int | np.random.SeedSequence | None) -> np.random.SeedSequence:
-    return rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
 
 
 def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import checked_rate
 from marey._progress import Progress
+from marey._random import Rng, seed_number
 from marey.crowd import scenes
 from marey.crowd.outlines import area, on_ground, with_slits
 from marey.crowd.rows import check_size
@@ -30,7 +31,6 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
-Rng = int | np.random.Generator
 
 TRAITS = ("radius", "mass", "response_time", "desired_speed", "goal", "ids")
 LONGEST = 24 * 3600.0
@@ -85,7 +85,7 @@ class Run:
         parameters: Parameters | str = "dataset",
         so_far: SimulatedCrowd | None = None,
     ):
-        self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), _seed(rng)
+        self.scene, self.frame_rate, self.seed = scene, checked_rate(frame_rate), seed_number(rng)
         self.parameters = Parameters.named(parameters) if isinstance(parameters, str) else parameters
         if so_far is not None:
             check_going_on(so_far, scene, self.frame_rate)
@@ -171,15 +171,6 @@ class Run:
         state = self.simulator.state
         self.simulator.state = replace(state, people=state.people[np.flatnonzero(there)])
         return self._look()
-
-
-def _seed(rng: Rng) -> int:
-    """One number, since a run that is taken up again must draw what it would have drawn."""
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**31))
-    if int(rng) < 0:
-        raise InputError(f"seed: a whole number, not below 0, got {rng}")
-    return int(rng)
 
 
 def _simulator(scene: Scene, people: People, parameters: Parameters, seed: int) -> Simulator:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, handed_over
 from marey._progress import Progress
+from marey._random import Rng
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.crowd.texture.transitions import (
@@ -27,7 +28,6 @@ from marey.crowd.texture.transitions import (
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
-Rng = int | np.random.Generator | None
 
 ROUGHEST = 1.25
 """A cross-fade may change fields this many times as quickly as the quickest frames of the source."""

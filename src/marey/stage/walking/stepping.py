@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._progress import Progress
+from marey._random import Rng, seed_number
 from marey.body.motion import Motion
 from marey.body.variation.shaping import within_range
 from marey.crowd.tracks import Tracks
@@ -53,7 +54,7 @@ def walk(
     *,
     deviation: float = DEVIATION,
     frame_rate: float = FRAME_RATE,
-    rng: int = 0,
+    rng: Rng = 0,
     progress: Progress | None = None,
 ) -> WalkingCrowd:
     """Let the people of tracks walk as whole bodies.
@@ -63,7 +64,7 @@ def walk(
         away is somebody new there.
     deviation: how far everyone is from the captured walks, 0 … 1
     frame_rate: of the result, frames a second
-    rng: seed; sizes, clothes and walks of everyone depend on it
+    rng: seed, or what gives one; sizes, clothes and walks of everyone depend on it
 
     >>> import marey
     >>> crowd = walk(marey.samples.crowd(people=4, seconds=3))
@@ -84,10 +85,11 @@ def walk(
     cycles = sorted((cycle(body, clip) for clip in _given(walks)), key=lambda one: one.speed)
     way = ways(tracks, frame_rate)
     people, frames = len(way.places), way.places.shape[1] - 2 * way.margin
-    people_rng = np.random.default_rng(np.random.SeedSequence(rng))
+    seed = seed_number(rng)
+    people_rng = np.random.default_rng(np.random.SeedSequence(seed))
     sizes = statures(people, people_rng) / body.stature
     chains = _chains(cycles, people, people_rng)
-    seeds = np.random.SeedSequence((rng, 1)).spawn(people)
+    seeds = np.random.SeedSequence((seed, 1)).spawn(people)
     laws = [_Law(one.captured, _parts(body)) for one in cycles]
     rotations = np.empty((people, frames, body.skeleton.joints, 4), np.float32)
     roots = np.empty((people, frames, 3), np.float32)

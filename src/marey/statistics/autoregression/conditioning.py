@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
+from marey._random import Rng
 from marey.errors import InputError
-from marey.statistics.autoregression.model import Seed, VectorAutoregression
+from marey.statistics.autoregression.model import VectorAutoregression
 from marey.statistics.autoregression.stretches import Evidence, Stretch, stretch
 
 Array = NDArray[np.float64]
@@ -65,7 +66,7 @@ class Trajectories:
     given_first: tuple[Array, Evidence | None]
     conditions: tuple[Conditions, ...] = ()
 
-    def sample(self, rng: Seed = None, count: int | None = None) -> Array:
+    def sample(self, rng: Rng = None, count: int | None = None) -> Array:
         """Series `(frames, components)`, or `(count, frames, components)`, with this law."""
         rng = np.random.default_rng(rng)
         number = 1 if count is None else count

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import assign, checked
+from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics.autoregression.jumps import NOTHING, Jumps
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from marey.statistics.autoregression.streaming import Stream
 
 Array = NDArray[np.float64]
-Seed = np.random.Generator | int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class VectorAutoregression:
         return found[:lags]
 
     def sample(
-        self, frames: int, *, rng: Seed = None, count: int | None = None, history: ArrayLike | None = None
+        self, frames: int, *, rng: Rng = None, count: int | None = None, history: ArrayLike | None = None
     ) -> Array:
         """New series `(frames, components)`, or `(count, frames, components)`.
 
@@ -147,7 +147,7 @@ class VectorAutoregression:
 
     def stream(
         self,
-        rng: Seed = None,
+        rng: Rng = None,
         *,
         characters: int | None = None,
         history: ArrayLike | None = None,

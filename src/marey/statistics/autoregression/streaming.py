@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
+from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics.autoregression.bridges import Asked, Bridge, Message, bridge, messages
 from marey.statistics.autoregression.jumps import product
-from marey.statistics.autoregression.model import Seed, VectorAutoregression
+from marey.statistics.autoregression.model import VectorAutoregression
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -59,7 +60,7 @@ class Stream:
     def __init__(
         self,
         model: VectorAutoregression,
-        rng: Seed = None,
+        rng: Rng = None,
         *,
         characters: int | None = None,
         history: ArrayLike | None = None,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics.processes import fitting, simulation
 from marey.statistics.processes.covariances import Covariance
@@ -94,11 +95,12 @@ class Processes:
         frames: int,
         *,
         draws: int = 1,
-        rng: np.random.Generator,
+        rng: Rng,
         noise: bool = False,
         start: int = 0,
     ) -> Array:
         """New series `(draws, frames, components)` around the trend from `start` on; with noise if asked."""
+        rng = np.random.default_rng(rng)
         paths = simulation.draw(self.covariance, self.frame_rate, frames, draws=draws, rng=rng)
         if noise:
             paths += np.sqrt(np.asarray(self.noise)) * rng.standard_normal(paths.shape)
@@ -162,7 +164,7 @@ class Processes:
         )
         return Posterior(conditioning, trend, values)
 
-    def stream(self, *, rng: np.random.Generator, draws: int = 1) -> Stream:
+    def stream(self, *, rng: Rng, draws: int = 1) -> Stream:
         """An endless run of `draws` independent figures, which takes constraints on its way."""
         return Stream(self.covariance, self.trend, self.frame_rate, rng=rng, draws=draws)
 
@@ -186,9 +188,9 @@ class Posterior:
         """Standard deviation `(frames, components)` of the smooth series."""
         return np.sqrt(self.conditioning.variance())
 
-    def sample(self, draws: int, *, rng: np.random.Generator) -> Array:
+    def sample(self, draws: int, *, rng: Rng) -> Array:
         """Series `(draws, frames, components)` from the joint posterior."""
-        return self._met(self.trend + self.conditioning.sample(draws, rng))
+        return self._met(self.trend + self.conditioning.sample(draws, np.random.default_rng(rng)))
 
     def _met(self, paths: Array) -> Array:
         exact = self.conditioning.known & (self.conditioning.noise == 0)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics.processes.covariances import Covariance
 from marey.statistics.processes.kriging import JITTER
@@ -61,9 +62,10 @@ class Stream:
         trend: Trend,
         frame_rate: float,
         *,
-        rng: np.random.Generator,
+        rng: Rng,
         draws: int = 1,
     ):
+        rng = np.random.default_rng(rng)
         self.covariance, self.trend, self.frame_rate = covariance, trend, frame_rate
         self.rng, self.draws = rng, draws
         self.reach = max(1, int(np.ceil(frame_rate * float(covariance.range(REACH).max()))))
