@@ -70,6 +70,8 @@ class Format:
     read: Callable[[Path], Any] = marey.load
     mended: Callable[[bytes], bytes] = bytes
     """Makes a checksum fit, so that damage behind it is met."""
+    words: tuple[bytes, ...] = ()
+    """What such files say, to be said at the wrong place."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Mutations:
             # One file, or one of those that go with it.
             name = rng.choice(sorted(files))
             parts, joined = taken_apart(files[name], rng)
-            damage(parts, rng)
+            damage(parts, rng, self.kind.words)
             data = joined(parts)
             files[name] = self.kind.mended(data) if rng.random() < 0.7 else data
         else:
@@ -209,7 +211,7 @@ def joined_glb(parts: Parts) -> bytes:
     return head + struct.pack("<I4s", len(text), b"JSON") + text + rest
 
 
-def damage(parts: Parts, rng: random.Random) -> None:
+def damage(parts: Parts, rng: random.Random, words: tuple[bytes, ...] = ()) -> None:
     """One to four changes."""
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         name = rng.choice(sorted(parts))
@@ -219,7 +221,7 @@ def damage(parts: Parts, rng: random.Random) -> None:
             parts[name] = parts[rng.choice(sorted(parts))]
         else:
             document = parsed(parts[name]) if rng.random() < 0.6 else None
-            parts[name] = changed(parts[name], rng) if document is None else exchanged(document, rng)
+            parts[name] = changed(parts[name], rng, words) if document is None else exchanged(document, rng)
 
 
 def parsed(data: bytes) -> Any:
@@ -230,7 +232,7 @@ def parsed(data: bytes) -> Any:
         return None
 
 
-def changed(data: bytes, rng: random.Random) -> bytes:
+def changed(data: bytes, rng: random.Random, words: tuple[bytes, ...] = ()) -> bytes:
     """Bytes with one change."""
     text = bytearray(data)
     start = rng.randrange(len(text) + 1)
@@ -245,11 +247,11 @@ def changed(data: bytes, rng: random.Random) -> bytes:
         case 3:
             text[start:start] = text[start:stop] * rng.choice([1, 2, 30])
         case 4:
-            text[start : rng.choice([start, stop])] = rng.choice(PIECES)
+            text[start : rng.choice([start, stop])] = rng.choice(words or PIECES)
         case 5:
             del text[start:]
         case 6:
-            new = rng.choice(BINARY)
+            new = rng.choice(words + PIECES if words else BINARY)
             start -= start % rng.choice([1, 2, 4, 8])
             text[start : start + len(new)] = new
         case _ if numbers := list(NUMBER.finditer(data[: 1 << 16])):

@@ -74,6 +74,23 @@ def take(path: Path) -> None:
     path.write_text(test_acclaim.AMC)
 
 
+def frames(path: Path) -> None:
+    """Two frames in a folder, which is what the reader is given."""
+    path.mkdir()
+    for number in range(2):
+        marey.save(MESH, path / f"{number}.obj")
+
+
+def big_endian(path: Path) -> None:
+    marey.save(MESH, path)
+    head, body = path.read_bytes().split(b"end_header\n", 1)
+    vertex = np.dtype([("p", "<f8", 3), ("c", "u1", 3)])
+    face = np.dtype([("n", "u1"), ("v", "<i4", 3), ("m", "u1"), ("t", "<f8", 6)])
+    points = np.frombuffer(body, vertex, 6).astype(vertex.newbyteorder(">"))
+    faces = np.frombuffer(body, face, 7, 6 * vertex.itemsize).astype(face.newbyteorder(">"))
+    path.write_bytes(head.replace(b"little", b"big") + b"end_header\n" + points.tobytes() + faces.tobytes())
+
+
 def others_store(path: Path) -> None:
     """Meshes in a store of version 2 that another program could have written, in chunks of their own."""
     import zarr
@@ -106,12 +123,16 @@ MODELS = (MotionModel.fit(WALK, modes=3), PoseModel.fit([WALK], modes=3), SCENE,
 CONTAINERS = {type(thing).__name__: thing for thing in (*test_container.everything(), *MODELS)}
 
 FORMATS = (
-    Format("bvh", written(a_bvh=test_bvh_fuzz.WALK, walk_bvh=saved(WALK[:3]))),
+    Format(
+        "bvh",
+        written(a_bvh=test_bvh_fuzz.WALK, walk_bvh=saved(WALK[:3])),
+        words=tuple(test_bvh_fuzz.SPLINTERS),
+    ),
     Format("acclaim", written(take_amc=take)),
     Format("deepmimic", written(a_json=json.dumps({"Loop": "wrap", "Frames": [test_deepmimic.frame()] * 3}))),
     Format("gltf", written(**{f"{name}_glb": saved(make()) for name, make in test_gltf_fuzz.THINGS.items()})),
-    Format("obj", written(a_obj=saved(MESH))),
-    Format("ply", written(a_ply=saved(MESH), b_ply=TEXT_PLY)),
+    Format("obj", written(a_obj=saved(MESH), frames_obj=frames)),
+    Format("ply", written(a_ply=saved(MESH), b_ply=TEXT_PLY, c_ply=big_endian)),
     Format("npz", written(a_npz=saved(MOVING), b_npz=saved(CONTAINERS["DistanceMatrix"]))),
     Format("point cache", written(a_pc2=saved(MOVING), a_mdd=saved(MOVING))),
     Format(
