@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from marey.io._isolated import set_limits
+from marey.io._isolated import limit_memory
 
 # What the libraries reserve, and what a sound file may need for each of its bytes.
 RESERVED, BYTES_A_BYTE = 4 << 30, 100
@@ -16,7 +17,7 @@ RESERVED, BYTES_A_BYTE = 4 << 30, 100
 
 def main(source: str, target: str) -> None:
     """Markers and what the file says of them, as `positions` and JSON `facts`."""
-    set_limits(source, "AS", RESERVED, BYTES_A_BYTE)
+    limit_memory("AS", RESERVED + BYTES_A_BYTE * Path(source).stat().st_size)
     import ezc3d
 
     content = ezc3d.c3d(source)

@@ -13,9 +13,6 @@ from typing import Literal
 from marey import _child
 from marey.errors import FormatError
 
-# Of the processor, which other processes do not use up; sound files are read at over 20 MB a second.
-START_SECONDS, BYTES_PER_SECOND = 5, 1e6
-
 
 def run(module: str, path: Path, *arguments: str, kind: str, seconds: float) -> str:
     """What `module` prints, called with the file and `arguments`; an error unless it ends well in time."""
@@ -35,12 +32,9 @@ def run(module: str, path: Path, *arguments: str, kind: str, seconds: float) -> 
     return done.stdout.decode()
 
 
-def set_limits(path: str, memory: Literal["AS", "DATA"], reserved: int, bytes_a_byte: int) -> None:
-    """Called by such a module before it reads: what it may have of the processor and of memory."""
-    size = Path(path).stat().st_size
+def limit_memory(kind: Literal["AS", "DATA"], most: int) -> None:
+    """Called by such a module before it reads: the bytes it may have, where the system can see to that."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        seconds, most = int(START_SECONDS + size / BYTES_PER_SECOND), reserved + bytes_a_byte * size
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(getattr(resource, f"RLIMIT_{memory}"), (most, most))
+        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))

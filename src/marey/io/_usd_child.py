@@ -12,7 +12,7 @@ from pathlib import Path
 
 from marey.errors import MareyError
 from marey.io import container
-from marey.io._isolated import set_limits
+from marey.io._isolated import limit_memory
 from marey.io._usd_read import read_meshes
 
 # What the library reserves, and what a sound file may need for each of its bytes. Frames go to disk.
@@ -21,7 +21,7 @@ RESERVED, BYTES_A_BYTE = 2 << 30, 20
 
 def main(source: str, target: str, options: str) -> None:
     """The meshes of a stage, as a container."""
-    set_limits(source, "DATA", RESERVED, BYTES_A_BYTE)
+    limit_memory("DATA", RESERVED + BYTES_A_BYTE * Path(source).stat().st_size)
     answer: dict[str, object] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -22,7 +22,7 @@ from marey.io._files import check_readable
 from marey.io._text import all_different
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
-START_SECONDS, BYTES_PER_SECOND = 10.0, 2e6
+START_SECONDS, BYTES_PER_SECOND = 8.0, 2e6
 
 
 def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = None) -> Markers:
