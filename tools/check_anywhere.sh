@@ -2,7 +2,7 @@
 # Prove that the tests pass on any machine: tools/check_anywhere.sh [--browser N] [-- PYTEST-ARGUMENTS…]
 # Clones HEAD into a folder whose path has spaces and non-ASCII letters and sets it up there with network. Then, as an
 # ordinary user, without network and while every core is kept busy, runs `make test`, with N the browser tests N times.
-# As root it works as the user `nobody`. MAREY_DATA is handed on; FOLDER=… keeps and reuses the checkout.
+# As root it works as the user `nobody`. MAREY_DATA, PYTHON and PIP_… are handed on; FOLDER=… keeps the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 browser=0
@@ -28,10 +28,13 @@ finish() {
 }
 trap finish EXIT
 
-# Nothing of this user's environment but a path, a home of its own and the data; arguments are a command.
+# Runs a command with nothing of this user's environment but a path, a home of its own, the data and pip's mirrors.
+passed_on=()
+while IFS= read -r -d '' variable; do
+    case $variable in PIP_*|MAREY_DATA=*|PYTHON=*) passed_on+=("$variable") ;; esac
+done < <(env -0)
 plainly() {
-    env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME="$home" TMPDIR="$home/tmp dir" LANG=C.UTF-8 \
-        ${MAREY_DATA:+MAREY_DATA="$MAREY_DATA"} ${PYTHON:+PYTHON="$PYTHON"} \
+    env -i "${passed_on[@]}" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME="$home" TMPDIR="$home/tmp dir" LANG=C.UTF-8 \
         "$@"
 }
 ordinary() {
