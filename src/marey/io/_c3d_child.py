@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from marey.io._isolated import limit_memory
+from marey._child import limit_memory
 
 # What the libraries reserve, and what a sound file may need for each of its bytes.
 RESERVED, BYTES_A_BYTE = 4 << 30, 100

@@ -10,9 +10,9 @@ import sys
 import warnings
 from pathlib import Path
 
+from marey._child import limit_memory
 from marey.errors import MareyError
 from marey.io import container
-from marey.io._isolated import limit_memory
 from marey.io._usd_read import read_meshes
 
 # What the library reserves, and what a sound file may need for each of its bytes. Frames go to disk.

@@ -6,7 +6,9 @@ whatever its parsers raise. Cost of a check: a few bytes of every chunk.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -78,16 +80,9 @@ def open_array(group: Any, name: str, path: Path, *, rows: int | None = None) ->
 def _codecs(array: Any) -> list[str]:
     """Names of an array's codecs in the order of writing, those of shards included."""
     facts = array.metadata.to_dict()
-    steps = list(facts["codecs"] if "codecs" in facts else (*(facts["filters"] or ()), facts["compressor"]))
-    names = []
-    for step in steps:
-        if step is None:
-            continue
-        name = step.get("name", step.get("id")) if isinstance(step, dict) else step.codec_id
-        names.append(str(name).removeprefix("numcodecs."))
-        inner = step.get("configuration", {}) if isinstance(step, dict) else {}
-        steps += [*inner.get("codecs", ()), *inner.get("index_codecs", ())]
-    return names or ["bytes"]
+    steps = facts["codecs"] if "codecs" in facts else (*(facts["filters"] or ()), facts["compressor"])
+    text = json.dumps(steps, default=lambda codec: codec.get_config())
+    return re.findall(r'"(?:name|id)": "(?:numcodecs\.)?([^"]*)"', text) or ["bytes"]
 
 
 def _declared(file: Path, codec: str) -> int:
