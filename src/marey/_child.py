@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -31,14 +31,17 @@ def environment() -> dict[str, str]:
     return others | {"PYTHONPATH": os.pathsep.join(without_working_folder(folders))}
 
 
-def without_working_folder(folders: Iterable[str]) -> list[str]:
+def without_working_folder(folders: Sequence[str]) -> list[str]:
     """Folders to import from, absolute, without the working folder unless marey itself is in it.
 
     >>> without_working_folder(["", ".", "/usr/lib/python3"])
     ['/usr/lib/python3']
     """
-    here = {os.path.realpath(os.curdir)} - {str(HOME)}
-    return [str(Path(folder).absolute()) for folder in folders if os.path.realpath(folder) not in here]
+    try:
+        here = {os.path.realpath(os.curdir)} - {str(HOME)}
+        return [str(Path(folder).absolute()) for folder in folders if os.path.realpath(folder) not in here]
+    except FileNotFoundError:  # the working folder is gone
+        return [folder for folder in folders if Path(folder).is_absolute()]
 
 
 def read(module: str, path: Path, *arguments: str, kind: str, seconds: float) -> str:
