@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -9,6 +10,7 @@ import re
 import sqlite3
 import struct
 import tracemalloc
+import zipfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -131,6 +133,26 @@ class Trap:
 
     def __reduce__(self) -> Any:
         return os.mkdir, (str(self.path),)
+
+
+def test_an_archive_cannot_declare_more_than_deflate_could_pack_into_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    header = io.BytesIO()
+    shape = (1, 8_000_000, 3)
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("vertices.npy", header.getvalue())
+    size, declared = len(header.getvalue()), len(header.getvalue()) + 192_000_000
+    path.write_bytes(
+        path.read_bytes().replace(struct.pack("<II", size, size), struct.pack("<II", size, declared))
+    )
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="zip bomb"):
+            marey.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_even_flow_of_large_images_is_no_bomb(tmp_path: Path) -> None:
