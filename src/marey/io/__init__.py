@@ -40,8 +40,8 @@ class Format:
 # Bytes of a JSON file in which a scene's keys are looked for: the largest scene that is read.
 SCENE_HEAD = 16 << 20
 
-# Frames per second, and metres from the origin: on a map of the Earth, no place is farther from it.
-SLOWEST, FASTEST, FARTHEST = 1e-4, 1e6, 1e7
+# Frames per second, metres of a bone, and metres from the origin: maps of the whole Earth reach 2e7.
+SLOWEST, FASTEST, LONGEST, FARTHEST = 1e-4, 1e6, 1e5, 1e8
 
 FORMATS: tuple[Format, ...] = (
     Format("bvh", "Biovision hierarchy", (".bvh",), ("Motion",), ("Motion",)),
@@ -269,13 +269,14 @@ def _check_plausible(thing: Any, path: Path) -> None:
         raise FormatError(f"has {rate:g} frames per second; its frame rate is damaged", path=path)
     kind, lengths = type(thing).__name__, []
     if kind == "Motion":
-        lengths = [thing.root, thing.skeleton.offsets, thing.skeleton.end_offsets]
+        bones = np.concatenate([thing.skeleton.offsets[1:], thing.skeleton.end_offsets])
+        lengths = [(thing.root, FARTHEST), (thing.skeleton.offsets[0], FARTHEST), (bones, LONGEST)]
     elif kind in ("Markers", "Tracks"):
-        lengths = [thing.positions]
-    if any((np.abs(part) > FARTHEST).any() for part in lengths):
-        raise FormatError(
-            f"reaches farther than {FARTHEST / 1000:g} km; it is damaged, or its unit is another", path=path
-        )
+        lengths = [(thing.positions, FARTHEST)]
+    for values, most in lengths:
+        if (np.abs(values) > most).any():
+            message = f"has lengths of over {most / 1000:g} km; it is damaged, or its unit is another"
+            raise FormatError(message, path=path)
 
 
 def _cleaned(thing: Any, path: Path) -> Any:
