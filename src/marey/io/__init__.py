@@ -274,7 +274,8 @@ def _check_plausible(thing: Any, path: Path) -> None:
     elif kind in ("Markers", "Tracks"):
         lengths = [(thing.positions, FARTHEST)]
     for values, most in lengths:
-        if (np.abs(values) > most).any():
+        low, high = (extreme.reduce(values, axis=None, initial=0.0) for extreme in (np.fmin, np.fmax))
+        if max(-low, high) > most:
             message = f"has lengths of over {most / 1000:g} km; it is damaged, or its unit is another"
             raise FormatError(message, path=path)
 
