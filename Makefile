@@ -17,9 +17,9 @@ studio: $(VENV)/.ready  ## see, touch and change motion in the browser: make stu
 
 # Each core has its own worker: threads of linear algebra would only get in their way. Compiled modules are kept,
 # since some tests start many programs.
-test: $(VENV)/.ready .node/.ready  ## all tests, on all cores
+test: $(VENV)/.ready .node/.ready  ## all tests, on all cores; some: make test TESTS=tests/io
 	@tools/setup.sh --browser
-	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 lint: $(VENV)/.ready  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ wrong in it, and `keep_screenshot` leaves a picture in `test-artefacts/` to look
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -70,7 +71,7 @@ def page_of(
     size: tuple[int, int] = DESKTOP,
     offline: bool = False,
     dark: bool = False,
-    seconds: float = 30.0,
+    seconds: float = LONG,
 ) -> Iterator[Tab]:
     """The page at an address (or of a file), in a context of its own that is closed at the end.
 
@@ -96,9 +97,10 @@ def page_of(
         context.close()
 
 
-def until(tab: Tab, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def until(tab: Tab, condition: Callable[[], bool], seconds: float = LONG) -> None:
     """Wait for something to become true in Python, letting the page run."""
-    for _ in range(int(seconds / 0.05)):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         if condition():
             return
         tab.page.wait_for_timeout(50)

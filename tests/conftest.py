@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -48,6 +49,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(ranks, len(LONGEST_FIRST))
 
     items.sort(key=rank)
+    for item in items:
+        # Travels with the report, also from another process.
+        item.user_properties.append(("real data", "data_dir" in getattr(item, "fixturenames", ())))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped, by its reason; and whether real data was there."""
+    table, stats = terminalreporter, terminalreporter.stats
+    reasons = {report.nodeid: str(report.longrepr[-1]) for report in stats.get("skipped", [])}
+    if reasons:
+        table.section("skipped")
+    for reason, count in Counter(reasons.values()).most_common():
+        table.write_line(f"{count:5}  {reason.removeprefix('Skipped: ')}")
+    ran, missed = (
+        sum(("real data", True) in report.user_properties for report in stats.get(kind, []))
+        for kind in ("passed", "skipped")
+    )
+    table.write_line(f"real data: {ran} tests ran on it, {missed} were skipped")
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ import pytest
 import marey
 from marey.body.kinematics import forward_kinematics
 from marey.io import FORMATS
+from tests.browser import LONG
 from tests.cli.commands import call
 
 MAREY = [sys.executable, "-m", "marey.cli.main"]
@@ -35,7 +36,7 @@ def run(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
             text=True,
             check=False,
             env={**os.environ, **env},
-            timeout=300,
+            timeout=LONG,
         )
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
@@ -268,7 +269,7 @@ def test_stopping_leaves_nothing_behind(told: signal.Signals, tmp_path: Path) ->
     while working.poll() is None and not any(target.parent.iterdir()):
         time.sleep(0.05)
     working.send_signal(told)
-    output, errors = working.communicate(timeout=60)
+    output, errors = working.communicate(timeout=LONG)
     assert working.returncode == 128 + told
     assert not list(target.parent.iterdir())
     assert output == b""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import marey
+from marey._child import without_working_folder
 from marey.surface.sequence import MeshSequence
 
 TRAP = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
@@ -83,3 +84,12 @@ def test_settings_beside_a_clip_do_not_start_latex(tmp_path: Path) -> None:
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\n")
     run(tmp_path / "walk.bvh", "-o", "angles.png", "--kind", "curves", command="view", PATH=str(tmp_path))
     assert (tmp_path / "angles.png").exists()
+
+
+def test_a_working_folder_that_is_gone_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert without_working_folder(["", "lib", str(tmp_path)]) == [str(tmp_path)]

@@ -74,7 +74,7 @@ def checked_rate(frame_rate: Any) -> float:
     """A positive, finite number of frames per second."""
     try:
         rate = float(frame_rate)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"frame rate: not a number ({frame_rate!r})") from error
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"frame rate: must be positive and finite, got {rate}")

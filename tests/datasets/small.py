@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from marey.datasets.registry import Registry, read_registry
+from tests.browser import LONG
 
 WALK = b"HIERARCHY of a walk\n" * 20_000
 
@@ -96,7 +97,7 @@ def serving(contents: dict[str, bytes]) -> Iterator[Site]:
             except OSError:  # the client went away, as some tests want
                 return
             if site.stalls_after is not None:
-                site.over.wait(20)
+                site.over.wait(LONG)
 
         def log_message(self, *_: Any) -> None:
             pass

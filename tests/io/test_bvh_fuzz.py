@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import tracemalloc
 import warnings
 
@@ -90,27 +89,6 @@ SPLINTERS = [
 ]
 
 
-def mutated(data: bytes, rng: random.Random) -> bytes:
-    text = bytearray(data)
-    for _ in range(rng.choice([1, 1, 1, 2, 5])):
-        start = rng.randrange(len(text) + 1)
-        stop = min(len(text), start + rng.choice([1, 1, 1, 2, 5, 200]))
-        change = rng.randrange(6)
-        if change == 0:
-            text[start:stop] = rng.randbytes(stop - start)
-        elif change == 1:
-            del text[start:stop]
-        elif change == 2:
-            text[start:start] = text[start:stop] * rng.choice([1, 2, 30])
-        elif change == 3:
-            text[start:start] = rng.choice(SPLINTERS)
-        elif change == 4:
-            text[start:stop] = rng.choice(SPLINTERS)
-        else:
-            del text[start:]
-    return bytes(text)
-
-
 def read_or_refuse(path, data: bytes) -> bool:
     path.write_bytes(data)
     with warnings.catch_warnings():
@@ -125,19 +103,6 @@ def read_or_refuse(path, data: bytes) -> bool:
     assert np.isfinite(motion.rotations).all()
     assert np.isfinite(motion.root).all()
     return True
-
-
-def test_thousands_of_damaged_files_are_read_or_refused(tmp_path):
-    rng = random.Random(20)
-    read_or_refuse(tmp_path / "walk.bvh", WALK)
-    tracemalloc.start()
-    try:
-        outcomes = [read_or_refuse(tmp_path / "walk.bvh", mutated(WALK, rng)) for _ in range(3000)]
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert 0.05 < np.mean(outcomes) < 0.95
-    assert peak < 20e6
 
 
 def test_every_cut_is_read_or_refused(tmp_path):

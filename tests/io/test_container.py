@@ -6,7 +6,7 @@ import contextlib
 import io
 import json
 import zipfile
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 
 import numpy as np
@@ -270,3 +270,13 @@ def test_an_animation_becomes_a_mesh_where_only_that_can_be_held(tmp_path: Path)
     animation = everything()[8]
     marey.save(animation, tmp_path / "a_%02d.obj")
     assert marey.load(tmp_path / "a_%02d.obj").frames == 2
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.sqlite", "a.mry"])
+def test_another_class_that_is_called_tracks_is_refused(tmp_path: Path, name: str) -> None:
+    @dataclass
+    class Tracks:
+        positions: int = 3
+
+    with pytest.raises(InputError, match=r"test_container\.Tracks"):
+        marey.save(Tracks(), tmp_path / name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import marey
+from tests.browser import LONG
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +33,7 @@ def test_three_shows_every_vertex_where_it_is(tmp_path: Path, max_error: float) 
     expected.write_text(json.dumps(orders))
     command = ["node", str(ROOT / "tools/check_three.mjs"), str(file), str(expected)]
     told = subprocess.run(
-        command, cwd=ROOT / ".node", capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT / ".node", capture_output=True, text=True, check=False, timeout=LONG
     )
     assert told.returncode == 0, told.stderr
     assert float(told.stdout) <= max_error + 1e-5

@@ -20,7 +20,7 @@ from marey.errors import InputError
 from marey.stage import WalkingCrowd, walk
 from marey.views import view
 from marey.views.walking_bodies import bodies
-from tests.browser import keep_screenshot, page_of
+from tests.browser import LONG, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -147,7 +147,7 @@ def test_three_shows_a_body_where_it_is(glb: Path, crowd: WalkingCrowd, tmp_path
     (tmp_path / "expected.json").write_text(json.dumps(expected))
     command = ["node", str(ROOT / "tools/check_three.mjs"), str(alone), str(tmp_path / "expected.json")]
     told = subprocess.run(
-        command, cwd=ROOT / ".node", capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT / ".node", capture_output=True, text=True, check=False, timeout=LONG
     )
     assert told.returncode == 0, told.stderr
     # Both are keys of all joints.
@@ -169,7 +169,7 @@ def test_a_page_of_bodies_plays_offline(crowd: WalkingCrowd, tmp_path: Path, chr
         tab.page.evaluate("marey.clock.seek(30)")
         before = tab.page.locator("canvas").screenshot()
         tab.page.evaluate("marey.clock.seek(48.5)")
-        assert tab.page.locator("canvas").screenshot() != before
+        until(tab, lambda: tab.page.locator("canvas").screenshot() != before)
         keep_screenshot(tab.page, "walking-bodies")
         assert not tab.errors and not tab.requests
 

@@ -8,7 +8,6 @@ import pytest
 
 from marey.studio.app import Studio
 from marey.studio.body.panel import BodyPanel
-from tests.browser import LONG
 
 pytest.importorskip("viser", reason="the extra studio is not installed")
 
@@ -17,8 +16,8 @@ pytest.importorskip("viser", reason="the extra studio is not installed")
 def studio() -> Iterator[Studio]:
     """A studio with its first sample, served on a free port."""
     with Studio(port=0) as opened:
-        assert opened.desk.jobs.wait(LONG)
+        assert opened.desk.jobs.wait()
         # What is compiled meanwhile in another thread would swallow the warnings of what is opened next.
         body = opened.panel("Body")
-        assert isinstance(body, BodyPanel) and body.preparing.wait(LONG)
+        assert isinstance(body, BodyPanel) and body.preparing.wait()
         yield opened

@@ -29,7 +29,7 @@ def panel(studio: Studio, clip: marey.Motion) -> BodyPanel:
     studio.show(clip, "walk.bvh")
     found = studio.panel("Body")
     assert isinstance(found, BodyPanel)
-    assert found.preparing.wait(60)
+    assert found.preparing.wait()
     with studio.desk.lock:
         studio.desk.timeline.seek(FRAME)
     return found
@@ -47,7 +47,7 @@ def drag(panel: BodyPanel, label: str, to: np.ndarray, *, moments: int = 6) -> N
 
 
 def done(panel: BodyPanel) -> None:
-    assert panel.desk.jobs.wait(60)
+    assert panel.desk.jobs.wait()
     wrong = [notice for notice in panel.desk.notices if notice.wrong]
     panel.desk.notices.clear()
     assert not wrong
@@ -321,7 +321,7 @@ def test_odd_bodies_are_shown_played_and_dragged_without_a_complaint(studio: Stu
     studio.show(ODD[kind](), kind)
     panel = studio.panel("Body")
     assert isinstance(panel, BodyPanel)
-    assert panel.preparing.wait(60)
+    assert panel.preparing.wait()
     assert panel.body.parts > 0 or panel.state.motion.joints < 2
     with studio.desk.lock:
         for frame in range(min(panel.state.motion.frames, 3)):

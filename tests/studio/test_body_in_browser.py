@@ -12,6 +12,7 @@ import marey
 from marey.studio.app import Studio
 from marey.studio.body.panel import BodyPanel
 from tests.browser import Tab, keep_screenshot, page_of, until
+from tests.studio.pointing import Eye
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,46 +26,30 @@ def panel(studio: Studio) -> BodyPanel:
     studio.show(marey.samples.walk(seconds=2), "walk.bvh")
     found = studio.panel("Body")
     assert isinstance(found, BodyPanel)
-    assert found.preparing.wait(120)
+    assert found.preparing.wait()
     with studio.desk.lock:
         studio.desk.timeline.seek(FRAME)
     return found
 
 
 @pytest.fixture(scope="module")
-def tab(chromium: Browser, studio: Studio, panel: BodyPanel) -> Iterator[Tab]:
-    with page_of(chromium, studio.address, size=SIZE, seconds=90) as opened:
+def eye(studio: Studio) -> Eye:
+    return Eye(studio)
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, studio: Studio, panel: BodyPanel, eye: Eye) -> Iterator[Tab]:
+    with page_of(chromium, studio.address, size=SIZE) as opened:
         opened.page.get_by_text("Pose by hand").wait_for()
-        opened.page.wait_for_selector("canvas")
-        until(opened, lambda: bool(studio.server.get_clients()))
         yield opened
         assert not opened.errors
 
 
-def pixel(tab: Tab, studio: Studio, panel: BodyPanel, point: np.ndarray) -> tuple[float, float]:
-    """Where a point of the panel's ground is seen on the page."""
-    camera = next(iter(studio.server.get_clients().values())).camera
-    box = tab.page.locator("canvas").first.bounding_box()
-    assert box is not None
-    ahead = np.asarray(camera.look_at) - camera.position
-    ahead /= np.linalg.norm(ahead)
-    right = np.cross(ahead, [0.0, 1.0, 0.0])
-    right /= np.linalg.norm(right)
-    way = point + panel.root.position - camera.position
-    scale = 0.5 * box["height"] / np.tan(0.5 * camera.fov) / (way @ ahead)
-    return (
-        box["x"] + 0.5 * box["width"] + scale * float(way @ right),
-        box["y"] + 0.5 * box["height"] - scale * float(way @ np.cross(right, ahead)),
-    )
-
-
-def test_a_hand_dragged_with_the_mouse_takes_the_body_along(
-    tab: Tab, studio: Studio, panel: BodyPanel
-) -> None:
+def test_a_hand_dragged_with_the_mouse_takes_the_body_along(tab: Tab, eye: Eye, panel: BodyPanel) -> None:
     hand = panel.ends.labels.index("left hand")
     before = panel.ends.places(panel.poses, FRAME)[hand]
-    x, y = pixel(tab, studio, panel, before)
     mouse = tab.page.mouse
+    x, y = eye.rest_on(tab, before + panel.root.position)
     told = panel.posing.text.content
 
     def moved() -> bool:
@@ -72,9 +57,6 @@ def test_a_hand_dragged_with_the_mouse_takes_the_body_along(
         mouse.move(x + 24, y - 70)
         return panel.posing.report is not None
 
-    # The balls may take a while to be drawn; a press that meets none of them only turns the camera.
-    mouse.move(x, y)
-    tab.page.wait_for_timeout(1500)
     mouse.down()
     until(tab, moved)
     mouse.move(x + 30, y - 90)

@@ -23,6 +23,7 @@ from marey.studio.framing import FIELD, around
 from marey.studio.history import MOST_STEPS, History
 from marey.studio.latest import Latest
 from marey.studio.uploads import harmless
+from tests.browser import LONG
 
 
 @given(st.lists(st.integers(), min_size=1, max_size=30), st.integers(0, 40))
@@ -52,7 +53,7 @@ def test_only_the_newest_of_waiting_values_is_worked_on() -> None:
 
     def work(value: int) -> None:
         seen.append(value)
-        hold.wait(10)
+        hold.wait(LONG)
 
     latest = Latest(work)
     latest.give(0)
@@ -90,7 +91,7 @@ def test_long_work_reports_finishes_at_the_desk_and_refuses_company(studio: Stud
 
     def work(progress: Progress) -> int:
         progress(1, 2)
-        go.wait(10)
+        go.wait(LONG)
         return 7
 
     jobs.start("counting", work, results.append)
@@ -113,10 +114,10 @@ def test_cancelled_work_stops_at_its_next_report_and_leaves_no_result(studio: St
             stopped.set()
 
     jobs.start("going on for ever", work, results.append)
-    assert began.wait(10)
+    assert began.wait(LONG)
     jobs.cancel()
     assert not jobs.busy
-    assert stopped.wait(10) and not results
+    assert stopped.wait(LONG) and not results
     assert "Cancelled" in studio.desk.notices[-1].text
 
 

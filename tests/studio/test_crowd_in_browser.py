@@ -14,17 +14,22 @@ from marey import samples
 from marey.studio.app import Studio
 from marey.studio.crowd import CrowdPanel
 from tests.browser import Tab, keep_screenshot, page_of, until
+from tests.studio.pointing import Eye
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="module")
-def tab(chromium: Browser, studio: Studio) -> Iterator[Tab]:
+def eye(studio: Studio) -> Eye:
+    return Eye(studio)
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser, studio: Studio, eye: Eye) -> Iterator[Tab]:
     studio.show(samples.field(rows=36, columns=64, seconds=1), "whirls")
-    with page_of(chromium, studio.address, size=(720, 480), seconds=60) as opened:
+    with page_of(chromium, studio.address, size=(720, 480)) as opened:
         opened.page.get_by_role("button", name="Walk").wait_for()
-        opened.page.wait_for_selector("canvas")
         yield opened
         assert not opened.errors
 
@@ -36,20 +41,6 @@ def panel(studio: Studio) -> CrowdPanel:
     return found
 
 
-def pixel(tab: Tab, studio: Studio, place: tuple[float, float, float]) -> tuple[float, float]:
-    """Where in the page a place of the scene is seen."""
-    from marey.geometry.rotations import inverse, rotate
-
-    camera = next(iter(studio.server.get_clients().values())).camera
-    seen = rotate(inverse(np.asarray(camera.wxyz, np.float64)), np.array(place) - camera.position)
-    slope = np.tan(camera.fov / 2) * seen[2]
-    box = tab.page.locator("canvas").first.bounding_box()
-    assert box is not None
-    x = 0.5 + 0.5 * seen[0] / (slope * camera.aspect)
-    y = 0.5 + 0.5 * seen[1] / slope
-    return box["x"] + x * box["width"], box["y"] + y * box["height"]
-
-
 def test_people_walk_when_asked_to(tab: Tab, studio: Studio, panel: CrowdPanel) -> None:
     panel.controls.number.value, panel.controls.seconds.value = 25, 3.0
     tab.page.get_by_role("button", name="Walk").click()
@@ -57,26 +48,21 @@ def test_people_walk_when_asked_to(tab: Tab, studio: Studio, panel: CrowdPanel) 
     assert panel.state.tracks is not None and panel.state.tracks.present[0].sum() == 25
 
 
-def test_a_stroke_on_the_ground_is_an_obstacle_until_undone(
-    tab: Tab, studio: Studio, panel: CrowdPanel
-) -> None:
+def test_a_stroke_on_the_ground_is_an_obstacle_until_undone(tab: Tab, eye: Eye, panel: CrowdPanel) -> None:
     tab.page.get_by_text("Obstacles", exact=True).click()
     brush = tab.page.get_by_label("Brush")
     brush.scroll_into_view_if_needed()
     brush.click()
     tab.page.get_by_role("option", name="paint").click()
     until(tab, lambda: panel.pen.down)
-    tab.page.wait_for_timeout(300)
     walked = panel.state.tracks
-    start, end = pixel(tab, studio, (-0.8, 0.0, 0.4)), pixel(tab, studio, (0.8, 0.0, 0.4))
-    tab.page.mouse.move(*start)
+    eye.rest_on(tab, (-0.8, 0.0, 0.4))
     tab.page.mouse.down()
-    tab.page.mouse.move(*end, steps=4)
+    tab.page.mouse.move(*eye.pixel(tab, (0.8, 0.0, 0.4)), steps=4)
     tab.page.mouse.up()
     until(tab, lambda: len(panel.state.strokes) == 1 and panel.state.tracks is not walked)
     drawn = panel.state.floor.to_scene(panel.state.strokes[0].points)
     np.testing.assert_allclose(drawn[[0, -1]][:, [0, 2]], [[-0.8, 0.4], [0.8, 0.4]], atol=0.15)
-    tab.page.wait_for_timeout(500)
     keep_screenshot(tab.page, "studio-crowd")
     tab.page.keyboard.press("Control+z")
     until(tab, lambda: not panel.state.strokes)

@@ -47,7 +47,7 @@ def panel(studio: Studio, repertoire: Repertoire) -> Iterator[SurfacePanel]:
 
 
 def _done(panel: SurfacePanel) -> None:
-    assert panel.desk.jobs.wait(120)
+    assert panel.desk.jobs.wait()
     assert not [notice for notice in panel.desk.notices if notice.wrong], list(panel.desk.notices)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import marey
 from marey.studio.app import Studio
@@ -15,6 +13,7 @@ from marey.studio.surface.panel import SurfacePanel
 from marey.studio.surface.pictures import on_circle
 from marey.surface import Library, Repertoire
 from tests.browser import Tab, keep_screenshot, page_of, until
+from tests.studio.pointing import Eye
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,52 +34,49 @@ def test_pictures_are_clicked_a_path_is_drawn_and_walked_and_a_slider_goes_betwe
     panel = studio.panel("Surface")
     assert isinstance(panel, SurfacePanel)
     studio.show(repertoire, "subject.mry")
-    assert studio.desk.jobs.wait(120)
-    with page_of(chromium, studio.address, size=SIZE, seconds=90) as tab:
+    assert studio.desk.jobs.wait()
+    eye = Eye(studio)
+    with page_of(chromium, studio.address, size=SIZE) as tab:
         tab.page.get_by_role("button", name="Draw a path").wait_for()
-        tab.page.wait_for_selector("canvas")
-        until(tab, lambda: bool(studio.server.get_clients()))
-        _click_matrix(tab, studio, panel)
-        _click_graph(tab, studio, panel, repertoire)
-        _draw_path(tab, studio, panel)
+        _click_matrix(tab, eye, studio, panel)
+        _click_graph(tab, eye, studio, panel, repertoire)
+        _draw_path(tab, eye, studio, panel)
         _go_between(tab, studio, panel)
         assert not tab.errors
     assert not [notice for notice in studio.desk.notices if notice.wrong]
 
 
-def _click_matrix(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+def _click_matrix(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     with studio.desk.lock:
         panel.look_at("Matrix")
     row, column = 30, 170
-    _drawn_anew(tab)
-    _click(tab, studio, panel.stage.matrix.in_world([column, row]), lambda: panel.state.pair is not None)
+    eye.click(tab, panel.stage.matrix.in_world([column, row]), lambda: panel.state.pair is not None)
     assert panel.state.pair is not None
     # A pixel of this picture is about a frame.
     assert np.abs(np.subtract(panel.state.pair, (row, column))).max() <= 4
     keep_screenshot(tab.page, "surface-matrix")
 
 
-def _click_graph(tab: Tab, studio: Studio, panel: SurfacePanel, repertoire: Repertoire) -> None:
+def _click_graph(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel, repertoire: Repertoire) -> None:
     with studio.desk.lock:
         panel.look_at("Graph")
     wanted = repertoire.library.number(repertoire.library.names[2], 20)
-    _drawn_anew(tab)
     place = panel.stage.graph.in_world(on_circle(repertoire.graph, wanted))
-    _click(tab, studio, place, lambda: panel.state.sequence == 2)
+    eye.click(tab, place, lambda: panel.state.sequence == 2)
     with studio.desk.lock:
         assert abs(studio.desk.timeline.frame - 20) <= 4
 
 
-def _draw_path(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     tab.page.get_by_role("button", name="Draw a path").click()
     until(tab, lambda: panel.pen.down)
-    _drawn_anew(tab)
     way = [np.array([0.4 * np.sin(t), 0.0, -1.0 + t]) for t in np.linspace(0, 2.2, 9)]
-    tab.page.mouse.move(*_pixel(tab, studio, way[0]))
+    eye.rest_on(tab, way[0])
     tab.page.mouse.down()
     for place in way[1:]:
-        tab.page.mouse.move(*_pixel(tab, studio, place), steps=2)
-        tab.page.wait_for_timeout(60)
+        eye.drag_to(
+            tab, place, lambda place=place: np.allclose(panel.pen._points[-1:], place[[0, 2]], atol=0.1)
+        )
     tab.page.mouse.up()
     until(tab, lambda: panel.state.shown == "animation")
     path, made = panel.state.path, panel.state.made
@@ -114,36 +110,3 @@ def _go_between(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
     until(tab, lambda: studio.desk.timeline.frame == 0 and panel.between.way.value == 0)
     tab.page.get_by_text("volume off by").first.wait_for()
     keep_screenshot(tab.page, "surface-between")
-
-
-def _click(tab: Tab, studio: Studio, place: NDArray[np.float64], done: Callable[[], bool]) -> None:
-    """Click a place of the scene, and again if the page was not ready yet."""
-    for _ in range(8):
-        tab.page.mouse.click(*_pixel(tab, studio, place))
-        for _ in range(60):
-            if done():
-                return
-            tab.page.wait_for_timeout(50)
-    keep_screenshot(tab.page, "surface-clicked-in-vain")
-    raise AssertionError("clicked in vain")
-
-
-def _pixel(tab: Tab, studio: Studio, place: NDArray[np.float64]) -> tuple[float, float]:
-    """Where on the page a place of the scene is seen, once the camera stands where it was sent."""
-    camera = next(iter(studio.server.get_clients().values())).camera
-    eye = np.asarray(camera.position, np.float64)
-    ahead = np.asarray(camera.look_at, np.float64) - eye
-    ahead /= np.linalg.norm(ahead)
-    right = np.cross(ahead, [0.0, 1.0, 0.0])
-    right /= np.linalg.norm(right)
-    x, y, depth = np.stack([right, np.cross(ahead, right), ahead]) @ (place - eye)
-    box = tab.page.locator("canvas").first.bounding_box()
-    assert box is not None and depth > 0
-    scale = box["height"] / 2 / np.tan(camera.fov / 2) / depth
-    return box["x"] + box["width"] / 2 + scale * x, box["y"] + box["height"] / 2 + scale * y
-
-
-def _drawn_anew(tab: Tab) -> None:
-    """Until a message that was sent has come, and the page has painted twice since."""
-    tab.page.wait_for_timeout(200)
-    tab.page.evaluate("() => new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")

@@ -13,7 +13,7 @@ import pytest
 import marey
 from marey.crowd.fields import FieldSeries
 from marey.views import view
-from tests.browser import DESKTOP, PHONE, Tab, keep_screenshot, page_of
+from tests.browser import DESKTOP, PHONE, Tab, keep_screenshot, page_of, until
 from tests.views import things
 
 if TYPE_CHECKING:
@@ -33,15 +33,6 @@ def frame_of(tab: Tab) -> float:
 def changed(before: Any, after: Any) -> float:
     """Share of pixels that are not what they were."""
     return float((np.abs(before - after).max(axis=-1) > 12).mean())
-
-
-def wait_until_past(tab: Tab, frame: float) -> None:
-    """Until the clock has gone on; the page's policy forbids the browser driver's own way of waiting."""
-    for _ in range(100):
-        if frame_of(tab) > frame:
-            return
-        tab.page.wait_for_timeout(50)
-    raise AssertionError(f"the time stands still at frame {frame_of(tab)}")
 
 
 def opened(tab: Tab) -> None:
@@ -79,15 +70,14 @@ def test_a_page_plays_offline(chromium: Browser, folder: Path, name: str, size: 
     with page_of(chromium, folder / f"{name}.html", size=size, offline=True) as tab:
         opened(tab)
         page = tab.page
+        until(tab, lambda: picture(tab).std() > 1)
         before = picture(tab)
-        assert before.std() > 1, "the picture is blank"
         start = frame_of(tab)
         page.keyboard.press("Space")
-        wait_until_past(tab, start)
+        until(tab, lambda: frame_of(tab) > start)
         page.keyboard.press("Space")
         page.keyboard.press("End")
-        page.wait_for_timeout(150)
-        assert changed(before, picture(tab)) > 0.001
+        until(tab, lambda: changed(before, picture(tab)) > 0.001)
         last = page.evaluate("marey.clock.last")
         assert frame_of(tab) == last
         page.keyboard.press("ArrowLeft")
@@ -113,13 +103,13 @@ def test_controls_can_be_reached_and_named_by_keyboard(chromium: Browser, folder
             page.keyboard.press("Tab")
             reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
         assert {"play", "scrub", "speed", "loop", "Ghosts"} <= reached
+        start = picture(tab)
         page.evaluate("marey.clock.seek(50); document.activeElement.blur()")
-        page.wait_for_timeout(100)
+        until(tab, lambda: changed(start, picture(tab)) > 0.001)
         before = picture(tab)
         page.keyboard.press("g")
-        page.wait_for_timeout(250)
         assert page.get_by_role("button", name="Ghosts").get_attribute("aria-pressed") == "true"
-        assert changed(before, picture(tab)) > 0.002, "ghosts cannot be seen"
+        until(tab, lambda: changed(before, picture(tab)) > 0.002)
         keep_screenshot(page, "page-ghosts-phone")
         assert tab.errors == []
 

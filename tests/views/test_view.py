@@ -27,6 +27,7 @@ from marey.views import view
 from marey.views.actors import actor
 from marey.views.render import clip_rate
 from marey.views.shots import clip, strip
+from tests.browser import LONG
 from tests.views.things import (
     SMALL,
     box,
@@ -292,7 +293,7 @@ def test_it_works_without_a_display(tmp_path):
     )
     clean = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND")}
     out = tmp_path / "walk.png"
-    subprocess.run([sys.executable, "-c", code, str(out)], check=True, env=clean, timeout=120)
+    subprocess.run([sys.executable, "-c", code, str(out)], check=True, env=clean, timeout=LONG)
     assert coloured(read_png(out)).any()
 
 

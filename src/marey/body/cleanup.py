@@ -8,7 +8,7 @@ each joint with such a step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -132,18 +132,15 @@ def clean(
     names, first = motion.skeleton.names, motion.first_frame
     longest = max(2, round(LONGEST * motion.frame_rate))
 
+    def numbered(found: Iterable[tuple[int, tuple[int, int]]]) -> tuple[Repair, ...]:
+        return tuple(Repair(names[j], first + a, first + b) for j, (a, b) in found)
+
     rotations = so3.continuous(motion.rotations)
     sign_changes = int((np.einsum("tji,tji->tj", rotations, motion.rotations) < 0).sum())
     limit = min(speed_limit / motion.frame_rate, STEP_LIMIT)
     around = round(AROUND * motion.frame_rate)
-    flips = [
-        Repair(names[j], first + a, first + b)
-        for j, (a, b) in turn_back_flips(motion.skeleton, rotations, limit, around)
-    ]
-    glitches = [
-        Repair(names[j], first + a, first + b)
-        for j, (a, b) in bridge_limbs(motion.skeleton, rotations, limit, longest)
-    ]
+    flips = numbered(turn_back_flips(motion.skeleton, rotations, limit, around))
+    glitches = numbered(bridge_limbs(motion.skeleton, rotations, limit, longest))
     steps = steps_of(rotations)
     jumps = [
         Jump(names[j], first + int(t), round(float(steps[t, j]), 3)) for t, j in np.argwhere(steps > limit)
@@ -151,18 +148,15 @@ def clean(
 
     root = np.array(motion.root)
     root_limit = ROOT_SPEED_LIMIT / motion.frame_rate
-    spikes = [
-        Repair(names[0], first + a, first + b)
-        for a, b in bridge_excursions(root, root_limit, longest, PLACES)
-    ]
+    spikes = numbered((0, span) for span in bridge_excursions(root, root_limit, longest, PLACES))
 
     still = so3.distance(rotations, rotations[:1]).max(axis=0) < STILL
     report = CleanReport(
         rest_frame,
         sign_changes,
-        tuple(flips),
-        tuple(glitches),
-        tuple(spikes),
+        flips,
+        glitches,
+        spikes,
         tuple(jumps),
         tuple(names[j] for j in np.flatnonzero(still)) if motion.frames > 1 else (),
     )

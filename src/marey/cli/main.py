@@ -9,7 +9,6 @@ import io
 import os
 import signal
 import sys
-from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -81,8 +80,7 @@ def _options(
 def main() -> None:
     """Entry point of the command line."""
     # An empty entry of PYTHONPATH, or `python -m`, would import what lies beside the data.
-    with suppress(OSError):  # the working folder may be gone
-        sys.path[:] = without_working_folder(sys.path)
+    sys.path[:] = without_working_folder(sys.path)
     print_warnings_plainly()
     _print_in_any_encoding()
     signal.signal(signal.SIGTERM, _stop)

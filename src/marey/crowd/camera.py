@@ -54,7 +54,7 @@ class Camera:
             rotation=rotation,
             translation=checked("translation", self.translation, (3,)),
             size=(int(self.size[0]), int(self.size[1])),
-            distortion=(float(self.distortion[0]), float(self.distortion[1])),
+            distortion=tuple(checked("distortion", self.distortion, (2,)).tolist()),
         )
 
     @classmethod

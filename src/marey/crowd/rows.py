@@ -19,7 +19,7 @@ LARGEST_ARRAY = 2_000_000_000
 """Bytes of the dense array; a longer recording is read in parts."""
 
 # A table may fill one cell in so many of its dense array; small arrays may be as empty as they like.
-SPARSEST, SPARSE_ALLOWED = 2000, 4_000_000
+SPARSEST, SPARSE_ALLOWED = 2000, 1_800_000
 
 # Whole numbers up to here are exact in float64, which is what text is parsed to.
 LARGEST_NUMBER = 2**53

@@ -6,6 +6,7 @@ A file is converted on the way in and remembers its convention, so that writing 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,9 @@ from marey.errors import InputError
 UpAxis = Literal["y", "z"]
 
 UNITS: dict[str, float] = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
+
+# Metres; no length is counted in smaller or larger units than these.
+SMALLEST, LARGEST = 1e-15, 1e15
 
 # The unit of the CMU motion capture database: 1/0.45 inch.
 CMU_UNIT = 0.0254 / 0.45
@@ -33,7 +37,7 @@ class Convention:
     up: UpAxis = "y"
 
     def __post_init__(self) -> None:
-        if isinstance(self.unit, str) or not (np.isfinite(self.unit) and self.unit > 0):
+        if not isinstance(self.unit, Real) or not SMALLEST <= self.unit <= LARGEST:
             raise InputError(f"unit: must be a positive number of metres, got {self.unit!r}; see unit_size()")
         if self.up not in ("y", "z"):
             raise InputError(f"up axis: 'y' or 'z', got {self.up!r}")

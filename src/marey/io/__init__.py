@@ -15,6 +15,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import Convention, unit_size
 from marey.io._files import is_numbered
@@ -37,6 +39,9 @@ class Format:
 
 # Bytes of a JSON file in which a scene's keys are looked for: the largest scene that is read.
 SCENE_HEAD = 16 << 20
+
+# Frames per second, metres of a bone, and metres from the origin: maps of the whole Earth reach 2e7.
+SLOWEST, FASTEST, LONGEST, FARTHEST = 1e-4, 1e6, 1e5, 1e8
 
 FORMATS: tuple[Format, ...] = (
     Format("bvh", "Biovision hierarchy", (".bvh",), ("Motion",), ("Motion",)),
@@ -142,7 +147,15 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
     if not chosen.reads:
         raise FormatError(f"{chosen.title} is a format we write, not one we read", path=path)
     read = chosen.implementation().read
-    thing = read(path, **_accepted(read, options, path))
+    given = _accepted(read, options, path)
+    try:
+        with np.errstate(all="ignore"):  # what overflows is refused as not finite
+            thing = read(path, **given)
+    except InputError as error:
+        if given:
+            raise
+        raise FormatError(str(error).removeprefix(f"{path}: "), path=path) from error
+    _check_plausible(thing, path)
     return _cleaned(thing, path) if clean else thing
 
 
@@ -164,7 +177,7 @@ def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
 def fitting(thing: Any, path: Path) -> Any:
     """The part of `thing` that the format of `path` holds; an error if there is none."""
     chosen = format_to_write(path)
-    kind = type(thing).__name__
+    kind = _kind(thing)
     if kind in chosen.writes:
         return thing
     if kind == "Character" and "Motion" in chosen.writes:
@@ -182,6 +195,15 @@ def fitting(thing: Any, path: Path) -> Any:
         f"{path}: a {chosen.title} file cannot hold a {kind}; "
         + (f"use one of {', '.join(able)}" if able else "nothing we write can")
     )
+
+
+def _kind(thing: Any) -> str:
+    """The name of a data type; another class that is called the same comes with its module."""
+    from marey.io.container import OTHER_TYPES, TYPES
+
+    own = type(thing)
+    known = (TYPES | OTHER_TYPES).get(own.__name__, own.__module__) == own.__module__
+    return own.__name__ if known else f"{own.__module__}.{own.__name__}"
 
 
 def format_of(path: Path) -> Format:
@@ -238,6 +260,24 @@ def _json_format(path: Path) -> str:
         text = file.read(SCENE_HEAD)
     is_scene = any(key in text for key in (b'"size"', b'"walkable"', b'"groups"', b'"goals"'))
     return "scenes" if is_scene and b'"Frames"' not in text else "deepmimic"
+
+
+def _check_plausible(thing: Any, path: Path) -> None:
+    """Raise if a clip or tracks are faster, slower or larger than any recording: damage, or a wrong unit."""
+    rate = getattr(thing, "frame_rate", SLOWEST)
+    if not SLOWEST <= rate <= FASTEST:
+        raise FormatError(f"has {rate:g} frames per second; its frame rate is damaged", path=path)
+    kind, lengths = type(thing).__name__, []
+    if kind == "Motion":
+        bones = np.concatenate([thing.skeleton.offsets[1:], thing.skeleton.end_offsets])
+        lengths = [(thing.root, FARTHEST), (thing.skeleton.offsets[0], FARTHEST), (bones, LONGEST)]
+    elif kind in ("Markers", "Tracks"):
+        lengths = [(thing.positions, FARTHEST)]
+    for values, most in lengths:
+        low, high = (extreme.reduce(values, axis=None, initial=0.0) for extreme in (np.fmin, np.fmax))
+        if max(-low, high) > most:
+            message = f"has lengths of over {most / 1000:g} km; it is damaged, or its unit is another"
+            raise FormatError(message, path=path)
 
 
 def _cleaned(thing: Any, path: Path) -> Any:

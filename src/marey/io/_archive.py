@@ -22,8 +22,8 @@ from marey import _scratch
 from marey.errors import FormatError
 from marey.io._files import check_readable
 
-# Deflate reaches 1000:1 on zeros; more than this in total, from so small a file, is no motion.
-LARGEST_RATIO, ALWAYS_ALLOWED = 200, 256 << 20
+# Deflate cannot reach more than the first; more than the others in total, from so small a file, is no motion.
+DEFLATE_RATIO, LARGEST_RATIO, ALWAYS_ALLOWED = 1032, 200, 256 << 20
 # Deflate gains a tenth on captured coordinates and is twenty times slower than the disk.
 DEFLATED_UP_TO = 1 << 20
 # So that equal content gives equal files.
@@ -51,8 +51,8 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
     check_readable(path)
     try:
         with zipfile.ZipFile(path) as file:
-            total = sum(entry.file_size for entry in file.infolist())
-            if total > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
+            total, size = sum(entry.file_size for entry in file.infolist()), path.stat().st_size
+            if total > min(max(ALWAYS_ALLOWED, LARGEST_RATIO * size), DEFLATE_RATIO * size):
                 raise FormatError(f"would unpack to {total / 1e9:.1f} GB: refused as a zip bomb", path=path)
             yield file
     except _DAMAGED as error:

@@ -76,8 +76,8 @@ def read_asf(path: Path) -> Asf:
             section = key
         elif section == ":units" and key == "length":
             unit = float(line.numbers(1)[0])
-            if not unit > 0:
-                raise line.error(f"length {unit:g} in :units must be positive")
+            if not 1e-9 < unit < 1e9:
+                raise line.error(f"length {unit:g} in :units must be positive, and not this far from 1")
         elif section == ":units" and key == "angle":
             in_degrees = not line.words[-1].lower().startswith("rad")
         elif section == ":root" and key == "order":

@@ -71,7 +71,7 @@ def read_header(data: bytes, path: Path, *, root: str | None = None) -> Header:
     words.expect(b"HIERARCHY")
     tree = _read_tree(words)
     frames = words.number_after(_FRAMES, "Frames")
-    if not frames.isdigit():
+    if not frames.isdecimal():
         raise words.error(f"'Frames:' needs a whole number, found {frames!r}")
     frame_time = words.number_after(_FRAME_TIME, "Frame Time")
     if not (_NUMBER.fullmatch(frame_time.encode()) and 1e-9 < float(frame_time) < 1e9):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from pathlib import Path
@@ -10,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from marey._child import limit_memory
+
 # What the libraries reserve, and what a sound file may need for each of its bytes.
 RESERVED, BYTES_A_BYTE = 4 << 30, 100
 
 
 def main(source: str, target: str) -> None:
     """Markers and what the file says of them, as `positions` and JSON `facts`."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        most = RESERVED + BYTES_A_BYTE * Path(source).stat().st_size
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    limit_memory("AS", RESERVED + BYTES_A_BYTE * Path(source).stat().st_size)
     import ezc3d
 
     content = ezc3d.c3d(source)

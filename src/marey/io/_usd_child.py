@@ -5,12 +5,12 @@ What went wrong, or was noted, is printed as JSON.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 import warnings
 from pathlib import Path
 
+from marey._child import limit_memory
 from marey.errors import MareyError
 from marey.io import container
 from marey.io._usd_read import read_meshes
@@ -21,11 +21,7 @@ RESERVED, BYTES_A_BYTE = 2 << 30, 20
 
 def main(source: str, target: str, options: str) -> None:
     """The meshes of a stage, as a container."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        most = RESERVED + BYTES_A_BYTE * Path(source).stat().st_size
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    limit_memory("DATA", RESERVED + BYTES_A_BYTE * Path(source).stat().st_size)
     answer: dict[str, object] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -12,17 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
+from marey import _child
 from marey._arrays import FloatArray
 from marey._extras import require
 from marey.body.markers import Markers
 from marey.errors import FormatError
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
-from marey.io import _isolated
 from marey.io._files import check_readable
 from marey.io._text import all_different
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
-START_SECONDS, BYTES_PER_SECOND = 10.0, 2e6
+START_SECONDS, BYTES_PER_SECOND = 8.0, 2e6
 
 
 def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = None) -> Markers:
@@ -39,7 +39,7 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "markers.npz"
         seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
-        _isolated.run("marey.io._c3d_child", path, str(result), kind="C3D", seconds=seconds)
+        _child.read("marey.io._c3d_child", path, str(result), kind="C3D", seconds=seconds)
         with np.load(result, allow_pickle=False) as stored:
             positions, facts = stored["positions"], json.loads(str(stored["facts"]))
     if positions.size == 0:

@@ -33,6 +33,7 @@ TSAI = {
 }
 
 
+@np.errstate(all="ignore")  # what overflows is refused as not finite
 def read(path: Path, *, order: Order = "row-column") -> View:
     """The camera of a file: a :class:`Camera` if it says all, else a :class:`Homography`.
 
@@ -147,7 +148,8 @@ def _of_json(content: bytes, path: Path) -> View:
     if kind != "camera":
         raise FormatError('is no camera: "kind" is neither "camera" nor "homography"', path=path)
     size = _given(found, "size", path)
-    if not (isinstance(size, list) and len(size) == 2 and all(isinstance(n, int) and n > 0 for n in size)):
+    whole = isinstance(size, list) and len(size) == 2 and all(isinstance(n, int) for n in size)
+    if not whole or not 0 < min(size) <= max(size) < 1e9:
         raise FormatError(f"size is {shown(str(size))}; it must be [columns, rows]", path=path)
     bend = found.get("distortion", [0.0, 0.0])
     if not (isinstance(bend, list) and len(bend) == 2 and all(isinstance(k, int | float) for k in bend)):

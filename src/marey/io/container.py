@@ -78,6 +78,9 @@ TYPES: dict[str, str] = {
     "Provenance": "marey.surface.synthesis.animation",
     "Animation": "marey.surface.synthesis.animation",
 }
+# What is stored otherwise, or by other formats only.
+OTHER_TYPES = {"CompressedMotion": "marey.body.codec.clip", "CompressedFields": "marey.crowd.codec.series"}
+OTHER_TYPES["Footage"] = "marey.crowd.footage"
 # Arrays up to this size are looked at for one that is stored already, e.g. the faces of several sequences.
 SHARED_UP_TO = 4 << 20
 
@@ -190,8 +193,8 @@ def _encode(value: Any, blobs: _Blobs) -> Any:
         return {"type": "Texture", "fields": {"data": _encode(value.encoded(), blobs)}}
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
-        if kind not in TYPES:
-            raise InputError(f"a {kind} cannot be stored in a .mry file")
+        if TYPES.get(kind) != type(value).__module__:
+            raise InputError(f"a {type(value).__module__}.{kind} cannot be stored in a .mry file")
         return {
             "type": kind,
             "fields": {

@@ -21,6 +21,7 @@ from marey._arrays import BoolArray, FloatArray, checked, checked_rate, handed_o
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError, MareyError
+from marey.io import _zarr
 from marey.io._files import write_folder_beside
 
 KIND, VERSION = "FieldSeries", 1
@@ -28,6 +29,8 @@ CHUNK_BYTES = 4 << 20
 LARGEST_SERIES = 8 << 30
 Precision = Literal["float16", "float32", "float64"]
 PRECISIONS = ("float16", "float32", "float64")
+PARTS = ("zarr.json", "velocities", "presence", "mask")
+"""What a series consists of on disk."""
 
 
 def read(path: Path) -> FieldSeries:
@@ -252,18 +255,16 @@ class _Store:
     path: Path
     group: Any
     array: Any
+    presence: Any
+    mask_array: Any
     attributes: dict[str, Any]
 
     @classmethod
     def open(cls, path: Path, mode: Literal["r", "r+"] = "r") -> _Store:
-        import zarr
-
-        if not path.exists():
-            raise FormatError("no such folder", path=path)
-        if not (path / "zarr.json").is_file():
+        if path.exists() and not (path / "zarr.json").is_file():
             raise FormatError("is not a zarr store (version 3): there is no zarr.json in it", path=path)
-        try:
-            group = zarr.open_group(path, mode=mode, zarr_format=3)
+        group = _zarr.open_group(path, mode, version=3)
+        with _zarr.damaged(path, "is a damaged field series"):
             attributes = group.attrs.asdict().get("marey")
             if not isinstance(attributes, dict) or attributes.get("kind") != KIND:
                 raise FormatError("is a zarr store, but not a field series written by marey", path=path)
@@ -272,13 +273,13 @@ class _Store:
                     f"version {attributes.get('version')!r}; this marey reads {VERSION}: install a newer one",
                     path=path,
                 )
-            array = group["velocities"]
-            store = cls(path, group, array, attributes)
+            velocities, presence = (
+                _zarr.open_array(group, name, path, rows=int(attributes["frames"]))
+                for name in ("velocities", "presence")
+            )
+            mask = _zarr.open_array(group, "mask", path)
+            store = cls(path, group, velocities, presence, mask, attributes)
             store._check()
-        except MareyError:
-            raise
-        except Exception as error:  # zarr raises whatever its parsers raise
-            raise FormatError(f"is a damaged field series ({_line(error)})", path=path) from error
         return store
 
     @property
@@ -293,31 +294,27 @@ class _Store:
         return frames * self.array.shape[1] * self.array.shape[2] * 2 * max(4, self.array.dtype.itemsize)
 
     def series(self, start: int, stop: int) -> FieldSeries:
-        try:
+        with _zarr.damaged(self.path, f"frames {start} to {stop} are damaged"):
             values = np.asarray(self.array[start:stop])
             values = values.astype(np.float32) if values.dtype == np.float16 else values
-            return FieldSeries(
-                handed_over(values),
-                self.attributes["frame_rate"],
-                mask=self.mask(),
-                homography=self.attributes["homography"],
-                name=self.attributes["name"],
-                presence=None if self.presence is None else np.asarray(self.presence[start:stop]),
-            )
-        except MareyError as error:
-            raise FormatError(str(error), path=self.path) from error
-        except Exception as error:  # decompression of damaged chunks fails in many ways
-            message = f"frames {start} to {stop} are damaged ({_line(error)})"
-            raise FormatError(message, path=self.path) from error
-
-    @property
-    def presence(self) -> Any:
-        return self.group.get("presence")
+            try:
+                return FieldSeries(
+                    handed_over(values),
+                    self.attributes["frame_rate"],
+                    mask=self.mask(),
+                    homography=self.attributes["homography"],
+                    name=self.attributes["name"],
+                    presence=None if self.presence is None else np.asarray(self.presence[start:stop]),
+                )
+            except MareyError as error:
+                raise FormatError(str(error), path=self.path) from error
 
     def mask(self) -> BoolArray | None:
-        return np.asarray(self.group["mask"][:], dtype=np.bool_) if "mask" in self.group else None
+        return None if self.mask_array is None else np.asarray(self.mask_array[:], dtype=np.bool_)
 
     def _check(self) -> None:
+        if self.array is None:
+            raise FormatError("its velocities are missing", path=self.path)
         shape, chunks = self.array.shape, self.array.chunks
         whole = len(shape) == 4 and shape[3] == 2 and chunks[1:] == shape[1:] and min(shape[1:]) > 0
         if not whole or str(self.array.dtype) not in PRECISIONS:
@@ -339,16 +336,11 @@ class _Store:
                 f"its presence is {self.presence.shape} {self.presence.dtype}, chunks {self.presence.chunks}",
                 path=self.path,
             )
-        if "mask" in self.group and self.group["mask"].shape != shape[1:3]:
-            raise FormatError(f"its mask is {self.group['mask'].shape}", path=self.path)
+        if self.mask_array is not None and self.mask_array.shape != shape[1:3]:
+            raise FormatError(f"its mask is {self.mask_array.shape}", path=self.path)
         for index in range(-(-self.frames // self.chunk)):
             if not (self.path / "velocities" / "c" / str(index) / "0" / "0" / "0").is_file():
                 raise FormatError(f"the chunk of frame {index * self.chunk} is missing", path=self.path)
-
-
-def _line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 120 else text[:120] + "…"
 
 
 __all__ = ["FieldWriter", "blocks", "read", "write"]

@@ -22,15 +22,14 @@ from marey._arrays import FloatArray, checked, handed_over
 from marey._progress import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention
-from marey.io import _meshes
-from marey.io._archive import ALWAYS_ALLOWED, LARGEST_RATIO
+from marey.io import _meshes, _zarr
 from marey.io._files import write_folder_beside
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
 KIND, VERSION = "MeshSequence", 1
 CHUNK_BYTES = 4 << 20
-# The most of a store's chunk that is unpacked at once, and of its other arrays.
+# The most of a store's chunk that is unpacked at once.
 LARGEST_CHUNK = 1 << 30
 OTHERS = ("uv", "uv_faces", "colours")
 
@@ -144,8 +143,8 @@ class _Store:
     """An opened store, after everything in its header was checked."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.group = path, _group(path)
-        try:
+        self.path, self.group = path, _zarr.open_group(path)
+        with _zarr.damaged(path, "its header cannot be read"):
             noted = self.group.attrs.asdict().get("marey")
             self.ours = isinstance(noted, dict) and noted.get("kind") == KIND
             self.noted: dict[str, Any] = noted if self.ours and isinstance(noted, dict) else {}
@@ -154,12 +153,8 @@ class _Store:
                     f"version {self.noted.get('version')!r}; this marey reads {VERSION}: install a newer one",
                     path=path,
                 )
-            self.array = self.group["vertices"]
+            self.array = _zarr.open_array(self.group, "vertices", path)
             self._check()
-        except MareyError:
-            raise
-        except Exception as error:  # zarr raises whatever its parsers raise
-            raise self._damaged("its header", error) from error
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -178,19 +173,18 @@ class _Store:
             yield slice(start, min(start + step, frames))
 
     def vertices(self, rows: slice) -> FloatArray:
-        try:
+        with _zarr.damaged(self.path, f"frames {rows.start} to {rows.stop} cannot be read"):
             return np.asarray(self.array[rows]).astype(self.dtype, copy=False)
-        except Exception as error:  # decompression of damaged chunks fails in many ways
-            raise self._damaged(f"frames {rows.start} to {rows.stop}", error) from error
 
     def sequence(self, vertices: FloatArray, rows: slice | None = None) -> MeshSequence:
         """The frames in marey's axes, with everything that goes with them."""
         others = {name: self._other(name) for name in OTHERS}
+        faces = self._other("faces")
         textures = self._textures(rows)
         try:
             whole = MeshSequence(
                 handed_over(vertices),
-                self._other("faces") if "faces" in self.group else np.empty((0, 3), np.int32),
+                np.empty((0, 3), np.int32) if faces is None else faces,
                 self.noted.get("frame_rate", _meshes.DEFAULT_RATE),
                 **others,
                 textures=textures,
@@ -202,7 +196,7 @@ class _Store:
             raise FormatError(str(error), path=self.path) from error
 
     def _textures(self, rows: slice | None) -> tuple[Texture, ...]:
-        count = sum(name.startswith("texture_") for name in self.group)
+        count = sum(folder.name.startswith("texture_") for folder in self.path.iterdir())
         numbers = range(count)
         if rows is not None and count > 1:
             numbers = numbers[rows]
@@ -210,21 +204,15 @@ class _Store:
         return tuple(Texture(data=data.astype(np.uint8).tobytes()) for data in found if data is not None)
 
     def _other(self, name: str) -> Any:
-        if name not in self.group:
-            return None
-        try:
-            array = self.group[name]
-            if array.size * array.dtype.itemsize > LARGEST_CHUNK or array.dtype.kind not in "fiu":
-                raise FormatError(f"its {name} are {array.shape} {array.dtype}", path=self.path)
-            return np.asarray(array[...])
-        except MareyError:
-            raise
-        except Exception as error:
-            raise self._damaged(f"its {name}", error) from error
+        with _zarr.damaged(self.path, f"its {name} cannot be read"):
+            array = _zarr.open_array(self.group, name, self.path)
+            return None if array is None else np.asarray(array[...])
 
     def _check(self) -> None:
+        if self.array is None:
+            raise FormatError("its vertices are missing", path=self.path)
         shape, chunks, dtype = self.array.shape, self.array.chunks, self.array.dtype
-        if len(shape) != 3 or shape[2] != 3 or min(shape) < 1 or dtype.kind not in "fiu":
+        if len(shape) != 3 or shape[2] != 3 or min(shape) < 1:
             raise FormatError(
                 f"its vertices are {shape} {dtype}; expected numbers (frames, vertices, 3)", path=self.path
             )
@@ -236,23 +224,3 @@ class _Store:
             # A chunk that is not there would be read as zeros.
             if not (self.path / "vertices" / "c" / str(rows.start // chunks[0]) / "0" / "0").is_file():
                 raise FormatError(f"the chunk of frame {rows.start} is missing", path=self.path)
-        if not self.ours:
-            stored = sum(file.stat().st_size for file in (self.path / "vertices").rglob("*"))
-            unpacked = int(np.prod(shape, dtype=object)) * self.dtype.itemsize
-            if unpacked > max(ALWAYS_ALLOWED, LARGEST_RATIO * stored):
-                raise FormatError(f"would unpack to {unpacked / 1e9:.1f} GB: refused", path=self.path)
-
-    def _damaged(self, what: str, error: Exception) -> FormatError:
-        text = " ".join(str(error).split()) or type(error).__name__
-        return FormatError(f"{what} cannot be read ({text[:120]})", path=self.path)
-
-
-def _group(path: Path) -> Any:
-    import zarr
-
-    if not path.exists():
-        raise FormatError("no such folder", path=path)
-    try:
-        return zarr.open_group(path, mode="r")
-    except Exception as error:  # zarr raises whatever its parsers raise
-        raise FormatError("is not a zarr store", path=path) from error

@@ -25,6 +25,7 @@ MOST_COLUMNS = 10_000
 _TINY = 1e-9
 
 
+@np.errstate(all="ignore")  # what overflows is refused as not finite
 def read(path: Path, *, frame_rate: float | None = None) -> Trackers:
     """Trackers of a table.
 
@@ -120,7 +121,7 @@ def _rate(times: NDArray[np.float64] | None, given: float | None, path: Path) ->
         raise FormatError(f"{missing} to tell the frame rate; give it, e.g. --from-frame-rate 60", path=path)
     steps = np.diff(times)
     if not np.isfinite(steps).all() or steps.min() <= 0:
-        row = int(np.flatnonzero(~(steps > 0))[0]) + 3
+        row = int(np.flatnonzero(~(steps > 0) | np.isinf(steps))[0]) + 3
         raise FormatError("the times must rise from row to row", path=path, line=row)
     if steps.max() > 1.5 * np.median(steps):
         row = int(np.argmax(steps)) + 3

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _child
 from marey._arrays import FloatArray, IntArray
 from marey._extras import require
 from marey.body.kinematics import local_positions
@@ -24,7 +25,7 @@ from marey.character import Character
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.convention import UpAxis
-from marey.io import _isolated, container
+from marey.io import container
 from marey.io._figure import bones
 from marey.io._files import check_readable, write_beside
 from marey.io._gltf_meshes import linear_from_display
@@ -68,7 +69,7 @@ def read(
         result = Path(folder) / f"{path.stem}.mry"
         seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
         arguments = (str(result), json.dumps(options))
-        said = _isolated.run("marey.io._usd_child", path, *arguments, kind="USD", seconds=seconds)
+        said = _child.read("marey.io._usd_child", path, *arguments, kind="USD", seconds=seconds)
         answer = json.loads(said.splitlines()[-1])
         for message in answer["warnings"]:
             warnings.warn(MareyWarning(f"{path}: {message}"), stacklevel=2)
