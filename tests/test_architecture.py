@@ -11,7 +11,18 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "marey"
 
-BASE = {"_arrays", "_child", "_compiling", "_extras", "_progress", "_random", "_scratch", "_timed", "errors"}
+BASE = {
+    "_arrays",
+    "_child",
+    "_compiling",
+    "_extras",
+    "_progress",
+    "_random",
+    "_scratch",
+    "_timed",
+    "_work",
+    "errors",
+}
 MATHEMATICS = {"geometry", "statistics"}
 SCALES = {"body", "surface", "crowd"}
 # Each part and what it may call, besides itself and the base.
