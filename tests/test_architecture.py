@@ -18,6 +18,7 @@ BASE = {
     "_extras",
     "_progress",
     "_random",
+    "_report",
     "_scratch",
     "_timed",
     "_work",

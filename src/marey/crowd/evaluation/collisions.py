@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._report import Report
 from marey.crowd.animation.advection import BODY_RADIUS
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -17,7 +18,7 @@ MOST_PAIRS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Collisions:
+class Collisions(Report):
     """Overlapping bodies of tracks.
 
     pairs: mean number of overlapping pairs at a time
@@ -30,10 +31,6 @@ class Collisions:
     people: float
     events: int
     deepest: float
-
-    def as_dict(self) -> dict[str, float | int]:
-        """Names and values."""
-        return asdict(self)
 
 
 def collisions(tracks: Tracks, *, radius: ArrayLike = BODY_RADIUS) -> Collisions:

@@ -7,19 +7,20 @@ few passes over the pixels, one frame at a time.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import BoolArray, FloatArray
+from marey._report import Report
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FieldErrors:
+class FieldErrors(Report):
     """Over the pixels that count, of all frames.
 
     endpoint: mean length of the difference, pixels per frame
@@ -36,10 +37,6 @@ class FieldErrors:
     relative_divergence: float
     relative_vorticity: float
     pixels: int
-
-    def as_dict(self) -> dict[str, float | int | None]:
-        """Names and values; None where one is not defined."""
-        return {name: None if value != value else value for name, value in asdict(self).items()}
 
 
 def field_errors(estimated: ArrayLike, true: ArrayLike, mask: ArrayLike | None = None) -> FieldErrors:

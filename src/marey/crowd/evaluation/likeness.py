@@ -8,12 +8,13 @@ not be of one moment or length. Cost: a few passes over the pixels and a Fourier
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
+from marey._report import Report
 from marey.crowd.evaluation.fields import angle_map, endpoint_map
 from marey.crowd.evaluation.histograms import direction_histogram, jensen_shannon, speed_histogram
 from marey.crowd.fields import UNKNOWN, FieldSeries
@@ -28,7 +29,7 @@ BANDS = 12
 
 
 @dataclass(frozen=True)
-class Likeness:
+class Likeness(Report):
     """Differences of two flows; all are 0 for one and the same.
 
     endpoint: mean difference of the mean velocities, as a share of the second's mean speed
@@ -46,10 +47,6 @@ class Likeness:
     spectrum: float | None
     density: float | None
     covered: float
-
-    def as_dict(self) -> dict[str, float | None]:
-        """Names and values."""
-        return asdict(self)
 
 
 def likeness(simulated: FieldSeries, real: FieldSeries) -> Likeness:

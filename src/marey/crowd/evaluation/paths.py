@@ -8,11 +8,12 @@ five seconds (Courty 2013, section 7.1, shows such replays and measures none). C
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._report import Report
 from marey.crowd import presence
 from marey.crowd.animation.advection import BODY_RADIUS, advect
 from marey.crowd.animation.place import OUTSIDE, WALKABLE, Place
@@ -28,7 +29,7 @@ MOST_STARTS = 40
 
 
 @dataclass(frozen=True)
-class PathError:
+class PathError(Report):
     """Distances between carried and true people after `seconds`.
 
     mean, median: metres
@@ -44,10 +45,6 @@ class PathError:
     still: float
     people: int
     diameter: float
-
-    def as_dict(self) -> dict[str, float | int]:
-        """Names and values."""
-        return asdict(self)
 
 
 def path_errors(

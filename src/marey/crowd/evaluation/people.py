@@ -7,11 +7,12 @@ falls with density (fundamental diagram) and how fast the place empties. Cost: a
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._report import Report
 from marey.crowd.evaluation.histograms import direction_histogram, jensen_shannon, speed_histogram
 from marey.crowd.tracks import Tracks
 
@@ -32,7 +33,7 @@ STILL = 0.1
 
 
 @dataclass(frozen=True)
-class PeopleErrors:
+class PeopleErrors(Report):
     """Differences of two crowds; all are 0 for one and the same.
 
     trajectory_m: mean distance, in metres, of everyone from their own true place, while both are there
@@ -52,10 +53,6 @@ class PeopleErrors:
     density: float
     fundamental_diagram: float | None
     evacuation: float
-
-    def as_dict(self) -> dict[str, object]:
-        """Names and values."""
-        return asdict(self)
 
 
 def people_errors(tracks: Tracks, truth: Tracks) -> PeopleErrors:
