@@ -40,8 +40,9 @@ def njit(*signatures: Any, **options: Any) -> Callable[[Callable[..., Any]], Any
             dispatcher = numba.njit(**{**options, "cache": False})(function)
             if options.get("cache") and dispatcher is not function:  # else numba is switched off
                 _keep(dispatcher)
-            for signature in signatures if dispatcher is not function else ():
-                dispatcher.compile(signature)
+            if signatures and dispatcher is not function:
+                for signature in signatures[0] if isinstance(signatures[0], list) else signatures:
+                    dispatcher.compile(signature)
                 dispatcher.disable_compile()
             return dispatcher
 
