@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reproduce"))
 from _cmu import all_clips, clip, folder
 from hole_filling import SIZES, random_holes, source
 
-from marey.body.filling import fill
+from marey.body.fill import fill
 from marey.body.motion import Motion
 
 PARTS = {
@@ -83,7 +83,7 @@ def _one(motion: Motion, first: int, size: int) -> tuple[float, ...]:
     plain = fill(motion, [(first, first + size)], method="slerp").motion.positions()[at]
     theirs = source(motion, first, first + size, closed=False)
     slerped, sourced = (float(np.linalg.norm(other - truth, axis=-1).mean()) for other in (plain, theirs))
-    return float(off.mean()), slerped, sourced, float((off <= filled.band[at]).mean()), seconds
+    return float(off.mean()), slerped, sourced, float((off <= filled.confidence_radius[at]).mean()), seconds
 
 
 def _part(joints: list[str], motion: Motion, first: int, size: int) -> tuple[float, ...]:
@@ -96,7 +96,11 @@ def _part(joints: list[str], motion: Motion, first: int, size: int) -> tuple[flo
     off, slerped = (
         np.linalg.norm(m.positions()[at][:, moved] - truth, axis=-1) for m in (filled.motion, plain)
     )
-    return float(off.mean()), float(slerped.mean()), float((off <= filled.band[at][:, moved]).mean())
+    return (
+        float(off.mean()),
+        float(slerped.mean()),
+        float((off <= filled.confidence_radius[at][:, moved]).mean()),
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ print(f"variants are {variants.report.deviation_cm:.1f} cm from the clip on aver
 # What may have happened in twenty frames that were lost, and how sure that is.
 filled = fill(clip, [(third, third + 20)], samples=3, rng=0)
 marey.save(filled.motion, folder / "filled.bvh")
-print(f"{filled.frames_filled} frames filled; joints were within {100 * filled.mean_band:.1f} cm with 90 %")
+print(f"{filled.frames_filled} frames filled; joints were within {100 * filled.mean_radius:.1f} cm with 90 %")
 
 hand = next(name for name in clip.skeleton.names if "hand" in name.lower())
 steered = steer(clip, [ReachAt(hand, middle, [0.0, 0.15, 0.0], relative=True)])

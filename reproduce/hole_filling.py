@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import marey
-from marey.body.filling import fill
-from marey.body.filling.kriging import NEAR, krige
+from marey.body.fill import fill
+from marey.body.fill.fill import independent_processes
 from marey.body.kinematics import global_frames
 from marey.body.pose_model import PoseModel
 from marey.body.root_travel import heading
@@ -27,7 +27,9 @@ Array = NDArray[np.float64]
 
 SIZES = (10, 40, 120)
 MARGIN = 30
-METHODS = ("joint", "gp", "cubic", "linear", "slerp")
+# Frames on either side of a gap that count.
+NEAR = 150
+METHODS = ("joint", "gp", "hermite", "linear", "slerp")
 # Mid-hole deviation of squared exponential kriging by hole / length, as derived for the source's model.
 RATIOS = {0.5: 0.01, 1.0: 0.04, 2.0: 0.39, 4.0: 0.99}
 
@@ -76,7 +78,9 @@ def table(name: str, holes: list[tuple[marey.Motion, int, int]]) -> None:
                 errors = np.linalg.norm(places[at] - truth[at], axis=-1)
                 off.setdefault(method, []).append(float(errors.mean()))
                 if method in ("joint", "gp"):
-                    inside.setdefault(method, []).append(float((errors <= filled.band[at]).mean()))
+                    inside.setdefault(method, []).append(
+                        float((errors <= filled.confidence_radius[at]).mean())
+                    )
                 if method == "joint":
                     jumps.append(edge_jump(truth, places, first, first + frames))
             for label, closed in (("source: SE, velocity", False), ("  same, end met", True)):
@@ -114,9 +118,10 @@ def source(clip: marey.Motion, first: int, stop: int, *, closed: bool) -> Array:
         warnings.simplefilter("ignore", MareyWarning)
         model = PoseModel.fit([before, after], variance=0.999, root="heading", metric="canonical")
     left, right = model.encode(before)[-NEAR:], model.encode(after)[:NEAR]
-    times = np.concatenate([np.arange(first - len(left), first), np.arange(stop, stop + len(right))])
-    known, wanted = np.concatenate([left, right]), np.arange(first, stop, dtype=np.float64)
-    guessed, _ = krige(times.astype(np.float64), known, wanted)
+    inside = np.repeat(left[-1:], stop - first, axis=0)
+    known = np.repeat([True, False, True], [len(left), stop - first, len(right)])
+    posterior = independent_processes(np.concatenate([left, inside, right]), known, clip.frame_rate)
+    guessed = posterior.mean()[~known]
     made = model.decode_motion(
         np.concatenate([left[-1:], guessed, right[:1]]),
         clip.frame_rate,
@@ -157,7 +162,7 @@ def figure(clip: marey.Motion, folder: Path) -> None:
         gap = [(first, first + size)]
         shown = slice(first - 80, first + size + 80)
         ours = fill(clip, gap, samples=6, rng=0)
-        lines = [(one, style.SOFT_INK, 0.7, "alternatives") for one in ours.alternatives]
+        lines = [(one, style.SOFT_INK, 0.7, "alternatives") for one in ours.samples]
         lines.append((ours.motion, style.PALETTE[0], 1.8, "likeliest"))
         lines.append((fill(clip, gap, method="gp").motion, style.PALETTE[1], 1.2, "kriging"))
         lines.append((fill(clip, gap, method="linear").motion, style.PALETTE[2], 1.2, "linear"))

@@ -13,7 +13,7 @@ import marey
 from marey._random import seed_number, seed_sequence
 from marey.body import MotionModel
 from marey.body.chaining import chain
-from marey.body.filling import fill
+from marey.body.fill import fill
 from marey.body.particles import At, hand_chain, solve, solve_several
 from marey.body.steering import steer
 from marey.body.steering.requests import ReachAt
@@ -62,7 +62,7 @@ KNOWN = np.arange(120) % 10 == 0
 TIP = [At("Index3_end", [0.05, -0.1, 0.35])]
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "vary": lambda rng: vary(walk(), count=1, rng=rng)[0].rotations,
-    "fill": lambda rng: fill(walk(), [(20, 30)], samples=1, rng=rng).alternatives[0].rotations,
+    "fill": lambda rng: fill(walk(), [(20, 30)], samples=1, rng=rng).samples[0].rotations,
     "chain": lambda rng: chain(walk(), [[], []], rng=rng).motion.root,
     "steer": lambda rng: (
         steer(walk(), [ReachAt("LeftHand", 1.0, [0, 0.1, 0], relative=True)], rng=rng).motion.root

@@ -215,7 +215,7 @@ def test_a_gap_is_filled_with_alternatives_and_bands_are_drawn(panel: BodyPanel,
     panel.gaps.fill()
     done(panel)
     filling = panel.state.filling
-    assert filling is not None and filling.frames_filled == 21 and len(filling.alternatives) == 2
+    assert filling is not None and filling.frames_filled == 21 and len(filling.samples) == 2
     kept = clip.skeleton.index("RightHand")
     assert np.allclose(panel.state.motion.rotations[:, kept], clip.rotations[:, kept])
     assert len(panel.gaps._extras) == 3, "the likeliest way, other ways, the band"

@@ -10,7 +10,7 @@ import numpy as np
 from marey import samples
 from marey.body.contacts import contacts, sliding
 from marey.body.dynamics import MotionModel
-from marey.body.filling import fill
+from marey.body.fill import fill
 from marey.body.motion import Motion
 from marey.body.steering import ReachAt, steer
 from marey.body.stream import MotionStream
@@ -75,7 +75,7 @@ def hole(folder: Path) -> Exhibit:
         (Picture("hole.png", "Angles over time with a band across the hole, and poses inside it"),),
         (
             ("joints off the lost truth", f"{off.mean():.2f} cm on average"),
-            ("width of the band to each side", f"{100 * filled.mean_band:.2f} cm"),
+            ("width of the band to each side", f"{100 * filled.mean_radius:.2f} cm"),
             ("time", f"{1e3 * seconds:.0f} ms"),
         ),
         ("marey body fill walk.bvh filled.bvh --gap 120:150 --picture hole.png",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marey.body.filling import Filling
+from marey.body.fill import FillResult
 from marey.errors import InputError
 from marey.views import style
 from marey.views.plots import blank, house_style
@@ -22,30 +22,30 @@ MOST_JOINTS = 3
 AROUND = 0.5
 
 
-def filled_holes(filling: Filling, *, size: tuple[int, int] = (1280, 720)) -> Figure:
+def filled_holes(filling: FillResult, *, size: tuple[int, int] = (1280, 720)) -> Figure:
     """Paths of the joints that are least certain, by coordinate, with band and alternatives.
 
     >>> import marey
-    >>> from marey.body.filling import fill
+    >>> from marey.body.fill import fill
     >>> len(filled_holes(fill(marey.samples.walk(2), [(60, 90)], samples=2, rng=0)).axes)
     9
     """
-    gone = np.flatnonzero(filling.missing.any(axis=1))
+    gone = np.flatnonzero(filling.gap_mask.any(axis=1))
     if not len(gone):
         raise InputError("nothing was filled: there is no hole to draw")
     motion = filling.motion
     margin = round(AROUND * motion.frame_rate)
     first, stop = max(int(gone[0]) - margin, 0), min(int(gone[-1]) + margin + 1, motion.frames)
-    shown = np.argsort(-filling.band.mean(axis=0), kind="stable")[:MOST_JOINTS]
+    shown = np.argsort(-filling.confidence_radius.mean(axis=0), kind="stable")[:MOST_JOINTS]
     time = np.arange(first, stop) / motion.frame_rate
     likeliest = motion.positions()[first:stop]
-    others = [clip.positions()[first:stop] for clip in filling.alternatives]
+    others = [clip.positions()[first:stop] for clip in filling.samples]
     figure = blank(size)
     with house_style():
         grid = figure.subplots(3, len(shown), sharex=True, squeeze=False)
         for column, joint in enumerate(shown):
             for axis in range(3):
-                band = filling.axis_band[first:stop, joint, axis]
+                band = filling.axis_radius[first:stop, joint, axis]
                 plot, line = grid[axis, column], likeliest[:, joint, axis]
                 plot.fill_between(time, line - band, line + band, color=style.PALETTE[0], alpha=0.18, lw=0)
                 for other in others:

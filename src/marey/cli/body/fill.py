@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.filling import METHODS, fill, frozen
+from marey.body.fill import METHODS, fill, find_frozen
 from marey.body.motion import Motion
 from marey.cli._console import (
     Clip,
@@ -86,7 +86,7 @@ def run(
     motion = load_clip(source, clip=clip, raw=raw, **options)
     gaps = [_gap(text, motion) for text in gap or ()]
     if auto:
-        found = frozen(motion)
+        found = find_frozen(motion)
         note(f"{len(found)} frozen stretches" + "".join(f" {_numbered(one, motion)}" for one in found))
         gaps += found
     elif not gaps:
@@ -107,7 +107,7 @@ def run(
             progress=progress,
         )
     paths = [target, *(target.with_stem(f"{target.stem}-{i}") for i in range(1, samples + 1))]
-    for path, made in zip(paths, (filled.motion, *filled.alternatives), strict=True):
+    for path, made in zip(paths, (filled.motion, *filled.samples), strict=True):
         save(made, path)
     if picture is not None:
         from marey.views import bands, plots
@@ -116,7 +116,7 @@ def run(
     emit(
         {
             "frames_filled": filled.frames_filled,
-            "band_cm": round(100 * filled.mean_band, 4),
+            "band_cm": round(100 * filled.mean_radius, 4),
             "method": method,
             "gaps": [_numbered(one, motion) for one in gaps],
             "files": [str(path) for path in paths],

@@ -16,13 +16,13 @@ from marey.studio.body.sticks import Colour, Sticks
 from marey.views.shapes import ball
 
 if TYPE_CHECKING:
-    from marey.body.filling import Filling
+    from marey.body.fill import FillResult
     from marey.studio.body.panel import BodyPanel
 
 METHODS = {
     "learned": "joint",
     "smooth curves": "gp",
-    "cubic": "cubic",
+    "Hermite": "hermite",
     "shortest turn": "slerp",
     "straight": "linear",
 }
@@ -60,7 +60,7 @@ class Gaps(Section):
         self._limbs: dict[str, tuple[str, ...] | None] = {WHOLE: None}
         self._sticks = Sticks(self.desk.scene, panel.path("alternatives"))
         self._points: list[np.ndarray] = []
-        self._drawn: Filling | None = None
+        self._drawn: FillResult | None = None
         self._extras: list[Any] = []
 
     def opened(self, state: State) -> None:
@@ -82,7 +82,7 @@ class Gaps(Section):
         filling = self._drawn
         if filling is None or not self._points:
             return
-        gone = bool(filling.missing[frame].any())
+        gone = bool(filling.gap_mask[frame].any())
         points = np.stack([points[frame] for points in self._points])
         self._sticks.pose(points if gone else np.full_like(points, np.nan))
 
@@ -100,7 +100,7 @@ class Gaps(Section):
 
     def fill(self) -> None:
         """Fill the gap aside."""
-        from marey.body.filling import fill
+        from marey.body.fill import fill
 
         state = self.state
         motion = workable(state.motion)
@@ -110,17 +110,17 @@ class Gaps(Section):
         joints, method = self._limbs[self.limb.value], METHODS[self.method.value]
         samples = int(self.samples.value)
 
-        def work(progress: Progress) -> Filling:
+        def work(progress: Progress) -> FillResult:
             return fill(motion, [gap], joints, samples=samples, method=method, rng=0, progress=progress)
 
-        def then(filling: Filling) -> None:
+        def then(filling: FillResult) -> None:
             if self.state.motion is not motion:
                 raise InputError("the clip has changed meanwhile; press Fill again")
             self.panel.change(self.state.moved(filling.motion, filling=filling))
 
         self.desk.jobs.start("filling the gap", work, then)
 
-    def _draw(self, filling: Filling | None) -> None:
+    def _draw(self, filling: FillResult | None) -> None:
         for handle in self._extras:
             handle.remove()
         self._extras, self._points = [], []
@@ -128,20 +128,21 @@ class Gaps(Section):
         if filling is None:
             self._sticks.clear()
             return
-        band = filling.band.max(initial=0.0)
+        radii = filling.confidence_radius
+        band = radii.max(initial=0.0)
         told = "this method does not tell how far off it is"
         if band > 0:
-            mean = f"**{100 * filling.band[filling.band > 0].mean():.1f} cm** on average"
+            mean = f"**{100 * radii[radii > 0].mean():.1f} cm** on average"
             told = f"9 times in 10 within {mean}, **{100 * band:.1f} cm** at worst"
         self.text.content = f"**{filling.frames_filled}** frames filled; {told}"
-        self._points = [self.panel.points_of(clip) for clip in filling.alternatives]
+        self._points = [self.panel.points_of(clip) for clip in filling.samples]
         count = len(self._points)
         self._sticks.dress(filling.motion.skeleton, self.panel.size, [OTHERS] * count, [0.5] * count)
         self._draw_bands(filling)
 
-    def _draw_bands(self, filling: Filling) -> None:
+    def _draw_bands(self, filling: FillResult) -> None:
         """Paths of the joints that are least certain, and how far off they may be, as tubes of balls."""
-        gone = np.flatnonzero(filling.missing.any(axis=1))
+        gone = np.flatnonzero(filling.gap_mask.any(axis=1))
         if not len(gone):
             return
         scene, path = self.desk.scene, self.panel.path
@@ -162,7 +163,7 @@ class Gaps(Section):
                     )
                 )
         some = gone[:: max(len(gone) // MOST_BALLS, 1)]
-        radii = filling.band[some][:, shown].ravel()
+        radii = filling.confidence_radius[some][:, shown].ravel()
         if radii.max(initial=0.0) <= 0:
             return
         sphere = ball(1.0, rings=7, sectors=14)
@@ -184,9 +185,9 @@ class Gaps(Section):
         )
 
 
-def _least_certain(filling: Filling) -> np.ndarray:
+def _least_certain(filling: FillResult) -> np.ndarray:
     """The joints of the widest bands, the widest first, none that repeats another."""
-    widths = filling.band.max(axis=0)
+    widths = filling.confidence_radius.max(axis=0)
     found: list[int] = []
     for joint in np.argsort(-widths, kind="stable").tolist():
         if len(found) == MOST_BANDS or (found and widths[joint] <= 0):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion
 from marey.body.codec.distortion import JointError
-from marey.body.filling import Filling
+from marey.body.fill import FillResult
 from marey.body.motion import Motion
 from marey.body.steering.clip import Steered
 from marey.character import Character
@@ -58,7 +58,7 @@ class State:
     pins: tuple[int, ...] = ()
     variants: tuple[Motion, ...] = ()
     gap: tuple[int, int] | None = None
-    filling: Filling | None = None
+    filling: FillResult | None = None
     small: Small | None = None
     aim: Aim | None = None
     steered: Steered | None = None

@@ -1,4 +1,4 @@
-"""Holes of clips are filled close to the truth, without seeing it, and the band says how close."""
+"""Gaps of clips are filled close to the truth, without seeing it, and the radius says how close."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.filling import METHODS, Filling, fill, frozen, missing
-from marey.body.filling.gaps import holes
+from marey.body.fill import METHODS, FillResult, fill, find_frozen, gap_mask
+from marey.body.fill.gaps import gaps
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -23,9 +23,9 @@ def walk() -> Motion:
     return marey.samples.walk(seconds=5, frame_rate=60)
 
 
-def error(filled: Filling, truth: Motion) -> float:
+def error(filled: FillResult, truth: Motion) -> float:
     """Metres, mean over joints at the frames that were filled."""
-    at = filled.missing.any(axis=1)
+    at = filled.gap_mask.any(axis=1)
     return float(np.linalg.norm(filled.motion.positions()[at] - truth.positions()[at], axis=-1).mean())
 
 
@@ -41,18 +41,18 @@ def test_the_default_halves_the_error_of_slerp(walk: Motion) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_stands_in_the_hole_is_not_looked_at(walk: Motion, method: str) -> None:
+def test_what_the_clip_has_in_the_gap_is_not_used(walk: Motion, method: str) -> None:
     for joints in (None, ARM, ["Hips"]):
-        mask = missing(walk, [(100, 120)], joints)
+        mask = gap_mask(walk, [(100, 120)], joints)
         honest, blind = (fill(clip, mask, method=method) for clip in (walk, spoiled(walk, mask)))
         assert np.abs(honest.motion.positions() - blind.motion.positions()).max() < 1e-9
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_known_frames_and_joints_stay_as_they_were(walk: Motion, method: str) -> None:
-    mask = missing(walk, [(100, 120), (200, 210)], ARM)
+    mask = gap_mask(walk, [(100, 120), (200, 210)], ARM)
     filled = fill(walk, mask, samples=2 if method in ("joint", "gp") else 0, method=method, rng=0)
-    for clip in (filled.motion, *filled.alternatives):
+    for clip in (filled.motion, *filled.samples):
         assert so3.distance(clip.rotations, walk.rotations)[~mask].max() < 1e-7
         assert np.array_equal(clip.root, walk.root)
 
@@ -68,22 +68,22 @@ def test_edges_do_not_jump(walk: Motion) -> None:
     for gap in ((100, 106), (80, 140)):
         filled = fill(walk, [gap], samples=3, rng=1)
         usual = np.quantile(np.linalg.norm(np.diff(walk.positions(), axis=0), axis=-1), 0.99, axis=0)
-        for clip in (filled.motion, *filled.alternatives):
+        for clip in (filled.motion, *filled.samples):
             steps = np.linalg.norm(np.diff(clip.positions(), axis=0), axis=-1)
             assert (steps[[gap[0] - 1, gap[1] - 1]] <= 1.5 * usual + 1e-4).all()
 
 
-def test_a_hole_of_some_joints_is_filled_better_than_by_their_edges(walk: Motion) -> None:
+def test_a_gap_of_some_joints_is_filled_better_than_by_their_edges(walk: Motion) -> None:
     filled = fill(walk, [(60, 140)], ARM)
     assert error(filled, walk) < 0.5 * error(fill(walk, [(60, 140)], ARM, method="slerp"), walk)
-    assert filled.band[60:140, walk.skeleton.names.index("RightHand")].max() < 1e-9
+    assert filled.confidence_radius[60:140, walk.skeleton.names.index("RightHand")].max() < 1e-9
 
 
-def test_holes_at_the_ends_are_continued_and_the_band_grows(walk: Motion) -> None:
+def test_gaps_at_the_ends_are_continued_and_the_confidence_radius_grows(walk: Motion) -> None:
     filled = fill(walk, [(0, 20), (walk.frames - 20, walk.frames)])
     hand = walk.skeleton.names.index("LeftHand")
-    assert filled.band[-1, hand] > filled.band[-20, hand] > 0
-    assert filled.band[0, hand] > filled.band[19, hand] > 0
+    assert filled.confidence_radius[-1, hand] > filled.confidence_radius[-20, hand] > 0
+    assert filled.confidence_radius[0, hand] > filled.confidence_radius[19, hand] > 0
     assert error(filled, walk) < 0.1
 
 
@@ -103,7 +103,7 @@ def test_any_pattern_of_gaps_is_filled(walk: Motion) -> None:
 def test_short_clips_and_single_known_frames_are_enough(walk: Motion) -> None:
     for clip, gap in ((walk[:30], (5, 25)), (walk[:3], (1, 2)), (walk[:2], (1, 2)), (walk[:12], (1, 12))):
         filled = fill(clip, [gap], samples=1, rng=0)
-        assert np.isfinite(filled.motion.positions()).all() and np.isfinite(filled.band).all()
+        assert np.isfinite(filled.motion.positions()).all() and np.isfinite(filled.confidence_radius).all()
 
 
 def test_filling_turns_and_moves_with_the_clip(walk: Motion) -> None:
@@ -114,23 +114,23 @@ def test_filling_turns_and_moves_with_the_clip(walk: Motion) -> None:
     assert np.abs(fill(moved, [(100, 130)]).motion.positions() - first.positions()).max() < 1e-3
 
 
-def test_alternatives_differ_and_follow_the_seed(walk: Motion) -> None:
+def test_samples_differ_and_follow_the_seed(walk: Motion) -> None:
     one, again, other = (fill(walk, [(100, 130)], samples=2, rng=seed) for seed in (0, 0, 1))
-    assert np.array_equal(one.alternatives[0].rotations, again.alternatives[0].rotations)
-    assert not np.array_equal(one.alternatives[0].rotations, one.alternatives[1].rotations)
-    assert not np.array_equal(one.alternatives[0].rotations, other.alternatives[0].rotations)
+    assert np.array_equal(one.samples[0].rotations, again.samples[0].rotations)
+    assert not np.array_equal(one.samples[0].rotations, one.samples[1].rotations)
+    assert not np.array_equal(one.samples[0].rotations, other.samples[0].rotations)
 
 
-def test_nine_in_ten_alternatives_lie_in_the_band(walk: Motion) -> None:
+def test_nine_in_ten_samples_lie_within_the_confidence_radius(walk: Motion) -> None:
     for gap in ((100, 120), (60, 120)):
         filled = fill(walk, [gap], samples=40, rng=0)
         at = slice(*gap)
         middle = filled.motion.positions()[at]
-        away = np.abs(np.stack([clip.positions()[at] for clip in filled.alternatives]) - middle)
-        within = (np.linalg.norm(away, axis=-1) <= filled.band[at]).mean()
-        by_axis = (away <= filled.axis_band[at] + 1e-12).mean()
+        away = np.abs(np.stack([clip.positions()[at] for clip in filled.samples]) - middle)
+        within = (np.linalg.norm(away, axis=-1) <= filled.confidence_radius[at]).mean()
+        by_axis = (away <= filled.axis_radius[at] + 1e-12).mean()
         assert 0.78 < within < 0.97 and 0.78 < by_axis < 0.97
-        assert (filled.axis_band <= filled.band[..., None] + 1e-12).all()
+        assert (filled.axis_radius <= filled.confidence_radius[..., None] + 1e-12).all()
 
 
 def test_examples_teach_a_clip_that_is_too_short_to_teach_itself(walk: Motion) -> None:
@@ -142,16 +142,16 @@ def test_examples_teach_a_clip_that_is_too_short_to_teach_itself(walk: Motion) -
 def test_frozen_stretches_are_found(walk: Motion) -> None:
     rotations, root = walk.rotations.copy(), walk.root.copy()
     rotations[50:70], root[50:70] = rotations[49], root[49]
-    assert frozen(replace(walk, rotations=rotations, root=root)) == [(50, 70)]
+    assert find_frozen(replace(walk, rotations=rotations, root=root)) == [(50, 70)]
 
 
-def test_joints_with_the_same_stretch_are_one_hole(walk: Motion) -> None:
-    mask = missing(walk, [(10, 20)], ARM) | missing(walk, [(15, 30)], ["Head"])
-    assert [(h.first, h.stop, len(h.joints)) for h in holes(mask)] == [(10, 20, 3), (15, 30, 1)]
+def test_joints_missing_in_the_same_frames_are_one_gap(walk: Motion) -> None:
+    mask = gap_mask(walk, [(10, 20)], ARM) | gap_mask(walk, [(15, 30)], ["Head"])
+    assert [(h.first, h.stop, len(h.joints)) for h in gaps(mask)] == [(10, 20, 3), (15, 30, 1)]
 
 
-def test_mistakes_are_told(walk: Motion) -> None:
-    for gaps, joints, options in (
+def test_invalid_input_is_refused(walk: Motion) -> None:
+    for ranges, joints, options in (
         ([(20, 10)], None, {}),
         ([(0, walk.frames + 1)], None, {}),
         ([(0, walk.frames)], None, {}),
@@ -162,11 +162,11 @@ def test_mistakes_are_told(walk: Motion) -> None:
         ([0, 10], None, {}),
     ):
         with pytest.raises(InputError):
-            fill(walk, gaps, joints, **options)
+            fill(walk, ranges, joints, **options)
 
 
-def test_real_holes_meet_the_bars(data_dir: Path) -> None:
-    """Few holes of few clips; the whole table is in reproduce/hole_filling.py."""
+def test_real_gaps_meet_the_bars(data_dir: Path) -> None:
+    """Few gaps of few clips; the whole table is in reproduce/hole_filling.py."""
     rng = np.random.default_rng(5)
     ours, slerped, covered = [], [], []
     for name in ("02_01", "143_23", "143_32", "49_06", "85_01"):
@@ -177,6 +177,6 @@ def test_real_holes_meet_the_bars(data_dir: Path) -> None:
             off = np.linalg.norm(filled.motion.positions()[at] - clip.positions()[at], axis=-1)
             ours.append(off.mean())
             slerped.append(error(fill(clip, [(at.start, at.stop)], method="slerp"), clip))
-            covered.append((off <= filled.band[at]).mean())
+            covered.append((off <= filled.confidence_radius[at]).mean())
     assert np.mean(ours) < 0.5 * np.mean(slerped)
     assert 0.8 < np.mean(covered) <= 1.0

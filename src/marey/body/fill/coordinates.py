@@ -1,0 +1,210 @@
+"""Windows of a clip in coordinates in which they can be compared, wherever they happen and head.
+
+Joints are rotation vectors about the clip's mean, weighted by their lever arm; the root's rotation is
+relative to the one half-way between the edges of the gap, its position to the first edge and the heading
+there. So a window starts and ends at its edges exactly, and nothing drifts. One pass over the frames of
+the windows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import Array, BoolArray
+from marey.body.fill.gaps import Gap
+from marey.body.motion import Motion
+from marey.body.pose_metric import lever_weights
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.statistics.rotation_mean import centred
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class FillSettings:
+    """Numbers of the method.
+
+    Attributes:
+        reach: Frames beyond each edge that are used.
+        metre: Weight of a metre of the root path beside a radian of the root (its other joints are about
+            ½ m away).
+        beyond: Frames beyond the edges that the pooled regression uses.
+        min_windows: Known windows below which nothing is learned.
+        max_windows: Windows to learn from.
+        max_window_frames: Frames of all windows together.
+        folds: Parts that the windows are split into for cross-validation.
+        ridges: Ridge parameters tried, as a share of a predictor's variance.
+        features: Principal axes in which poses at the edges are compared.
+        lengths: Lengths of the covariance between windows tried, relative to their median distance.
+        noises: Noise variances beside it tried.
+        near: Frames on either side that independent processes are conditioned on.
+        confidence: Probability with which a joint is within the confidence radius.
+    """
+
+    reach: int = 21
+    metre: float = 2.0
+    beyond: tuple[int, ...] = (1, 2, 4, 7, 12, 20)
+    min_windows: int = 8
+    max_windows: int = 300
+    max_window_frames: int = 40_000
+    folds: int = 6
+    ridges: tuple[float, ...] = (1e-5, 1e-3, 1e-2, 1e-1, 1.0)
+    features: int = 16
+    lengths: tuple[float, ...] = (0.2, 0.4, 0.8)
+    noises: tuple[float, ...] = (0.1, 1.0)
+    near: int = 150
+    confidence: float = 0.9
+
+
+class Edges(NamedTuple):
+    """Shape of a window: frames of its gap, and of the known frames before and after."""
+
+    frames: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, eq=False)
+class WindowCoordinates:
+    """A clip, or several in a row, as features.
+
+    Attributes:
+        motion: The clip.
+        gap_mask: `(frames, joints)`, what is missing.
+        clips: `(frames,)`, number of the clip that a frame belongs to.
+        mean: `(joints, 4)`, mean rotations.
+        weights: `(joints,)`, root of the lever weights.
+        vectors: `(frames, joints, 3)`, weighted rotation vectors; row 0, the root's, is not used.
+        settings: Numbers of the method.
+    """
+
+    motion: Motion
+    gap_mask: BoolArray
+    clips: Indices
+    mean: Array
+    weights: Array
+    vectors: Array
+    settings: FillSettings = field(default_factory=FillSettings)
+
+    @classmethod
+    def of(
+        cls, motion: Motion, gap_mask: BoolArray, clips: Indices, settings: FillSettings
+    ) -> WindowCoordinates:
+        """Mean and weights are those of the frames at which nothing is missing."""
+        good = ~gap_mask.any(axis=1)
+        if not good.any():
+            raise InputError("no frame is whole: at least one must have all its joints to learn from")
+        poses = motion.rotations[good]
+        mean = centred(poses).mean
+        weights = np.sqrt(lever_weights(motion.skeleton, poses[:: 1 + len(poses) // 200]))
+        logs = so3.log(so3.multiply(so3.inverse(mean), motion.rotations))
+        # Long vectors may have jumped to the other side.
+        for joint in np.flatnonzero((np.linalg.norm(logs, axis=-1) > 2.8).any(axis=0)):
+            known = ~gap_mask[:, joint]
+            logs[known, joint] = so3.unwrap(logs[known, joint])
+        return cls(motion, gap_mask, clips, mean, weights, logs * weights[:, None], settings)
+
+    def edges(self, gap: Gap) -> Edges:
+        """The window of a gap of the first clip: known frames of its joints around it."""
+        gone = np.asarray(self.gap_mask[self.clips == 0][:, gap.joints].any(axis=1))
+        earlier, later = gone[: gap.first][::-1], gone[gap.stop :]
+        before = int(earlier.argmax()) if earlier.any() else len(earlier)
+        after = int(later.argmax()) if later.any() else len(later)
+        return Edges(gap.frames, min(before, self.settings.reach), min(after, self.settings.reach))
+
+    def complete(self, edges: Edges) -> Indices:
+        """First gap frames `(n,)` of the windows of this shape in which nothing is missing."""
+        lost = np.concatenate([[0], np.cumsum(self.gap_mask.any(axis=1))])
+        starts = np.arange(edges.before, self.motion.frames - edges.frames - edges.after + 1)
+        first, stop = starts - edges.before, starts + edges.frames + edges.after
+        same = self.clips[stop - 1] == self.clips[first]
+        return starts[(lost[stop] == lost[first]) & same]
+
+    def windows(
+        self,
+        starts: Indices,
+        edges: Edges,
+        joints: Indices,
+        vectors: Array | None = None,
+        *,
+        hollow: bool = False,
+    ) -> Array:
+        """Features `(n, before + frames + after, features)` of windows: 3 a joint, then the root's path.
+
+        Args:
+            starts: `(n,)`, first frames of the gaps.
+            edges: Shape of the windows.
+            joints: `(m,)`, missing joints.
+            vectors: `(frames, joints, 3)`, rotation vectors instead of `self.vectors`.
+            hollow: Whether an edge stands for what is in the gap, which is not read.
+        """
+        steps = np.arange(-edges.before, edges.frames + edges.after)
+        if hollow:
+            steps[edges.before : edges.before + edges.frames] = -1 if edges.before else edges.frames
+        at = starts[:, None] + steps
+        limbs = joints[joints > 0]
+        taken = (self.vectors if vectors is None else vectors)[:, limbs][at]
+        parts = [taken.reshape(*at.shape, 3 * len(limbs))]
+        if 0 in joints:
+            origin, facing, middle = self._frame(starts, edges)
+            turned = so3.multiply(so3.inverse(middle)[:, None], self.motion.rotations[at, 0])
+            moved = so3.rotate(so3.inverse(facing)[:, None], self.motion.root[at] - origin[:, None])
+            unwrapped = so3.unwrap(so3.log(turned), axis=1)
+            parts += [unwrapped * self.weights[0], moved * self.settings.metre]
+        return np.concatenate(parts, axis=-1)
+
+    def decode(self, gap: Gap, edges: Edges, features: Array) -> tuple[Array, Array | None]:
+        """Rotations `(..., frames, joints of the gap, 4)` and the root's path `(..., frames, 3)`, or None."""
+        limbs = gap.limbs
+        size = 3 * len(limbs)
+        logs = features[..., :size].reshape(*features.shape[:-1], len(limbs), 3) / self.weights[limbs, None]
+        found = so3.multiply(self.mean[limbs], so3.exp(logs))
+        if 0 not in gap.joints:
+            return found, None
+        origin, facing, middle = self._frame(np.array([gap.first]), edges)
+        turns = so3.multiply(middle[0], so3.exp(features[..., size : size + 3] / self.weights[0]))
+        path = origin[0] + so3.rotate(facing[0], features[..., size + 3 :] / self.settings.metre)
+        return np.concatenate([turns[..., None, :], found], axis=-2), path
+
+    def slerp(self, gap: Gap, features: Array) -> Array:
+        """Features `(frames, features)` of a gap with its joints, but the root, slerped from edge to edge."""
+        limbs = gap.limbs
+        share = (np.arange(1, gap.frames + 1) / (gap.frames + 1))[:, None]
+        first, last = self.motion.rotations[gap.first - 1, limbs], self.motion.rotations[gap.stop, limbs]
+        logs = so3.log(so3.multiply(so3.inverse(self.mean[limbs]), so3.slerp(first, last, share)))
+        found = features.copy()
+        found[:, : 3 * len(limbs)] = (logs * self.weights[limbs, None]).reshape(gap.frames, -1)
+        return found
+
+    def poses_at_edges(self, starts: Indices, edges: Edges) -> Array:
+        """Joint positions and velocities at the edges in the window's heading frame, `(n, features)`."""
+        positions = np.asarray(self.motion.positions(), dtype=np.float64)
+        origin, facing, _ = self._frame(starts, edges)
+        back = so3.inverse(facing)[:, None]
+        floor = (origin * (1.0, 0.0, 1.0))[:, None]
+        tenth = 0.1 * self.motion.frame_rate
+        parts = []
+        for known, edge, way in ((edges.before, starts - 1, -1), (edges.after, starts + edges.frames, 1)):
+            if not known:
+                continue
+            step = min(3, known - 1)
+            speed = (positions[edge] - positions[edge + way * step]) * (-way * tenth / max(step, 1))
+            parts += [so3.rotate(back, positions[edge] - floor), so3.rotate(back, speed)]
+        return np.concatenate(parts, axis=1).reshape(len(starts), -1)
+
+    def _frame(self, starts: Indices, edges: Edges) -> tuple[Array, Array, Array]:
+        """Origin `(n, 3)`, heading `(n, 4)` and root rotation `(n, 4)` that windows are relative to."""
+        turns, root = np.asarray(self.motion.rotations[:, 0], dtype=np.float64), self.motion.root
+        first = starts - 1 if edges.before else starts + edges.frames
+        middle = turns[first]
+        if edges.before and edges.after:
+            middle = so3.slerp(middle, turns[starts + edges.frames], 0.5)
+        half = np.arctan2(middle[:, 2], middle[:, 0])
+        zero = np.zeros_like(half)
+        facing = np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+        return np.asarray(root[first], dtype=np.float64), facing, middle

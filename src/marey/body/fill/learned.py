@@ -1,0 +1,310 @@
+"""Content of a gap learned from the clip: from windows of the same shape that are known in full.
+
+The Hermite curve of each known window misses something. Part of that follows from the frames beyond the
+edges, by the same weights for all joints (a pooled linear regression); part from the poses at the edges, as
+in windows that begin and end alike (Gaussian process regression over whole windows, which keeps limbs
+together). Whether either helps, and how much is missed in the end, is measured on windows that were left
+out. Of joints that are missing while others are known, most follows from the others (a linear
+regression over the whole frames of the clip); what does not is a series of its own with a gap. After
+Courty 2013, section 3.2.3.1, whose components are independent. O(windows² · frames + windows³).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from marey._arrays import Array
+from marey.body.fill.bridges import hermite, linear, surroundings
+from marey.body.fill.coordinates import Edges, FillSettings, Indices, WindowCoordinates
+from marey.body.fill.gaps import Gap
+
+Folds = list[tuple[Indices, Indices]]
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Content of a gap.
+
+    Attributes:
+        edges: Shape of its window.
+        mean: `(frames, features)`.
+        deviations: `(n, frames, features)`, equally likely deviations from it; can be none.
+        inflation: Factor on the deviations, since the clip showed so few windows.
+    """
+
+    edges: Edges
+    mean: Array
+    deviations: Array
+    inflation: float = 1.0
+
+    def sample(self, count: int, rng: np.random.Generator) -> Array:
+        """Random deviations `(count, frames, features)`: Gaussian, of the size of one chosen at random."""
+        if not len(self.deviations):
+            return np.zeros((count, *self.mean.shape))
+        # Busy windows deviate far more than calm ones: one Gaussian for all would be too wide for most.
+        sizes = np.sqrt(np.square(self.deviations).mean(axis=(1, 2)))
+        usual = np.maximum(sizes, max(float(np.median(sizes)), 1e-300))
+        noise = rng.standard_normal((count, len(sizes))) / usual
+        noise *= self.inflation * rng.choice(sizes, count)[:, None]
+        noise /= max(float(np.linalg.norm(sizes / usual)), 1e-300)
+        return np.tensordot(noise, self.deviations, axes=1)
+
+    def members(self, count: int) -> Array:
+        """Deviations `(count, frames, features)` that represent all of them."""
+        if not len(self.deviations):
+            return np.zeros((count, *self.mean.shape))
+        return self.deviations[np.linspace(0, len(self.deviations) - 1, count).round().astype(int)]
+
+
+def predict(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Prediction:
+    """The content of a gap as the rest of the clip suggests."""
+    settings, rate = coordinates.settings, coordinates.motion.frame_rate
+    starts = _thinned(coordinates.complete(edges), edges.frames, settings)
+    enough = len(starts) >= settings.min_windows
+    others = np.flatnonzero(~coordinates.gap_mask[gap.first : gap.stop].any(axis=0))
+    others = others[others > 0]
+    # Vectors to fill, and the same with what was learned without a window, to judge it by.
+    choices = [(coordinates.vectors, coordinates.vectors)]
+    if len(others) and len(gap.limbs):
+        choices.append(_without_others(coordinates, gap, others))
+    windows = [coordinates.windows(starts, edges, gap.joints, left_out) for _, left_out in choices]
+    best = -1
+    if enough:
+        losses = [_loss(_inside(known, edges) - hermite(known, edges, rate), None) for known in windows]
+        best = int(np.argmin(losses))
+    vectors = choices[best][0]
+    own = coordinates.windows(np.array([gap.first]), edges, gap.joints, vectors, hollow=True)
+    curve = hermite(own, edges, rate)
+    inflation = 1.0
+    if enough:
+        correction, deviations = _learn(
+            coordinates, starts, gap, edges, windows[best], own, exemplars=not len(others)
+        )
+        curve = curve + correction
+        inflation += 1.0 / len(np.unique(starts // edges.frames))
+    else:
+        # As much as the velocities at the edges bend a line.
+        sizes = np.random.default_rng(0).standard_normal((24, 1, curve.shape[-1]))
+        deviations = np.asarray((curve - linear(own, edges)) * sizes)
+    mean = curve[0]
+    size = 3 * len(gap.limbs)
+    following = (coordinates.vectors - vectors)[gap.first : gap.stop, gap.limbs]
+    mean[:, :size] += following.reshape(gap.frames, size)
+    return Prediction(edges, mean, deviations, inflation)
+
+
+def _learn(
+    coordinates: WindowCoordinates,
+    starts: Indices,
+    gap: Gap,
+    edges: Edges,
+    known: Array,
+    own: Array,
+    *,
+    exemplars: bool,
+) -> tuple[Array, Array]:
+    """What to add to the Hermite curve of the gap, and what known windows then still miss.
+
+    Args:
+        coordinates: Of the clip.
+        starts: `(n,)`, first gap frames of the known windows, in order.
+        gap: The gap.
+        edges: Shape of its window.
+        known: `(n, before + frames + after, features)`, the known windows.
+        own: `(1, before + frames + after, features)`, the gap's, hollow.
+        exemplars: Whether to compare poses at the edges.
+
+    Returns:
+        `(frames, features)` and `(n, frames, features)`.
+    """
+    settings, rate = coordinates.settings, coordinates.motion.frame_rate
+    folds = _folds(starts, edges.frames, settings.folds)
+    points = None
+    if exemplars:
+        features = coordinates.poses_at_edges(np.append(starts, gap.first), edges)
+        points = _Points.of(features[:-1], features[-1], settings)
+    counts = np.ones(len(starts)) if points is None else points.similarity
+    missed = _inside(known, edges) - hermite(known, edges, rate)
+    around, around_gap = (surroundings(part, edges, settings.beyond) for part in (known, own))
+    weights, expected = _pooled(missed, around, folds, counts, settings)
+    correction = _within(np.einsum("kl,kd->ld", weights, around_gap[0]), expected)
+    missed = _scaled(missed - expected, around, around_gap[0])
+    if points is not None:
+        more, expected = _exemplars(missed, points, folds, counts, settings)
+        correction = correction + _within(more, expected)
+        missed = missed - expected
+    return correction, missed
+
+
+class _Points(NamedTuple):
+    """Windows `(n, features)` and the gap's `(features,)` as points, and the median squared distance."""
+
+    windows: Array
+    gap: Array
+    square: float
+
+    @classmethod
+    def of(cls, windows: Array, gap: Array, settings: FillSettings) -> _Points | None:
+        """In principal axes; None if all are the same."""
+        centre = windows.mean(axis=0)
+        axes = np.linalg.svd(windows - centre, full_matrices=False)[2][: settings.features]
+        points = (windows - centre) @ axes.T
+        apart = _squared(points, points)[np.triu_indices(len(points), 1)]
+        square = float(np.median(apart)) if len(apart) else 0.0
+        return cls(points, (gap - centre) @ axes.T, square) if square > 0.0 else None
+
+    @property
+    def similarity(self) -> Array:
+        """Of each window to the gap's `(n,)`; none counts for nothing."""
+        apart = _squared(self.gap[None], self.windows)[0]
+        return np.asarray(np.exp(-(apart - apart.min()) / (2.0 * 0.35**2 * self.square)) + 0.02)
+
+
+def _within(correction: Array, expected: Array) -> Array:
+    """A correction, made smaller where it is larger than nine in ten of those that were tried."""
+    largest = float(np.quantile(np.square(expected).sum(axis=(1, 2)), 0.9))
+    return np.asarray(
+        correction * min(1.0, np.sqrt(largest / max(float(np.square(correction).sum()), 1e-300)))
+    )
+
+
+def _pooled(
+    missed: Array, around: Array, folds: Folds, counts: Array, settings: FillSettings
+) -> tuple[Array, Array]:
+    """Weights `(places, frames)` by which surroundings predict what is missed, and their predictions for
+    windows left out; zero if that does not help."""
+    size = np.sqrt(np.square(around).mean(axis=(1, 2)))
+    scale = 1.0 / np.sqrt(np.maximum(size, max(float(np.quantile(size, 0.1)), 1e-9)))
+    scale = scale[:, None, None]
+    places, frames = around.shape[1], missed.shape[1]
+    # Products of each window, so that the sums of every fold are cheap.
+    inner = (around * scale) @ (around * scale).swapaxes(1, 2)
+    outer = (around * scale) @ (missed * scale).swapaxes(1, 2)
+
+    def solved(which: Indices, ridge: float) -> Array:
+        gram = inner[which].sum(axis=0)
+        gram[np.diag_indices_from(gram)] += ridge * np.diag(gram) + 1e-9 * max(np.trace(gram), 1e-300)
+        return np.linalg.solve(gram, outer[which].sum(axis=0))
+
+    best, weights, expected = _loss(missed, counts), np.zeros((places, frames)), np.zeros_like(missed)
+    for ridge in settings.ridges if places else ():
+        guess = np.zeros_like(missed)
+        for test, training in folds:
+            if len(training):
+                guess[test] = solved(training, ridge).T @ around[test]
+        loss = _loss(missed - guess, counts)
+        if loss < best:
+            best, weights, expected = loss, solved(np.arange(len(missed)), ridge), guess
+    return weights, expected
+
+
+def _exemplars(
+    missed: Array, points: _Points, folds: Folds, counts: Array, settings: FillSettings
+) -> tuple[Array, Array]:
+    """What windows that begin and end alike missed: for the gap, and for windows left out."""
+    count = len(missed)
+    flat = missed.reshape(count, -1)
+    values, vectors = np.linalg.eigh(flat @ flat.T)
+    values, vectors = np.maximum(values[::-1], 1e-300), vectors[:, ::-1]
+    kept = min(count, int(np.searchsorted(np.cumsum(values), 0.98 * values.sum())) + 1)
+    scores = vectors[:, :kept] * np.sqrt(values[:kept])
+    modes = (vectors[:, :kept].T @ flat) / np.sqrt(values[:kept])[:, None]
+    rest = np.maximum(np.square(flat).sum(axis=1) - np.square(scores).sum(axis=1), 0.0)
+
+    def loss(errors: Array) -> float:
+        return float(np.average(np.sqrt(rest + np.square(errors).sum(axis=1)), weights=counts))
+
+    best, found, expected = loss(scores), np.zeros(kept), np.zeros_like(scores)
+    for length in settings.lengths:
+        covariance = _covariance(points.windows, points.windows, length**2 * points.square)
+        near = _covariance(points.gap[None], points.windows, length**2 * points.square)[0]
+        for noise in settings.noises:
+            noisy = covariance + noise * np.eye(count)
+            guess = np.zeros_like(scores)
+            for test, training in folds:
+                if len(training):
+                    solved = np.linalg.solve(noisy[np.ix_(training, training)], scores[training])
+                    guess[test] = covariance[np.ix_(test, training)] @ solved
+            lost = loss(scores - guess)
+            if lost < best:
+                best, found, expected = lost, near @ np.linalg.solve(noisy, scores), guess
+    return (found @ modes).reshape(missed.shape[1:]), (expected @ modes).reshape(missed.shape)
+
+
+def _without_others(coordinates: WindowCoordinates, gap: Gap, others: Indices) -> tuple[Array, Array]:
+    """Vectors `(frames, joints, 3)` less what the missing joints do by what the others do.
+
+    Then the same learned without the fifth of the clip that a frame lies in, to judge it by.
+    """
+    whole = np.flatnonzero(~coordinates.gap_mask.any(axis=1))
+    inputs = coordinates.vectors[:, others].reshape(len(coordinates.vectors), -1)
+    targets = coordinates.vectors[whole][:, gap.limbs].reshape(len(whole), -1)
+    centre, level = inputs[whole].mean(axis=0), targets.mean(axis=0)
+    x, y = inputs[whole] - centre, targets - level
+    size = float(np.square(x).sum()) / x.shape[1]
+    parts = np.array_split(np.arange(len(whole)), min(5, len(whole)))
+    sums = [(x[part].T @ x[part], x[part].T @ y[part]) for part in parts]
+    gram, products = np.sum([a for a, _ in sums], axis=0), np.sum([b for _, b in sums], axis=0)
+
+    def solved(gram: Array, products: Array, ridge: float) -> Array:
+        return np.linalg.solve(gram + max(ridge * size, 1e-12) * np.eye(len(gram)), products)
+
+    def left_out(ridge: float) -> Array:
+        pairs = zip(parts, sums, strict=True)
+        return np.concatenate([x[part] @ solved(gram - a, products - b, ridge) for part, (a, b) in pairs])
+
+    guesses = {ridge: left_out(ridge) for ridge in (1e-4, 1e-3, 1e-2, 1e-1)}
+    ridge = min(guesses, key=lambda ridge: float(np.square(y - guesses[ridge]).sum()))
+    full, judged = coordinates.vectors.copy(), coordinates.vectors.copy()
+    learned = level + (inputs - centre) @ solved(gram, products, ridge)
+    full[:, gap.limbs] -= learned.reshape(len(inputs), -1, 3)
+    judged[np.ix_(whole, gap.limbs)] -= (level + guesses[ridge]).reshape(len(whole), -1, 3)
+    return full, judged
+
+
+def _scaled(missed: Array, around: Array, around_gap: Array) -> Array:
+    """What was missed, as it would be where as much happens around as around the gap."""
+    happens = np.sqrt(np.square(around).mean(axis=(1, 2))) if around.shape[1] else np.zeros(len(around))
+    here = float(np.sqrt(np.square(around_gap).mean())) if around_gap.size else 0.0
+    size = np.sqrt(np.square(missed).mean(axis=(1, 2)))
+    if happens.min(initial=np.inf) <= 0.0 or here <= 0.0 or size.min() <= 0.0:
+        return missed
+    logs = np.log(happens) - np.log(happens).mean()
+    power = float(np.clip(logs @ np.log(size) / max(float(logs @ logs), 1e-12), 0.0, 1.0))
+    return np.asarray(missed * np.clip((here / happens) ** power, 0.1, 5.0)[:, None, None])
+
+
+def _thinned(starts: Indices, frames: int, settings: FillSettings) -> Indices:
+    most = max(min(settings.max_windows, settings.max_window_frames // frames), settings.min_windows)
+    if len(starts) <= most:
+        return starts
+    return np.asarray(starts[np.linspace(0, len(starts) - 1, most).round().astype(int)])
+
+
+def _inside(windows: Array, edges: Edges) -> Array:
+    return windows[:, edges.before : edges.before + edges.frames]
+
+
+def _folds(starts: Indices, frames: int, folds: int) -> Folds:
+    """Neighbouring windows to be left out together, and those that share no frame with them."""
+    found = []
+    for test in np.array_split(np.arange(len(starts)), min(folds, len(starts))):
+        apart = (starts <= starts[test[0]] - frames) | (starts >= starts[test[-1]] + frames)
+        found.append((test, np.flatnonzero(apart)))
+    return found
+
+
+def _loss(errors: Array, counts: Array | None) -> float:
+    return float(np.average(np.sqrt(np.square(errors).sum(axis=-1)).mean(axis=1), weights=counts))
+
+
+def _squared(a: Array, b: Array) -> Array:
+    lengths = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)
+    return np.asarray(np.maximum(lengths - 2.0 * a @ b.T, 0.0))
+
+
+def _covariance(a: Array, b: Array, square: float) -> Array:
+    return np.asarray(np.exp(-_squared(a, b) / (2.0 * square)))
