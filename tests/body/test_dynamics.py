@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.dynamics import MotionModel, independent_dynamics, learned_dynamics, with_spread
+from marey.body.dynamics import MotionModel, fit_autoregression, fit_independent_gp, match_covariance
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression
@@ -30,14 +30,14 @@ def swings(frames: int = 1500) -> np.ndarray:
 def test_dynamics_spread_as_the_example_does() -> None:
     rest = swings()
     rest = rest - rest.mean(axis=0)
-    found = learned_dynamics(rest)
+    found = fit_autoregression(rest)
     assert found.order >= 2 and found.radius < 1
     assert np.allclose(found.stationary[:2, :2], rest.T @ rest / len(rest), rtol=1e-6)
 
 
 def test_dynamics_predict_as_well_as_plain_least_squares() -> None:
     rest = swings()
-    errors = learned_dynamics(rest, order=2).residuals(rest)
+    errors = fit_autoregression(rest, order=2).residuals(rest)
     past = np.concatenate([rest[1:-1], rest[:-2]], axis=1)
     plain = rest[2:] - past @ np.linalg.lstsq(past, rest[2:], rcond=None)[0]
     assert (errors**2).mean() < 1.05 * (plain**2).mean()
@@ -46,14 +46,14 @@ def test_dynamics_predict_as_well_as_plain_least_squares() -> None:
 def test_a_change_of_spread_keeps_the_rhythm() -> None:
     model = VectorAutoregression(np.zeros(2), [np.diag([0.9, 0.5])], np.eye(2))
     wanted = np.array([[6.0, 1.0], [1.0, 2.0]])
-    found = with_spread(model, wanted)
+    found = match_covariance(model, wanted)
     assert np.allclose(found.stationary, wanted)
     assert np.allclose(sorted(np.linalg.eigvals(found.coefficients[0])), [0.5, 0.9])
 
 
 def test_independent_coordinates_know_nothing_of_one_another() -> None:
     rest = swings(300)
-    found = independent_dynamics(rest, 60.0, order=4)
+    found = fit_independent_gp(rest, 60.0, order=4)
     for matrix in (*found.coefficients, found.noise):
         assert np.count_nonzero(matrix - np.diag(np.diag(matrix))) == 0
     assert found.radius < 1

@@ -1,4 +1,4 @@
-"""Characters that run on: same law and same poses as clips of the model, pins met, crowds out of step."""
+"""Characters that run on: same distribution and poses as clips of the model, constraints met, crowds out of step."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_a_clip_can_be_continued_without_a_jump(model):
     assert np.abs(together.root - np.concatenate([first.root, second.root])).max() < 1e-9
 
 
-def test_pinned_poses_are_met_by_all_or_by_some(model, walk):
+def test_constrained_poses_are_met_by_all_or_by_some(model, walk):
     stream = MotionStream(model, rng=1, characters=3)
     pose = walk[30:31]
     wanted = model.poses.encode(pose)[0]
-    stream.pin(0.5, pose)
-    stream.pin(1.0, 0.5 * wanted, characters=[1])
+    stream.constrain_pose(0.5, pose)
+    stream.constrain_pose(1.0, 0.5 * wanted, characters=[1])
     made = np.stack([stream.step().copy() for _ in range(70)])
     assert np.abs(made[30] - wanted).max() < 1e-9
     assert np.abs(made[60, 1] - 0.5 * wanted).max() < 1e-9
@@ -69,7 +69,7 @@ def test_a_crowd_is_out_of_step_and_on_average_where_the_trend_is(model):
     assert stream.phases.std() > 0.2 * model.trend.period
     assert (np.abs(coordinates.mean(axis=0) - model.trend.coefficients[0]) < 0.15 * spread).all()
     in_step = MotionStream(model, rng=2, characters=50, phases=np.zeros(50))
-    assert np.ptp(in_step._expected(7, in_step.phases), axis=0).max() == 0.0
+    assert np.ptp(in_step._trend(7, in_step.phases), axis=0).max() == 0.0
 
 
 def test_the_stream_repeats_itself_given_the_seed_only(model):
@@ -77,16 +77,16 @@ def test_the_stream_repeats_itself_given_the_seed_only(model):
     assert (a == b).all() and np.abs(a - c).max() > 1e-3
 
 
-def test_wrong_requests_are_refused_in_words(model):
+def test_invalid_constraints_are_refused(model):
     stream = MotionStream(model, rng=0, characters=2)
     with pytest.raises(InputError, match="take a step"):
         stream.poses()
     stream.clips(10)
     with pytest.raises(InputError, match="has passed"):
-        stream.pin(0.0, np.zeros(6))
+        stream.constrain_pose(0.0, np.zeros(6))
     with pytest.raises(InputError):
-        stream.pin(5.0, np.zeros(5))
+        stream.constrain_pose(5.0, np.zeros(5))
     with pytest.raises(InputError):
-        stream.pin(5.0, np.zeros(6), characters=[7])
+        stream.constrain_pose(5.0, np.zeros(6), characters=[7])
     with pytest.raises(InputError):
         MotionStream(model, characters=0)

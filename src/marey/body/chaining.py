@@ -165,7 +165,7 @@ def _joined(
 ) -> Chained:
     """Repetitions with transitions between."""
     learned = MotionModel.fit(motion, period=None)
-    coordinates = learned.poses.encode(motion) - learned.expected(motion.frames)
+    coordinates = learned.poses.encode(motion) - learned.trend_at(motion.frames)
     parts, starts, gaps = [motion[: join.last + 1]], [0], []
     length = join.last + 1
     for i, turn in enumerate(turns):
@@ -206,7 +206,7 @@ def _transition(
         natural = float(np.einsum("tc,tc", row[0], law.mean))
         law = law.given(row, [natural + turn])
     found = law.mean if not deviation else law.mean + deviation * (law.sample(rng) - law.mean)
-    centre = learned.expected(1)[0]
+    centre = learned.trend_at(1)[0]
     shown = found[len(past) - 1 : len(past) + join.frames + 1] + centre
     made = learned.poses.decode_motion(
         shown, motion.frame_rate, start=before.root[0], heading=float(heading(before)[0])

@@ -1,6 +1,6 @@
 """How one clip moves, as a stochastic model: pose model, trend and vector autoregression of what is left.
 
-The pose model holds the root's travel in the heading frame, so its coordinates do not depend on where the
+The pose model has the root motion in the heading frame, so its coordinates do not depend on where the
 clip was taken. What drifts or repeats is the trend, which keeps a walk's rhythm; the rest follows a joint
 autoregression, which keeps the limbs together (Courty 2013, sections 2.3 and 3.2; Courty & Cuzol 2010).
 Learning costs O(frames · (order · modes)²).
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked, checked_rate
+from marey._arrays import Array, assign, checked, checked_rate
 from marey._random import Rng
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -24,38 +24,55 @@ from marey.statistics.autoregression import VectorAutoregression, fit
 from marey.statistics.autoregression.fitting import information_criterion
 from marey.statistics.processes.trend import Trend, find_period
 
-Array = NDArray[np.float64]
-
 METHODS = ("joint", "gp")
-# Frames that coordinates by themselves look back, and the share of their variance that is noise at least: a
-# squared exponential is so smooth that it could not be solved without.
-INDEPENDENT_ORDER, LEAST_NOISE = 6, 1e-7
-# Orders looked at: one frame back knows no velocity.
-ORDERS = (2, 3, 4)
-# Share of a predictor's variance added to it. Neighbouring frames of captured motion are so alike that what
-# they differ by, the velocity, is a thousandth of their variance: more would damp every swing.
-RIDGE, RIDGE_FOR_FEW = 1e-7, 1e-4
-# Frames a coefficient of a row below which there are few.
-ENOUGH = 2
 
-# A recursion that swings more widely than this in some direction is calmed as a whole; then directions are
-# changed by no more than so much: more would make what is simulated too fast.
-WIDEST, MOST_CHANGE = 2.0, 1.5
-# Share of the poses' variance in which a cycle is looked for.
-POSES_SHARE = 0.99
+
+@dataclass(frozen=True)
+class DynamicsSettings:
+    """Numbers of the fit.
+
+    Attributes:
+        orders: Orders compared; one frame back has no velocity.
+        ridge: Share of a predictor's variance added to it. Neighbouring frames differ by a thousandth of
+            their variance, the velocity: more would damp every swing.
+        ridge_for_few: The same for short clips.
+        enough: Frames per coefficient of a row below which a clip is short.
+        widest: A recursion whose standard deviation is larger than the example's by more than this factor
+            in some direction is scaled down as a whole.
+        most_change: Largest change of one direction against another then; more would make motion too fast.
+        pose_variance: Share of the poses' variance in which a cycle is looked for.
+        gp_order: Frames that independent coordinates look back.
+        gp_noise: Least noise of theirs, as a share of the variance: the squared exponential is too smooth to
+            be solved without.
+    """
+
+    orders: tuple[int, ...] = (2, 3, 4)
+    ridge: float = 1e-7
+    ridge_for_few: float = 1e-4
+    enough: int = 2
+    widest: float = 2.0
+    most_change: float = 1.5
+    pose_variance: float = 0.99
+    gp_order: int = 6
+    gp_noise: float = 1e-7
+
+
+DEFAULT = DynamicsSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class MotionModel:
     """A clip's poses and how they follow one another.
 
-    poses: pose model with the root's travel in the heading frame
-    trend: of the coordinates: drift, and a cycle if the clip repeats
-    dynamics: of what the trend leaves, a step a frame
-    frame_rate: frames a second
-    start: `(3,)`, metres, where the example began
-    heading: radians about y, which way it then faced
-    method: "joint", or "gp": each coordinate by itself with a squared exponential covariance, the source's
+    Attributes:
+        poses: Pose model with the root motion in the heading frame.
+        trend: Of the coordinates: drift, and a cycle if the clip repeats.
+        dynamics: Of what the trend leaves, one step per frame.
+        frame_rate: Frames per second.
+        start: `(3,)`, metres, where the example began.
+        heading: Radians about y, its yaw there.
+        method: "joint", or "gp": each coordinate by itself with a squared exponential covariance, as in
+            Courty & Cuzol (2010).
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=6)
@@ -74,7 +91,7 @@ class MotionModel:
 
     def __post_init__(self) -> None:
         if self.poses.root == "none":
-            raise InputError("a motion model needs a pose model that holds the root's travel")
+            raise InputError("a motion model needs a pose model with root motion")
         if not self.poses.modes == self.dynamics.components == self.trend.coefficients.shape[1]:
             raise InputError("pose model, trend and dynamics have different numbers of coordinates")
         assign(
@@ -98,10 +115,13 @@ class MotionModel:
     ) -> MotionModel:
         """Learn from one clip.
 
-        modes, variance: how many coordinates, or enough for that share of the variance (0.99 if neither)
-        order: frames that the dynamics look back; by the information criterion if None
-        period: seconds of a cycle, found if "auto", None for a clip that does not repeat
-        method: "joint" or "gp", see above
+        Args:
+            motion: The clip.
+            modes: Number of coordinates.
+            variance: Or enough of them for that share of the variance (0.99 if neither is given).
+            order: Frames that the dynamics look back; by the information criterion if None.
+            period: Seconds of a cycle, found if "auto", None for a clip that does not repeat.
+            method: "joint" or "gp", see above.
         """
         if method not in METHODS:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
@@ -114,26 +134,26 @@ class MotionModel:
             raise InputError("the clip does not move: there is nothing to learn")
         coordinates = poses.encode(motion)
         if period == "auto":
-            # Poses repeat more plainly than the root's travel, which also turns and drifts.
-            alone = PoseModel.fit([motion], variance=POSES_SHARE)
+            # Poses repeat more plainly than the root motion, which also turns and drifts.
+            alone = PoseModel.fit([motion], variance=DEFAULT.pose_variance)
             period = find_period(alone.encode(motion), motion.frame_rate) if alone.modes else None
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
         if method == "gp":
-            dynamics = independent_dynamics(rest, motion.frame_rate, order=order or INDEPENDENT_ORDER)
+            dynamics = fit_independent_gp(rest, motion.frame_rate, order=order or DEFAULT.gp_order)
         else:
-            dynamics = learned_dynamics(rest, order=order)
+            dynamics = fit_autoregression(rest, order=order)
         facing = float(heading(motion)[0])
         return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
 
     @property
     def frames(self) -> int:
-        """How many frames it was learned from."""
+        """Number of frames it was learned from."""
         return self.poses.frames
 
     @property
     def duration(self) -> float:
-        """Seconds that the example lasts."""
+        """Duration of the example, seconds."""
         return self.frames / self.frame_rate
 
     @property
@@ -142,8 +162,8 @@ class MotionModel:
         return self.dynamics.radius
 
     def log_likelihood(self, motion: Motion) -> float:
-        """Logarithm of how likely a clip's coordinates are, given its first frames."""
-        rest = self.poses.encode(motion) - self.expected(motion.frames)
+        """Log-likelihood of a clip's coordinates, given its first frames."""
+        rest = self.poses.encode(motion) - self.trend_at(motion.frames)
         steps = self.dynamics.residuals(rest)
         root = np.linalg.cholesky(self.dynamics.noise)
         scaled = np.linalg.solve(root, steps.T)
@@ -155,7 +175,7 @@ class MotionModel:
         """Number of coordinates of a frame."""
         return self.poses.modes
 
-    def expected(self, frames: int) -> Array:
+    def trend_at(self, frames: int) -> Array:
         """Coordinates `(frames, modes)` of the trend from the example's first frame on."""
         return self.trend.at(np.arange(frames) / self.frame_rate)
 
@@ -166,28 +186,29 @@ class MotionModel:
         )
 
     def sample(self, frames: int, *, rng: Rng = None) -> Motion:
-        """A new clip of so many frames, free of the example but for its law."""
-        return self.decode(self.expected(frames) + self.dynamics.sample(frames, rng=rng))
+        """A new clip of so many frames, sampled from the model."""
+        return self.decode(self.trend_at(frames) + self.dynamics.sample(frames, rng=rng))
 
 
-def learned_dynamics(rest: Array, *, order: int | None = None) -> VectorAutoregression:
-    """The autoregression of coordinates `(frames, modes)` about 0, whose long run spreads as they do.
+def fit_autoregression(rest: Array, *, order: int | None = None) -> VectorAutoregression:
+    """The autoregression of coordinates `(frames, modes)` about 0, with their covariance in the long run.
 
-    order: frames to look back; by the information criterion if None
+    Args:
+        rest: `(frames, modes)`, the coordinates without the trend.
+        order: Frames to look back; by the information criterion if None.
     """
     frames, modes = rest.shape
     if order is None:
-        usable = [m for m in ORDERS if frames > ENOUGH * m * modes]
-        few = not usable
-        scores = information_criterion(rest, usable, ridge=RIDGE) if usable else np.zeros(1)
-        order = (usable or [min(ORDERS[0], max(1, frames - 2))])[int(np.argmin(scores))]
-    else:
-        few = frames <= ENOUGH * order * modes
-    found = fit(rest, order=order, ridge=RIDGE_FOR_FEW if few else RIDGE, mean=np.zeros(modes))
-    return with_spread(found, rest.T @ rest / frames)
+        usable = [m for m in DEFAULT.orders if frames > DEFAULT.enough * m * modes]
+        scores = information_criterion(rest, usable, ridge=DEFAULT.ridge) if usable else np.zeros(1)
+        order = (usable or [min(DEFAULT.orders[0], max(1, frames - 2))])[int(np.argmin(scores))]
+    few = frames <= DEFAULT.enough * order * modes
+    ridge = DEFAULT.ridge_for_few if few else DEFAULT.ridge
+    found = fit(rest, order=order, ridge=ridge, mean=np.zeros(modes))
+    return match_covariance(found, rest.T @ rest / frames)
 
 
-def independent_dynamics(rest: Array, frame_rate: float, *, order: int) -> VectorAutoregression:
+def fit_independent_gp(rest: Array, frame_rate: float, *, order: int) -> VectorAutoregression:
     """Coordinates `(frames, modes)` each by itself, with the likeliest squared exponential covariance.
 
     The recursion has that covariance up to lag `order` and its most random continuation beyond.
@@ -198,9 +219,9 @@ def independent_dynamics(rest: Array, frame_rate: float, *, order: int) -> Vecto
 
     frames, modes = rest.shape
     level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
-    law = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
-    lags = law.autocovariance(order + 1)
-    lags[0] *= 1 + LEAST_NOISE
+    process = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    lags = process.autocovariance(order + 1)
+    lags[0] *= 1 + DEFAULT.gp_noise
     coefficients, noise = np.zeros((order, modes, modes)), np.zeros((modes, modes))
     for mode in range(modes):
         solved = solve_toeplitz(lags[:order, mode], lags[1:, mode])
@@ -209,15 +230,15 @@ def independent_dynamics(rest: Array, frame_rate: float, *, order: int) -> Vecto
     return VectorAutoregression(np.zeros(modes), coefficients, noise)
 
 
-def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoregression:
+def match_covariance(model: VectorAutoregression, covariance: Array) -> VectorAutoregression:
     """The same recursion in coordinates in which its long-run covariance is the given one.
 
-    What is simulated is mapped by the symmetric M with M S M = C, so eigenvalues, that is rhythm and memory,
+    Simulated values are mapped by the symmetric M with M S M = C, so eigenvalues, that is rhythm and memory,
     stay. Directions are changed by no more than half against one another; a model that swings too widely is
-    calmed as a whole first.
+    scaled down as a whole first.
 
     >>> swing = VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]])
-    >>> with_spread(swing, np.array([[1.1]])).stationary[0, 0].round(6).item()
+    >>> match_covariance(swing, np.array([[1.1]])).stationary[0, 0].round(6).item()
     1.1
     """
     size = model.components
@@ -227,8 +248,8 @@ def with_spread(model: VectorAutoregression, covariance: Array) -> VectorAutoreg
     inner = _root(wanted @ spread @ wanted)
     factors, along = np.linalg.eigh(wanted @ np.linalg.solve(inner, wanted))
     # Of a nearly noiseless example the recursion knows little, and may swing far more widely than that did.
-    calmer = min(1.0, WIDEST * float(factors.min()))
-    factors = np.clip(factors / calmer, 1 / MOST_CHANGE, MOST_CHANGE)
+    calmer = min(1.0, DEFAULT.widest * float(factors.min()))
+    factors = np.clip(factors / calmer, 1 / DEFAULT.most_change, DEFAULT.most_change)
     to, back = (along * factors) @ along.T, (along / factors) @ along.T
     noise = calmer**2 * to @ model.noise @ to.T
     return VectorAutoregression(model.mean, to @ model.coefficients @ back, 0.5 * (noise + noise.T))

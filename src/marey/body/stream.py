@@ -1,8 +1,8 @@
-"""Characters that move for ever, frame by frame, each its own way, from a model of one clip.
+"""Characters that move without end, frame by frame, each by itself, from a model of one clip.
 
 Coordinates follow the model's dynamics (:mod:`marey.statistics.autoregression.streaming`) about its trend,
-each character at a moment of its own, so a crowd is not in step; poses may be asked for while it runs
-(Courty & Cuzol 2010, section 5.2). Roots travel by their velocities. A step costs O(characters · order ·
+each character with its own phase, so a crowd is not in step; poses can be constrained while it runs
+(Courty & Cuzol 2010, section 5.2). Roots move by their velocities. A step costs O(characters · order ·
 modes²), decoding all poses O(characters · modes · joints), however long it runs.
 """
 
@@ -12,22 +12,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.statistics.autoregression.jumps import product
 from marey.statistics.autoregression.streaming import Stream
-
-Array = NDArray[np.float64]
-
-# Metres between characters at the start.
-SPACING = 2.0
-# Characters that are decoded at a time, so that their numbers stay in the processor's cache.
-AT_A_TIME = 256
 
 
 class Poses(NamedTuple):
@@ -40,12 +33,14 @@ class Poses(NamedTuple):
 class MotionStream:
     """A running simulation of one or many characters.
 
-    model: how they move
-    characters: how many
-    phases: `(characters,)`, seconds, where in the model's cycle each begins; None: anywhere, by chance
-    starts: `(characters, 3)`, metres; a square of them 2 m apart if None
-    headings: `(characters,)`, radians about y; as in the example if None
-    horizon: seconds that poses asked for are looked at beforehand; as long as the model remembers if None
+    Args:
+        model: How they move.
+        rng: Seed or generator.
+        characters: Number of characters.
+        phases: `(characters,)`, seconds, where in the model's cycle each begins; random if None.
+        starts: `(characters, 3)`, metres; a square grid of 2 m if None.
+        headings: `(characters,)`, radians about y; as in the example if None.
+        horizon: Seconds before a constraint from which on it counts; as long as the model remembers if None.
 
     >>> import marey
     >>> model = MotionModel.fit(marey.samples.walk(seconds=6), modes=8)
@@ -97,16 +92,16 @@ class MotionStream:
         return self._rest.time
 
     def upcoming(self) -> tuple[Array, Array]:
-        """Where the roots will be in the next frame `(characters, 3)`, and where to they will face."""
+        """Positions `(characters, 3)` and yaws `(characters,)` of the roots in the next frame."""
         return self._next[0].copy(), self._next[1].copy()
 
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""
         found = self._rest.step()
-        found += self._expected(self.time - 1, self.phases)
+        found += self._trend(self.time - 1, self.phases)
         self._coordinates = found
         self._positions, self._yaws = self._next
-        self._travel(found)
+        self._move_roots(found)
         return found
 
     def poses(self) -> Poses:
@@ -120,14 +115,15 @@ class MotionStream:
         half = 0.5 * self._yaws if model.root == "heading" else np.zeros(self.characters)
         mean = np.array(model.geodesics.mean)
         cosines, sines = np.cos(half), np.sin(half)
-        for first in range(0, self.characters, AT_A_TIME):
-            last = min(first + AT_A_TIME, self.characters)
+        # Few at a time, so that their numbers stay in the processor's cache.
+        for first in range(0, self.characters, 256):
+            last = min(first + 256, self.characters)
             tangents = product(self._coordinates[first:last], self._directions)
             part = slice(first, last)
             decode(tangents, mean, cosines[part], sines[part], rotations[part], 0, last - first)
         return Poses(rotations, self._positions.copy())
 
-    def pin(
+    def constrain_pose(
         self,
         time: float,
         pose: Motion | ArrayLike,
@@ -135,13 +131,14 @@ class MotionStream:
         noise: float = 0.0,
         characters: Sequence[int] | None = None,
     ) -> None:
-        """Ask for a pose at a time: the characters get there, and away from it, as they would by themselves.
+        """Constrain the pose at a time; the motion before and after it follows the model.
 
-        time: seconds from the start of the simulation
-        pose: the first frame of a clip, as far as the model can show it, with the root's velocity towards the
-            second (without one it stands still); or coordinates `(modes,)`
-        noise: variance of each coordinate that is allowed; 0: exactly
-        characters: whom; all if None
+        Args:
+            time: Seconds from the start of the simulation.
+            pose: The first frame of a clip, as far as the model can show it, with the root's velocity towards
+                the second (0 without one); or coordinates `(modes,)`.
+            noise: Allowed variance of each coordinate; 0 if the pose must be met.
+            characters: Indices of the characters; all if None.
         """
         if not np.isfinite(time):
             raise InputError(f"time {time}: seconds")
@@ -155,7 +152,7 @@ class MotionStream:
         who = np.arange(self.characters) if characters is None else np.asarray(characters, dtype=np.intp)
         if who.size and (who.min() < 0 or who.max() >= self.characters):
             raise InputError(f"characters: numbers from 0 to {self.characters - 1}")
-        asked = wanted - self._expected(frame, self.phases[who])
+        asked = wanted - self._trend(frame, self.phases[who])
         self._rest.add(frame, asked, noise=noise, characters=who.tolist())
 
     def clips(self, frames: int) -> list[Motion]:
@@ -169,8 +166,8 @@ class MotionStream:
             for n in range(self.characters)
         ]
 
-    def _expected(self, frame: int, phases: Array) -> Array:
-        """The trend `(characters, modes)` at a frame; its drift is where the example ended."""
+    def _trend(self, frame: int, phases: Array) -> Array:
+        """The trend `(characters, modes)` at a frame; the drift is that of the example's end."""
         trend = self.model.trend
         drift, waves = trend.coefficients[: trend.degree + 1].sum(axis=0), trend.harmonics
         if not waves or trend.period is None:
@@ -181,11 +178,11 @@ class MotionStream:
         terms = np.concatenate([powers.real, powers.imag], axis=1)
         return product(terms, trend.coefficients[trend.degree + 1 :]) + drift
 
-    def _travel(self, coordinates: Array) -> None:
-        """Where the roots are in this frame, and where they will be in the next."""
-        travel = self.model.poses.travel
-        assert travel is not None
-        features = travel.decode(coordinates)
+    def _move_roots(self, coordinates: Array) -> None:
+        """Height of the roots in this frame, position and yaw in the next."""
+        motion = self.model.poses.travel
+        assert motion is not None
+        features = motion.decode(coordinates)
         rate = self.model.frame_rate
         positions, yaws = self._positions, self._yaws
         if self.model.poses.root == "world":
@@ -201,8 +198,8 @@ class MotionStream:
 
 
 def _square(characters: int) -> Array:
-    """Places `(characters, 3)` in a square about 0; one character is at 0."""
+    """Positions `(characters, 3)` on a square grid of 2 m about 0; one character is at 0."""
     side = int(np.ceil(np.sqrt(characters)))
     row, column = np.divmod(np.arange(characters), side)
-    places = SPACING * np.stack([column, np.zeros(characters), row], axis=1)
+    places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
     return places - places.mean(axis=0)

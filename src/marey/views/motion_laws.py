@@ -37,7 +37,7 @@ def law(model: MotionModel, size: tuple[int, int]) -> Figure:
     rate = model.frame_rate
     frames = max(2, min(model.frames, round(LONGEST * rate)))
     lags = max(2, min(frames, round(LONGEST_LAG * rate)))
-    time, trend = np.arange(frames) / rate, model.expected(frames)
+    time, trend = np.arange(frames) / rate, model.trend_at(frames)
     made = trend + model.dynamics.sample(frames, rng=0, count=MOTIONS)
     covariances = np.diagonal(model.dynamics.covariances(lags), axis1=1, axis2=2)
     spread = WIDTH * np.sqrt(covariances[0])

@@ -47,7 +47,7 @@ def simulated(
     anew = share is None
     base = original if anew else smooth
     coordinates = learned.poses.encode(base)
-    centre = learned.expected(original.frames)
+    centre = learned.trend_at(original.frames)
     stretches = merged(spans, original.frames)
     unknown = np.zeros(original.frames, dtype=bool)
     for first, last in stretches:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.dynamics import learned_dynamics
+from marey.body.dynamics import fit_autoregression
 from marey.errors import InputError
 from marey.statistics.autoregression import condition
 from marey.statistics.processes.example_law import ExampleLaw
@@ -87,7 +87,7 @@ def _autoregressive(
     known = np.full_like(rest, np.nan)
     known[:, :kept_modes] = wanted[:, :kept_modes]
     known[kept_frames] = wanted[kept_frames]
-    law = condition(learned_dynamics(rest), known)
+    law = condition(fit_autoregression(rest), known)
     if asked:
         modes = rest.shape[1]
         rows = np.zeros((len(asked), modes, *rest.shape))

@@ -94,7 +94,7 @@ def run(
         if not 0 <= at <= seconds:
             raise InputError(f"--pin {at:g}={path}: the simulation goes from 0 to {seconds:g} seconds")
         pose = load_clip(path)
-        stream.pin(at, model.poses.encode(pose)[frame_at(pose, moment, f"{path} at")])
+        stream.constrain_pose(at, model.poses.encode(pose)[frame_at(pose, moment, f"{path} at")])
     made, elapsed = _simulated(stream, frames, decode, record=out is not None)
     if out is not None and made is not None:
         _write(stream, made, out)
