@@ -28,7 +28,7 @@ import marey
 from marey.geometry import mesh
 from marey.io import mpfb
 from marey.samples.leaps import jump
-from marey.stage import dress
+from marey.stage import skin_clip
 from marey.surface.decimation import Decimation
 
 VERTICES, ROUNDS = (5000, 2000, 800), 3
@@ -65,7 +65,7 @@ def moving_body(given: Path | None) -> marey.MeshSequence:
     data = given or Path(os.environ.get("MAREY_DATA", beside))
     human, clip = data / "mesh4d" / "mpfb2_human_CC0", data / "skeleton" / "cmu_corpus" / "105_42.bvh"
     if human.is_dir() and clip.is_file():
-        return dress(mpfb.read(human), marey.load(clip)[1:].resample(30)).pose()
+        return skin_clip(mpfb.read(human), marey.load(clip)[1:].resample(30)).pose()
     print("the MPFB human or its clip is not there: the built-in human jumps", file=sys.stderr)
     return marey.samples.human(jump()).pose()
 

@@ -19,7 +19,7 @@ from _ledger import record_limit
 
 import marey
 from marey.stage import walk
-from marey.stage.walking.keys import played
+from marey.stage.walk.keys import played
 from marey.views import view
 
 RATE = 25.0
@@ -45,7 +45,7 @@ def main(words: list[str]) -> int:
     started = time.perf_counter()
     crowd = walk(tracks)
     spent = time.perf_counter() - started
-    slide, kept = crowd.foot_slide(), played(crowd).foot_slide()
+    slide, kept = crowd.foot_skate(), played(crowd).foot_skate()
     sizes, times = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("glb", "html"):
@@ -60,7 +60,7 @@ def main(words: list[str]) -> int:
     print(f"bodies   {spent:6.1f} s   off their tracks by {100 * crowd.path_error:.1f} cm (mean)")
     print(
         f"feet     {100 * slide:6.2f} cm/s while they stand, {100 * kept:.2f} as the GLB plays them, "
-        f"{100 * crowd.clip_slide:.2f} in the clips"
+        f"{100 * crowd.source_skate:.2f} in the clips"
     )
     for ending, size in sizes.items():
         each = size / people / seconds

@@ -21,7 +21,7 @@ import numpy as np
 import marey
 from marey.character import Character
 from marey.io import mpfb
-from marey.stage.dressing import dress
+from marey.stage.skin_clip import skin_clip
 from marey.statistics.matrix_comparison import (
     Correlogram,
     Mantel,
@@ -136,7 +136,7 @@ def dressed(name: str, body: Character, motions: tuple[marey.Motion, ...]) -> Ac
     """A body in all clips at a rate that gives about as many frames as are compared."""
     rate = min(FRAMES / sum(motion.frames / motion.frame_rate for motion in motions), 30.0)
     slow = tuple(motion.resample(rate) for motion in motions)
-    worn = [dress(body, motion) for motion in slow]
+    worn = [skin_clip(body, motion) for motion in slow]
     few = [one.pose(frames=slice(None, None, 12), dtype=np.float32) for one in worn]
     poses = spread_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
     skin = Decimation.of(body.skin, vertices=VERTICES, poses=poses).apply(body.skin)

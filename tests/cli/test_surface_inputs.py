@@ -32,7 +32,7 @@ def several(tmp_path: Path) -> Path:
     slow = replace(walk[:80].resample(24.0), name="slow")
     fast = replace(walk[40:120].resample(30.0), name="fast")
     file = tmp_path / "hero.glb"
-    dressed = [marey.stage.dress(human, clip).motion for clip in (slow, fast)]
+    dressed = [marey.stage.skin_clip(human, clip).motion for clip in (slow, fast)]
     motions = tuple(replace(m, name=clip.name) for m, clip in zip(dressed, (slow, fast), strict=True))
     marey.save(replace(human, motions=motions), file)
     return file

@@ -33,7 +33,7 @@ def walking(folder: Path) -> Exhibit:
         ),
         (
             ("bodies", f"{people.people}"),
-            ("standing feet slide at", f"{100 * people.foot_slide():.1f} cm/s"),
+            ("standing feet slide at", f"{100 * people.foot_skate():.1f} cm/s"),
             ("bodies from their tracks", f"{100 * people.path_error:.1f} cm on average"),
             ("as GLB", size_of(folder / "bodies.glb")),
             ("made in", f"{seconds:.1f} s, loading included"),

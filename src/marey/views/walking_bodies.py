@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from marey.body.kinematics import global_frames
 from marey.geometry import rigid
-from marey.stage.walking.crowd import WalkingCrowd
-from marey.stage.walking.figure import Figure, figure
-from marey.stage.walking.outfits import outfits
+from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.figure import Figure, figure, outfits
 from marey.surface import skinning
 from marey.views import style
 from marey.views.actors import check_reach

@@ -93,18 +93,18 @@ def run(
             from marey.views.render import view
 
             view(crowd, target, progress=progress)
-    slide = crowd.foot_slide()
+    skate = crowd.foot_skate()
     emit(
         {
             "people": crowd.people,
             "frames": crowd.frames,
             "frame_rate": crowd.frame_rate,
             "seconds": round(crowd.duration, 4),
-            "foot_slide": round(slide, 5),
-            "foot_slide_captured": round(crowd.clip_slide, 5),
-            "foot_slide_ratio": round(slide / crowd.clip_slide, 4) if crowd.clip_slide > 0 else None,
+            "foot_slide": round(skate, 5),
+            "foot_slide_captured": round(crowd.source_skate, 5),
+            "foot_slide_ratio": round(skate / crowd.source_skate, 4) if crowd.source_skate > 0 else None,
             "path_error": round(crowd.path_error, 4),
-            "heights": [round(float(h), 3) for h in (crowd.statures.min(), crowd.statures.max())],
+            "heights": [round(float(h), 3) for h in (crowd.heights.min(), crowd.heights.max())],
             "seconds_spent": round(spent, 3),
             "bytes": target.stat().st_size,
             "path": str(target),

@@ -104,11 +104,11 @@ def dressed(
     method: str = "linear",
 ) -> Library:
     """Skeleton clips on a character, as mesh sequences."""
-    from marey.stage import perform
+    from marey.stage import mesh_library
 
     wearer = load_character(character)
     with progress_bar("posing") as progress:
-        return perform(
+        return mesh_library(
             wearer, clips, vertices=vertices, frame_rate=frame_rate, method=method, progress=progress
         )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.errors import InputError
-from marey.stage.walking.crowd import WalkingCrowd
+from marey.stage.walk.crowd import WalkingCrowd
 from marey.studio.crowd.floor import Floor
 from marey.studio.desk import Desk
 
@@ -65,8 +65,7 @@ class Bodies:
         self._crowd, self._floor = crowd, floor
         if crowd is None:
             return
-        from marey.stage.walking.figure import figure
-        from marey.stage.walking.outfits import outfits
+        from marey.stage.walk.figure import figure, outfits
 
         body = figure()
         self._character = body.character

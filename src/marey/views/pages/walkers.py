@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.geometry.mesh import vertex_normals
-from marey.stage.walking.crowd import WalkingCrowd
-from marey.stage.walking.figure import VERTICES, Figure, figure
-from marey.stage.walking.outfits import outfits
+from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.figure import Figure, figure, outfits
 from marey.views.camera import direction
 from marey.views.pages.page import Page, thinning
 from marey.views.pages.staging import stage_of
@@ -27,8 +26,8 @@ Array = NDArray[Any]
 TURN_STEPS, ROOT_UNIT = 4096, 0.0005
 # Frames from one key of arms and trunk to the next.
 SELDOM = 3
-# Meshes: vertices before seams, joints that pull on each, and pixels of height from which they are drawn.
-LEVELS = ((VERTICES, 4, 160.0), (220, 2, 64.0), (70, 1, 24.0), (40, 1, 0.0))
+# Levels of detail: joints that pull on each vertex, and pixels of height from which they are drawn.
+LEVELS = ((4, 160.0), (2, 64.0), (1, 24.0), (1, 0.0))
 # Share of the places at each side that need not be in view.
 ASTRAY = 0.02
 # Of one person and frame, deflated.
@@ -51,11 +50,11 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     roots = np.take_along_axis(roots, known[..., None], axis=0)
     page.layer(
         "walkers",
-        levels=[_mesh(page, figure(vertices), pulls, tall) for vertices, pulls, tall in LEVELS],
-        stature=body.stature,
+        levels=[_mesh(page, figure(level), *LEVELS[level]) for level in range(len(LEVELS))],
+        stature=body.height,
         parents=np.asarray(crowd.skeleton.parents).tolist(),
         offsets=page.exact(np.asarray(crowd.skeleton.offsets)),
-        bind=page.exact(np.hstack([body.turns[:, [1, 2, 3, 0]], body.places])),
+        bind=page.exact(np.hstack([body.rotations[:, [1, 2, 3, 0]], body.positions])),
         sizes=page.exact(crowd.sizes),
         outfit=crowd.outfits.tolist(),
         outfits=[[_hex(colour) for colour in one] for one in outfits()],

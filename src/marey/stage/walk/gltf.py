@@ -19,10 +19,9 @@ from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.mesh import vertex_normals
 from marey.io._gltf_build import INDICES, VERTICES, Builder
-from marey.stage.walking.crowd import WalkingCrowd
-from marey.stage.walking.figure import PARTS, Figure, figure
-from marey.stage.walking.keys import grid, spacings
-from marey.stage.walking.outfits import outfits
+from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.figure import PARTS, Figure, figure, outfits
+from marey.stage.walk.keys import grid, spacings
 
 MOST_PEOPLE = 5000
 _VEC3, _VEC4, _FLOAT, _SHORT = "VEC3", "VEC4", 5126, 5122

@@ -1,4 +1,4 @@
-"""Clips of any human figure are understood, whatever their joints are called and however they lie at rest."""
+"""A clip on another skeleton, whatever the joints are called and however the bones lie at rest."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pytest
 
 import marey
 from marey import Motion, Skeleton, samples
+from marey.body.anatomy import anatomy
 from marey.body.kinematics import forward_kinematics
+from marey.body.retarget import retarget, upright_at_rest
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.stage import dress
-from marey.stage.humanoid import NAMES, humanoid
-from marey.stage.walking.cycles import cycle
-from marey.stage.walking.figure import figure
+from marey.stage import skin_clip
+from marey.stage.walk.figure import figure
+from marey.stage.walk.gait import cycle
 
 BONES = {"UpLeg": "UpperLeg", "Leg": "LowerLeg", "ToeBase": "Toes", "ForeArm": "LowerArm", "Arm": "UpperArm"}
 
@@ -57,23 +58,61 @@ def along_an_axis(motion: Motion) -> Motion:
     return replace(motion, skeleton=replace(skeleton, offsets=offsets, end_offsets=ends), rotations=rotations)
 
 
+def arms_lowered(motion: Motion) -> Motion:
+    """The same motion of a skeleton that rests with its arms lowered by 40 degrees."""
+    skeleton = motion.skeleton
+    offsets, rotations = np.array(skeleton.offsets), np.array(motion.rotations)
+    for arm, sign in zip(anatomy(skeleton, np.linalg.norm(offsets, axis=1)).arms, (1, -1), strict=True):
+        turn = so3.exp([0.0, 0.0, -sign * np.radians(40)])
+        below = [j for j in skeleton.descendants(arm.upper) if j != arm.upper]
+        offsets[below] = so3.rotate(turn, offsets[below])
+        # A joint of the chain is conjugated: its frame at rest is turned with the bone.
+        rotations[:, arm.upper] = so3.multiply(rotations[:, arm.upper], so3.inverse(turn))
+        for joint in below:
+            rotations[:, joint] = so3.multiply(so3.multiply(turn, rotations[:, joint]), so3.inverse(turn))
+    return replace(motion, skeleton=replace(skeleton, offsets=offsets), rotations=rotations)
+
+
+@pytest.mark.parametrize("style", ["as CMU", "side last"])
+def test_limbs_are_aligned_whatever_their_names_and_the_rest_pose(walk: Motion, style: str) -> None:
+    named = called(walk, style=style)
+    lowered = arms_lowered(named)
+    np.testing.assert_allclose(lowered.positions(), walk.positions(), atol=1e-9)
+    found = retarget(lowered, named.skeleton)
+    np.testing.assert_allclose(found.positions(), retarget(named, named.skeleton).positions(), atol=0.01)
+
+
+@pytest.mark.parametrize("style", ["as CMU", "side last"])
+def test_a_clip_on_its_own_skeleton_keeps_its_pose(walk: Motion, style: str) -> None:
+    named = called(walk, style=style)
+    apart = retarget(walk, named.skeleton).positions() - walk.positions()
+    # Ground that is not quite level is levelled.
+    assert np.abs(apart).max() < 0.01
+
+
+def test_a_skeleton_that_shares_no_names_and_is_not_human_is_refused(walk: Motion) -> None:
+    lamp = Skeleton(("foot", "pole", "lamp"), [-1, 0, 1], [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
+    with pytest.raises(InputError, match="3 of 3 joints are missing, first 'foot'"):
+        retarget(walk, lamp)
+
+
 @pytest.mark.parametrize("style", ["side last", "namespace"])
 def test_names_do_not_matter(walk: Motion, style: str) -> None:
     other = called(walk, prefix="mixamorig:", style=style)
     body = figure().character
-    wanted = forward_kinematics(dress(body, walk).motion).positions
-    found = forward_kinematics(dress(body, other).motion).positions
+    wanted = forward_kinematics(skin_clip(body, walk).motion).positions
+    found = forward_kinematics(skin_clip(body, other).motion).positions
     np.testing.assert_allclose(found, wanted, atol=0.02)
 
 
 def test_how_bones_lie_at_rest_does_not_matter(walk: Motion) -> None:
     lying = along_an_axis(called(walk))
     np.testing.assert_allclose(lying.positions(), walk.positions(), atol=1e-9)
-    named = humanoid(lying)
-    np.testing.assert_allclose(named.positions(), walk.positions(), atol=1e-6)
+    found = upright_at_rest(lying)
+    np.testing.assert_allclose(found.positions(), walk.positions(), atol=1e-6)
     body = figure().character
-    wanted = forward_kinematics(dress(body, walk).motion).positions
-    found = forward_kinematics(dress(body, lying).motion).positions
+    wanted = forward_kinematics(skin_clip(body, walk).motion).positions
+    found = forward_kinematics(skin_clip(body, lying).motion).positions
     off = np.linalg.norm(found - wanted, axis=-1)
     assert off.mean() < 0.03
     assert off.max() < 0.12
@@ -98,11 +137,11 @@ def test_feet_without_toes_get_them_at_their_ends(walk: Motion) -> None:
         skeleton.offsets[toes],
     )
     bare = called(replace(walk, skeleton=short, rotations=walk.rotations[:, kept]))
-    named = humanoid(bare)
-    assert set(NAMES) <= set(named.skeleton.names)
-    for toe in toes:
-        here = named.skeleton.index(skeleton.names[toe])
-        np.testing.assert_allclose(named.positions()[:, here], walk.positions()[:, toe], atol=1e-9)
+    found = upright_at_rest(bare)
+    np.testing.assert_allclose(found.positions()[:, -2:], walk.positions()[:, toes], atol=1e-9)
+    body = figure().character
+    whole, without = (skin_clip(body, clip).motion.positions() for clip in (walk, bare))
+    np.testing.assert_allclose(without, whole, atol=0.02)
 
 
 def test_a_figure_without_a_leg_is_refused_by_its_name(walk: Motion) -> None:

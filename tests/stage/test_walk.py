@@ -11,10 +11,10 @@ from marey.body.contacts import contacts
 from marey.errors import InputError
 from marey.samples.leaps import run, stand
 from marey.stage import WalkingCrowd, walk
-from marey.stage.walking.cycles import cycle
-from marey.stage.walking.figure import figure
-from marey.stage.walking.keys import played
-from marey.stage.walking.outfits import outfits, statures
+from marey.stage.walk.figure import figure, heights, outfits
+from marey.stage.walk.gait import cycle
+from marey.stage.walk.keys import played
+from marey.stage.walk.walk import _Walkers
 
 Array = NDArray[np.float64]
 RATE = 20.0
@@ -61,18 +61,18 @@ def nearest(one: Array, other: Array, starts: range) -> float:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_feet_hardly_slide_whoever_walks_turns_or_stops(seed: int) -> None:
     crowd = walk(wandering(seed), rng=seed)
-    slide = crowd.foot_slide()
+    slide = crowd.foot_skate()
     assert 0 < slide < 0.02
-    assert slide < 1.2 * crowd.clip_slide
+    assert slide < 1.2 * crowd.source_skate
     # Nor do they in a file that keeps few keys.
-    assert played(crowd).foot_slide() < 0.02
+    assert played(crowd).foot_skate() < 0.02
 
 
 def test_feet_do_not_sink_nor_float(same_way: WalkingCrowd) -> None:
     toes = [leg.toe for leg in figure().legs]
     for person in range(same_way.people):
         lowest = same_way.person(person).positions()[:, toes, 1].min(axis=1) / same_way.sizes[person]
-        at_rest = figure().places[toes, 1].min()
+        at_rest = figure().positions[toes, 1].min()
         assert np.abs(lowest - at_rest).max() < 0.03
 
 
@@ -94,6 +94,13 @@ def test_another_seed_gives_other_people_and_the_same_seed_the_same() -> None:
     assert np.array_equal(first.rotations, again.rotations)
     assert np.abs(first.rotations - other.rotations).max() > 0.05
     assert not np.allclose(first.sizes, other.sizes)
+
+
+def test_a_person_who_is_posed_twice_walks_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracks = straight([1.2, 1.4], seconds=3)
+    once, pose = walk(tracks, rng=3), _Walkers.pose
+    monkeypatch.setattr(_Walkers, "pose", lambda self, person: (pose(self, person), pose(self, person)))
+    assert np.array_equal(walk(tracks, rng=3).rotations, once.rotations)
 
 
 def steps_of(crowd: WalkingCrowd, person: int) -> int:
@@ -158,9 +165,9 @@ def test_a_run_is_used_by_the_fast_and_leaves_the_ground() -> None:
 
 
 def test_sizes_and_clothes_are_those_of_adults() -> None:
-    heights = statures(2000, np.random.default_rng(0))
-    assert 1.55 <= heights.min() < 1.6 and 1.9 < heights.max() <= 1.95
-    assert 1.7 < heights.mean() < 1.78
+    drawn = heights(2000, np.random.default_rng(0))
+    assert 1.55 <= drawn.min() < 1.6 and 1.9 < drawn.max() <= 1.95
+    assert 1.7 < drawn.mean() < 1.78
     assert len(np.unique(outfits().reshape(48, -1), axis=0)) == 48
 
 
@@ -179,19 +186,19 @@ def test_people_come_and_go_with_their_tracks() -> None:
 def test_captured_walks_of_two_people_are_shared_out(data_dir) -> None:
     clips = [marey.load(data_dir / "skeleton" / "cmu_bvh" / name) for name in ("02_01.bvh", "143_32.bvh")]
     crowd = walk(wandering(5, people=12), clips, rng=0)
-    assert crowd.foot_slide() < 0.03 and crowd.foot_slide() < 0.5 * crowd.clip_slide
+    assert crowd.foot_skate() < 0.03 and crowd.foot_skate() < 0.5 * crowd.source_skate
 
 
 def test_real_tracks_of_a_jam_keep_their_feet(data_dir) -> None:
     tracks = marey.load(data_dir / "crowd" / "juelich_bottleneck" / "040_c_56_h-.txt")
     crowd = walk(tracks[:250], rng=0)
-    assert crowd.foot_slide() < 0.02 and crowd.path_error < 0.08
+    assert crowd.foot_skate() < 0.02 and crowd.path_error < 0.08
 
 
 @pytest.mark.parametrize(
     ("clip", "said"),
     [
-        (lambda: stand(3.0), "nobody gets anywhere"),
+        (lambda: stand(3.0), "slower than 0.2 m/s"),
         (lambda: marey.samples.walk(seconds=0.3), "too short"),
         (lambda: marey.samples.walk(seconds=0.9), "whole cycle"),
         (
@@ -247,7 +254,7 @@ def test_who_is_suddenly_elsewhere_is_somebody_new_there() -> None:
     crowd = walk(marey.Tracks(places, RATE, [7]))
     assert crowd.ids.tolist() == [7, 8]
     assert not (crowd.present[:, 0] & crowd.present[:, 1]).any()
-    assert crowd.foot_slide() < 0.02
+    assert crowd.foot_skate() < 0.02
     assert crowd.path_error < 0.06
 
 
@@ -265,5 +272,5 @@ def test_tracks_at_any_rate_walk_alike(rate: float) -> None:
     times = np.arange(round(6 * rate) + 1) / rate
     crowd = walk(marey.Tracks(np.stack([1.3 * times, 0 * times], axis=1)[:, None], rate))
     assert crowd.duration == pytest.approx(6.0, abs=0.5)
-    assert crowd.foot_slide() < 0.02
+    assert crowd.foot_skate() < 0.02
     assert crowd.path_error < 0.06

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.stage.walking.crowd import WalkingCrowd
+from marey.stage.walk.crowd import WalkingCrowd
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -137,7 +137,7 @@ def test_three_shows_a_body_where_it_is(glb: Path, crowd: WalkingCrowd, tmp_path
         present=crowd.present[:, keep],
         ids=crowd.ids[keep],
         outfits=crowd.outfits[keep],
-        statures=crowd.statures[keep],
+        heights=crowd.heights[keep],
     ).save(alone)
     frames = [40, 48]
     expected = {

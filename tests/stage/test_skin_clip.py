@@ -15,7 +15,7 @@ from marey.body.contacts import contacts, sliding
 from marey.body.kinematics import forward_kinematics
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.stage import dress, perform
+from marey.stage import mesh_library, skin_clip
 
 LIMBS = (("LeftArm", "LeftForeArm"), ("RightForeArm", "RightHand"), ("LeftUpLeg", "LeftLeg"))
 
@@ -31,29 +31,29 @@ def directions(motion: Motion, bone: tuple[str, str]) -> NDArray[np.float64]:
     return np.asarray(along / np.linalg.norm(along, axis=1, keepdims=True))
 
 
-def test_limbs_point_where_the_actors_did(walk: Motion) -> None:
-    worn = dress(samples.human(), walk).motion
+def test_limbs_point_where_those_of_the_source_did(walk: Motion) -> None:
+    retargeted = skin_clip(samples.human(), walk).motion
     for bone in LIMBS:
-        np.testing.assert_allclose(directions(worn, bone), directions(walk, bone), atol=0.02)
+        np.testing.assert_allclose(directions(retargeted, bone), directions(walk, bone), atol=0.02)
 
 
 def test_the_path_is_scaled_by_the_legs(walk: Motion) -> None:
-    worn = dress(samples.human(), walk).motion
-    way, actors = (np.linalg.norm(m.root[-1] - m.root[0]) for m in (worn, walk))
-    assert way / actors == pytest.approx(1.75 / 1.3, rel=1e-3)
+    retargeted = skin_clip(samples.human(), walk).motion
+    path, source = (np.linalg.norm(m.root[-1] - m.root[0]) for m in (retargeted, walk))
+    assert path / source == pytest.approx(1.75 / 1.3, rel=1e-3)
 
 
-def test_feet_stand_on_the_ground_and_slide_no_more_than_the_actors(walk: Motion) -> None:
-    dressed = dress(samples.human(), walk)
-    lowest = dressed.pose().vertices[..., 1].min(axis=1)
+def test_feet_stand_on_the_ground_and_slide_no_more_than_the_source(walk: Motion) -> None:
+    skinned = skin_clip(samples.human(), walk)
+    lowest = skinned.pose().vertices[..., 1].min(axis=1)
     assert np.abs(lowest).max() < 0.008
-    actors = sliding(walk, contacts(walk)).speed
-    assert sliding(dressed.motion, contacts(dressed.motion)).speed < 1.5 * actors + 0.01
+    source = sliding(walk, contacts(walk)).speed
+    assert sliding(skinned.motion, contacts(skinned.motion)).speed < 1.5 * source + 0.01
 
 
 def test_a_clip_of_the_own_skeleton_is_taken_as_it_is() -> None:
     own = samples.walk(seconds=0.2)
-    assert dress(samples.human(), own).motion is own
+    assert skin_clip(samples.human(), own).motion is own
 
 
 def test_another_rest_pose_of_the_clip_makes_no_difference(walk: Motion) -> None:
@@ -71,15 +71,15 @@ def test_another_rest_pose_of_the_clip_makes_no_difference(walk: Motion) -> None
             rotations[:, joint] = so3.multiply(so3.multiply(turn, rotations[:, joint]), so3.inverse(turn))
     other = replace(walk, skeleton=replace(skeleton, offsets=lowered), rotations=rotations)
     np.testing.assert_allclose(other.positions(), walk.positions(), atol=1e-9)
-    first, second = (dress(samples.human(), clip).pose() for clip in (walk, other))
+    first, second = (skin_clip(samples.human(), clip).pose() for clip in (walk, other))
     assert np.abs(first.vertices - second.vertices).max() < 0.01
 
 
 def test_joints_the_clip_lacks_follow_their_parents(walk: Motion) -> None:
     fewer = walk.without(["LeftThumb", "RightThumb", "LeftHandIndex1", "RightHandIndex1"])
-    worn = dress(samples.human(), fewer)
-    pose = forward_kinematics(worn.motion)
-    skeleton = worn.motion.skeleton
+    skinned = skin_clip(samples.human(), fewer)
+    pose = forward_kinematics(skinned.motion)
+    skeleton = skinned.motion.skeleton
     thumb, hand = skeleton.index("LeftThumb"), skeleton.index("LeftHand")
     apart = so3.multiply(so3.inverse(pose.rotations[:, hand]), pose.rotations[:, thumb])
     assert so3.distance(apart, apart[:1]).max() < 1e-9
@@ -87,7 +87,7 @@ def test_joints_the_clip_lacks_follow_their_parents(walk: Motion) -> None:
 
 def test_a_tilted_floor_is_levelled(walk: Motion) -> None:
     tilted = walk.transform(rotation=so3.exp([np.radians(1.5), 0.0, 0.0]))
-    lowest = dress(samples.human(), tilted).pose().vertices[..., 1].min(axis=1)
+    lowest = skin_clip(samples.human(), tilted).pose().vertices[..., 1].min(axis=1)
     rise = walk.root[-1, 2] * np.tan(np.radians(1.5)) * 1.75 / 1.3
     assert np.ptp(lowest) < 0.4 * rise
 
@@ -99,24 +99,24 @@ def test_a_clip_of_another_naming_is_refused_by_name(walk: Motion) -> None:
         InputError,
         match="left leg, left arm, right leg, right arm, head not found by the names of its joints",
     ):
-        dress(samples.human(), stranger)
+        skin_clip(samples.human(), stranger)
     with pytest.raises(InputError, match="^stranger: "):
-        perform(samples.human(), [stranger])
+        mesh_library(samples.human(), [stranger])
 
 
 def test_clips_become_sequences_of_one_subject(walk: Motion) -> None:
-    told = []
-    library = perform(
+    seen = []
+    library = mesh_library(
         samples.human(),
         [walk, replace(walk[:20], name="short")],
         labels=("walk", "stop"),
         vertices=500,
         frame_rate=15,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda *reported: seen.append(reported),
     )
     assert library.names == ("walk", "short") and library.labels == ("walk", "stop")
     assert library.frame_rate == 15 and library.vertices(0).shape == (500, 3)
-    assert told == [(1, 2), (2, 2)]
+    assert seen == [(1, 2), (2, 2)]
 
 
 @pytest.mark.parametrize("clip", ["02_01", "09_01"])
@@ -124,8 +124,8 @@ def test_real_clips_on_the_real_human_keep_their_footing(data_dir: Path, clip: s
     from marey.io import mpfb
 
     motion = marey.load(data_dir / "skeleton" / "cmu_bvh" / f"{clip}.bvh")[1:].resample(30)
-    dressed = dress(mpfb.read(data_dir / "mesh4d" / "mpfb2_human_CC0"), motion)
-    ours, actors = (sliding(m, contacts(m)).speed for m in (dressed.motion, motion))
-    assert ours < 1.25 * actors
-    lowest = dressed.pose(frames=slice(None, None, 3)).vertices[..., 1].min(axis=1)
+    skinned = skin_clip(mpfb.read(data_dir / "mesh4d" / "mpfb2_human_CC0"), motion)
+    ours, source = (sliding(m, contacts(m)).speed for m in (skinned.motion, motion))
+    assert ours < 1.25 * source
+    lowest = skinned.pose(frames=slice(None, None, 3)).vertices[..., 1].min(axis=1)
     assert -0.02 < lowest.min() < 0.01

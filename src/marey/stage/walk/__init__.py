@@ -1,0 +1,1 @@
+"""Pedestrians on tracks as whole walking bodies: cycles of captured walks, footfalls, poses, files."""
