@@ -92,7 +92,8 @@ def spread(
     >>> spread(lambda start, stop: (start, stop), 10, size=4)
     [(0, 4), (4, 8), (8, 10)]
     """
-    size = max(least, -(-count // (4 * cores(jobs)))) if size is None else size
+    if size is None:
+        size = max(1, -(-count // max(1, min(4 * cores(jobs), count // least))))
     starts = range(0, count, size)
     found = []
     for start, one in zip(

@@ -172,21 +172,21 @@ def test_beyond_the_horizon_nobody_walks():
 
 
 def test_results_do_not_depend_on_threads(monkeypatch):
-    from marey.crowd.animation import sharing
+    from marey import _work
 
     rng = np.random.default_rng(0)
     starts = np.column_stack([rng.uniform(10, 90, 5000), -rng.uniform(10, 90, 5000)])
     many = advect(rotation(), starts, seconds=0.5)
-    monkeypatch.setattr(sharing, "threads", lambda: 1)
+    monkeypatch.setattr(_work, "_cores", lambda: 1)
     assert np.array_equal(advect(rotation(), starts, seconds=0.5).positions, many.positions)
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_goes_on_by_itself(monkeypatch):
-    from marey.crowd.animation import sharing
+    from marey import _work
 
-    monkeypatch.setattr(sharing, "threads", lambda: 2)
+    monkeypatch.setattr(_work, "_cores", lambda: 2)
     starts = np.column_stack([np.linspace(10, 90, 5000), np.full(5000, -50.0)])
     advect(rotation(), starts, seconds=0.1)
     child = multiprocessing.get_context("fork").Process(

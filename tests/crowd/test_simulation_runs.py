@@ -108,7 +108,7 @@ def test_a_hurried_person_never_crosses_a_thin_wall() -> None:
 
 
 def test_runs_are_equal_bit_for_bit_whatever_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marey.crowd.simulation.bodies.SHARED_FROM", 1)
+    monkeypatch.setattr("marey.crowd.simulation.bodies.FEWEST", 1)
     ends = []
     for threads in (1, 2, 3):
         crowd = evacuation(2.0, entrances=[Entrance((0.5, 0.5, 3, 9), 4.0)], threads=threads)

@@ -9,10 +9,7 @@ the length; time: the estimator's, plus two to four milliseconds a picture.
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from queue import SimpleQueue
@@ -21,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._arrays import handed_over
 from marey._progress import Progress
 from marey.crowd.background import (
@@ -162,7 +160,7 @@ class CapturePlan:
         weights = self._time_weights()
         reach = len(weights) // 2
         first, last = max(start - reach, 0), min(stop + reach, self.frames)
-        alone = self._moments_alone(first, last, _threads(jobs))
+        alone = self._moments_alone(first, last, _work.cores(jobs))
         if not reach:
             yield from alone
             return
@@ -194,18 +192,10 @@ class CapturePlan:
             finally:
                 idle.put(estimator)
 
-        pending: deque[Future[list[Moment]]] = deque()
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                pairs = self._pairs(start, stop)
-                while run := list(islice(pairs, PAIRS_AT_A_TIME)):
-                    pending.append(pool.submit(work, run))
-                    if len(pending) > threads:
-                        yield from pending.popleft().result()
-                while pending:
-                    yield from pending.popleft().result()
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+        pairs = self._pairs(start, stop)
+        runs = iter(lambda: list(islice(pairs, PAIRS_AT_A_TIME)), [])
+        for moments in _work.stream(work, runs, jobs=threads):
+            yield from moments
 
     def estimator(self) -> Estimator:
         """One that a thread may use."""
@@ -329,11 +319,3 @@ def _steadied(near: dict[int, Moment], at: int, weights: NDArray[np.float32]) ->
             total += weight * other
             count += weight
     return total / count, there
-
-
-def _threads(jobs: int | None) -> int:
-    if jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if jobs < 1:
-        raise InputError(f"jobs {jobs}: at least one")
-    return jobs

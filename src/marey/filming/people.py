@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey.crowd.tracks import Tracks
 from marey.filming.figure import figure
 from marey.filming.gaits import gait_of, pose_tables
 from marey.filming.wardrobe import given_out, wardrobe
-from marey.views._drawing import shared, workers
 
 Array = NDArray[Any]
 
@@ -72,9 +72,8 @@ class People:
         vertices = np.empty((len(here), *person.vertices.shape))
         normals = np.empty_like(vertices)
         looks, statures = self.looks[here], self.statures[here]
-        step = max(-(-len(here) // workers()), 16)
 
-        def part(start: int) -> None:
+        def part(start: int, stop: int) -> None:
             _body_kernels.pose(
                 pose_tables(),
                 clothes.vertices,
@@ -86,10 +85,10 @@ class People:
                 statures,
                 state,
                 start,
-                min(start + step, len(here)),
+                stop,
                 vertices,
                 normals,
             )
 
-        shared(part, range(0, len(here), step))
+        _work.spread(part, len(here), least=16)
         return vertices, normals

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey.crowd.camera import Camera
 from marey.crowd.scene import Scene
-from marey.views._drawing import sample_offsets, shared, workers
+from marey.views._drawing import sample_offsets
 
 Array = NDArray[Any]
 
@@ -73,15 +74,13 @@ def backdrop(scene: Scene, camera: Camera, *, shading: bool) -> Backdrop:
     point, normal = np.zeros((2, rows, columns, 3))
 
     def cast(across: float, down: float) -> None:
-        band = -(-rows // workers())
-
-        def part(b: int) -> None:
+        def part(top: int, bottom: int) -> None:
             _place_kernels.look(
-                eye, rays, corners, starts, WALL_HEIGHT, across, down, b * band, min((b + 1) * band, rows),
+                eye, rays, corners, starts, WALL_HEIGHT, across, down, top, bottom,
                 depth, kind, point, normal,
             )  # fmt: skip
 
-        shared(part, range(-(-rows // band)))
+        _work.spread(part, rows)
 
     albedo, facing, up = np.zeros((rows, columns, 3)), np.zeros((rows, columns)), np.zeros((rows, columns))
     sun = SUN / np.linalg.norm(SUN)

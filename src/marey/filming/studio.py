@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey.crowd.camera import Camera
 from marey.crowd.scene import Scene
 from marey.errors import InputError
@@ -21,7 +22,7 @@ from marey.filming.figure import figure
 from marey.filming.people import People
 from marey.filming.place import TO_WORLD, backdrop, noise_table
 from marey.filming.wardrobe import wardrobe
-from marey.views._drawing import shared, tones
+from marey.views._drawing import tones
 
 Array = NDArray[Any]
 
@@ -130,7 +131,7 @@ class Studio:
                 tones(), labels, top, bottom,
             )  # fmt: skip
 
-        shared(part, range(len(bands)))
+        _work.map(part, range(len(bands)))
         alone, pixels = counts.sum(axis=1)[:, : len(here)]
         return Shot(image, numbers, flow, here, pixels, alone, boxes)
 
@@ -150,7 +151,7 @@ class Studio:
         def cast(i: int) -> None:
             height_map(points, halves[i], True, shears[0], shears[1], light[9:11], texel, heights[i])
 
-        shared(cast, range(2))
+        _work.map(cast, range(2))
         heights = np.maximum(heights[0], heights[1])
         people = ((heights > 0.02) & (heights > back.heights)).astype(np.float32)
         soft = cv2.GaussianBlur(people, (0, 0), max(PENUMBRA / texel, 0.6))
@@ -174,7 +175,7 @@ class Studio:
                 self._paper, b * BAND, min((b + 1) * BAND, rows),
             )  # fmt: skip
 
-        shared(part, range(-(-rows // BAND)))
+        _work.map(part, range(-(-rows // BAND)))
         return heights
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey.views import style
-from marey.views._drawing import sample_offsets, shared, tones, workers
+from marey.views._drawing import sample_offsets, tones
 from marey.views.camera import Camera, direction
 
 Array = NDArray[Any]
@@ -122,7 +123,7 @@ class Scene:
         self._offsets = sample_offsets(samples)
         # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the picture's size.
         self._buffers: SimpleQueue[tuple[Array, Array]] = SimpleQueue()
-        for _ in range(workers()):
+        for _ in range(_work.cores()):
             shape = (BAND, columns, samples)
             self._buffers.put((np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)))
         self._maps = np.zeros((0, 0, 0), dtype=np.float32)
@@ -211,7 +212,7 @@ class Scene:
                 points, faces, self.look.closed, *shears[d], corner, texel, self._maps[d]
             )
 
-        shared(one, range(len(directions)))
+        _work.map(one, range(len(directions)))
         weights = np.where(key, KEY_WEIGHT / key.sum(), (1 - KEY_WEIGHT) / (~key).sum())
         # What stands high throws a blurred shadow, what touches the ground a crisp one.
         crisp, blurred = np.zeros((2, rows, columns), dtype=np.float32)
@@ -221,9 +222,7 @@ class Scene:
     def _look_at_light(self, points: Array, directions: Array, key: Array) -> None:
         from marey.views import _light_kernels
 
-        step = max(-(-len(points) // workers()), 1024)
-
-        def part(start: int) -> None:
+        def part(start: int, stop: int) -> None:
             _light_kernels.visibility(
                 points,
                 self._normals,
@@ -235,10 +234,10 @@ class Scene:
                 self.texel,
                 self._seen,
                 start,
-                min(start + step, len(points)),
+                stop,
             )
 
-        shared(part, range(0, len(points), step))
+        _work.spread(part, len(points), least=1024)
 
     def _draw(
         self,
@@ -320,7 +319,7 @@ class Scene:
             finally:
                 self._buffers.put((depth, owner))
 
-        shared(part, range(len(bands)))
+        _work.map(part, range(len(bands)))
         return image
 
 

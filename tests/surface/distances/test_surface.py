@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import marey
+from marey import _work
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence
@@ -136,7 +137,7 @@ def test_portions_of_triangles_and_threads_do_not_change_the_result(
     seen: list[tuple[int, int]] = []
     monkeypatch.setattr(surface, "PORTION_BYTES", walk.frames * 28 * 4000)
     monkeypatch.setattr(surface, "PAIRS_AT_ONCE", 8)
-    monkeypatch.setattr(template.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(_work, "_cores", lambda: 1)
     parts = distances(walk, progress=lambda *step: seen.append(step)).values
     np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-7)
     assert seen[-1] == (24, 24) and seen == sorted(seen)

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.animation.sharing import shared, threads
-from marey.crowd.animation.walkers import Walkers
+from marey import _work
+from marey.crowd.animation.walkers import FEWEST, Walkers
 from marey.crowd.simulation.bodies import Bodies
 from marey.crowd.simulation.parameters import Interaction, Parameters
 from marey.crowd.simulation.people import RESPONSE_TIME, People
@@ -57,7 +57,7 @@ def move_apart(walkers: Walkers, radius: float, seconds: float) -> None:
                 start, stop, *cells, 2 * radius, SHARE, place.to_pixel, place.region, now, moved
             )
 
-        shared(part, len(cells[0]))
+        _work.spread(part, len(cells[0]), least=FEWEST)
     walkers.positions = moved
     walkers.velocities += np.nan_to_num(moved - before) / seconds
     walkers.look_under()
@@ -93,7 +93,7 @@ class SocialForces:
                 walkers.positions, walkers.aside,
             )  # fmt: skip
 
-        shared(part, len(walkers.positions))
+        _work.spread(part, len(walkers.positions), least=FEWEST)
         walkers.look_under()
 
 
@@ -102,7 +102,7 @@ class _Carried(Bodies):
 
     def __init__(self, positions: Array, radius: float) -> None:
         people = People(positions, radius=radius, response_time=RESPONSE_TIME)  # type: ignore[arg-type]
-        super().__init__(people, np.zeros((0, 4)), [], FORCES, radii=0.0, threads=threads())
+        super().__init__(people, np.zeros((0, 4)), [], FORCES, radii=0.0, threads=_work.cores())
 
     def carry(self, positions: Array, velocities: Array, aside: Array) -> None:
         """From these places on, with velocities `(people, 2)` by the field and beside it."""

@@ -11,12 +11,15 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey.crowd.animation.flow import Flow
 from marey.crowd.animation.place import WALKABLE
-from marey.crowd.animation.sharing import shared
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
+
+FEWEST = 2048
+"""People below whom another thread costs more than it helps."""
 
 
 class Walkers:
@@ -54,7 +57,7 @@ class Walkers:
         def part(start: int, stop: int) -> None:
             _kernels.look_under(start, stop, self.positions, place.to_pixel, place.region, self.status)
 
-        shared(part, len(self.positions))
+        _work.spread(part, len(self.positions), least=FEWEST)
 
     def put_in(self, order: NDArray[np.int64]) -> None:
         """Everybody in another order."""
@@ -98,4 +101,4 @@ class Walkers:
                 self.status,
             )
 
-        shared(part, len(self.positions))
+        _work.spread(part, len(self.positions), least=FEWEST)

@@ -9,14 +9,10 @@ part on one core, at one person a square metre; results do not depend on the num
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
 
 import numpy as np
 
+from marey import _work
 from marey._arrays import FloatArray
 from marey.crowd.simulation.directions import DirectionField, flattened
 from marey.crowd.simulation.parameters import FADING, Interaction, Parameters
@@ -27,8 +23,8 @@ LONGEST_MOVE = 0.1
 """Metres one may move in a part of a step; less if somebody is smaller than usual."""
 MOST_PARTS = 256
 """Parts of a step; should more be needed, moves are cut short."""
-SHARED_FROM = 3000
-"""People from which on threads are worth their while."""
+FEWEST = 1500
+"""People below whom another thread costs more than it helps."""
 
 
 class Bodies:
@@ -96,7 +92,7 @@ class Bodies:
                     self._farthest, *self._index,
                 )  # fmt: skip
 
-            _shared(part, len(self.positions), self.threads)
+            _work.spread(part, len(self.positions), least=FEWEST, jobs=self.threads)
             left = left - step if more > 1 else 0.0
             parts += 1
         return parts
@@ -141,7 +137,8 @@ class Bodies:
                 *self._power, *self._index, self._result,
             )  # fmt: skip
 
-        speed2, acceleration2, stiffness = np.max(_shared(part, count, self.threads), axis=0)
+        parts = _work.spread(part, count, least=FEWEST, jobs=self.threads)
+        speed2, acceleration2, stiffness = np.max(parts, axis=0)
         moving = math.sqrt(speed2) + math.sqrt(speed2 + 4.0 * self._farthest * math.sqrt(acceleration2))
         return max(moving / (2.0 * self._farthest), math.sqrt(2.0 * stiffness))
 
@@ -167,18 +164,3 @@ class Bodies:
 def _scaled(interaction: Interaction, reach: float) -> tuple[float, float, float, float]:
     strength = math.log2(interaction.strength) if interaction.strength > 0 else -900.0
     return 1.0 / (interaction.range * math.log(2.0)), strength, reach, 1.0 / (FADING * interaction.range)
-
-
-def _shared(work: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
-    """`work` on parts of 0 … count, on several threads if there are many people."""
-    if threads == 1 or count < SHARED_FROM:
-        return [work(0, count)]
-    # Parts smaller than a thread's share, because people stand more densely in some places.
-    edges = np.linspace(0, count, 4 * threads + 1).astype(int).tolist()
-    return list(_pool(os.getpid(), threads).map(work, edges[:-1], edges[1:]))
-
-
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    # A pool does not survive a fork, hence one for each process.
-    return ThreadPoolExecutor(threads, thread_name_prefix="marey-crowd")

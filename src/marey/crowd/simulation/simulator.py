@@ -8,13 +8,13 @@ ends as the one that was not. Cost: see :mod:`marey.crowd.simulation.bodies`.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from marey import _work
 from marey._arrays import FloatArray, IntArray, checked_rate
 from marey._progress import Progress
 from marey.crowd.simulation.bodies import Bodies
@@ -119,14 +119,13 @@ class Simulator:
         self.goals = [g if g is None or isinstance(g, Goal) else Goal(g) for g in goals]
         self.entrances = list(entrances)
         self.dt, self.hold, self.seed = float(dt), float(hold), int(seed)
-        cores = os.cpu_count() or 1
         self.bodies = Bodies(
             people,
             self.walls,
             self.directions,
             self.parameters,
             radii=RADII["dataset"][1] if self.entrances else 0.0,
-            threads=max(1, cores if threads is None else int(threads)),
+            threads=_work.cores(threads),
         )
         self.time, self.steps = 0.0, 0
         self.parts = 0

@@ -8,12 +8,10 @@ hundred pixels of every frame.
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
@@ -119,20 +117,19 @@ def _sums(
     sums = np.zeros((a.frames, b.frames))
     weights_a, weights_b = np.zeros(a.frames), np.zeros(b.frames)
     parts = [(i, min(i + ROWS_AT_ONCE, a.frames)) for i in range(0, a.frames, ROWS_AT_ONCE)]
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, 16)) as pool:
-        for start in range(0, len(inside), PIXELS_AT_ONCE):
-            pixels = inside[start : start + PIXELS_AT_ONCE]
-            na, wa = _unit_vectors(a, pixels, scale), _weights(a, pixels, weighted)
-            nb, wb = (na, wa) if same else (_unit_vectors(b, pixels, scale), _weights(b, pixels, weighted))
-            weights_a += wa.sum(axis=1) if weighted else len(pixels)
-            weights_b += wb.sum(axis=1) if weighted else len(pixels)
+    for start in range(0, len(inside), PIXELS_AT_ONCE):
+        pixels = inside[start : start + PIXELS_AT_ONCE]
+        na, wa = _unit_vectors(a, pixels, scale), _weights(a, pixels, weighted)
+        nb, wb = (na, wa) if same else (_unit_vectors(b, pixels, scale), _weights(b, pixels, weighted))
+        weights_a += wa.sum(axis=1) if weighted else len(pixels)
+        weights_b += wb.sum(axis=1) if weighted else len(pixels)
 
-            def rows(part: tuple[int, int], na=na, nb=nb, wa=wa, wb=wb) -> None:  # type: ignore[no-untyped-def]
-                _kernels.add_angles(na, nb, wa, wb, *part, same, weighted, ROWS_AT_ONCE, sums)
+        def rows(part: tuple[int, int], na=na, nb=nb, wa=wa, wb=wb) -> None:  # type: ignore[no-untyped-def]
+            _kernels.add_angles(na, nb, wa, wb, *part, same, weighted, ROWS_AT_ONCE, sums)
 
-            list(pool.map(rows, parts))
-            if progress is not None:
-                progress(min(start + PIXELS_AT_ONCE, len(inside)), len(inside))
+        _work.map(rows, parts)
+        if progress is not None:
+            progress(min(start + PIXELS_AT_ONCE, len(inside)), len(inside))
     if weighted:
         return sums, np.add.outer(weights_a, weights_b)
     return sums, np.full(sums.shape, float(len(inside)))

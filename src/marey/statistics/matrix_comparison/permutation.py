@@ -9,16 +9,15 @@ permutation, shared by all cores; memory two matrices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from os import cpu_count
-from typing import Literal, TypeVar
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey._arrays import checked
 from marey._progress import Progress
 from marey.errors import InputError
@@ -28,11 +27,6 @@ Array = NDArray[np.float64]
 Order = NDArray[np.uint32]
 Mode = Literal["object", "block", "sample"]
 Kind = Literal["within", "membership"]
-Given = TypeVar("Given")
-Made = TypeVar("Made")
-
-# Permutations handed to the threads at a time.
-BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +162,7 @@ def correlogram(
 
     actual = one(np.arange(len(first), dtype=np.uint32))
     orders = _orders(len(first), mode, starts, permutations, np.random.default_rng(rng))
-    chance = np.array(list(_shared(one, orders, permutations, progress)))
+    chance = np.array(_work.map(one, orders, progress=progress, total=permutations))
     tail = 50 * (1 - confidence)
     empty = np.isnan(chance).all(axis=0)
     chance[:, empty] = 0.0
@@ -256,7 +250,7 @@ def _permuted(
     def one(order: Order) -> float:
         return float(_kernels.permuted_products(fixed, moved, order))
 
-    return np.array(list(_shared(one, orders, count, progress)))
+    return np.array(_work.map(one, orders, progress=progress, total=count))
 
 
 def _shuffled(
@@ -271,18 +265,5 @@ def _shuffled(
     def one(seed: np.uint64) -> float:
         return float(_kernels.shuffled_products(x, y, seed))
 
-    seeds = iter(rng.integers(1, 2**63, size=count, dtype=np.uint64))
-    return np.array(list(_shared(one, seeds, count, progress)))
-
-
-def _shared(
-    work: Callable[[Given], Made], items: Iterator[Given], count: int, progress: Progress | None
-) -> Iterator[Made]:
-    """`work` on every item in turn, on all cores, a batch at a time."""
-    with ThreadPoolExecutor(min(cpu_count() or 1, 8)) as pool:
-        done = 0
-        while batch := list(islice(items, BATCH)):
-            yield from pool.map(work, batch)
-            done += len(batch)
-            if progress is not None:
-                progress(done, count)
+    seeds = rng.integers(1, 2**63, size=count, dtype=np.uint64)
+    return np.array(_work.map(one, seeds, progress=progress))

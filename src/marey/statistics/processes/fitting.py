@@ -10,12 +10,12 @@ below 500 frames.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey.errors import InputError
 from marey.statistics.processes import state_space, toeplitz
 from marey.statistics.processes.covariances import (
@@ -48,7 +48,6 @@ DECAY_STARTS = (1.0, 5.0)
 # Starts that are searched from, after all have been ranked.
 SEARCHES = 3
 DENSE = 500
-THREADS = 2
 
 
 def fit(
@@ -81,8 +80,7 @@ def fit(
         )
         return _fit_one(values[:, c], known[:, c], frame_rate, template, searches)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(one, columns))
+    found = _work.map(one, columns, jobs=2)
     shape = _starts(kernel, values[:, 0], known[:, 0], frame_rate)[0]
     return shape.with_theta(np.stack([theta for theta, _ in found])), np.array([n for _, n in found])
 

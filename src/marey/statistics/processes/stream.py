@@ -9,12 +9,12 @@ of white noise where not: stationary from the first frame. Memory and cost a fra
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics.processes.covariances import Covariance
@@ -276,6 +276,5 @@ def white(rngs: list[np.random.Generator], shape: tuple[int, ...]) -> Array:
     if not is_long(noise.size):
         return rngs[0].standard_normal(out=noise)
     parts = np.array_split(noise.reshape(-1), len(rngs))
-    with ThreadPoolExecutor(len(rngs)) as pool:
-        list(pool.map(lambda pair: pair[0].standard_normal(out=pair[1]), zip(rngs, parts, strict=True)))
+    _work.map(lambda pair: pair[0].standard_normal(out=pair[1]), list(zip(rngs, parts, strict=True)))
     return noise

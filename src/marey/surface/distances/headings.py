@@ -9,16 +9,17 @@ frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._arrays import BoolArray, FloatArray, IntArray
 from marey.geometry import mesh, rotations
 from marey.surface.distances import gradients
 from marey.surface.distances.alignment import CLEAR
-from marey.surface.distances.template import Template, described, in_parallel
+from marey.surface.distances.template import Template, described
 from marey.surface.library import Library
 
 Array = NDArray[np.float64]
@@ -87,11 +88,11 @@ def searched(turns: Turns, unclear: BoolArray, found: NDArray[np.floating], area
     share = (areas / max(areas.sum(), np.finfo(float).tiny)).astype(np.float32)
     best = np.empty(len(first))
 
-    def task(start: int, stop: int) -> Callable[[], None]:
+    def search(start: int, stop: int) -> None:
         some = slice(start, stop)
-        return lambda: _kernels.best_turns(found, share, first[some], second[some], best[some])
+        _kernels.best_turns(found, share, first[some], second[some], best[some])
 
-    in_parallel([task(start, stop) for start, stop in ranges(len(first), SEARCHES_AT_ONCE)])
+    _work.spread(search, len(first), size=SEARCHES_AT_ONCE)
     result = turns.copy()
     result[first, second], result[second, first] = best, -best
     return result

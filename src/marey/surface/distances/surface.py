@@ -11,12 +11,12 @@ triangles take about a minute of processor time. Triangles come in portions of 2
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress
 from marey.errors import InputError, MareyWarning
@@ -24,7 +24,7 @@ from marey.geometry import mesh
 from marey.surface.distances import gradients
 from marey.surface.distances.alignment import Alignment
 from marey.surface.distances.headings import footprint_headings, heading, headings, ranges
-from marey.surface.distances.template import SAMPLE, Template, described, in_parallel, measured_stretch
+from marey.surface.distances.template import SAMPLE, Template, described, measured_stretch
 from marey.surface.library import Library
 
 Array = NDArray[np.float64]
@@ -104,7 +104,7 @@ def surface_distances(
                 progress(number * total + done, len(portions) * total)
 
         share = (areas / max(whole, np.finfo(float).tiny)).astype(np.float32)
-        in_parallel(_pair_tasks(found, share, turns, values, stretch_weight, exact), moved)
+        _add_distances(found, share, turns, values, stretch_weight, exact, moved)
         # The next portion needs the room.
         del found
     if not kept > 0:
@@ -126,26 +126,28 @@ def _warn_of_stretch(library: Library, template: Template) -> None:
         )
 
 
-def _pair_tasks(
+def _add_distances(
     found: NDArray[np.floating],
     share: NDArray[np.float32],
     turns: NDArray[np.float32],
     values: NDArray[np.float32],
     stretch_weight: float,
     exact: bool,
-) -> list[Callable[[], None]]:
+    progress: Progress,
+) -> None:
     """Work on blocks of the upper triangle of `values`, each of which writes to its own."""
     from marey.surface.distances import _kernels
 
-    def task(rows: tuple[int, int], columns: tuple[int, int]) -> Callable[[], None]:
+    def add(block: tuple[tuple[int, int], tuple[int, int]]) -> None:
         if exact:
-            return lambda: _kernels.add_distances_exactly(
-                found, share, turns, stretch_weight, rows, columns, values
-            )
-        return lambda: _kernels.add_distances(found, share, turns, rows, columns, values)
+            _kernels.add_distances_exactly(found, share, turns, stretch_weight, *block, values)
+        else:
+            _kernels.add_distances(found, share, turns, *block, values)
 
-    blocks = list(ranges(len(values), PAIRS_AT_ONCE))
-    return [task(rows, columns) for row, rows in enumerate(blocks) for columns in blocks[row:]]
+    sides = list(ranges(len(values), PAIRS_AT_ONCE))
+    _work.map(
+        add, [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]], progress=progress
+    )
 
 
 def _turned(vertices: FloatArray, angle: float) -> Array:

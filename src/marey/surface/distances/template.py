@@ -6,16 +6,13 @@ every pair (Boukhayma 2017, section 2.3.2). Cost: about 0.2 µs a triangle and f
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey._arrays import IntArray
-from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry import mesh
 from marey.surface.distances import gradients
@@ -104,39 +101,22 @@ def described(
     shape = (library.frames, 7, len(template.faces))
     out: NDArray[np.floating] = np.empty(shape, np.float64 if exact else np.float32)
 
-    def task(number: int, first: int, last: int) -> Callable[[], None]:
-        def describe() -> None:
-            poses = np.array(library.sequences[number].vertices[first:last], np.float64, order="C")
-            least = gradients.least_area(poses)
-            start = int(library.starts[number]) + first
-            rows = out[start : start + len(poses)]
-            if exact:
-                _kernels.describe_exactly(poses, template.faces, least, rows, flat)
-            else:
-                _kernels.describe(poses, template.faces, axes, edges, least, scale, rows, flat)
+    def describe(block: tuple[int, int]) -> None:
+        number, first = block
+        sequence = library.sequences[number]
+        poses = np.array(sequence.vertices[first : first + FRAMES_AT_ONCE], np.float64, order="C")
+        least = gradients.least_area(poses)
+        start = int(library.starts[number]) + first
+        rows = out[start : start + len(poses)]
+        if exact:
+            _kernels.describe_exactly(poses, template.faces, least, rows, flat)
+        else:
+            _kernels.describe(poses, template.faces, axes, edges, least, scale, rows, flat)
 
-        return describe
-
-    in_parallel(
-        [
-            task(number, first, first + FRAMES_AT_ONCE)
-            for number, sequence in enumerate(library.sequences)
-            for first in range(0, sequence.frames, FRAMES_AT_ONCE)
-        ]
-    )
+    blocks = [
+        (n, first)
+        for n, one in enumerate(library.sequences)
+        for first in range(0, one.frames, FRAMES_AT_ONCE)
+    ]
+    _work.map(describe, blocks)
     return out, np.where(flat, 0.0, template.areas)
-
-
-def in_parallel(tasks: Sequence[Callable[[], None]], progress: Progress | None = None) -> None:
-    """Run independent tasks on all cores; an interruption ends after those that have begun."""
-    workers = min(os.cpu_count() or 1, 16)
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                future.result()
-                if progress is not None:
-                    progress(done, len(tasks))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._progress import Progress
 from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.sharing import shared
 from marey.surface.graphs.weights import Duration, add_chains, graph_of, price_of_time, transition_weights
 from marey.surface.transitions.transition import TransitionTable
 
@@ -100,7 +100,7 @@ def least_costs(weights: NDArray[np.float64], *, progress: Progress | None = Non
     for first in range(0, nodes, PIVOTS):
         last = min(nodes, first + PIVOTS)
         _kernels.close_pivot(costs, first, last)
-        shared(partial(_kernels.pass_pivot, costs, first, last), nodes, 128)
+        _work.spread(partial(_kernels.pass_pivot, costs, first, last), nodes, size=128)
         if progress is not None:
             progress(last, nodes)
     return costs
@@ -135,5 +135,5 @@ def _tight(
     tight = np.zeros(len(values), np.bool_)
     steps = np.zeros(len(values), np.int32)
     work = partial(_kernels.tight_rows, first, targets, values, steps, SLACK, tight)
-    shared(work, len(there), 32, progress=progress)
+    _work.spread(work, len(there), size=32, progress=progress)
     return tight

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.graphs.essential import FEW, least_costs
 from marey.surface.graphs.graph import Graph, Walk
-from marey.surface.graphs.sharing import shared
 
 # Frames searched from between two reports of progress.
 AT_ONCE = 256
@@ -114,7 +114,9 @@ def shortest_walks(graph: Graph, *, progress: Progress | None = None) -> Shortes
     costs = np.empty((graph.frames, graph.frames))
     times = np.empty(costs.shape, np.int32)
     edges = graph.first_leaving, graph.targets, graph.weights, graph.steps
-    shared(partial(_kernels.search_rows, *edges, costs, times), graph.frames, 32, progress=progress)
+    _work.spread(
+        partial(_kernels.search_rows, *edges, costs, times), graph.frames, size=32, progress=progress
+    )
     return Shortest(costs, times)
 
 

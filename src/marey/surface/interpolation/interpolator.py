@@ -9,14 +9,13 @@ an in-between of 10,000 vertices and 20,000 faces, and 1.5 ms more where neighbo
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey._arrays import FloatArray
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators
@@ -192,8 +191,7 @@ class Interpolator:
             for i in range(len(ways)):
                 fill(i)
         else:
-            with ThreadPoolExecutor(min(len(ways), os.cpu_count() or 1)) as pool:
-                list(pool.map(fill, range(len(ways))))
+            _work.map(fill, range(len(ways)))
         return out
 
     def enclosed(self, vertices: Array) -> tuple[Array, Array]:

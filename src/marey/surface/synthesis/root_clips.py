@@ -15,11 +15,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.graphs.sharing import shared
 from marey.surface.library import Library
 from marey.surface.synthesis.course import Ease
 from marey.surface.synthesis.edge_courses import edge_course
@@ -94,7 +94,7 @@ class RootClips:
             there = np.repeat(first_point[some], np.diff(course.first)) + row - 1
             points[there[row > 0]] = course.follow(known, followed)[row > 0]
 
-        shared(fill, len(transitions), AT_ONCE, progress=progress)
+        _work.spread(fill, len(transitions), size=AT_ONCE, progress=progress)
         return cls(moves, rises, first_point, points, followed)
 
 

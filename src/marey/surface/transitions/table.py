@@ -9,9 +9,7 @@ Cost for windows of 9 to 60 frames: under 1 µs a pair of frames, 4 s for 2,600 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -19,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey import _work
 from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
@@ -86,12 +85,15 @@ def table(
     work = _pair_rows if every_pair else _batched_rows
     values = np.ascontiguousarray(distances.values)
 
-    def job(first: int, last: int, sequence: int) -> int:
+    def job(piece: tuple[int, int, int]) -> None:
+        first, last, sequence = piece
         found = work(values, distances.starts, first, last, sequence, sizes, short, extra, objective)
         costs[first:last], lengths[:, first:last] = found
-        return last - first
 
-    _share(job, distances.starts, progress)
+    pieces = list(_pieces(distances.starts))
+    for (_, last, _), _ in zip(pieces, _work.stream(job, pieces), strict=True):
+        if progress is not None:
+            progress(last, frames)
     return TransitionTable(
         costs, lengths[0], lengths[1], lengths[2], distances.starts, windows, objective,
         alpha if objective == "weight" else 0.0,
@@ -194,27 +196,7 @@ def _pairs(
     return sums, lengths
 
 
-def _share(job: Callable[[int, int, int], int], starts: NDArray[np.int64], progress: Progress | None) -> None:
-    """Run the job over all source frames, a few at a time, on all cores."""
-    pieces = list(_pieces(starts))
-    done, total = 0, int(starts[-1])
-    with ThreadPoolExecutor(max_workers=_workers()) as pool:
-        waiting: list[Future[int]] = [pool.submit(job, *piece) for piece in pieces]
-        try:
-            for future in waiting:
-                done += future.result()
-                if progress is not None:
-                    progress(done, total)
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
 def _pieces(starts: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
     for sequence, (start, stop) in enumerate(pairwise(starts)):
         for first in range(int(start), int(stop), ROWS):
             yield first, min(first + ROWS, int(stop)), sequence
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
