@@ -98,11 +98,11 @@ def race(
         makers["mink daqp"] = lambda: mink_solver(motion, ends, "daqp")
     models = {modes: PoseModel.fit([motion], modes=modes) for modes in MODES}
     for modes, model in models.items():
-        options: dict[str, Any] = {"noise": 0.02} if off else {"noise": 2e-4, "tolerance": NEAR}
+        options: dict[str, Any] = {"tolerance": 0.02} if off else {"tolerance": 2e-4, "stop_error": NEAR}
         makers[f"marey k={modes}"] = lambda m=model, o=options: our_solver(m, motion, ends, **o)  # type: ignore[misc]
         if off:
-            makers[f"polished k={modes}"] = lambda m=model: our_solver(m, motion, ends, polish=True)  # type: ignore[misc]
-    makers["marey full"] = lambda: our_solver(motion.skeleton, motion, ends, noise=2e-4, tolerance=NEAR)
+            makers[f"polished k={modes}"] = lambda m=model: our_solver(m, motion, ends, refine=True)  # type: ignore[misc]
+    makers["marey full"] = lambda: our_solver(motion.skeleton, motion, ends, tolerance=2e-4, stop_error=NEAR)
     results = run(makers, motion, ends, targets)
     print(f"    {'':13} {'ms/pose':>9} {'mean mm':>8} {'in 1 mm':>8} {'cm from real':>13} {'x mink':>7}")
     theirs = min(
@@ -173,7 +173,7 @@ def run(
 def our_solver(
     body: PoseModel | Skeleton, motion: Motion, ends: list[tuple[int, Array]], **options: Any
 ) -> Solver:
-    solver = PoseSolver(body, start=motion, hold_root=0.0, **options)
+    solver = PoseSolver(body, start=motion, root_stiffness=0.0, **options)
     names = [motion.skeleton.names[j] for j, _ in ends]
     points = [point for _, point in ends]
 

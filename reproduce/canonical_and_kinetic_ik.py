@@ -67,7 +67,7 @@ def dragged(model: PoseModel, motion: Motion, damping: str) -> tuple[float, ...]
     rows = []
     for frame in np.linspace(0, motion.frames - 1, POSES).astype(int):
         solver = PoseSolver(
-            model, start=motion[frame], damping=damping, hold_root=0.0, prior="none", tolerance=REACHED
+            model, start=motion[frame], damping=damping, root_stiffness=0.0, prior="none", stop_error=REACHED
         )
         before = Motion(skeleton, solver._poses.rotations, solver._poses.root, 30.0)
         way = rng.normal(size=3)

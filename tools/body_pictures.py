@@ -18,7 +18,7 @@ import marey
 from marey import datasets
 from marey.body import PoseModel
 from marey.body.ik import PoseSolver, Reach
-from marey.body.ik.targets import locate
+from marey.body.ik.targets import find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.trackers import Trackers, reconstruct
 from marey.errors import MareyWarning
@@ -173,7 +173,7 @@ def compression() -> np.ndarray:
 
 def feet_and_cap(motion: marey.Motion) -> Trackers:
     """Trackers on the feet and on a cap: 11 cm beyond the end of the head's bone, where it can be seen."""
-    pose, places = forward_kinematics(motion), [locate(motion.skeleton, name) for name in FEET_AND_HEAD]
+    pose, places = forward_kinematics(motion), [find_point(motion.skeleton, name) for name in FEET_AND_HEAD]
     joints, ends = [joint for joint, _ in places], np.array([end for _, end in places])
     points = np.zeros((3, 3))
     points[2] = 0.11 * ends[2] / np.linalg.norm(ends[2])

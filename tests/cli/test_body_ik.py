@@ -63,12 +63,12 @@ def test_the_whole_skeleton_meets_it_exactly_and_a_model_of_a_file_works(
     model = tmp_path / "walk.mry"
     marey.save(marey.body.PoseModel.fit([marey.load(walk)], modes=6), model)
     goal = "LeftHand=0.1,0.3,0.2"
-    full = result(capsys, "body", "ik", walk, "-o", tmp_path / "a.bvh", "--move", goal, "--full")
+    full = result(capsys, "body", "ik", walk, "-o", tmp_path / "a.bvh", "--move", goal, "--no-model")
     assert full["residual_cm"] < 0.1
     inside = result(capsys, "body", "ik", walk, "-o", tmp_path / "b.glb", "--move", goal, "--model", model)
     assert inside["modes"] == 6
     exact = result(
-        capsys, "body", "ik", walk, "-o", tmp_path / "c.mry", "--move", goal, "--model", model, "--polish"
+        capsys, "body", "ik", walk, "-o", tmp_path / "c.mry", "--move", goal, "--model", model, "--refine"
     )
     assert exact["residual_cm"] < 0.1
 
@@ -91,7 +91,7 @@ def test_a_clip_is_edited_around_a_moment_or_over_a_range(
         1,
         "--blend",
         0.3,
-        "--full",
+        "--no-model",
     )
     assert blend["frames"] == before.frames
     after = marey.load(out)
@@ -99,7 +99,17 @@ def test_a_clip_is_edited_around_a_moment_or_over_a_range(
     assert np.linalg.norm(hand(out, 60) - hand(walk, 60) - [0, 0.1, 0]) < 0.005
     out = tmp_path / "range.bvh"
     held = result(
-        capsys, "body", "ik", walk, "-o", out, "--move", "LeftHand=0,0.1,0", "--range", "0.5:1.5", "--full"
+        capsys,
+        "body",
+        "ik",
+        walk,
+        "-o",
+        out,
+        "--move",
+        "LeftHand=0,0.1,0",
+        "--range",
+        "0.5:1.5",
+        "--no-model",
     )
     assert held["frames"] == before.frames and held["residual_cm"] < 1
     assert np.linalg.norm(hand(out, 60) - hand(walk, 60) - [0, 0.1, 0]) < 0.01
@@ -121,7 +131,7 @@ def test_looking_turning_standing_and_pictures(
     out = tmp_path / "p.png"
     found = result(
         capsys, "body", "ik", walk, "-o", out, "--look-at", "Head=2,1.5,3", "--orient", "LeftHand=1,0,0,0",
-        "--above", "LeftToeBase=0.05", "--full", "--damping", "kinetic",
+        "--above", "LeftToeBase=0.05", "--no-model", "--damping", "kinetic",
     )  # fmt: skip
     assert out.read_bytes()[1:4] == b"PNG"
     assert found["targets"][0]["degrees"] < 5
@@ -150,9 +160,8 @@ def test_a_short_clip_has_no_model_of_its_own(
         (["--move", "LeftHand=0,0,0", "--at", "99"], "the clip goes from 0 to"),
         (["--move", "LeftHand=0,0,0", "--range", "5"], "write it as A:B in seconds"),
         (["--move", "LeftHand=0,0,0", "--range", "0:1", "--at", "1"], "for one moment"),
-        (["--move", "LeftHand=0,0,0", "--method", "magic", "--full"], "method 'magic'"),
         (["--move", "LeftHand=0,0,0", "--damping", "wet"], "--damping wet"),
-        (["--move", "LeftHand=0,0,0", "--noise", "0"], "--noise 0"),
+        (["--move", "LeftHand=0,0,0", "--tolerance", "0"], "--tolerance 0"),
         (["--move", "LeftHand=0,0,0", "--blend", "-1"], "--blend -1"),
         (["--move", "LeftHand=0,0,0", "--model", "none.mry"], "no such file"),
     ],

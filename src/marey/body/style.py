@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey.body.codec.distortion import foot_skate
 from marey.body.codec.end_joints import end_joints
-from marey.body.ik.clip import solve_clip
+from marey.body.ik.trajectory import solve_clip
 from marey.body.ik.plants import plants
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion

@@ -16,11 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, assign, checked, checked_rate
 from marey._timed import Timed, as_slice
-from marey.body.ik.clip import bending, second_differences, smoothed
-from marey.body.ik.engine import Figure, Poses, Problem, Solution
-from marey.body.ik.solver import inverse_variances, spreads
-from marey.body.ik.steps import decoded, pull_back, world
-from marey.body.ik.targets import END, Orient, Reach, Target, goals_and_weights, layout, locate, places_of
+from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, pull_back, world
+from marey.body.ik.solver import inverse_variances, typical_change
+from marey.body.ik.targets import (
+    END,
+    Orient,
+    Reach,
+    Target,
+    compile_targets,
+    find_point,
+    goals_and_weights,
+    places_of,
+)
+from marey.body.ik.trajectory import bending, second_differences, smoothed
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -97,7 +105,7 @@ class Trackers(Timed):
                 f"directions: {sorted(unknown)[0]!r} is not among the trackers {', '.join(names)}"
             )
         pose = forward_kinematics(motion)
-        places = [locate(motion.skeleton, name) for name in names]
+        places = [find_point(motion.skeleton, name) for name in names]
         joints = [joint for joint, _ in places]
         positions = points_on(pose, joints, np.array([point for _, point in places]).reshape(-1, 3))
         rotations = np.full((*positions.shape[:2], 4), np.nan)
@@ -212,10 +220,10 @@ def reconstruct(
     goals, weights = task.aims(trackers)
     ahead = _followed(task, goals, weights, trackers.frame_rate, smoothness)
     back = _followed(task, goals[::-1], weights[::-1], trackers.frame_rate, smoothness)
-    stiffness = bending(noise, spreads(task.figure, model, True), smoothness, trackers.frame_rate)
+    stiffness = bending(noise, typical_change(task.parameters, model, True), smoothness, trackers.frame_rate)
     found = [
         task.smoothed(goals, weights, poses, stiffness)
-        for poses in (ahead, Poses(back.root[::-1], back.coordinates[::-1], back.rotations[::-1]))
+        for poses in (ahead, PoseArrays(back.root[::-1], back.coordinates[::-1], back.rotations[::-1]))
     ]
     poses = min(found, key=lambda poses: task.total(goals, weights, poses, stiffness))
     return _motion(model, poses.rotations, poses.root, trackers)
@@ -250,7 +258,7 @@ class BodyFromTrackers:
         self._like = like[0]
         self._answers = _Answers(self._task, frame_rate, smoothness)
 
-    def push(self, positions: ArrayLike, rotations: ArrayLike | None = None) -> Poses:
+    def push(self, positions: ArrayLike, rotations: ArrayLike | None = None) -> PoseArrays:
         """The pose for a sample: positions `(trackers, 3)` and rotations `(trackers, 4)`, NaN if missing."""
         sample = replace(
             self._like,
@@ -282,51 +290,53 @@ class _Task:
         if not (np.isfinite(noise) and noise > 0):
             raise InputError(f"noise: metres above 0, got {noise}")
         self.skeleton: Skeleton = model.skeleton
-        self.figure = Figure.of_model(model)
+        self.parameters = Parameters.of(model)
         self.directed = like.directed
-        self.plan = layout(like.targets(), self.skeleton)
-        self.noise, self.spreads = noise, spreads(self.figure, model, True)
-        self.problem = Problem(self.figure, self.plan.features, True, spreads=self.spreads)
+        self.plan = compile_targets(like.targets(), self.skeleton)
+        self.noise, self.typical_change = noise, typical_change(self.parameters, model, True)
+        self.problem = Problem(self.parameters, self.plan.effectors, True, typical_change=self.typical_change)
         self.precision = np.concatenate([np.zeros(6), noise**2 * inverse_variances(model)])
 
     def aims(self, trackers: Trackers) -> tuple[Array, Array]:
         targets = trackers.targets(self.directed)
         return goals_and_weights(targets, self.plan, frames=trackers.frames)
 
-    def centre(self, poses: Poses) -> Poses:
+    def centre(self, poses: PoseArrays) -> PoseArrays:
         return poses._replace(coordinates=np.zeros_like(poses.coordinates))
 
-    def solve(self, goals: Array, weights: Array, start: Poses) -> Solution:
+    def solve(self, goals: Array, weights: Array, start: PoseArrays) -> Solution:
         return self.problem.solve(goals, weights, start, centre=self.centre(start), precision=self.precision)
 
-    def costs(self, solution: Solution, weights: Array, centre: Poses, precision: Array) -> Array:
-        data = np.nansum((solution.misses * weights) ** 2, axis=1)
-        return np.asarray(data + pull_back(self.figure, True, solution.poses, centre, precision)[1])
+    def costs(self, solution: Solution, weights: Array, centre: PoseArrays, precision: Array) -> Array:
+        data = np.nansum((solution.errors * weights) ** 2, axis=1)
+        return np.asarray(data + pull_back(self.parameters, True, solution.poses, centre, precision)[1])
 
-    def smoothed(self, goals: Array, weights: Array, poses: Poses, stiffness: Array) -> Poses:
+    def smoothed(self, goals: Array, weights: Array, poses: PoseArrays, stiffness: Array) -> PoseArrays:
         centre = self.centre(poses)
         return smoothed(
             self.problem, goals, weights, poses, centre=centre, precision=self.precision, stiffness=stiffness
         )[0]
 
-    def total(self, goals: Array, weights: Array, poses: Poses, stiffness: Array) -> float:
+    def total(self, goals: Array, weights: Array, poses: PoseArrays, stiffness: Array) -> float:
         values, _ = self.problem.evaluate(goals, weights, poses)
-        _, prior = pull_back(self.figure, True, poses, self.centre(poses), self.precision)
-        bend = second_differences(self.figure, True, poses, None) if len(goals) > 2 else np.zeros((0, 1))
+        _, prior = pull_back(self.parameters, True, poses, self.centre(poses), self.precision)
+        bend = second_differences(self.parameters, True, poses, None) if len(goals) > 2 else np.zeros((0, 1))
         return float((values**2).sum() + prior.sum() + (stiffness * bend**2).sum())
 
-    def nowhere(self) -> Poses:
+    def nowhere(self) -> PoseArrays:
         """The mean pose where the skeleton stands at rest."""
         root = np.array(self.skeleton.offsets[:1], dtype=np.float64)
-        still = Poses(root, np.zeros((1, self.figure.modes)), so3.identity((1, self.skeleton.joints)))
-        return decoded(self.figure, still)
+        still = PoseArrays(
+            root, np.zeros((1, self.parameters.modes)), so3.identity((1, self.skeleton.joints))
+        )
+        return decoded(self.parameters, still)
 
-    def placed(self, goals: Array, weights: Array) -> Poses:
+    def placed(self, goals: Array, weights: Array) -> PoseArrays:
         """The mean pose in every frame, put where its points fit best to those that are seen."""
         frames = len(goals)
-        seen = np.where(self.plan.features.kinds == 0, weights, 0.0)
+        seen = np.where(self.plan.effectors.kinds == 0, weights, 0.0)
         still = self.nowhere()
-        points = places_of(self.plan.features, *world(self.figure, still))[0] - still.root[0]
+        points = places_of(self.plan.effectors, *world(self.parameters, still))[0] - still.root[0]
         enough = (seen > 0).sum(axis=1) >= 3
         fit = align(points, goals[..., :3], np.where(enough[:, None], seen, 1.0))
         usable = enough & np.isfinite(fit.translation).all(axis=1)
@@ -335,7 +345,7 @@ class _Task:
         total = np.maximum(seen.sum(axis=1), 1e-12)[:, None]
         shift = (seen[..., None] * (goals[..., :3] - points)).sum(axis=1) / total
         root = np.where(usable[:, None], fit.translation, shift)
-        return Poses(root, np.zeros((frames, self.figure.modes)), rotations)
+        return PoseArrays(root, np.zeros((frames, self.parameters.modes)), rotations)
 
 
 class _Answers:
@@ -349,14 +359,16 @@ class _Answers:
         self.task = task
         rate = checked_rate(frame_rate)
         angle = min(2 * np.pi * smoothness / rate, np.pi)
-        reach = task.spreads * np.concatenate([np.full(6, angle**2), np.full(task.figure.modes, angle)])
+        reach = task.typical_change * np.concatenate(
+            [np.full(6, angle**2), np.full(task.parameters.modes, angle)]
+        )
         self.hold = (task.noise / reach) ** 2
         self.decay = 0.5 ** (1 / (MEMORY * rate))
         self.coast = 0.5 ** (1 / (COASTING * rate))
-        self.poses: Poses | None = None
+        self.poses: PoseArrays | None = None
         self.parents: list[int] = []
 
-    def push(self, goals: Array, weights: Array) -> Poses:
+    def push(self, goals: Array, weights: Array) -> PoseArrays:
         """The best answer for a frame of `(1, features, …)` goals and weights."""
         if self.poses is None:
             if not weights.any():
@@ -378,14 +390,14 @@ class _Answers:
         self.shift, self.turn = np.zeros((HEADINGS + 1, 3)), np.zeros((HEADINGS + 1, 3))
         self._keep(tried.poses, costs)
 
-    def _go_on(self, goals: Array, weights: Array, last: Poses) -> None:
+    def _go_on(self, goals: Array, weights: Array, last: PoseArrays) -> None:
         task, count = self.task, len(last.root)
         pose = task.precision[6:] + self.hold[6:]
         turned = last.rotations.copy()
         turned[:, 0] = so3.multiply(last.rotations[:, 0], so3.exp(self.turn))
-        centre = Poses(last.root + self.shift, self.hold[6:] * last.coordinates / pose, turned)
+        centre = PoseArrays(last.root + self.shift, self.hold[6:] * last.coordinates / pose, turned)
         precision = np.concatenate([self.hold[:6], pose])
-        start = Poses(centre.root, last.coordinates, turned)
+        start = PoseArrays(centre.root, last.coordinates, turned)
         many = np.repeat(weights, count, axis=0)
         solution = task.problem.solve(
             np.repeat(goals, count, axis=0), many, start, centre=centre, precision=precision, warm=True
@@ -396,7 +408,7 @@ class _Answers:
         self.turn = seen * so3.log(so3.multiply(so3.inverse(last.rotations[:, 0]), poses.rotations[:, 0]))
         self._keep(poses, self.decay * self.costs + task.costs(solution, many, centre, precision))
 
-    def _keep(self, poses: Poses, costs: Array) -> None:
+    def _keep(self, poses: PoseArrays, costs: Array) -> None:
         """The best few that differ."""
         kept: list[int] = []
         for i in np.argsort(costs, kind="stable"):
@@ -408,10 +420,10 @@ class _Answers:
         self.parents = kept
 
 
-def _followed(task: _Task, goals: Array, weights: Array, frame_rate: float, smoothness: float) -> Poses:
+def _followed(task: _Task, goals: Array, weights: Array, frame_rate: float, smoothness: float) -> PoseArrays:
     """The poses of the answer that fits best in the end, a row a frame; the first one before it is seen."""
     answers = _Answers(task, frame_rate, smoothness)
-    kept: list[tuple[Poses, list[int]]] = []
+    kept: list[tuple[PoseArrays, list[int]]] = []
     for t in range(len(goals)):
         answers.push(goals[t : t + 1], weights[t : t + 1])
         if answers.poses is not None:
@@ -422,24 +434,24 @@ def _followed(task: _Task, goals: Array, weights: Array, frame_rate: float, smoo
         row = parents[row]
     rows += [rows[-1]] * (len(goals) - len(rows))
     rows.reverse()
-    return Poses(
+    return PoseArrays(
         np.concatenate([pose.root for pose in rows]),
         np.concatenate([pose.coordinates for pose in rows]),
         np.concatenate([pose.rotations for pose in rows]),
     )
 
 
-def _row(poses: Poses, i: int) -> Poses:
+def _row(poses: PoseArrays, i: int) -> PoseArrays:
     return _rows_of(poses, [i])
 
 
-def _rows_of(poses: Poses, rows: Sequence[int]) -> Poses:
+def _rows_of(poses: PoseArrays, rows: Sequence[int]) -> PoseArrays:
     chosen = list(rows)
-    return Poses(poses.root[chosen], poses.coordinates[chosen], poses.rotations[chosen])
+    return PoseArrays(poses.root[chosen], poses.coordinates[chosen], poses.rotations[chosen])
 
 
-def _repeated(poses: Poses, count: int) -> Poses:
-    return Poses(*(np.repeat(array, count, axis=0) for array in poses))
+def _repeated(poses: PoseArrays, count: int) -> PoseArrays:
+    return PoseArrays(*(np.repeat(array, count, axis=0) for array in poses))
 
 
 def _motion(model: PoseModel, rotations: Array, root: Array, trackers: Trackers) -> Motion:

@@ -6,12 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body import Motion, PoseModel
-from marey.body.ik.engine import Features, Figure, Poses
-from marey.body.ik.steps import decoded
+from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded
+from marey.body.limits import Limits
 from marey.geometry import rotations as so3
 from tests.body.trees import random_skeleton
 
 Array = NDArray[np.float64]
+
+
+class Foreign(Limits):
+    """Limits of another object, which say no more than how far they are exceeded."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.joints = limits, limits.joints
+
+    def excess(self, rotations: Array) -> Array:
+        return self.limits.excess(rotations)
+
+    def project(self, rotations: Array) -> Array:
+        return self.limits.project(rotations)
 
 
 def random_model(seed: int, *, joints: int = 8, modes: int = 5, spread: float = 0.5) -> PoseModel:
@@ -25,21 +38,21 @@ def random_model(seed: int, *, joints: int = 8, modes: int = 5, spread: float = 
     return PoseModel.fit([motion], modes=modes, metric="canonical")
 
 
-def figure_and_pose(seed: int, *, full: bool) -> tuple[Figure, Poses]:
+def figure_and_pose(seed: int, *, full: bool) -> tuple[Parameters, PoseArrays]:
     rng = np.random.default_rng(seed)
     model = random_model(seed)
-    figure = Figure.of_skeleton(model.skeleton) if full else Figure.of_model(model)
+    figure = Parameters.of(model.skeleton if full else model)
     coordinates = rng.normal(size=(1, figure.modes))
     rotations = so3.random((1, figure.joints), rng=rng)
-    return figure, decoded(figure, Poses(rng.normal(size=(1, 3)), coordinates, rotations))
+    return figure, decoded(figure, PoseArrays(rng.normal(size=(1, 3)), coordinates, rotations))
 
 
-def random_features(seed: int, kinds: list[int], joints: int) -> tuple[Features, Array, Array]:
-    """Features of these kinds with goals `(1, features, 4)` and weights `(1, features)`."""
+def random_features(seed: int, kinds: list[int], joints: int) -> tuple[Effectors, Array, Array]:
+    """Effectors of these kinds with goals `(1, features, 4)` and weights `(1, features)`."""
     rng = np.random.default_rng(seed)
     count = len(kinds)
     axes = rng.normal(size=(count, 3))
-    features = Features(
+    features = Effectors(
         np.array(kinds, dtype=np.int64),
         rng.integers(0, joints, size=count),
         rng.normal(size=(count, 3)),

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from marey.body.differential import orientation_jacobian, position_jacobian
 from marey.body.ik import engine
-from marey.body.ik.engine import Features, Figure, Poses, turn_rates
-from marey.body.ik.steps import decoded, world
+from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded, turn_rates, world
 from marey.body.kinematics import points_on
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body_inverse
@@ -16,7 +15,9 @@ from marey.geometry.tangent import dexp_body_inverse
 Array = NDArray[np.float64]
 
 
-def residuals(figure: Figure, features: Features, goals: Array, weights: Array, poses: Poses) -> Array:
+def residuals(
+    figure: Parameters, features: Effectors, goals: Array, weights: Array, poses: PoseArrays
+) -> Array:
     """Weighted goal minus value, three numbers a feature, of the first frame."""
     pose = world(figure, decoded(figure, poses))
     points = points_on(pose, features.joints, features.local)[0]
@@ -43,7 +44,7 @@ def residuals(figure: Figure, features: Features, goals: Array, weights: Array, 
 
 
 def point_and_turn_jacobian(
-    figure: Figure, features: Features, goals: Array, weights: Array, poses: Poses, free_root: bool
+    figure: Parameters, features: Effectors, goals: Array, weights: Array, poses: PoseArrays, free_root: bool
 ) -> Array:
     """Jacobian of the values of POINT and TURN features, of the first frame."""
     poses = decoded(figure, poses)

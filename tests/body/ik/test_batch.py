@@ -24,10 +24,10 @@ def test_targets_of_the_model_are_met_from_the_mean_pose() -> None:
     coordinates = np.random.default_rng(0).normal(size=(50, 5)) * np.sqrt(model.geodesics.variances)
     targets = points_in_root_frame(model, EFFECTORS, coordinates)
     found = solve_in_model(model, EFFECTORS, targets)
-    assert np.median(found.misses) < 1e-6
+    assert np.median(found.errors) < 1e-6
     assert found.converged.all()
     again = points_in_root_frame(model, EFFECTORS, found.coordinates)
-    np.testing.assert_allclose(np.linalg.norm(again - targets, axis=2), found.misses, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(again - targets, axis=2), found.errors, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -58,7 +58,7 @@ def test_missing_targets_may_be_nan_and_do_not_count() -> None:
     found = solve_in_model(model, EFFECTORS, holed, weights=weights, precision=1e-3)
     alone = solve_in_model(model, [EFFECTORS[0], EFFECTORS[2]], targets[2:3, [0, 2]], precision=1e-3)
     np.testing.assert_allclose(found.coordinates[2], alone.coordinates[0], atol=1e-6)
-    assert np.isnan(found.misses[2, 1]) and np.isfinite(np.delete(found.misses.ravel(), 7)).all()
+    assert np.isnan(found.errors[2, 1]) and np.isfinite(np.delete(found.errors.ravel(), 7)).all()
 
 
 def test_without_any_target_the_prior_decides() -> None:
@@ -74,14 +74,14 @@ def test_more_modes_than_targets_without_a_prior_is_no_trouble() -> None:
     model = random_model(8, modes=12)
     goal = points_in_root_frame(model, EFFECTORS[:1], 0.2 * np.ones((1, 12)))
     found = solve_in_model(model, EFFECTORS[:1], goal)
-    assert found.misses[0, 0] < 1e-6 and np.isfinite(found.coordinates).all()
+    assert found.errors[0, 0] < 1e-6 and np.isfinite(found.coordinates).all()
 
 
 def test_unreachable_targets_end_and_tell_by_how_much() -> None:
     model = random_model(9)
     far = np.full((1, 3, 3), 100.0)
     found = solve_in_model(model, EFFECTORS, far, precision=1e-4, iterations=200)
-    assert np.isfinite(found.coordinates).all() and (found.misses > 50).all()
+    assert np.isfinite(found.coordinates).all() and (found.errors > 50).all()
 
 
 def test_a_model_of_no_modes_and_one_of_a_still_clip() -> None:
@@ -91,7 +91,7 @@ def test_a_model_of_no_modes_and_one_of_a_still_clip() -> None:
     for modes in (0, 3):
         model = PoseModel.fit([still], modes=modes)
         found = solve_in_model(model, [(1, [0, 0, 0])], [[[1.0, 0, 0]]], precision=1e-6)
-        assert found.coordinates.shape == (1, modes) and found.misses[0, 0] < 1e-6
+        assert found.coordinates.shape == (1, modes) and found.errors[0, 0] < 1e-6
 
 
 def test_a_straight_limb_bends() -> None:
@@ -99,7 +99,7 @@ def test_a_straight_limb_bends() -> None:
     angles = np.linspace(-1, 1, 21)[:, None, None] * [[0, 0, 0], [0, 0, 0.5], [0, 0, -1.0]]
     model = PoseModel.fit([Motion(arm, so3.exp(angles), np.zeros((21, 3)), 30)], modes=1)
     found = solve_in_model(model, [(2, [1, 0, 0])], [[[1.8, 0, 0]]], start=[0.05])
-    assert found.misses[0, 0] < 1e-3
+    assert found.errors[0, 0] < 1e-3
 
 
 def test_wrong_shapes_and_values_are_told() -> None:
@@ -135,5 +135,5 @@ def test_decoding_a_walk_reaches_its_ends(data_dir: Path) -> None:
         for chained in (False, True)
     )
     assert cold.converged.all() and chained.converged.all()
-    assert cold.misses.mean() < 0.005
+    assert cold.errors.mean() < 0.005
     np.testing.assert_allclose(cold.coordinates, chained.coordinates, atol=2e-3)

@@ -1,4 +1,4 @@
-"""Limits, masses, priorities and the classical steps by themselves."""
+"""Masses, priorities and which way figures face."""
 
 from __future__ import annotations
 
@@ -9,46 +9,9 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import Skeleton
-from marey.body.ik import EllipsoidLimits, PointMasses
-from marey.body.ik.priorities import hierarchical_step
+from marey.body.ik import PointMasses
+from marey.body.ik.hierarchy import hierarchical_step
 from marey.body.ik.targets import forward_axis
-from marey.errors import InputError
-from marey.geometry import rotations as so3
-
-
-@settings(max_examples=30)
-@given(seed=st.integers(0, 10_000))
-def test_the_gradient_of_a_limit_is_its_derivative(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    root = rng.normal(size=(3, 3)) + 2 * np.eye(3)
-    limits = EllipsoidLimits([1], so3.random((1,), rng=rng), (root @ root.T)[None])
-    rotations = so3.random((2,), rng=rng)
-    if so3.distance(rotations[1], limits.centres[0]) > 3.0:
-        return
-    _, gradients = limits.excess(rotations)
-    for axis in np.eye(3):
-        ahead, behind = (
-            limits.excess(so3.multiply(rotations, so3.exp(np.stack([axis, h * axis]))))[0][1]
-            for h in (1e-6, -1e-6)
-        )
-        np.testing.assert_allclose((ahead - behind) / 2e-6, gradients[1] @ axis, rtol=1e-4, atol=1e-4)
-
-
-def test_free_joints_are_inside_their_limits() -> None:
-    values, gradients = EllipsoidLimits.none().excess(so3.identity(4))
-    assert (values == -1).all() and not gradients.any()
-
-
-def test_wrong_limits_are_told() -> None:
-    skeleton = marey.samples.walk().skeleton
-    with pytest.raises(InputError, match="did you mean LeftLeg"):
-        EllipsoidLimits.cones(skeleton, {"LeftLegg": 1.0})
-    with pytest.raises(InputError, match="'LeftLeg' must be above 0"):
-        EllipsoidLimits.cones(skeleton, {"LeftLeg": 0.0})
-    with pytest.raises(InputError, match="once"):
-        EllipsoidLimits([1, 1], so3.identity(2), np.stack([np.eye(3)] * 2))
-    with pytest.raises(InputError, match="symmetric and positive"):
-        EllipsoidLimits([1], so3.identity(1), -np.eye(3)[None])
 
 
 def test_masses_follow_the_segment_table() -> None:

@@ -205,7 +205,7 @@ def _posed(
     pins: Sequence[Pin],
 ) -> Array:
     """Coordinates `(frames, modes)` by inverse kinematics, the root given."""
-    from marey.body.ik.batch import solve_in_model
+    from marey.body.ik.fixed_root import solve_in_model
 
     paths, weights = stored_paths(clip), None
     if pins:

@@ -1,32 +1,31 @@
 """Inverse kinematics: poses that meet targets, of the whole skeleton or within a pose model."""
 
-from marey.body.ik.batch import BatchResult, points_in_root_frame, solve_in_model
-from marey.body.ik.clip import PosedClip, solve_clip
-from marey.body.ik.editing import blended
-from marey.body.ik.limits import EllipsoidLimits, JointLimits
+from marey.body.ik.blend import blend_pose
+from marey.body.ik.fixed_root import FixedRootResult, points_in_root_frame, solve_in_model
 from marey.body.ik.masses import PointMasses
 from marey.body.ik.plants import plants, ramps
-from marey.body.ik.report import IKReport, Miss
-from marey.body.ik.solver import PosedFigure, PoseSolver, solve_pose
+from marey.body.ik.report import IKReport, TargetError
+from marey.body.ik.settings import IKSettings
+from marey.body.ik.solver import PoseResult, PoseSolver, solve_pose
 from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target
+from marey.body.ik.trajectory import ClipResult, solve_clip
 
 __all__ = [
-    "BatchResult",
+    "ClipResult",
     "Contact",
-    "EllipsoidLimits",
+    "FixedRootResult",
     "IKReport",
-    "JointLimits",
+    "IKSettings",
     "LookAt",
-    "Miss",
     "Orient",
     "Pin",
     "PointMasses",
+    "PoseResult",
     "PoseSolver",
-    "PosedClip",
-    "PosedFigure",
     "Reach",
     "Target",
-    "blended",
+    "TargetError",
+    "blend_pose",
     "plants",
     "points_in_root_frame",
     "ramps",

@@ -1,42 +1,49 @@
-"""What the compiled solver needs, in arrays: a figure, features of it and where they should be.
+"""What the compiled solver needs, in arrays: what may move, effectors and where they should be.
 
-`Figure` says what may move (a pose model's coordinates or every joint), `Features` what is measured and
+`Parameters` says what may move (a pose model's coordinates or every joint), `Effectors` what is measured and
 `Problem` joins them. Everything above this file speaks in targets and joint names. Cost: see `_kernels`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import cache
-from itertools import pairwise
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey import _work
 from marey._arrays import FloatArray, IntArray
-from marey.body.ik.limits import EllipsoidLimits, JointLimits, excess_and_gradients
 from marey.body.ik.masses import PointMasses
+from marey.body.ik.settings import SETTINGS, IKSettings
+from marey.body.kinematics import GlobalPose, global_frames
+from marey.body.limits.ellipsoid import EllipsoidLimits
+from marey.body.limits.protocol import CompiledLimits, Limits
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
+from marey.errors import InputError
+from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body
 
 Array = NDArray[np.float64]
 
-# Kinds of features and of damping, as in `_kernels` (which is not imported here, since it loads numba).
+# What an effector measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
-MARQUARDT, USUAL, KINETIC = 0, 1, 2
 # Frames from which a second thread pays.
 _MANY = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Parameters:
     """What may move: the coordinates of a pose model, or (`full`) every joint by itself.
 
-    mean: `(joints, 4)`; directions: `(joints, 3, modes)`, no modes if full
+    Args:
+        parents, offsets: of the skeleton.
+        mean: `(joints, 4)`, local rotations at coordinates 0.
+        directions: `(joints, 3, modes)`, radians a unit of coordinate; no modes if full.
+        full: whether every joint moves by itself.
     """
 
     parents: IntArray
@@ -46,25 +53,20 @@ class Figure:
     full: bool
 
     @classmethod
-    def of_model(cls, model: PoseModel) -> Figure:
-        """The figure whose poses are the model's."""
-        geodesics = model.geodesics
-        directions = np.ascontiguousarray(np.moveaxis(geodesics.directions, 0, -1))
+    def of(cls, body: PoseModel | Skeleton) -> Parameters:
+        """Those of a model, whose poses are kept to, or of a skeleton, which can take any pose."""
+        skeleton = body if isinstance(body, Skeleton) else body.skeleton
+        if isinstance(body, Skeleton):
+            mean, directions = so3.identity(skeleton.joints), np.zeros((skeleton.joints, 3, 0))
+        else:
+            mean, directions = (np.asarray(a) for a in (body.geodesics.mean, body.geodesics.directions))
+            directions = np.moveaxis(directions, 0, -1)
         return cls(
-            model.skeleton.parents,
-            np.ascontiguousarray(model.skeleton.offsets),
-            np.ascontiguousarray(geodesics.mean),
-            directions,
-            False,
-        )
-
-    @classmethod
-    def of_skeleton(cls, skeleton: Skeleton) -> Figure:
-        """The figure that can take any pose."""
-        joints = skeleton.joints
-        mean = np.tile([1.0, 0.0, 0.0, 0.0], (joints, 1))
-        return cls(
-            skeleton.parents, np.ascontiguousarray(skeleton.offsets), mean, np.zeros((joints, 3, 0)), True
+            skeleton.parents,
+            np.ascontiguousarray(skeleton.offsets),
+            np.ascontiguousarray(mean),
+            np.ascontiguousarray(directions),
+            isinstance(body, Skeleton),
         )
 
     @property
@@ -74,7 +76,7 @@ class Figure:
 
     @property
     def modes(self) -> int:
-        """Number of pose coordinates; 0 for a full figure."""
+        """Number of pose coordinates; 0 if full."""
         return self.directions.shape[2]
 
     def unknowns(self, free_root: bool) -> int:
@@ -83,13 +85,14 @@ class Figure:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class Effectors:
     """What is measured of a pose, a row each.
 
-    kinds: POINT, TURN, AIM, ROLL, PLANE or ABOVE
-    joints: the joint that carries it
-    local: `(features, 3)`, point in the joint's frame, metres
-    axes: `(features, 3)`, aim or side axis in the joint's frame, or a plane's normal in the world
+    Args:
+        kinds: POINT, TURN, AIM, ROLL, PLANE or ABOVE.
+        joints: the joint that carries it.
+        local: `(effectors, 3)`, point in the joint's frame, metres.
+        axes: `(effectors, 3)`, aim or side axis in the joint's frame, or a plane's normal in the world.
     """
 
     kinds: IntArray
@@ -98,8 +101,8 @@ class Features:
     axes: FloatArray
 
     @classmethod
-    def points(cls, joints: Sequence[int] | IntArray, local: Array) -> Features:
-        """Positions of points that joints carry."""
+    def points(cls, joints: Sequence[int] | IntArray, local: Array) -> Effectors:
+        """Positions of points `(effectors, 3)` that joints carry."""
         count = len(joints)
         return cls(
             np.full(count, POINT, dtype=np.int64),
@@ -110,184 +113,254 @@ class Features:
 
     @property
     def count(self) -> int:
-        """Number of features."""
+        """Number of effectors."""
         return len(self.kinds)
 
 
-class Poses(NamedTuple):
-    """Poses of a figure, a row a frame; rotations are complete, the root's in row 0.
+class PoseArrays(NamedTuple):
+    """Poses, a row a frame; rotations are complete, the root's in row 0.
 
-    root: `(frames, 3)`; coordinates: `(frames, modes)`; rotations: `(frames, joints, 4)`
+    root: `(frames, 3)`, metres; coordinates: `(frames, modes)`; rotations: `(frames, joints, 4)`, local
     """
 
     root: Array
     coordinates: Array
     rotations: Array
 
-    def copied(self) -> Poses:
+    def copied(self) -> PoseArrays:
         """With arrays of its own, contiguous."""
-        return Poses(*(np.array(array, dtype=np.float64, order="C") for array in self))
+        return PoseArrays(*(np.array(array, dtype=np.float64, order="C") for array in self))
 
 
 class Solution(NamedTuple):
-    """Poses found, `misses (frames, features)` (metres, or radians for turns; NaN if not asked for)."""
+    """Poses found, `errors (frames, effectors)` (metres, or radians for turns; NaN if not asked for)."""
 
-    poses: Poses
-    misses: Array
+    poses: PoseArrays
+    errors: Array
     iterations: NDArray[np.int64]
-    settled: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A figure, what is measured of it, and how steps are damped.
+    """What may move, what is measured of it, and how steps are damped.
 
-    limits: ellipsoids are compiled; limits of any other kind are rows of `evaluate` only
-    spreads: `(unknowns,)`, how far each unknown usually goes: what USUAL damping is measured by
+    Args:
+        parameters, effectors: see there.
+        free_root: whether the root may turn and move.
+        limits: of joints; kinds that are not compiled are rows of `evaluate` only.
+        typical_change: `(unknowns,)`, how far each unknown usually goes, for the damping; 1 if None.
+        masses: damp steps by kinetic energy instead.
+        settings: numbers of the method.
     """
 
-    figure: Figure
-    features: Features
+    parameters: Parameters
+    effectors: Effectors
     free_root: bool = True
-    limits: JointLimits | None = None
-    limit_weight: float = 0.1
+    limits: Limits | None = None
+    typical_change: Array | None = None
     masses: PointMasses | None = None
-    damping: int = USUAL
-    spreads: Array | None = None
-    _fixed: tuple[Any, ...] = field(init=False, repr=False)
-    _limits: tuple[Any, ...] = field(init=False, repr=False)
-    _weights: tuple[Any, ...] = field(init=False, repr=False)
+    settings: IKSettings = SETTINGS
 
     def __post_init__(self) -> None:
-        figure, features = self.figure, self.features
-        limits = self.limits if isinstance(self.limits, EllipsoidLimits) else EllipsoidLimits.none()
-        masses = self.masses or PointMasses.none(figure.joints)
-        carriers = {int(j) for j in features.joints} | {int(j) for j in limits.joints} | {0}
-        if self.damping == KINETIC:
-            carriers |= {int(j) for j in np.flatnonzero(masses.masses)}
-        needed = sorted({above for joint in carriers for above in chain_above(figure.parents, joint)})
-        fixed = (
-            figure.full,
-            6 if self.free_root else 0,
-            (np.array(needed), figure.parents, figure.offsets, figure.mean, figure.directions),
-            (features.kinds, features.joints, features.local, features.axes),
-        )
-        object.__setattr__(self, "_fixed", fixed)
-        object.__setattr__(
-            self, "_limits", (limits.joints, limits.centres, limits.shapes, float(self.limit_weight))
-        )
-        spreads = np.ones(self.unknowns) if self.spreads is None else self.spreads
-        object.__setattr__(self, "_weights", (np.ascontiguousarray(spreads), (masses.masses, masses.points)))
+        if self.limits is not None and not isinstance(self.limits, Limits):
+            raise InputError(
+                f"limits: {type(self.limits).__name__} has no excess, gradient and projection of joints; "
+                "derive it from marey.body.limits.Limits"
+            )
 
     @property
     def unknowns(self) -> int:
         """How many numbers a step has."""
-        return self.figure.unknowns(self.free_root)
+        return self.parameters.unknowns(self.free_root)
 
     @property
     def rows(self) -> int:
-        """Three a feature, then one a limited joint."""
-        limited = len(self._limits[0]) if self.is_compiled else self.figure.joints
-        return 3 * self.features.count + limited
+        """Three an effector, then one a limited joint."""
+        limited = self._limits[0] if self.is_compiled or self.limits is None else self.limits.joints
+        return 3 * self.effectors.count + len(limited)
 
     @property
     def is_compiled(self) -> bool:
         """Whether `solve` knows the limits; otherwise only solvers that call `evaluate` do."""
-        return self.limits is None or isinstance(self.limits, EllipsoidLimits)
+        return self.limits is None or isinstance(self.limits, CompiledLimits)
+
+    @cached_property
+    def _limits(self) -> tuple[Any, ...]:
+        """Joints, kind, centres, parameters and weight of compiled limits that can be exceeded."""
+        limits, weight = self.limits, self.settings.limit_weight
+        if not isinstance(limits, CompiledLimits):
+            limits = EllipsoidLimits.none()
+        kept = limits.binding
+        return (
+            limits.joints[kept], limits.kind, limits.centres[kept], limits.parameters[kept], float(weight)
+        )  # fmt: skip
+
+    @cached_property
+    def _fixed(self) -> tuple[Any, ...]:
+        """Body and effectors as the kernels have them."""
+        part, effectors = self.parameters, self.effectors
+        carriers = {0, *effectors.joints.tolist(), *self._limits[0].tolist()}
+        if self.masses is not None:
+            carriers |= set(np.flatnonzero(self.masses.masses).tolist())
+        needed = sorted({above for joint in carriers for above in chain_above(part.parents, joint)})
+        return (
+            (part.full, 6 if self.free_root else 0, np.array(needed), part.parents, part.offsets, part.mean,
+             part.directions),
+            (effectors.kinds, effectors.joints, effectors.local, effectors.axes),
+        )  # fmt: skip
+
+    @cached_property
+    def _damping(self) -> tuple[Any, ...]:
+        change = np.ones(self.unknowns) if self.typical_change is None else self.typical_change
+        masses = self.masses or PointMasses.none(self.parameters.joints)
+        return self.masses is not None, np.ascontiguousarray(change), masses.masses, masses.points
 
     def solve(
         self,
         goals: Array,
         weights: Array,
-        start: Poses,
+        start: PoseArrays,
         *,
-        centre: Poses,
+        centre: PoseArrays,
         precision: Array,
-        iterations: int = 50,
-        tolerance: float = 0.0,
+        iterations: int | None = None,
+        stop_error: float = 0.0,
         warm: bool = False,
         chained: bool = False,
-        threads: int = 2,
+        jobs: int | None = None,
     ) -> Solution:
-        """Least weighted squares of the features' misses plus `precision` times the way from `centre`.
+        """Least weighted squares of the effectors' errors plus `precision` times the way from `centre`.
 
         Limits that are not compiled do not enter.
 
-        goals: `(frames, features, 4)`; weights: `(frames, features)`, of the residuals (not squared), 0 if
-            the feature is not asked for; precision: `(unknowns,)`
-        warm: the start is near the solution
-        chained: each frame starts from the one before instead of its own start
+        Args:
+            goals: `(frames, effectors, 4)`, metres, or unit quaternions.
+            weights: `(frames, effectors)`, of the residuals (not squared), 0 if one is not asked for.
+            start, centre: where to begin, and the prior's centre.
+            precision: `(unknowns,)`, of the prior.
+            iterations: at most so many; those of the settings if None.
+            stop_error: metres; stop as soon as every effector is as near as this; 0 for the least cost.
+            warm: the start is near the solution.
+            chained: each frame starts from the one before instead of its own start.
+            jobs: threads; None = one a core.
         """
-        compiled = kernels()
+        compiled, options = kernels(), self.settings
         frames = len(goals)
         poses = start.copied()
-        misses = np.empty((frames, self.features.count))
-        counts = np.empty(frames, dtype=np.int64)
-        settled = np.empty(frames, dtype=np.bool_)
+        results = (
+            np.empty((frames, self.effectors.count)),
+            np.empty(frames, dtype=np.int64),
+            np.empty(frames, dtype=np.bool_),
+        )
+        first = options.warm if warm else options.cold
+        numbers = (iterations or options.iterations, stop_error, first, options.warm, chained)
 
-        def arguments(part: slice) -> tuple[Any, ...]:
-            whole = part == slice(None)
-            by_frame = (
-                goals, weights, centre.root, centre.coordinates, centre.rotations, poses.root,
-                poses.coordinates, poses.rotations, misses, counts, settled,
-            )  # fmt: skip
-            g, w, *middle = by_frame if whole else [array[part] for array in by_frame]
-            return (
-                *self._fixed, g, w, self._limits, precision, tuple(middle[:3]), self.damping, *self._weights,
-                iterations, tolerance, warm, chained, *middle[3:],
+        def solve(first: int, stop: int) -> None:
+            of_part = [
+                tuple(array[first:stop] for array in arrays)
+                for arrays in ((goals, weights), centre, poses, results)
+            ]
+            compiled.solve_frames(
+                *self._fixed, *of_part[0], self._limits, (precision, *of_part[1]), self._damping, numbers,
+                *of_part[2:],
             )  # fmt: skip
 
-        if chained or frames < _MANY or threads < 2:
-            compiled.solve_frames(*arguments(slice(None)))
+        if chained or frames < _MANY:
+            solve(0, frames)
         else:
-            bounds = np.linspace(0, frames, 4 * threads + 1).astype(int)
-            parts = [arguments(slice(a, b)) for a, b in pairwise(bounds)]
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(lambda part: compiled.solve_frames(*part), parts))
-        return Solution(poses, misses, counts, settled)
+            _work.spread(solve, frames, jobs=jobs)
+        return Solution(poses, *results)
 
-    def evaluate(self, goals: Array, weights: Array, poses: Poses) -> tuple[Array, Array]:
+    def evaluate(self, goals: Array, weights: Array, poses: PoseArrays) -> tuple[Array, Array]:
         """Weighted residuals `(frames, rows)` and Jacobians of the values `(frames, rows, unknowns)`."""
-        frames = len(goals)
-        values = np.zeros((frames, self.rows))
-        jacobians = np.zeros((frames, self.rows, self.unknowns))
+        values = np.zeros((len(goals), self.rows))
+        jacobians = np.zeros((len(goals), self.rows, self.unknowns))
         poses = poses.copied()
-        kernels().evaluate_frames(
-            *self._fixed, goals, weights, self._limits, self.unknowns, poses.root, poses.coordinates,
-            poses.rotations, values, jacobians,
-        )  # fmt: skip
-        if self.limits is not None and not self.is_compiled:
-            first = 3 * self.features.count
-            for t in range(frames):
-                pose = Poses(*(array[t : t + 1] for array in poses))
-                beyond, gradients = excess_and_gradients(self.limits, pose.rotations[0])
-                rates = turn_rates(self.figure, self.free_root, pose)[0]
-                values[t, first:] = -self.limit_weight * np.maximum(beyond, 0.0)
-                slopes = np.einsum("ji,jiu->ju", gradients, rates) * (beyond > 0)[:, None]
-                jacobians[t, first:] = self.limit_weight * slopes
+        limited = 0 if self.is_compiled or self.limits is None else len(self.limits.joints)
+        own = self.rows - limited
+        compiled = (values, jacobians) if not limited else (values[:, :own].copy(), jacobians[:, :own].copy())
+        kernels().evaluate_frames(*self._fixed, goals, weights, self._limits, tuple(poses), *compiled)
+        if limited and self.limits is not None:
+            values[:, :own], jacobians[:, :own] = compiled
+            beyond, slopes = self.limits.excess(poses.rotations), self.limits.gradient(poses.rotations)
+            rates = turn_rates(self.parameters, self.free_root, poses)[:, self.limits.joints]
+            weight = self.settings.limit_weight * (beyond > 0)
+            values[:, own:] = -weight * beyond
+            jacobians[:, own:] = weight[..., None] * np.einsum("tji,tjiu->tju", slopes, rates)
         return values, jacobians
 
+    def errors(self, values: Array, weights: Array) -> Array:
+        """Unweighted lengths `(frames, effectors)` of residuals `(frames, rows)`; NaN if not asked for."""
+        count = self.effectors.count
+        lengths = np.linalg.norm(values[:, : 3 * count].reshape(len(values), count, 3), axis=2)
+        return np.where(weights > 0, lengths / np.where(weights > 0, weights, 1.0), np.nan)
 
-def turn_rates(figure: Figure, free_root: bool, poses: Poses) -> Array:
+
+def moved(parameters: Parameters, free_root: bool, poses: PoseArrays, step: Array) -> PoseArrays:
+    """Poses after a step `(frames, unknowns)`: `q ← q exp(step)` in their own frames (Tournier 2011, 6.3)."""
+    root, rotations, coordinates = poses.root, poses.rotations, poses.coordinates
+    pose = step[:, 6:] if free_root else step
+    turned = np.array(rotations)
+    if free_root:
+        turned[:, 0] = so3.multiply(rotations[:, 0], so3.exp(step[:, :3]))
+        root = root + step[:, 3:6]
+    if parameters.full:
+        turns = so3.exp(pose.reshape(len(pose), -1, 3))
+        turned[:, 1:] = so3.normalise(so3.multiply(rotations[:, 1:], turns))
+        return PoseArrays(root, coordinates, turned)
+    return decoded(parameters, PoseArrays(root, coordinates + pose, turned))
+
+
+def decoded(parameters: Parameters, poses: PoseArrays) -> PoseArrays:
+    """Poses whose rotations are those of the coordinates; those of a full body stay."""
+    if parameters.full:
+        return poses
+    rotations = so3.multiply(parameters.mean, so3.exp(tangents(parameters, poses.coordinates)))
+    rotations[:, 0] = poses.rotations[:, 0]
+    return PoseArrays(poses.root, poses.coordinates, rotations)
+
+
+def world(parameters: Parameters, poses: PoseArrays) -> GlobalPose:
+    """World frames of all joints."""
+    return global_frames(parameters.parents, parameters.offsets, poses.rotations, poses.root)
+
+
+def pull_back(
+    parameters: Parameters, free_root: bool, poses: PoseArrays, centre: PoseArrays, precision: Array
+) -> tuple[Array, Array]:
+    """Half the downhill gradient of the prior `(frames, unknowns)`, and the prior `(frames,)`."""
+    turning = slice(None) if parameters.full else slice(1)
+    back = so3.log(so3.multiply(so3.inverse(poses.rotations[:, turning]), centre.rotations[:, turning]))
+    parts = [back[:, 0], centre.root - poses.root] if free_root else []
+    if parameters.full:
+        parts.append(back[:, 1:].reshape(len(poses.root), -1))
+    else:
+        parts.append(centre.coordinates - poses.coordinates)
+    way = np.concatenate(parts, axis=1)
+    return precision * way, (precision * way**2).sum(axis=1)
+
+
+def turn_rates(parameters: Parameters, free_root: bool, poses: PoseArrays) -> Array:
     """How joints turn in their own frames when unknowns change, `(frames, joints, 3, unknowns)`."""
     frames, joints = poses.rotations.shape[:2]
     free = 6 if free_root else 0
-    rates = np.zeros((frames, joints, 3, figure.unknowns(free_root)))
+    rates = np.zeros((frames, joints, 3, parameters.unknowns(free_root)))
     if free_root:
         rates[:, 0, :, :3] = np.eye(3)
-    if figure.full:
+    if parameters.full:
         for joint in range(1, joints):
             first = free + 3 * (joint - 1)
             rates[:, joint, :, first : first + 3] = np.eye(3)
     else:
-        D = dexp_body(tangents(figure, poses.coordinates)[:, 1:])
-        rates[:, 1:, :, free:] = D @ figure.directions[1:]
+        D = dexp_body(tangents(parameters, poses.coordinates)[:, 1:])
+        rates[:, 1:, :, free:] = D @ parameters.directions[1:]
     return rates
 
 
-def tangents(figure: Figure, coordinates: Array) -> Array:
+def tangents(parameters: Parameters, coordinates: Array) -> Array:
     """Tangent vectors at the mean, `(frames, joints, 3)`."""
-    return np.asarray(np.einsum("jim,tm->tji", figure.directions, coordinates))
+    return np.asarray(np.einsum("jim,tm->tji", parameters.directions, coordinates))
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey.body.ik.targets import Reach, locate
+from marey.body.ik.targets import Reach, find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -44,7 +44,7 @@ def plants(
     pose = forward_kinematics(motion)
     targets = []
     for name in joints:
-        joint, local = locate(motion.skeleton, name)
+        joint, local = find_point(motion.skeleton, name)
         places = points_on(pose, [joint], local[None])[:, 0]
         standing = _standing(places, motion.frame_rate, speed, height, shortest)
         goal, share = np.full_like(places, np.nan), np.zeros(len(places))

@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.ik import engine
-from marey.body.ik.targets import Layout, LookAt, Orient, Target, describe
+from marey.body.ik.engine import AIM
+from marey.body.ik.settings import SETTINGS, IKSettings
+from marey.body.ik.targets import CompiledTargets, LookAt, Orient, Target, describe
 
 Array = NDArray[np.float64]
 
-# A point nearer than this, or a direction within this angle, counts as met.
-NEAR = 0.01
-CLOSE = np.radians(3.0)
-
 
 @dataclass(frozen=True)
-class Miss:
+class TargetError:
     """How far one target was missed: mean and worst over the frames in which it was asked for.
 
-    cm: of a point; degrees: of a direction; NaN if it was never asked for
+    Args:
+        target: in a few words.
+        cm, worst_cm: of a point, centimetres; NaN if it was never asked for.
+        degrees: of a direction.
+        reached: whether it was as near as the settings ask.
     """
 
     target: str
@@ -46,33 +47,34 @@ class Miss:
 class IKReport:
     """What was missed by how much.
 
-    misses: one a target, in the order given
-    iterations: of the solver, mean over frames
-    milliseconds: for all frames
-    modes: unknowns of the pose (without the root)
+    Args:
+        errors: one a target, in the order given.
+        iterations: of the solver, mean over frames.
+        milliseconds: for all frames.
+        modes: unknowns of the pose (without the root).
     """
 
-    misses: tuple[Miss, ...]
+    errors: tuple[TargetError, ...]
     iterations: float
     milliseconds: float
     modes: int
 
     @property
     def residual_cm(self) -> float:
-        """The largest miss of a point, of any target and frame."""
-        return max((m.worst_cm for m in self.misses if np.isfinite(m.worst_cm)), default=0.0)
+        """The largest error of a point, of any target and frame."""
+        return max((e.worst_cm for e in self.errors if np.isfinite(e.worst_cm)), default=0.0)
 
     @property
-    def missed(self) -> tuple[Miss, ...]:
+    def missed(self) -> tuple[TargetError, ...]:
         """Targets that were not reached."""
-        return tuple(miss for miss in self.misses if not miss.reached)
+        return tuple(error for error in self.errors if not error.reached)
 
     def lines(self) -> list[str]:
         """One sentence for every target that was missed."""
         return [
-            f"{m.target} is missed by "
-            + (f"{m.degrees:.1f}°" if np.isfinite(m.degrees) else f"{m.worst_cm:.1f} cm")
-            for m in self.missed
+            f"{e.target} is missed by "
+            + (f"{e.degrees:.1f}°" if np.isfinite(e.degrees) else f"{e.worst_cm:.1f} cm")
+            for e in self.missed
         ]
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,43 +84,49 @@ class IKReport:
             "milliseconds": round(self.milliseconds, 4),
             "modes": self.modes,
             "iterations": round(self.iterations, 2),
-            "targets": [miss.as_dict() for miss in self.misses],
+            "targets": [error.as_dict() for error in self.errors],
         }
 
 
 def report_on(
     targets: Sequence[Target],
-    plan: Layout,
-    misses: Array,
+    plan: CompiledTargets,
+    errors: Array,
     weights: Array,
     *,
     iterations: float,
     seconds: float,
     modes: int,
-    near: float = NEAR,
-    close: float = CLOSE,
+    settings: IKSettings = SETTINGS,
 ) -> IKReport:
-    """The report of `misses (frames, features)` as the engine gives them, and the features' weights.
+    """The report of errors; frames in which a target fades in or out do not count.
 
-    Frames in which a target fades in or out do not count.
+    Args:
+        targets, plan: what was asked for.
+        errors: `(frames, effectors)`, as the engine gives them.
+        weights: `(frames, effectors)`.
+        iterations: of the solver, mean over frames.
+        seconds: for all frames.
+        modes: unknowns of the pose.
     """
     whole = weights >= 0.999 * weights.max(axis=0, keepdims=True, initial=0.0)
-    misses = np.where(whole, misses, np.nan)
+    errors = np.where(whole, errors, np.nan)
     found = []
     for owner, target in enumerate(targets):
         rows = np.flatnonzero(plan.owners == owner)
         turned = isinstance(target, Orient | LookAt)
-        values = misses[:, rows]
+        values = errors[:, rows]
         if isinstance(target, LookAt):
-            # An aim's miss is a chord of the unit circle, a roll's a sine.
-            chords = plan.features.kinds[rows] == engine.AIM
+            # An aim's error is a chord of the unit circle, a roll's a sine.
+            chords = plan.effectors.kinds[rows] == AIM
             values = np.where(
                 chords, 2 * np.arcsin(np.clip(values / 2, 0, 1)), np.arcsin(np.clip(values, 0, 1))
             )
         asked = values[np.isfinite(values)]
         mean, worst = (asked.mean(), asked.max()) if asked.size else (np.nan, np.nan)
-        reached = not asked.size or bool(worst <= (close if turned else near))
         cm, worst_cm = (np.nan, np.nan) if turned else (100 * mean, 100 * worst)
         degrees = np.degrees(worst) if turned else np.nan
-        found.append(Miss(describe(target), float(cm), float(worst_cm), float(degrees), reached))
+        near = degrees <= settings.reached_degrees if turned else worst <= settings.reached_metres
+        reached = not asked.size or bool(near)
+        found.append(TargetError(describe(target), float(cm), float(worst_cm), float(degrees), reached))
     return IKReport(tuple(found), float(iterations), 1e3 * seconds, modes)

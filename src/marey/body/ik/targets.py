@@ -1,8 +1,8 @@
 """What a pose should meet: points to reach, directions to take, things to look at, ground to stand on.
 
-Targets are plain data. Each has a weight (of its squared miss) and a priority (0 first); positions and
+Targets are plain data. Each has a weight (of its squared error) and a priority (0 first); positions and
 weights may be given for one pose or a row a frame, and a position of NaN, or weight 0, means that nothing
-is known there. A radian counts like 17 cm.
+is known there. A radian counts like `IKSettings.metres_per_radian`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey.body.ik import engine
-from marey.body.ik.engine import Features
+from marey.body.ik.engine import Effectors
+from marey.body.ik.settings import SETTINGS
 from marey.body.mirroring import mirror_partners
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -25,8 +26,6 @@ from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
-# Metres a radian: how much a turn counts beside a shift.
-RADIAN = 0.17
 END = "_end"
 _HERE = (0.0, 0.0, 0.0)
 
@@ -35,9 +34,12 @@ _HERE = (0.0, 0.0, 0.0)
 class Reach:
     """A point of the figure should be at a place.
 
-    joint: its name, or `NAME_end` for the end site the joint carries (toe tip, top of the head)
-    position: `(3,)` or `(frames, 3)`, world, metres
-    point: `(3,)`, in the joint's frame, from the joint or end site, metres
+    Args:
+        joint: its name, or `NAME_end` for the end site the joint carries (toe tip, top of the head).
+        position: `(3,)` or `(frames, 3)`, world, metres.
+        point: `(3,)`, in the joint's frame, from the joint or end site, metres.
+        weight: of the squared error; one number or one a frame.
+        priority: 0 first.
     """
 
     joint: str
@@ -51,7 +53,8 @@ class Reach:
 class Orient:
     """A joint should have a world rotation.
 
-    rotation: `(4,)` or `(frames, 4)`, unit quaternions
+    Args:
+        rotation: `(4,)` or `(frames, 4)`, unit quaternions.
     """
 
     joint: str
@@ -64,9 +67,10 @@ class Orient:
 class LookAt:
     """A joint should face a point (Tournier 2011, section 15.1.2).
 
-    point: `(3,)` or `(frames, 3)`, world, metres
-    axis: `(3,)`, what faces forward, in the joint's frame; found from the skeleton at rest if None
-    upright: also keep the head from tilting sideways
+    Args:
+        point: `(3,)` or `(frames, 3)`, world, metres.
+        axis: `(3,)`, what faces forward, in the joint's frame; found from the skeleton at rest if None.
+        upright: also keep the head from tilting sideways.
     """
 
     joint: str
@@ -91,8 +95,9 @@ class Pin:
 class Contact:
     """A point of the figure touches a plane, or only does not go below it.
 
-    height: how far the plane is from the origin along its normal, metres; one number, or one a frame
-    above: the point may be above the plane (on the normal's side)
+    Args:
+        height: how far the plane is from the origin along its normal, metres; one number, or one a frame.
+        above: the point may be above the plane (on the normal's side).
     """
 
     joint: str
@@ -108,17 +113,19 @@ Target = Reach | Orient | LookAt | Pin | Contact
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """Targets as features of the engine: what does not change when they move.
+class CompiledTargets:
+    """Targets as effectors of the engine: what does not change when they move.
 
-    features: see :class:`Features`
-    owners: `(features,)`, which target each belongs to
-    priorities: `(features,)`
-    recipes: for each feature its target, the scale of its weight, which field is its goal, how many numbers
-    pinned: whether there are pins
+    Args:
+        effectors: see :class:`Effectors`.
+        owners: `(effectors,)`, which target each belongs to.
+        priorities: `(effectors,)`.
+        recipes: for each effector its target, the scale of its weight, which field is its goal, how many
+            numbers.
+        pinned: whether there are pins.
     """
 
-    features: Features
+    effectors: Effectors
     owners: NDArray[np.int64]
     priorities: NDArray[np.int64]
     recipes: tuple[tuple[int, float, str, int], ...]
@@ -135,11 +142,11 @@ class Layout:
         return len(set(self.priorities.tolist())) > 1
 
 
-def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
-    """Which features of the figure the targets are about."""
+def compile_targets(targets: Sequence[Target], skeleton: Skeleton) -> CompiledTargets:
+    """Which effectors the targets are about."""
     rows: list[tuple[int, int, Array, Array, int, int]] = []
     for owner, target in enumerate(targets):
-        joint, place = locate(skeleton, target.joint)
+        joint, place = find_point(skeleton, target.joint)
         point = place + _vector(target, "point") if not isinstance(target, Orient | LookAt) else place
         zero = np.zeros(3)
         if isinstance(target, Reach | Pin):
@@ -155,7 +162,7 @@ def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
             if target.upright:
                 found.append((engine.ROLL, place, _side_axis(ahead)))
         rows += [(kind, joint, at, axis, owner, int(target.priority)) for kind, at, axis in found]
-    features = Features(
+    effectors = Effectors(
         np.array([row[0] for row in rows], dtype=np.int64),
         np.array([row[1] for row in rows], dtype=np.int64),
         np.array([row[2] for row in rows]).reshape(-1, 3),
@@ -164,15 +171,15 @@ def layout(targets: Sequence[Target], skeleton: Skeleton) -> Layout:
     owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
     recipes = tuple((row[4], _scale(row[0]), *_goal_field(targets[row[4]], row[0])) for row in rows)
     pinned = any(isinstance(target, Pin) for target in targets)
-    return Layout(features, owners, priorities, recipes, pinned)
+    return CompiledTargets(effectors, owners, priorities, recipes, pinned)
 
 
-def layout_key(targets: Sequence[Target]) -> tuple[Any, ...]:
-    """Equal for targets of equal layout, so that a solver can keep what it prepared."""
+def targets_key(targets: Sequence[Target]) -> tuple[Any, ...]:
+    """Equal for targets about equal effectors, so that a solver can keep what it prepared."""
     key: list[Any] = []
     for target in targets:
         key += (type(target), target.joint, target.priority)
-        for name in _LAYOUT_FIELDS[type(target)]:
+        for name in _EFFECTOR_FIELDS[type(target)]:
             value = getattr(target, name)
             key.append(
                 value
@@ -182,17 +189,19 @@ def layout_key(targets: Sequence[Target]) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def same_layout(one: Sequence[Target], other: Sequence[Target]) -> bool:
-    """Whether two lists of reaches are about the very same points; False if it takes longer to tell."""
+def same_targets(one: Sequence[Target], other: Sequence[Target]) -> bool:
+    """Whether two lists of reaches are about the very same points; False if that is costly to find out."""
     return len(one) == len(other) and all(
         type(a) is Reach is type(b) and a.joint is b.joint and a.point is b.point and a.priority == b.priority
         for a, b in zip(one, other)
     )
 
 
-def one_frame(targets: Sequence[Target], plan: Layout, places: Array | None) -> tuple[Array, Array]:
+def goals_of_frame(
+    targets: Sequence[Target], plan: CompiledTargets, places: Array | None
+) -> tuple[Array, Array]:
     """:func:`goals_and_weights` of a single frame, a few microseconds a target."""
-    goals, weights = np.zeros((1, plan.features.count, 4)), np.ones((1, plan.features.count))
+    goals, weights = np.zeros((1, plan.effectors.count, 4)), np.ones((1, plan.effectors.count))
     if plan.only_points:
         try:
             places_to_be: Any = [target.position for target in targets]  # type: ignore[union-attr]
@@ -208,7 +217,7 @@ def one_frame(targets: Sequence[Target], plan: Layout, places: Array | None) -> 
                 goals[0, f, :size] = getattr(target, field)
             weights[0, f] = scale * math.sqrt(target.weight)  # type: ignore[arg-type]
         except (TypeError, ValueError):
-            # A row a frame, or something wrong: the slower way tells.
+            # A row a frame, or something wrong: the slower way says which.
             return goals_and_weights(targets, plan, frames=1, places=places)
         if size == 4:
             goals[0, f] = _quaternions(target, 1)[0]  # type: ignore[arg-type]
@@ -226,15 +235,16 @@ def one_frame(targets: Sequence[Target], plan: Layout, places: Array | None) -> 
 
 
 def goals_and_weights(
-    targets: Sequence[Target], plan: Layout, *, frames: int, places: Array | None = None
+    targets: Sequence[Target], plan: CompiledTargets, *, frames: int, places: Array | None = None
 ) -> tuple[Array, Array]:
-    """What the features should be: goals `(frames, features, 4)`, weights of residuals `(frames, features)`.
+    """What effectors should be: goals `(frames, effectors, 4)`, weights of residuals `(frames, effectors)`.
 
-    places: `(frames, features, 3)`, where the features' points are to begin with: pins stay there
+    Args:
+        places: `(frames, effectors, 3)`, where the effectors' points are to begin with: pins stay there.
     """
-    goals = np.zeros((frames, plan.features.count, 4))
-    weights = np.zeros((frames, plan.features.count))
-    for f, (kind, owner) in enumerate(zip(plan.features.kinds.tolist(), plan.owners.tolist())):
+    goals = np.zeros((frames, plan.effectors.count, 4))
+    weights = np.zeros((frames, plan.effectors.count))
+    for f, (kind, owner) in enumerate(zip(plan.effectors.kinds.tolist(), plan.owners.tolist())):
         target = targets[owner]
         if isinstance(target, Pin):
             assert places is not None
@@ -256,11 +266,11 @@ def goals_and_weights(
     return goals, weights
 
 
-def locate(skeleton: Skeleton, name: str) -> tuple[int, Array]:
+def find_point(skeleton: Skeleton, name: str) -> tuple[int, Array]:
     """A joint's index and the point meant in its frame: `NAME`, or `NAME_end` for its (first) end site.
 
     >>> import marey
-    >>> locate(marey.samples.walk().skeleton, "Head_end")[0]
+    >>> find_point(marey.samples.walk().skeleton, "Head_end")[0]
     13
     """
     if name not in skeleton.names and name.endswith(END) and name[: -len(END)] in skeleton.names:
@@ -303,22 +313,22 @@ def describe(target: Target) -> str:
     return f"{words[type(target)]} {target.joint}"
 
 
-_LAYOUT_FIELDS = {
+_EFFECTOR_FIELDS = {
     Reach: ("point",),
     Orient: (),
     LookAt: ("axis", "upright"),
     Pin: ("point",),
     Contact: ("normal", "above", "point"),
 }
-assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _LAYOUT_FIELDS.items())
+assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _EFFECTOR_FIELDS.items())
 
 
 def _scale(kind: int) -> float:
-    return RADIAN if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
+    return SETTINGS.metres_per_radian if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
 
 
 def _goal_field(target: Target, kind: int) -> tuple[str, int]:
-    """Which field of a target a feature's goal is, if any, and how many numbers it has."""
+    """Which field of a target an effector's goal is, if any, and how many numbers it has."""
     if kind == engine.ROLL or isinstance(target, Pin):
         return "", 0
     if isinstance(target, Reach):
@@ -373,7 +383,7 @@ def _side_axis(ahead: Array) -> Array:
     return side / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
 
 
-def places_of(features: Features, positions: Array, rotations: Array) -> Array:
-    """World positions `(frames, features, 3)` of the features' points, from world frames of all joints."""
-    carriers = features.joints
-    return positions[..., carriers, :] + so3.rotate(rotations[..., carriers, :], features.local)
+def places_of(effectors: Effectors, positions: Array, rotations: Array) -> Array:
+    """World positions `(frames, effectors, 3)` of the effectors' points, from world frames of all joints."""
+    carriers = effectors.joints
+    return positions[..., carriers, :] + so3.rotate(rotations[..., carriers, :], effectors.local)

@@ -54,6 +54,11 @@ class EllipsoidLimits(CompiledLimits):
         assign(self, joints=joints, centres=centres, shapes=shapes, parameters=shapes.reshape(count, 9))
 
     @classmethod
+    def none(cls) -> EllipsoidLimits:
+        """No joint is limited."""
+        return cls(np.empty(0, np.int64), np.empty((0, 4)), np.empty((0, 3, 3)))
+
+    @classmethod
     def cones(
         cls, skeleton: Skeleton, angles: Mapping[str, float], *, centres: ArrayLike | None = None
     ) -> EllipsoidLimits:

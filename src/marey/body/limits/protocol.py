@@ -76,6 +76,11 @@ class CompiledLimits(Limits):
     centres: FloatArray
     parameters: FloatArray
 
+    @property
+    def binding(self) -> NDArray[np.bool_]:
+        """Which limits `(limited,)` some rotation exceeds."""
+        return np.ones(len(self.joints), dtype=np.bool_)
+
     def excess(self, rotations: ArrayLike) -> Array:
         """How far joints are beyond their limits, `(..., limited)`; at most 0 inside."""
         return self._measured(rotations)[0]

@@ -146,6 +146,12 @@ class SwingTwistLimits(CompiledLimits):
             array[joint] = value
         return SwingTwistLimits(*changed)
 
+    @property
+    def binding(self) -> NDArray[np.bool_]:
+        """Which limits `(joints,)` some rotation exceeds."""
+        within = (np.abs(self.twists) <= np.pi).any(axis=1) | (self.swings <= np.pi).any(axis=(1, 2))
+        return np.asarray(within)
+
     def parts(self, rotations: ArrayLike) -> Array:
         """Twist and the two swings `(..., joints, 3)` of local rotations `(..., joints, 4)`, radians."""
         from marey.body.limits import _kernels

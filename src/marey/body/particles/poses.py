@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.ik.targets import locate
+from marey.body.ik.targets import find_point
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
@@ -55,7 +55,7 @@ class PoseBatch:
 
     def point(self, joint: str, offset: Array | None = None) -> Array:
         """World position `(particles, 3)` of a joint or its end site (`NAME_end`), or of a point beside."""
-        index, local = locate(self.skeleton, joint)
+        index, local = find_point(self.skeleton, joint)
         if offset is not None:
             local = local + offset
         there = self.world.positions[:, index]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey.body.ik.targets import locate
+from marey.body.ik.targets import find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -67,7 +67,7 @@ def goals(motion: Motion, requests: Sequence[ReachAt]) -> list[Goal]:
     found: list[Goal] = []
     for request in requests:
         frame = _frame(motion, request)
-        joint, local = locate(motion.skeleton, request.joint)
+        joint, local = find_point(motion.skeleton, request.joint)
         point = local + _vector(request, "point")
         asked = _vector(request, "position")
         here = points_on(forward_kinematics(motion[frame]), [joint], point[None])[0, 0]

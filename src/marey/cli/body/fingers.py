@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.body.ik.targets import END, locate
+from marey.body.ik.targets import END, find_point
 from marey.body.motion import Motion
 from marey.body.particles import Chain, fingers_from_tips, hand_chain, hand_of_clip
 from marey.body.particles.hands import FINGERS
@@ -157,7 +157,7 @@ def _wrist(tips: Trackers, chain: Chain) -> tuple[Trackers, tuple[np.ndarray, np
     root = chain.skeleton.names[0]
     others = [name for name in tips.names if name != root]
     for name in others:
-        locate(chain.skeleton, name)
+        find_point(chain.skeleton, name)
     if not others:
         raise InputError("the table has no fingertip; columns are called e.g. Index_x, Index_y, Index_z")
     if root not in tips.names:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
 from marey.body.codec.encoding import compress
-from marey.body.ik.clip import solve_clip
-from marey.body.ik.editing import blended
-from marey.body.ik.plants import ramps
+from marey.body.ik.blend import blend_pose
 from marey.body.ik.report import IKReport
-from marey.body.ik.solver import DAMPINGS, LEVENBERG_MARQUARDT, PoseSolver
-from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, locate
+from marey.body.ik.solver import DAMPINGS, PoseSolver
+from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, find_point
+from marey.body.ik.trajectory import solve_clip
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -37,6 +36,7 @@ from marey.cli._console import (
 from marey.cli.body._inputs import frame_at, joint_numbers, load_clip, load_pose_model
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
+from marey.geometry.fades import fade
 
 NAME = "ik"
 
@@ -80,21 +80,18 @@ def run(
     model: Annotated[
         Path | None, typer.Option(metavar="MODEL", help="Pose model (marey body fit) to stay in.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Any pose of the skeleton, no model.")] = False,
-    polish: Annotated[
-        bool, typer.Option("--polish", help="Leave the model in the end, to meet targets exactly.")
+    no_model: Annotated[bool, typer.Option("--no-model", help="Any pose of the skeleton.")] = False,
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Leave the model in the end, to meet targets exactly.")
     ] = False,
     fixed_root: Annotated[bool, typer.Option("--fixed-root", help="Keep the root where it is.")] = False,
-    noise: Annotated[
-        float | None, typer.Option(metavar="CM", help="How exactly targets are meant, cm; 0.5, polished 2.")
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="CM", help="How exactly targets are meant, cm; 0.5, with --refine 2."),
     ] = None,
-    method: Annotated[
-        str,
-        typer.Option(metavar="METHOD", help="levenberg-marquardt, damped, pseudo-inverse or transpose."),
-    ] = LEVENBERG_MARQUARDT,
     damping: Annotated[
-        str, typer.Option(metavar="DAMPING", help="Of steps: usual, canonical, marquardt or kinetic.")
-    ] = "usual",
+        str, typer.Option(metavar="DAMPING", help=f"Of steps: {', '.join(DAMPINGS)}.")
+    ] = DAMPINGS[0],
     max_error: Annotated[
         str | None,
         typer.Option(
@@ -130,34 +127,32 @@ def run(
 
     Places are in metres, y up. Without --model, poses stay like those of the clip itself.
     """
-    _check_options(out, at, blend, over, noise, method, damping)
+    _check_options(out, at, blend, over, tolerance, damping)
     motion = load_clip(
         source, raw=raw, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root
     )
     if motion.translations is not None:
         note("joints that slide are posed with the bones of the skeleton at rest")
-    body, about = _body(motion, model, full)
+    body, about = _body(motion, model, no_model)
     frame = 0 if at is None else frame_at(motion, at, "--at")
     parsed = _targets(motion, frame if over is None else None, reach, move, orient, look_at, pin, above)
     options: dict[str, Any] = {"root": "fixed" if fixed_root else "free"}
-    if noise is not None:
-        options["noise"] = noise / 100
+    if tolerance is not None:
+        options["tolerance"] = tolerance / 100
     if over is not None:
         result, report = _over_range(motion, body, parsed, over, options)
     else:
-        solver = PoseSolver(
-            body, start=motion[frame], method=method, damping=damping, polish=polish, **options
-        )
+        solver = PoseSolver(body, start=motion[frame], damping=damping, refine=refine, **options)
         with progress_bar("solving"):
             posed = solver.solve(parsed)
         report = posed.report
-        result = posed.motion(like=motion) if blend is None else blended(motion, frame, posed, blend)
+        result = posed.motion(like=motion) if blend is None else blend_pose(motion, frame, posed, blend)
     write(_stored(result, source, out, max_error), out, _marks(parsed, result.frames))
     for line in report.lines():
         note(line)
     facts = report.as_dict()
     if not json:
-        facts["targets"] = [_told(miss) for miss in facts["targets"]]
+        facts["targets"] = [_format(error) for error in facts["targets"]]
     emit({**facts, "poses": about, "frames": result.frames, "path": str(out)}, as_json=json)
 
 
@@ -186,30 +181,29 @@ def _check_options(
     at: float | None,
     blend: float | None,
     over: str | None,
-    noise: float | None,
-    method: str,
+    tolerance: float | None,
     damping: str,
 ) -> None:
     check_writable(out)
     if over is not None and (at is not None or blend is not None):
         raise InputError("--range edits the clip over a time; --at and --blend are for one moment")
-    if over is not None and (method != LEVENBERG_MARQUARDT or damping != "usual"):
-        raise InputError("--range always solves by levenberg-marquardt with usual damping")
+    if over is not None and damping != DAMPINGS[0]:
+        raise InputError(f"--range always solves with --damping {DAMPINGS[0]}")
     if blend is not None and not (math.isfinite(blend) and blend >= 0):
         raise InputError(f"--blend {blend}: seconds, not below 0")
-    if noise is not None and not (math.isfinite(noise) and noise > 0):
-        raise InputError(f"--noise {noise}: centimetres above 0")
+    if tolerance is not None and not (math.isfinite(tolerance) and tolerance > 0):
+        raise InputError(f"--tolerance {tolerance}: centimetres above 0")
     if damping not in DAMPINGS:
         raise InputError(f"--damping {damping}: one of {', '.join(DAMPINGS)}")
 
 
-def _body(motion: Motion, model: Path | None, full: bool) -> tuple[PoseModel | Skeleton, str]:
+def _body(motion: Motion, model: Path | None, no_model: bool) -> tuple[PoseModel | Skeleton, str]:
     """What is posed, and in a few words what that means."""
-    if full and model is not None:
-        raise InputError("--full takes any pose, --model the poses of a model: give one of them")
+    if no_model and model is not None:
+        raise InputError("--no-model takes any pose, --model the poses of a model: give one of them")
     if model is not None:
         return load_pose_model(model, motion), f"of {model}"
-    if full:
+    if no_model:
         return motion.skeleton, "of the whole skeleton"
     if motion.frames < ENOUGH_FRAMES:
         note(f"a clip of {motion.frames} frames is too short to learn poses from: any pose is allowed")
@@ -235,7 +229,7 @@ def _targets(
         targets.append(Reach(joint, place))
     for text in move or []:
         joint, shift = joint_numbers("--move", text, 3)
-        index, point = locate(motion.skeleton, joint)
+        index, point = find_point(motion.skeleton, joint)
         places = points_on(pose, [index], point[None])[:, 0] + shift
         targets.append(Reach(joint, places if frame is None else places[0]))
     for text in orient or []:
@@ -253,7 +247,7 @@ def _targets(
     if not any(not isinstance(target, Pin | Contact) for target in targets):
         raise InputError("nothing to do: give a target, e.g. --reach LeftHand=0.3,1.4,0.5")
     for target in targets:
-        locate(motion.skeleton, target.joint)
+        find_point(motion.skeleton, target.joint)
     return targets
 
 
@@ -270,7 +264,7 @@ def _over_range(
         raise InputError(f"--range {text}: write it as A:B in seconds, between 0 and {last:g}")
     inside = np.zeros(motion.frames, dtype=bool)
     inside[round(a * motion.frame_rate) : round(b * motion.frame_rate) + 1] = True
-    weights = ramps(inside, round(FADE * motion.frame_rate))
+    weights = fade(inside, round(FADE * motion.frame_rate))
     faded = [type(t)(**{**vars(t), "weight": weights}) for t in targets]
     with progress_bar("solving"):
         found = solve_clip(body, faded, motion, **options)
@@ -286,6 +280,6 @@ def _marks(targets: list[Target], frames: int) -> NDArray[np.float64]:
     return np.stack(rows, axis=1) if rows else np.empty((frames, 0, 3))
 
 
-def _told(miss: dict[str, Any]) -> str:
-    far = f"{miss['degrees']:.1f}°" if "degrees" in miss else f"{miss.get('worst_cm', 0.0):.2f} cm"
-    return f"{miss['target']}: {far}"
+def _format(error: dict[str, Any]) -> str:
+    far = f"{error['degrees']:.1f}°" if "degrees" in error else f"{error.get('worst_cm', 0.0):.2f} cm"
+    return f"{error['target']}: {far}"

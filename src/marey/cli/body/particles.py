@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.body.ik.targets import locate
+from marey.body.ik.targets import find_point
 from marey.body.motion import Motion
 from marey.body.particles import (
     At,
@@ -195,7 +195,7 @@ def _targets(
     for option, texts in (("--reach", reach), ("--move", move), ("--look-at", look_at)):
         for text in texts or []:
             joint, place = joint_numbers(option, text)
-            locate(first.skeleton, joint)
+            find_point(first.skeleton, joint)
             if option == "--look-at":
                 targets.append(Facing(joint, place))
             else:

@@ -13,7 +13,7 @@ import typer
 
 from marey.body.cleanup import clean
 from marey.body.codec.end_joints import end_joints
-from marey.body.ik.targets import locate
+from marey.body.ik.targets import find_point
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -199,7 +199,7 @@ def _on_joints(trackers: Trackers, skeleton: Skeleton, joints: str | None) -> Tr
     wanted = _split(joints)
     known = [name for name in trackers.names if _is_joint(skeleton, name)]
     for name in wanted or (trackers.names if not known else ()):
-        locate(skeleton, name)
+        find_point(skeleton, name)
     left = [name for name in trackers.names if name not in known]
     if left and not wanted:
         note(f"not used, since no joint is called so (--map NAME=JOINT): {', '.join(left[:8])}")

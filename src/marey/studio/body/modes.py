@@ -78,7 +78,7 @@ class Modes(Section):
         model = self.panel.poser.model
         if model is None:
             raise InputError(SHORT if self.panel.poser.ready else WAIT)
-        from marey.body.ik.editing import blended
+        from marey.body.ik.blend import blend_pose
 
         self.desk.timeline.play(False)
         frame, state = self.panel.frame, self.state
@@ -88,7 +88,7 @@ class Modes(Section):
             state = self.state
         posed = along_modes(model, state.motion[frame], deviations)
         self._shown = tuple(round(float(value), 2) for value in deviations)
-        motion = blended(state.motion, frame, posed, float(self.panel.posing.falloff.value))
+        motion = blend_pose(state.motion, frame, posed, float(self.panel.posing.falloff.value))
         self.panel.change(state.moved(motion, slid=frame))
 
     def reset(self) -> None:

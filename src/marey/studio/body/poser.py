@@ -84,9 +84,14 @@ class Poser:
 
         body = self.body()
         if isinstance(body, Skeleton):
-            return PoseSolver(body, start=start, hold_root=HOLD_ROOT, tethered=True)
+            return PoseSolver(body, start=start, root_stiffness=HOLD_ROOT, anchor="start")
         return PoseSolver(
-            around(body, start), start=start, hold_root=HOLD_ROOT, tethered=True, polish=True, noise=ROUGHLY
+            around(body, start),
+            start=start,
+            root_stiffness=HOLD_ROOT,
+            anchor="start",
+            refine=True,
+            tolerance=ROUGHLY,
         )
 
 

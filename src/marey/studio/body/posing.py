@@ -21,7 +21,7 @@ from marey.studio.body.state import State
 
 if TYPE_CHECKING:
     from marey.body.ik.report import IKReport
-    from marey.body.ik.solver import PosedFigure, PoseSolver
+    from marey.body.ik.solver import PoseResult, PoseSolver
     from marey.studio.body.panel import BodyPanel
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Posing(Section):
         super().__init__(panel)
         gui, guard = self.desk.gui, self.desk.guard
         self._grip: _Grip | None = None
-        self._posed: PosedFigure | None = None
+        self._posed: PoseResult | None = None
         self._end = 0
         self._reachable: Reachable
         self._milliseconds = 0.0
@@ -130,13 +130,13 @@ class Posing(Section):
         grip, posed = self._grip, self._posed
         if grip is None or posed is None:
             return
-        from marey.body.ik.editing import blended
+        from marey.body.ik.blend import blend_pose
 
         self._grip = self._posed = None
         self._paint_all()
         ends = self.panel.ends
         held = [(int(ends.joints[i]), ends.points[i]) for i in self._held(self._end)]
-        motion = blended(grip.state.motion, grip.frame, posed, float(self.falloff.value), held=held)
+        motion = blend_pose(grip.state.motion, grip.frame, posed, float(self.falloff.value), held=held)
         self.panel.change(grip.state.moved(motion))
 
     def move(self) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey.body.ik.engine import Features, Figure, Poses, Problem
-from marey.body.ik.solver import spreads
+from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem
+from marey.body.ik.solver import typical_change
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -23,17 +23,18 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class BatchResult:
-    """Poses of a clip in a pose model.
+class FixedRootResult:
+    """PoseArrays of a clip in a pose model.
 
-    coordinates: `(frames, modes)`
-    misses: `(frames, effectors)`, metres from target to effector; NaN where there was no target
-    iterations: `(frames,)`
-    converged: `(frames,)`
+    Args:
+        coordinates: `(frames, modes)`.
+        errors: `(frames, effectors)`, metres from target to effector; NaN where there was no target.
+        iterations: `(frames,)`.
+        converged: `(frames,)`.
     """
 
     coordinates: Array
-    misses: Array
+    errors: Array
     iterations: NDArray[np.int64]
     converged: NDArray[np.bool_]
 
@@ -49,20 +50,22 @@ def solve_in_model(
     start: ArrayLike | None = None,
     chained: bool = False,
     iterations: int = 50,
-) -> BatchResult:
+) -> FixedRootResult:
     """Coordinates whose effectors are nearest to targets, each frame for itself.
 
     Least `Σ w |target - effector|² + Σ precision (λ - centre)²`.
 
-    effectors: joint index and point in that joint's frame, metres
-    targets: `(frames, effectors, 3)`, in the root's frame, metres
-    centre: `(modes,)` or `(frames, modes)`, of the prior; the mean pose if None
-    precision: `(modes,)` or one number, metres² a unit² of coordinate: `(σ_e / σ_i)²` makes it the most
-        likely pose for targets known to σ_e
-    weights: `(effectors,)` or `(frames, effectors)`; 0 where a target is missing (it may then be NaN)
-    start: `(modes,)` or `(frames, modes)`; the prior's centre if None, and then steps are
-        more cautious at first
-    chained: start each frame from the one before
+    Args:
+        effectors: joint index and point in that joint's frame, metres.
+        targets: `(frames, effectors, 3)`, in the root's frame, metres.
+        centre: `(modes,)` or `(frames, modes)`, of the prior; the mean pose if None.
+        precision: `(modes,)` or one number, metres² a unit² of coordinate: `(σ_e / σ_i)²` makes it the most
+            likely pose for targets known to σ_e.
+        weights: `(effectors,)` or `(frames, effectors)`; 0 where a target is missing (it may then be NaN).
+        start: `(modes,)` or `(frames, modes)`; the prior's centre if None, and then steps are more cautious
+            at first.
+        chained: start each frame from the one before.
+        iterations: at most so many a frame.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -70,7 +73,7 @@ def solve_in_model(
     >>> ends = list(zip(walk.skeleton.end_parents[:5].tolist(), walk.skeleton.end_offsets[:5]))
     >>> seen = points_in_root_frame(model, ends, model.encode(walk))
     >>> found = solve_in_model(model, ends, seen, precision=1e-8)
-    >>> bool(found.misses.mean() < 1e-3), found.coordinates.shape
+    >>> bool(found.errors.mean() < 1e-3), found.coordinates.shape
     (True, (240, 8))
     """
     goals = np.asarray(targets, dtype=np.float64)
@@ -87,23 +90,25 @@ def solve_in_model(
     stiffness = np.ascontiguousarray(np.broadcast_to(np.asarray(precision, dtype=np.float64), (modes,)))
     if not np.isfinite(stiffness).all() or (stiffness < 0).any():
         raise InputError("precision: must be finite and not negative")
-    figure = Figure.of_model(model)
-    usual = spreads(figure, model, False)
-    problem = Problem(figure, effector_features(model, effectors), free_root=False, spreads=usual)
+    parameters = Parameters.of(model)
+    usual = typical_change(parameters, model, False)
+    problem = Problem(parameters, _effectors(model, effectors), free_root=False, typical_change=usual)
     still = np.zeros((frames, 3))
     neutral = so3.identity((frames, model.skeleton.joints))
     begin = prior if start is None else _rows("start", start, frames, modes)
     solution = problem.solve(
-        _padded(np.where(given[..., None] > 0, goals, 0.0)),
+        np.pad(np.where(given[..., None] > 0, goals, 0.0), ((0, 0), (0, 0), (0, 1))),
         np.sqrt(given),
-        Poses(still, begin, neutral),
-        centre=Poses(still, prior, neutral),
+        PoseArrays(still, begin, neutral),
+        centre=PoseArrays(still, prior, neutral),
         precision=stiffness,
         iterations=iterations,
         warm=start is not None,
         chained=chained,
     )
-    return BatchResult(solution.poses.coordinates, solution.misses, solution.iterations, solution.settled)
+    return FixedRootResult(
+        solution.poses.coordinates, solution.errors, solution.iterations, solution.converged
+    )
 
 
 def points_in_root_frame(
@@ -112,20 +117,20 @@ def points_in_root_frame(
     """Where effectors are `(frames, effectors, 3)`, seen from the root, at coordinates `(frames, modes)`."""
     from marey.body.kinematics import global_frames, points_on
 
-    features = effector_features(model, effectors)
+    points = _effectors(model, effectors)
     skeleton = model.skeleton
     pose = global_frames(skeleton.parents, skeleton.offsets, model.decode(coordinates), np.zeros(3))
-    return points_on(pose, features.joints, features.local)
+    return points_on(pose, points.joints, points.local)
 
 
-def effector_features(model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]]) -> Features:
-    """Effectors as features of the engine, checked."""
+def _effectors(model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]]) -> Effectors:
+    """Effectors as the engine has them, checked."""
     joints = [int(joint) for joint, _ in effectors]
     beyond = [j for j in joints if not 0 <= j < model.skeleton.joints]
     if beyond:
         raise InputError(f"effectors: there are joints 0…{model.skeleton.joints - 1}, not {beyond[0]}")
     local = np.array([np.asarray(point, dtype=np.float64) for _, point in effectors]).reshape(-1, 3)
-    return Features.points(joints, local)
+    return Effectors.points(joints, local)
 
 
 def _rows(name: str, value: ArrayLike, frames: int, columns: int) -> Array:
@@ -137,7 +142,3 @@ def _rows(name: str, value: ArrayLike, frames: int, columns: int) -> Array:
             f"{name}: expected shape ({columns},) or ({frames}, {columns}), got {shape}"
         ) from None
     return np.ascontiguousarray(rows)
-
-
-def _padded(goals: Array) -> Array:
-    return np.concatenate([goals, np.zeros((*goals.shape[:-1], 1))], axis=-1)

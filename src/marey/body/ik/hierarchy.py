@@ -1,8 +1,8 @@
-"""Targets in order of importance: lesser ones move only what greater ones leave free (Courty 2013, 3.1.1).
+"""Targets by priority: lesser ones have what freedom the greater ones leave (null-space projection).
 
-Each step solves level after level, `step += Z z` with `z` the damped least-squares answer to what the level
-still misses, and `Z` a basis of the directions that change no level above. The prior comes last. A step
-counts as better when the first level that changes improves. NumPy, a few hundred microseconds a step.
+A level's step is damped least squares in the directions that move no level above. The prior comes last; with
+a single level it is weighed against the targets instead, as by the compiled solver. A step counts as better
+when the first level that changes improves. NumPy, a few hundred microseconds a step.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.ik.classical import misses
-from marey.body.ik.engine import Poses, Problem, Solution
-from marey.body.ik.steps import decoded, moved, pull_back
+from marey.body.ik.engine import PoseArrays, Problem, Solution, decoded, moved, pull_back
 
 Array = NDArray[np.float64]
 Level = tuple[Array, Array]
 
-# Metres: two misses of a level that differ by less count as equal.
+# Metres: two errors of a level that differ by less count as equal.
 EQUAL = 1e-4
 # Directions with smaller singular values than this share of the largest count as free.
 FREE = 1e-4
@@ -30,38 +28,43 @@ def solve_by_priority(
     priorities: Sequence[int] | NDArray[np.int64],
     goals: Array,
     weights: Array,
-    start: Poses,
+    start: PoseArrays,
     *,
-    centre: Poses,
+    centre: PoseArrays,
     precision: Array,
-    iterations: int = 100,
+    iterations: int,
+    stop_error: float = 0.0,
 ) -> Solution:
-    """One pose; the arguments are those of :meth:`Problem.solve` for one frame.
+    """One pose; the other arguments are those of :meth:`Problem.solve` for one frame.
 
-    priorities: `(features,)`, lowest first; limits are as important as the first level
+    Args:
+        priorities: `(effectors,)`, lowest first; limits are as important as the first level.
     """
-    figure, free = problem.figure, problem.free_root
-    feature_levels = np.repeat(np.asarray(priorities), 3)
-    limit_rows = problem.rows - len(feature_levels)
-    row_levels = np.concatenate([feature_levels, np.full(limit_rows, feature_levels.min(initial=0))])
+    parameters, free = problem.parameters, problem.free_root
+    effector_levels = np.repeat(np.asarray(priorities), 3)
+    limited = problem.rows - len(effector_levels)
+    row_levels = np.concatenate([effector_levels, np.full(limited, effector_levels.min(initial=0))])
     ranks = sorted(set(row_levels.tolist()))
     roots = np.sqrt(precision)
     scale = _scale(problem, precision)
 
-    def measured(poses: Poses) -> tuple[Array, list[Level]]:
+    def measured(poses: PoseArrays) -> tuple[Array, list[Level]]:
         values, jacobians = problem.evaluate(goals, weights, poses)
         r, J = values[0], jacobians[0]
         levels = [(r[row_levels == rank], J[row_levels == rank]) for rank in ranks]
-        pull, _ = pull_back(figure, free, poses, centre, roots)
-        return r, [*levels, (pull[0], np.diag(roots))]
+        pull, _ = pull_back(parameters, free, poses, centre, roots)
+        prior = pull[0], np.diag(roots)
+        if len(levels) == 1:
+            return r, [(np.concatenate([levels[0][0], prior[0]]), np.concatenate([levels[0][1], prior[1]]))]
+        return r, [*levels, prior]
 
-    poses = decoded(figure, start.copied())
+    poses = decoded(parameters, start.copied())
     r, levels = measured(poses)
-    mu, count, settled = 1e-2, 0, False
-    while count < iterations:
+    mu, count, converged = 1e-2, 0, False
+    while count < iterations and not converged:
         count += 1
         step = hierarchical_step(levels, mu, scale)
-        trial = moved(figure, free, poses, step[None])
+        trial = moved(parameters, free, poses, step[None])
         new_r, new_levels = measured(trial)
         verdict = _better(levels, new_levels)
         if verdict > 0:
@@ -70,16 +73,16 @@ def solve_by_priority(
         else:
             mu *= 5.0
         small = np.abs(step).max(initial=0.0) < 1e-7
-        if small or mu > 1e7 or (verdict == 0 and mu > 1.0):
-            settled = True
-            break
-    return Solution(poses, misses(problem, r[None], weights), np.array([count]), np.array([settled]))
+        met = stop_error > 0 and bool((np.abs(_unweighted(problem, r, weights)) <= stop_error).all())
+        converged = small or mu > 1e7 or (verdict == 0 and mu > 1.0) or met
+    return Solution(poses, problem.errors(r[None], weights), np.array([count]), np.array([converged]))
 
 
 def hierarchical_step(levels: Sequence[Level], mu: float, scale: Array) -> Array:
     """A step `(unknowns,)` for levels of (residuals, Jacobian), damped by `mu`; lesser levels yield.
 
-    scale: `(unknowns,)`, how far each unknown usually goes
+    Args:
+        scale: `(unknowns,)`, how far each unknown usually goes.
 
     >>> first, second = (np.array([1.0]), np.array([[1.0, 0]])), (np.array([5.0, 2.0]), np.eye(2))
     >>> hierarchical_step([first, second], 1e-9, np.ones(2)).round(6).tolist()
@@ -102,6 +105,12 @@ def hierarchical_step(levels: Sequence[Level], mu: float, scale: Array) -> Array
     return step
 
 
+def _unweighted(problem: Problem, r: Array, weights: Array) -> Array:
+    """Errors of the effectors that are asked for, then the limits' rows."""
+    errors = problem.errors(r[None], weights)[0]
+    return np.concatenate([errors[np.isfinite(errors)], r[3 * problem.effectors.count :]])
+
+
 def _better(old: Sequence[Level], new: Sequence[Level]) -> int:
     """1 if the first level that changes improves, -1 if it gets worse, 0 if none changes."""
     for (r, _), (s, _) in zip(old, new):
@@ -116,9 +125,9 @@ def _better(old: Sequence[Level], new: Sequence[Level]) -> int:
 
 
 def _scale(problem: Problem, precision: Array) -> Array:
-    """Pose coordinates are of no fixed unit: scaled by their spread, which the prior's precision tells."""
+    """Pose coordinates are of no fixed unit: scaled by their deviation, which the prior's precision tells."""
     scale = np.ones(problem.unknowns)
     pose = precision[6:] if problem.free_root else precision
-    if not problem.figure.full and (pose > 0).all() and pose.size:
+    if not problem.parameters.full and (pose > 0).all() and pose.size:
         scale[-len(pose) :] = 1.0 / np.sqrt(pose / pose.min())
     return scale

@@ -11,36 +11,44 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from marey.body.ik.engine import Features, Figure, Poses, Problem
-from marey.body.ik.solver import EXACT, PosedFigure
+from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem
+from marey.body.ik.settings import SETTINGS
+from marey.body.ik.solver import PoseResult
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.geometry.fades import minimum_jerk
+
+Array = NDArray[np.float64]
 
 
-def blended(
+def blend_pose(
     motion: Motion,
     frame: int,
-    posed: PosedFigure | Motion,
+    posed: PoseResult | Motion,
     seconds: float,
     *,
     held: Sequence[tuple[int, ArrayLike]] = (),
 ) -> Motion:
     """The clip with a pose at a frame, and the change faded out over `seconds` before and after.
 
-    posed: the pose, or a clip whose first frame it is
-    held: joints, and points `(3,)` in their frames, metres, that stay where the clip has them in all frames
-        but this one, as far as the body allows
+    Args:
+        motion: the clip.
+        frame: where the pose goes.
+        posed: the pose, or a clip whose first frame it is.
+        seconds: how far the change reaches.
+        held: joints, and points `(3,)` in their frames, metres, that stay where the clip has them in all
+            frames but this one, as far as the body allows.
 
     >>> import marey
     >>> from marey.body.ik import Reach, solve_pose
     >>> walk = marey.samples.walk()
     >>> posed = solve_pose(walk.skeleton, [Reach("Head", [0.0, 1.2, 0.5])], start=walk[60])
-    >>> edited = blended(walk, 60, posed, 0.5)
+    >>> edited = blend_pose(walk, 60, posed, 0.5)
     >>> bool(np.allclose(edited.rotations[60], posed.rotations)), bool((edited.root[0] == walk.root[0]).all())
     (True, True)
     """
@@ -49,7 +57,7 @@ def blended(
     if not (np.isfinite(seconds) and seconds >= 0):
         raise InputError(f"blend: seconds, not below 0, got {seconds}")
     away = np.abs(np.arange(motion.frames) - frame) / max(seconds * motion.frame_rate, 0.5)
-    weights = 0.5 * (1 + np.cos(np.pi * np.minimum(away, 1.0)))
+    weights = minimum_jerk(1.0 - np.minimum(away, 1.0))
     pose, place = posed.rotations, posed.root
     if isinstance(posed, Motion):
         pose, place = pose[0], place[0]
@@ -70,14 +78,14 @@ def blended(
     return replace(edited, rotations=continuous(edited.rotations))
 
 
-def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, ArrayLike]]) -> np.ndarray:
+def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, ArrayLike]]) -> Array:
     """Rotations `(frames, joints, 4)` of a clip bent a little, so that points are where they were before."""
     joints = [int(joint) for joint, _ in held]
-    features = Features.points(joints, np.array([point for _, point in held], dtype=np.float64))
-    problem = Problem(Figure.of_skeleton(edited.skeleton), features, free_root=False)
-    places = points_on(forward_kinematics(before), features.joints, features.local)
-    goals = np.concatenate([places, np.zeros((*places.shape[:-1], 1))], axis=-1)
-    start = Poses(
+    effectors = Effectors.points(joints, np.array([point for _, point in held], dtype=np.float64))
+    problem = Problem(Parameters.of(edited.skeleton), effectors, free_root=False)
+    places = points_on(forward_kinematics(before), effectors.joints, effectors.local)
+    goals = np.pad(places, ((0, 0), (0, 0), (0, 1)))
+    start = PoseArrays(
         np.array(edited.root), np.zeros((edited.frames, 0)), np.array(edited.rotations, dtype=np.float64)
     )
     found = problem.solve(
@@ -85,7 +93,7 @@ def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, A
         np.ones(goals.shape[:2]),
         start,
         centre=start,
-        precision=np.full(problem.unknowns, EXACT**2),
+        precision=np.full(problem.unknowns, SETTINGS.refined_tolerance**2),
         warm=True,
     )
     return so3.normalise(found.poses.rotations)

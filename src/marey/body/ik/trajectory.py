@@ -2,7 +2,7 @@
 
 First every frame by itself, then a few Gauss–Newton steps for all frames at once, with the squared second
 differences of the unknowns added to the cost: one banded system of `frames × unknowns` with two blocks
-beside the diagonal, O(frames × unknowns³). Motion faster than `smoothness` counts as noise.
+beside the diagonal, O(frames × unknowns³). Motion faster than `smoothness` counts as tolerance.
 """
 
 from __future__ import annotations
@@ -14,13 +14,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.ik.classical import misses
-from marey.body.ik.engine import POINT, TURN, Features, Figure, Poses, Problem, kernels
-from marey.body.ik.limits import JointLimits
+from marey.body.ik.engine import (
+    POINT,
+    TURN,
+    Effectors,
+    Parameters,
+    PoseArrays,
+    Problem,
+    decoded,
+    kernels,
+    moved,
+    pull_back,
+    world,
+)
 from marey.body.ik.report import IKReport, report_on
-from marey.body.ik.solver import spreads, starting_poses
-from marey.body.ik.steps import decoded, moved, pull_back, world
-from marey.body.ik.targets import Target, goals_and_weights, layout, places_of
+from marey.body.ik.settings import SETTINGS, IKSettings
+from marey.body.ik.solver import ROOTS, starting_poses, typical_change
+from marey.body.ik.targets import Target, compile_targets, goals_and_weights, places_of
+from marey.body.limits.protocol import Limits
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
@@ -30,11 +41,9 @@ from marey.geometry.continuity import continuous
 
 Array = NDArray[np.float64]
 
-STEPS = 12
-
 
 @dataclass(frozen=True, eq=False)
-class PosedClip:
+class ClipResult:
     """A clip that was found, its coordinates `(frames, modes)` in the pose model, and what it missed."""
 
     motion: Motion
@@ -48,22 +57,27 @@ def solve_clip(
     start: Motion,
     *,
     root: str = "free",
-    noise: float = 0.005,
+    tolerance: float | None = None,
     smoothness: float = 4.0,
-    limits: JointLimits | None = None,
-) -> PosedClip:
+    limits: Limits | None = None,
+    settings: IKSettings = SETTINGS,
+) -> ClipResult:
     """A clip edited so that it meets targets over time, in the poses of a model or of the whole skeleton.
 
     The change from `start` is what is small and smooth, so details of the clip survive.
 
-    targets: with a row a frame, or one for all frames; weight 0 (or NaN) where one is not asked for. Where
-        a weight rises or falls (:func:`marey.body.ik.plants.ramps`), the goal goes from where the point is
-        in `start` to where it should be, so that nothing pops.
-    root: "free" or "fixed"
-    noise: metres, how exactly targets are meant
-    smoothness: hertz: a change of usual size at this rate costs as much as a miss by `noise`; one twice as
-        fast, sixteen times that
-    limits: of joints, of any kind; ellipsoids are compiled
+    Args:
+        body: a pose model, whose poses are kept to, or a skeleton.
+        targets: with a row a frame, or one for all frames; weight 0 (or NaN) where one is not asked for.
+            Where a weight rises or falls (:func:`marey.geometry.fades.fade`), the goal goes from where the
+            point is in `start` to where it should be, so that nothing pops. Priorities do not count.
+        start: the clip that is edited.
+        root: "free" or "fixed".
+        tolerance: metres, how exactly targets are meant; that of the settings if None.
+        smoothness: hertz: a change of usual size at this rate costs as much as an error of `tolerance`; one
+            twice as fast, sixteen times that.
+        limits: of joints, of any kind; those of :mod:`marey.body.limits` are compiled.
+        settings: numbers of the method.
 
     >>> import marey
     >>> from marey.body.ik import Reach
@@ -73,83 +87,89 @@ def solve_clip(
     >>> edited.report.residual_cm < 1
     True
     """
-    if root not in ("free", "fixed"):
-        raise InputError(f"root {root!r}: one of free, fixed")
+    if root not in ROOTS:
+        raise InputError(f"root {root!r}: one of {', '.join(ROOTS)}")
+    tolerance = settings.tolerance if tolerance is None else tolerance
     kernels()
     began = time.perf_counter()
     skeleton = body.skeleton if isinstance(body, PoseModel) else body
     model = body if isinstance(body, PoseModel) else None
-    figure = Figure.of_skeleton(body) if isinstance(body, Skeleton) else Figure.of_model(body)
+    parameters = Parameters.of(body)
     free = root == "free"
-    centre = starting_poses(figure, skeleton, model, start)
-    plan = layout(targets, skeleton)
-    spread = spreads(figure, model, free)
-    problem = Problem(figure, plan.features, free, limits=limits, spreads=spread)
-    standing = world(figure, centre)
-    places = places_of(plan.features, *standing)
+    centre = starting_poses(parameters, skeleton, model, start)
+    plan = compile_targets(targets, skeleton)
+    spread = typical_change(parameters, model, free, settings)
+    problem = Problem(parameters, plan.effectors, free, limits, spread, settings=settings)
+    before = world(parameters, centre)
+    places = places_of(plan.effectors, *before)
     asked, given = goals_and_weights(targets, plan, frames=start.frames, places=places)
-    goals, weights = _faded(plan.features, asked, given, places, standing.rotations)
-    precision = noise**2 / spread**2
+    goals, weights = _faded(plan.effectors, asked, given, places, before.rotations)
+    precision = tolerance**2 / spread**2
     poses, iterations = centre, 0.0
     if problem.is_compiled:
         first = problem.solve(goals, weights, centre, centre=centre, precision=precision, warm=True)
         poses, iterations = first.poses, float(first.iterations.mean())
     poses, count = smoothed(
         problem, goals, weights, poses, centre=centre, precision=precision, follow=centre,
-        stiffness=bending(noise, spread, smoothness, start.frame_rate),
-        steps=STEPS if problem.is_compiled else 4 * STEPS,
+        stiffness=bending(tolerance, spread, smoothness, start.frame_rate),
+        steps=settings.trajectory_steps if problem.is_compiled else 4 * settings.trajectory_steps,
     )  # fmt: skip
     values, _ = problem.evaluate(goals, weights, poses)
     report = report_on(
         targets,
         plan,
-        misses(problem, values, weights),
+        problem.errors(values, weights),
         given,
         iterations=iterations + count,
         seconds=time.perf_counter() - began,
-        modes=figure.unknowns(False),
+        modes=parameters.unknowns(False),
     )
-    return PosedClip(as_motion(poses, like=start), poses.coordinates, report)
+    return ClipResult(as_motion(poses, like=start), poses.coordinates, report)
 
 
-def bending(noise: float, spread: Array, smoothness: float, frame_rate: float) -> Array:
+def bending(tolerance: float, spread: Array, smoothness: float, frame_rate: float) -> Array:
     """Weights `(unknowns,)` of squared second differences: a swing of usual size at `smoothness` costs as
-    much as a miss by `noise`."""
+    much as an error of `tolerance`."""
     if not (np.isfinite(smoothness) and smoothness > 0):
         raise InputError(f"smoothness: hertz above 0, got {smoothness}")
     angle = min(2 * np.pi * smoothness / frame_rate, np.pi)
-    return np.asarray((noise / (spread * angle**2)) ** 2)
+    return np.asarray((tolerance / (spread * angle**2)) ** 2)
 
 
 def smoothed(
     problem: Problem,
     goals: Array,
     weights: Array,
-    poses: Poses,
+    poses: PoseArrays,
     *,
-    centre: Poses,
+    centre: PoseArrays,
     precision: Array,
     stiffness: Array,
-    follow: Poses | None = None,
-    steps: int = STEPS,
-) -> tuple[Poses, int]:
-    """Poses of all frames that meet their targets and bend little over time, and how many steps it took.
+    follow: PoseArrays | None = None,
+    steps: int = SETTINGS.trajectory_steps,
+) -> tuple[PoseArrays, int]:
+    """PoseArrays of all frames that meet their targets and bend little over time, and how many steps it took.
 
-    follow: bend with respect to these poses rather than to standing still
+    Args:
+        problem, goals, weights, centre, precision: as of :meth:`Problem.solve`.
+        poses: where to begin.
+        stiffness: `(unknowns,)`, weights of squared second differences.
+        follow: bend with respect to these poses rather than to constant ones.
+        steps: at most so many Gauss–Newton steps.
     """
-    figure, free = problem.figure, problem.free_root
+    parameters, free = problem.parameters, problem.free_root
     frames = len(goals)
     if frames < 3 and problem.is_compiled:
         return poses, 0
 
-    def cost_of(poses: Poses) -> tuple[float, Array, Array, Array, Array]:
+    def cost_of(poses: PoseArrays) -> tuple[float, Array, Array, Array, Array]:
         r, J = problem.evaluate(goals, weights, poses)
-        pull, prior = pull_back(figure, free, poses, centre, precision)
-        bend = second_differences(figure, free, poses, follow)
+        pull, prior = pull_back(parameters, free, poses, centre, precision)
+        bend = second_differences(parameters, free, poses, follow)
         total = float((r**2).sum() + prior.sum() + (stiffness * bend**2).sum())
         return total, r, J, pull, bend
 
-    poses = decoded(figure, poses)
+    poses = decoded(parameters, poses)
     cost, r, J, pull, bend = cost_of(poses)
     mu, count = 1e-4, 0
     for count in range(1, steps + 1):
@@ -160,7 +180,7 @@ def smoothed(
         diagonal += 1e-4 * diagonal.mean(axis=1, keepdims=True) + 1e-12
         while True:
             step = _banded_step(normal, precision + mu * diagonal, stiffness, downhill)
-            trial = moved(figure, free, poses, step)
+            trial = moved(parameters, free, poses, step)
             new = cost_of(trial)
             if new[0] < cost:
                 break
@@ -175,7 +195,9 @@ def smoothed(
     return poses, count
 
 
-def second_differences(figure: Figure, free_root: bool, poses: Poses, follow: Poses | None) -> Array:
+def second_differences(
+    parameters: Parameters, free_root: bool, poses: PoseArrays, follow: PoseArrays | None
+) -> Array:
     """How the unknowns' rates change from frame to frame, `(frames - 2, unknowns)`."""
     rotations, root, coordinates = poses.rotations, poses.root, poses.coordinates
     if follow is not None:
@@ -185,7 +207,7 @@ def second_differences(figure: Figure, free_root: bool, poses: Poses, follow: Po
     parts = []
     if free_root:
         parts += [np.diff(_turns(rotations[:, 0]), axis=0), np.diff(root, n=2, axis=0)]
-    if figure.full:
+    if parameters.full:
         turns = _turns(rotations[:, 1:])
         parts.append(np.diff(turns.reshape(len(turns), 3 * turns.shape[1]), axis=0))
     else:
@@ -193,36 +215,32 @@ def second_differences(figure: Figure, free_root: bool, poses: Poses, follow: Po
     return np.concatenate(parts, axis=1)
 
 
-def as_motion(poses: Poses, *, like: Motion) -> Motion:
-    """Poses as a clip with the rate, name and convention of another."""
+def as_motion(poses: PoseArrays, *, like: Motion) -> Motion:
+    """PoseArrays as a clip with the rate, name and convention of another."""
     rotations = continuous(so3.normalise(poses.rotations))
     return replace(like, rotations=rotations, root=poses.root, translations=None)
 
 
 def _faded(
-    features: Features, goals: Array, weights: Array, places: Array, rotations: Array
+    effectors: Effectors, goals: Array, weights: Array, places: Array, rotations: Array
 ) -> tuple[Array, Array]:
     """Goals of points and turns that come and go with the weight, which is then whole or nothing."""
     most = weights.max(axis=0, keepdims=True, initial=0.0)
     share = (weights / np.where(most > 0, most, 1.0)) ** 2
     goals, weights = goals.copy(), weights.copy()
-    for f, kind in enumerate(features.kinds.tolist()):
+    for f, kind in enumerate(effectors.kinds.tolist()):
         part = share[:, f, None]
         if kind == POINT:
             goals[:, f, :3] = places[:, f] + part * (goals[:, f, :3] - places[:, f])
         elif kind == TURN:
-            here = rotations[:, features.joints[f]]
-            way = so3.log(so3.multiply(so3.inverse(here), _rotations_of(goals[:, f], part)))
+            here = rotations[:, effectors.joints[f]]
+            goal = np.where(part > 0, goals[:, f], so3.identity())
+            way = so3.log(so3.multiply(so3.inverse(here), goal))
             goals[:, f] = so3.multiply(here, so3.exp(part * way))
         else:
             continue
         weights[:, f] = np.where(share[:, f] > 0, most[0, f], 0.0)
     return goals, weights
-
-
-def _rotations_of(goals: Array, part: Array) -> Array:
-    """Rotations to take part of the way to; none where there is no goal."""
-    return np.where(part > 0, goals, [1.0, 0.0, 0.0, 0.0])
 
 
 def _turns(rotations: Array) -> Array:
@@ -240,30 +258,25 @@ def _spread_back(bend: Array, frames: int) -> Array:
 
 def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Array) -> Array:
     """Solve (blocks + diagonal + bending) step = downhill; the farthest entries are two blocks away."""
-    from marey.body.ik._step_kernels import solve_banded
+    from scipy.linalg import LinAlgError, solveh_banded
 
     frames, unknowns = downhill.shape
-    width = 2 * unknowns
-    # Row i holds the entries of columns i - width … i.
-    rows = np.zeros((frames, unknowns, width + 1))
+    # Entry k of a row is the one k below the diagonal, in its column.
+    band = np.zeros((frames, unknowns, 2 * unknowns + 1))
     for u in range(unknowns):
-        rows[:, u, width - u :] = normal[:, u, : u + 1]
-    centre, beside, beyond = _pentadiagonal(frames)
-    rows[:, :, width] += diagonal + centre[:, None] * stiffness
-    rows[1:, :, width - unknowns] += beside[:, None] * stiffness
-    rows[2:, :, 0] += beyond[:, None] * stiffness
-    step = np.array(downhill).ravel()
-    if not solve_banded(rows.reshape(-1, width + 1), step):
-        return np.zeros_like(downhill)
-    return step.reshape(frames, unknowns)
-
-
-def _pentadiagonal(frames: int) -> tuple[Array, Array, Array]:
-    """Diagonals of DᵀD, D the second difference."""
-    ones = np.ones(max(frames - 2, 0))
-    centre, beside = np.zeros(frames), np.zeros(frames - 1)
+        band[:, u, : unknowns - u] = normal[:, u:, u]
+    inner = max(frames - 2, 0)
+    band[:, :, 0] += diagonal
     for shift, factor in enumerate((1.0, 4.0, 1.0)):
-        centre[shift : shift + frames - 2] += factor * ones
-    beside[:-1] -= 2.0 * ones
-    beside[1:] -= 2.0 * ones
-    return centre, beside, ones
+        band[shift : shift + inner, :, 0] += factor * stiffness
+    for shift in (0, 1):
+        band[shift : shift + inner, :, unknowns] -= 2.0 * stiffness
+    band[:inner, :, 2 * unknowns] += stiffness
+    try:
+        step = solveh_banded(
+            band.reshape(frames * unknowns, -1).T, downhill.ravel(), lower=True, overwrite_ab=True,
+            check_finite=False,
+        )  # fmt: skip
+    except LinAlgError:
+        return np.zeros_like(downhill)
+    return np.asarray(step).reshape(frames, unknowns)
