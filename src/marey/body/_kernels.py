@@ -9,9 +9,9 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
+from marey.geometry._inline_kernels import exp, product, quaternion, rotate, store, vector
 
 _TREE = types.Array(types.int64, 1, "C", readonly=True)
 _GIVEN2 = types.Array(types.float64, 2, "C", readonly=True)
@@ -33,20 +33,29 @@ def forward(
     sliding = offsets.shape[0] > 1
     for t in range(rotations.shape[0]):
         row = t if sliding else 0
-        for i in range(3):
-            positions[t, 0, i] = root[t, i]
-        for i in range(4):
-            turned[t, 0, i] = rotations[t, 0, i]
+        store(vector(root[t]), positions[t, 0])
+        store(quaternion(rotations[t, 0]), turned[t, 0])
         for j in range(1, parents.shape[0]):
             p = parents[j]
-            aw, ax, ay, az = turned[t, p, 0], turned[t, p, 1], turned[t, p, 2], turned[t, p, 3]
-            bw, bx, by, bz = rotations[t, j, 0], rotations[t, j, 1], rotations[t, j, 2], rotations[t, j, 3]
-            turned[t, j, 0] = aw * bw - ax * bx - ay * by - az * bz
-            turned[t, j, 1] = aw * bx + ax * bw + ay * bz - az * by
-            turned[t, j, 2] = aw * by - ax * bz + ay * bw + az * bx
-            turned[t, j, 3] = aw * bz + ax * by - ay * bx + az * bw
-            vx, vy, vz = offsets[row, j, 0], offsets[row, j, 1], offsets[row, j, 2]
-            tx, ty, tz = 2.0 * (ay * vz - az * vy), 2.0 * (az * vx - ax * vz), 2.0 * (ax * vy - ay * vx)
-            positions[t, j, 0] = positions[t, p, 0] + (vx + aw * tx + (ay * tz - az * ty))
-            positions[t, j, 1] = positions[t, p, 1] + (vy + aw * ty + (az * tx - ax * tz))
-            positions[t, j, 2] = positions[t, p, 2] + (vz + aw * tz + (ax * ty - ay * tx))
+            above = quaternion(turned[t, p])
+            store(product(above, quaternion(rotations[t, j])), turned[t, j])
+            x, y, z = rotate(above, vector(offsets[row, j]))
+            positions[t, j, 0] = positions[t, p, 0] + x
+            positions[t, j, 1] = positions[t, p, 1] + y
+            positions[t, j, 2] = positions[t, p, 2] + z
+
+
+@njit(**_OPTIONS)
+def decode(tangents: Array, mean: Array, cosines: Array, sines: Array, rotations: Array) -> None:
+    """Rotations `(characters, joints, 4)` of tangent vectors `(characters, 3 · joints)` at the mean.
+
+    Args:
+        cosines: `(characters,)`, of half the yaw that the root is turned by.
+        sines: `(characters,)`, likewise.
+        rotations: The result.
+    """
+    for n in range(len(tangents)):
+        for j in range(len(mean)):
+            store(product(quaternion(mean[j]), exp(vector(tangents[n, 3 * j :]))), rotations[n, j])
+        yaw = cosines[n], 0.0, sines[n], 0.0
+        store(product(yaw, quaternion(rotations[n, 0])), rotations[n, 0])

@@ -108,7 +108,7 @@ class MotionStream:
         """The poses of the last frame, in the world."""
         if self._coordinates is None:
             raise InputError("there is no frame yet: take a step")
-        from marey.body._stream_kernels import decode
+        from marey.body._kernels import decode
 
         model = self.model.poses
         rotations = np.empty((self.characters, model.skeleton.joints, 4))
@@ -120,7 +120,7 @@ class MotionStream:
             last = min(first + 256, self.characters)
             tangents = product(self._coordinates[first:last], self._directions)
             part = slice(first, last)
-            decode(tangents, mean, cosines[part], sines[part], rotations[part], 0, last - first)
+            decode(tangents, mean, cosines[part], sines[part], rotations[part])
         return Poses(rotations, self._positions.copy())
 
     def constrain_pose(

@@ -13,6 +13,7 @@ import math
 from numba import types
 
 from marey._compiling import njit
+from marey.geometry import _inline_kernels as one
 from marey.geometry._arrays import TINY, Array
 
 _GIVEN = types.Array(types.float64, 2, "C", readonly=True)
@@ -25,12 +26,7 @@ _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 def multiply(a: Array, b: Array, out: Array) -> None:
     i = j = 0
     for row in range(out.shape[0]):
-        aw, ax, ay, az = a[i, 0], a[i, 1], a[i, 2], a[i, 3]
-        bw, bx, by, bz = b[j, 0], b[j, 1], b[j, 2], b[j, 3]
-        out[row, 0] = aw * bw - ax * bx - ay * by - az * bz
-        out[row, 1] = aw * bx + ax * bw + ay * bz - az * by
-        out[row, 2] = aw * by - ax * bz + ay * bw + az * bx
-        out[row, 3] = aw * bz + ax * by - ay * bx + az * bw
+        one.store(one.product(one.quaternion(a[i]), one.quaternion(b[j])), out[row])
         i += 1
         j += 1
         if i == a.shape[0]:
@@ -43,12 +39,7 @@ def multiply(a: Array, b: Array, out: Array) -> None:
 def rotate(q: Array, v: Array, out: Array) -> None:
     i = j = 0
     for row in range(out.shape[0]):
-        w, x, y, z = q[i, 0], q[i, 1], q[i, 2], q[i, 3]
-        vx, vy, vz = v[j, 0], v[j, 1], v[j, 2]
-        tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
-        out[row, 0] = vx + w * tx + (y * tz - z * ty)
-        out[row, 1] = vy + w * ty + (z * tx - x * tz)
-        out[row, 2] = vz + w * tz + (x * ty - y * tx)
+        one.store(one.rotate(one.quaternion(q[i]), one.vector(v[j])), out[row])
         i += 1
         j += 1
         if i == q.shape[0]:

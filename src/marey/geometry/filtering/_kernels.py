@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
+from marey.geometry._inline_kernels import product, quaternion, store, turn
 
 _GIVEN1 = types.Array(types.float64, 1, "C", readonly=True)
 _GIVEN3 = types.Array(types.float64, 3, "C", readonly=True)
@@ -38,12 +36,8 @@ def _columns_of(q: Array, s: int, columns: Array) -> None:
 def _steps_of(q: Array, steps: Array) -> None:
     """Rotation vectors of q_p⁻¹ q_{p+1}, whichever sign quaternions have; `(4, padded)`, `(3, padded)`."""
     for p in range(q.shape[1] - 1):
-        aw, ax, ay, az = q[0, p], -q[1, p], -q[2, p], -q[3, p]
-        bw, bx, by, bz = q[0, p + 1], q[1, p + 1], q[2, p + 1], q[3, p + 1]
-        w = aw * bw - ax * bx - ay * by - az * bz
-        x = aw * bx + ax * bw + ay * bz - az * by
-        y = aw * by - ax * bz + ay * bw + az * bx
-        z = aw * bz + ax * by - ay * bx + az * bw
+        before = q[0, p], -q[1, p], -q[2, p], -q[3, p]
+        w, x, y, z = product(before, (q[0, p + 1], q[1, p + 1], q[2, p + 1], q[3, p + 1]))
         squared = x * x + y * y + z * z
         # With h the squared sine of a quarter, and of an eighth, of the angle: no branch, no cancellation.
         cosine = math.sqrt(w * w)
@@ -68,21 +62,8 @@ def _steps_of(q: Array, steps: Array) -> None:
 )
 def _turned(q: Array, s: int, p: int, vx: float, vy: float, vz: float, out: Array) -> None:
     """q[s, p] exp(v), made unit, as the sample of `out` that it stands over."""
-    half = 0.5 * math.sqrt(vx * vx + vy * vy + vz * vz)
-    bw = math.cos(half)
-    factor = 0.5 if half < 1e-150 else 0.5 * math.sin(half) / half
-    bx, by, bz = factor * vx, factor * vy, factor * vz
-    aw, ax, ay, az = q[s, p, 0], q[s, p, 1], q[s, p, 2], q[s, p, 3]
-    w = aw * bw - ax * bx - ay * by - az * bz
-    x = aw * bx + ax * bw + ay * bz - az * by
-    y = aw * by - ax * bz + ay * bw + az * bx
-    z = aw * bz + ax * by - ay * bx + az * bw
-    size = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
     i = p - (q.shape[1] - out.shape[1]) // 2
-    out[s, i, 0] = size * w
-    out[s, i, 1] = size * x
-    out[s, i, 2] = size * y
-    out[s, i, 3] = size * z
+    store(turn(quaternion(q[s, p]), (vx, vy, vz)), out[s, i])
 
 
 @njit(types.void(_GIVEN3, _GIVEN1, _SCRATCH, _RESULT3), **_OPTIONS)
