@@ -336,7 +336,7 @@ def _levelled(motion: Motion, positions: Array) -> Array:
 
 
 def _body_axes(positions: Array, both: list[Leg]) -> Array | None:
-    """Left, up and front of a body at rest as columns; None if its hips do not tell them."""
+    """Left, up and front of a body at rest as columns; None if its hips coincide."""
     hips = positions[[leg.hip for leg in both]]
     left = hips[0] - hips[1]
     up = hips.mean(axis=0) - positions[[leg.ankle for leg in both]].mean(axis=0)

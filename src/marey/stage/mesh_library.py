@@ -40,7 +40,7 @@ def mesh_library(
         character: a rigged mesh.
         motions: clips, as for :func:`~marey.stage.skin_clip.skin_clip`.
         labels: the behaviour each shows; their names, if not given.
-        vertices: at most so many, chosen for the poses of the clips; all, if None.
+        vertices: most vertices to keep, chosen for the poses of the clips; all, if None.
         frame_rate: of the sequences, frames a second.
         method: "linear", or "dual_quaternion", which keeps the volume of twisting limbs.
         progress: called with sequences done and in all.

@@ -68,7 +68,8 @@ def run(
 
     marey crowd walk people.csv -o one.bvh --person 3
 
-    Steps follow speed: walks are blended, slower people take shorter steps, who stands stands.
+    Steps follow speed: walks are blended, slower people take shorter steps, people slower than 0.15 m/s
+    stand still.
     """
     _check(source, target, person, walk or [])
     tracks = _chosen(_tracks(source, from_frame_rate), people, start, seconds)
@@ -81,7 +82,7 @@ def run(
     spent = time.perf_counter() - started
     if any(crowd.origin):
         x, y = crowd.origin
-        note(f"the tracks lie far from 0, 0: places of the bodies are told from {x:.0f}, {y:.0f}")
+        note(f"the tracks lie far from 0, 0: positions of the bodies are relative to {x:.0f}, {y:.0f}")
     with progress_bar(f"writing {target.name}") as progress:
         if person is not None:
             from marey.io import save

@@ -1,6 +1,6 @@
 """What the surface commands are given: mesh sequences, or clips put on a character, as one library.
 
-A skeleton clip is dressed on the character of `--character`, and `--vertices` decimates everything alike. The
+A skeleton clip is put on the character of `--character`, and `--vertices` decimates everything alike. The
 word `sample` in place of files stands for the built-in subject.
 """
 
@@ -54,10 +54,10 @@ def load_library(
         library = locomotion() if vertices is None else locomotion(vertices=vertices)
         return replace(library, labels=tuple(labels) or library.labels)
     things = _loaded(files, options)
-    _check_worn(things, character)
+    _check_character(things, character)
     if all(isinstance(thing, Motion) for thing in things):
         clips = [_named(figure_of(t, f, raw=False), f) for t, f in zip(things, files, strict=True)]
-        library = dressed(clips, character=character, vertices=vertices)
+        library = skinned(clips, character=character, vertices=vertices)
         return replace(library, labels=tuple(labels) or library.labels)
     found = [sequence for several in _posed(things, files, character) for sequence in several]
     library = Library(tuple(found), tuple(labels))
@@ -71,7 +71,7 @@ def load_library(
 def sequences_in(files: Sequence[Path], *, character: str | None, **options: Any) -> list[list[MeshSequence]]:
     """The mesh sequences of each file: one, or one for each clip of a character; clips at one frame rate."""
     things = _loaded(files, options)
-    _check_worn(things, character)
+    _check_character(things, character)
     return _posed(things, files, character)
 
 
@@ -95,7 +95,7 @@ def load_character(given: str | None) -> Character:
     return thing
 
 
-def dressed(
+def skinned(
     clips: Sequence[Motion],
     *,
     character: str | None,
@@ -123,7 +123,7 @@ def _loaded(files: Sequence[Path], options: dict[str, Any]) -> list[Any]:
     return [load_with_bar(file, clip=None, **options) for file in files]
 
 
-def _check_worn(things: Sequence[Any], character: str | None) -> None:
+def _check_character(things: Sequence[Any], character: str | None) -> None:
     if character is not None and not any(isinstance(thing, Motion) for thing in things):
         raise InputError(f"--character {character}: there is no skeleton clip for it to wear")
 
@@ -146,7 +146,7 @@ def _sequences(thing: Any, file: Path, character: str | None, rate: float) -> li
         return [replace(thing, name=file.stem)]
     if isinstance(thing, Motion):
         clip = _named(figure_of(thing, file, raw=False), file)
-        return list(dressed([clip], character=character, frame_rate=rate).sequences)
+        return list(skinned([clip], character=character, frame_rate=rate).sequences)
     if isinstance(thing, Character):
         if not thing.motions:
             raise InputError(f"{file}: this character has no clip; `marey surface skin` puts clips on it")

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 
 def run(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A clip: meshes, or a skeleton to be dressed.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="A clip: meshes, or a skeleton to be skinned.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Another of the same subject and kind.")],
     target: Annotated[
         Path,

@@ -77,7 +77,7 @@ def run(
     frame_rate: Annotated[
         float | None,
         typer.Option(
-            metavar="F", help="Frames per second at which skeletons are compared; 30, as they are dressed."
+            metavar="F", help="Frames per second at which skeletons are compared; 30, as they are skinned."
         ),
     ] = None,
     character: Wearer = None,
@@ -174,7 +174,7 @@ def _check(
 def _of_skeletons(
     sources: Sequence[Path], frame_rate: float, options: dict[str, Any]
 ) -> tuple[DistanceMatrix, float]:
-    """Of clips cleaned and at a rate as those that are dressed, so that both have the same frames."""
+    """Of clips cleaned and at a rate as those that are skinned, so that both have the same frames."""
     clips = [load_clip(source, **options).resample(frame_rate) for source in sources]
     for source, clip in zip(sources, clips, strict=True):
         if clip.skeleton.names != clips[0].skeleton.names:

@@ -13,7 +13,7 @@ import typer
 
 from marey.cli._console import Json, Rate, Root, Unit, Up, check_apart, check_folder, emit
 from marey.cli.body._inputs import load_clip
-from marey.cli.surface._inputs import Vertices, Wearer, check_vertices, dressed
+from marey.cli.surface._inputs import Vertices, Wearer, check_vertices, skinned
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import check_folder_target, write_folder_beside
@@ -74,7 +74,7 @@ def run(
     options: dict[str, Any] = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
     clips = [replace(load_clip(source, raw=raw, **options), name=source.stem) for source in sources]
     started = time.perf_counter()
-    library = dressed(clips, character=character, vertices=vertices, frame_rate=frame_rate, method=method)
+    library = skinned(clips, character=character, vertices=vertices, frame_rate=frame_rate, method=method)
     seconds = time.perf_counter() - started
     if files == [target]:
         save(library.sequences[0], target)

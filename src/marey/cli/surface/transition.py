@@ -90,7 +90,7 @@ def run(
 
     marey surface transition walk.bvh:40 run.bvh:65 start-running.glb --vertices 2000
 
-    Frames count from 0; below 0, from the end; a skeleton clip is dressed first, with 30 a second. Costs are
+    Frames count from 0; below 0, from the end; a skeleton clip is skinned first, with 30 a second. Costs are
     sums of pose distances, radians.
     """
     leaving, arriving = parse_frame_reference(source), parse_frame_reference(destination)

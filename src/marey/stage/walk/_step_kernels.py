@@ -81,7 +81,7 @@ def footfalls(
 ) -> None:
     """Where the balls of the feet are set down: beside the path, where the body passes in mid-stance.
 
-    Whoever stops before that has the foot beside the body.
+    A person who stops before that has the foot beside the body.
 
     Args:
         steps: phases, stands and paces of :func:`step_along`.

@@ -296,7 +296,7 @@ def _without_start_pose(motion: Motion) -> Motion:
 
 
 def _by_phase(values: Array, steps: _Steps) -> Array:
-    """Values at PHASES phases a cycle from one touch-down to the last, first and last phase alike."""
+    """Values at PHASES phases a cycle from one touch-down to the last, without a jump from cycle to cycle."""
     first, last = steps.phases[0], steps.phases[-1]
     phases = np.arange(round(first * PHASES), round(last * PHASES) + 1) / PHASES
     found = _at(values, np.interp(phases, steps.phases, steps.strikes))

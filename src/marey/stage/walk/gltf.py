@@ -1,8 +1,7 @@
-"""Walking bodies as one glTF file: a mesh that all share, a skin and an animated skeleton each.
+"""Walking bodies as one glTF file: one shared mesh, and a skin and an animated skeleton for each person.
 
 Rotations are stored as normalised 16-bit numbers (glTF 2.0, section 3.11) at as few keys as they need, times
-and meshes once for all; who is absent is shrunk to nothing (STEP keys of scale). Cost: some 2 kB a person and
-second.
+and meshes once for all; absent people have scale 0 (STEP keys). Cost: some 2 kB a person and second.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.mesh import vertex_normals
@@ -23,12 +21,17 @@ from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import PARTS, Figure, figure, outfits
 from marey.stage.walk.keys import grid, spacings
 
-MOST_PEOPLE = 5000
-_VEC3, _VEC4, _FLOAT, _SHORT = "VEC3", "VEC4", 5126, 5122
+MAX_PEOPLE = 5000
+_FLOAT, _SHORT = 5126, 5122
 
 
 def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress | None = None) -> None:
-    """Write people as skinned, animated bodies, `.glb` or `.gltf`; y up, metres.
+    """Write people as skinned, animated bodies; y up, metres.
+
+    Args:
+        crowd: at most 5,000 people.
+        path: of a `.glb` or `.gltf` file.
+        progress: called with people done and in all.
 
     >>> import marey, tempfile
     >>> from marey.stage import walk
@@ -40,26 +43,28 @@ def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress 
     path = Path(path)
     if path.suffix.lower() not in (".glb", ".gltf"):
         raise InputError(f"{path}: walking bodies are written as .glb or .gltf")
-    if crowd.people > MOST_PEOPLE:
+    if crowd.people > MAX_PEOPLE:
         raise InputError(
-            f"{path}: at most {MOST_PEOPLE} people fit into a file, these are {crowd.people}; take fewer"
+            f"{path}: at most {MAX_PEOPLE} people fit into a file, these are {crowd.people}; take fewer"
         )
     body = figure()
     builder = Builder()
     meshes = _Meshes(builder, body)
     inverse = np.linalg.inv(np.asarray(body.skin.bind)).transpose(0, 2, 1).reshape(-1, 16)
-    cast = _Cast(builder, crowd, meshes, builder.accessor(inverse))
+    written = _People(builder, crowd, meshes, builder.accessor(inverse))
     roots: list[int] = []
     for person in range(crowd.people):
-        roots += cast.person(person)
+        roots += written.person(person)
         if progress is not None:
             progress(person + 1, crowd.people)
-    builder.add("animations", name=crowd.name or "crowd", channels=cast.channels, samplers=cast.samplers)
+    builder.add(
+        "animations", name=crowd.name or "crowd", channels=written.channels, samplers=written.samplers
+    )
     builder.save(path, roots=roots)
 
 
-class _Cast:
-    """People of the file: nodes, skins, and what moves them."""
+class _People:
+    """People of the file: nodes, skins and animation."""
 
     def __init__(self, builder: Builder, crowd: WalkingCrowd, meshes: _Meshes, inverse: int) -> None:
         self.builder, self.crowd, self.meshes, self.inverse = builder, crowd, meshes, inverse
@@ -81,14 +86,10 @@ class _Cast:
         seen = np.flatnonzero(crowd.present[:, number])
         first = len(builder.lists.get("nodes", []))
         for joint in range(skeleton.joints):
-            entry: dict[str, Any] = {"name": skeleton.names[joint]}
-            place = np.asarray(skeleton.offsets[joint])
-            if joint == 0:
-                place = crowd.roots[seen[0], number] / size
-            entry["translation"] = [round(float(v), 5) for v in place]
+            position = skeleton.offsets[joint] if joint else crowd.roots[seen[0], number] / size
+            entry = {"name": skeleton.names[joint], "translation": [round(float(v), 5) for v in position]}
             children = [first + child for child in skeleton.children(joint)]
             builder.add("nodes", **entry, **({"children": children} if children else {}))
-        always = len(seen) == crowd.frames
         top = builder.add("nodes", name=name, children=[first], scale=[round(size, 6)] * 3)
         skin = builder.add(
             "skins",
@@ -100,44 +101,35 @@ class _Cast:
             "nodes", name=f"{name} body", mesh=self.meshes.of(int(crowd.outfits[number])), skin=skin
         )
         self._move(number, first, size, int(seen[0]), int(seen[-1]))
-        if not always:
+        if len(seen) < crowd.frames:
             self._show(number, top, size)
         return [top, mesh]
 
     def _move(self, number: int, first: int, size: float, start: int, stop: int) -> None:
-        """Keys of all joints from a key before `start` to one after `stop`, in one piece of the file."""
+        """Keys of all joints from one before `start` to one after `stop`, in one buffer view."""
         crowd = self.crowd
         pieces: list[bytes] = []
-        accessors: list[tuple[int, str, int, int, int]] = []
-        offset = 0
+        channels: list[tuple[int, str, int, dict[str, Any]]] = []
         for column, spacing in enumerate(self.spacings[number].tolist()):
             keys = self.grids[spacing]
             a = max(int(np.searchsorted(keys, start, side="right")) - 1, 0)
             b = min(int(np.searchsorted(keys, stop, side="left")) + 1, len(keys))
-            kept = keys[a:b]
-            turning = column < crowd.skeleton.joints
-            if turning:
-                turns = crowd.rotations[kept, number, column][:, [1, 2, 3, 0]]
-                data = np.rint(32767.0 * turns).astype("<i2").tobytes()
+            entry: dict[str, Any] = {"byteOffset": sum(map(len, pieces)), "count": b - a}
+            if column < crowd.skeleton.joints:
+                turns = crowd.rotations[keys[a:b], number, column][:, [1, 2, 3, 0]]
+                pieces.append(np.rint(32767.0 * turns).astype("<i2").tobytes())
+                entry |= {"componentType": _SHORT, "type": "VEC4", "normalized": True}
+                channels.append((first + column, "rotation", self._time(spacing, a, b), entry))
             else:
-                data = (crowd.roots[kept, number] / np.float32(size)).astype("<f4").tobytes()
-            node = first + (column if turning else 0)
-            accessors.append(
-                (node, "rotation" if turning else "translation", offset, b - a, self._time(spacing, a, b))
-            )
-            pieces.append(data)
-            offset += len(data)
+                pieces.append((crowd.roots[keys[a:b], number] / np.float32(size)).astype("<f4").tobytes())
+                entry |= {"componentType": _FLOAT, "type": "VEC3"}
+                channels.append((first, "translation", self._time(spacing, a, b), entry))
         view = self.builder.view(b"".join(pieces))
-        for node, target, at, count, times in accessors:
-            entry: dict[str, Any] = {"bufferView": view, "byteOffset": at, "count": count}
-            if target == "rotation":
-                entry |= {"componentType": _SHORT, "type": _VEC4, "normalized": True}
-            else:
-                entry |= {"componentType": _FLOAT, "type": _VEC3}
-            self._channel(node, target, times, self.builder.add("accessors", **entry))
+        for node, target, times, entry in channels:
+            self._channel(node, target, times, self.builder.add("accessors", bufferView=view, **entry))
 
     def _show(self, number: int, node: int, size: float) -> None:
-        """Keys of scale at which somebody comes and goes."""
+        """Keys of scale at which a person comes and goes."""
         here = self.crowd.present[:, number]
         changes = np.append(0, np.flatnonzero(np.diff(here)) + 1)
         times = self.builder.accessor(changes / self.crowd.frame_rate, bounds=True)
@@ -149,7 +141,7 @@ class _Cast:
         self.channels.append({"sampler": len(self.samplers) - 1, "target": {"node": node, "path": target}})
 
     def _time(self, spacing: int, a: int, b: int) -> int:
-        """Accessor of the times of keys a to b of a spacing; those who are there at once share it."""
+        """Accessor of the times of keys a to b of a spacing, shared by the people present at those times."""
         if (spacing, a, b) not in self.times:
             seconds = (self.grids[spacing][a:b] / self.crowd.frame_rate).astype(np.float32)
             self.times[spacing, a, b] = self.builder.add(
@@ -166,7 +158,7 @@ class _Cast:
 
 
 class _Meshes:
-    """The body in its outfits: geometry stored once, a mesh for every outfit that is worn."""
+    """The body in its outfits: geometry stored once, a mesh for every outfit in use."""
 
     def __init__(self, builder: Builder, body: Figure) -> None:
         self.builder = builder
@@ -174,7 +166,10 @@ class _Meshes:
         self.attributes = {
             "POSITION": builder.accessor(np.asarray(skin.vertices), target=VERTICES, bounds=True),
             "NORMAL": builder.accessor(vertex_normals(skin.vertices, skin.faces), target=VERTICES),
-            "JOINTS_0": builder.accessor(_tamed(skin.influences, skin.weights), target=VERTICES),
+            # 0 where the weight is 0 (glTF 2.0, section 3.7.3.1).
+            "JOINTS_0": builder.accessor(
+                np.where(skin.weights > 0, skin.influences, 0).astype(np.uint8), target=VERTICES
+            ),
             "WEIGHTS_0": builder.accessor(np.asarray(skin.weights), target=VERTICES),
         }
         self.faces = [
@@ -204,8 +199,3 @@ class _Meshes:
             shading = {"baseColorFactor": [*key, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
             self.materials[key] = self.builder.add("materials", pbrMetallicRoughness=shading)
         return self.materials[key]
-
-
-def _tamed(influences: IntArray, weights: FloatArray) -> NDArray[np.uint8]:
-    """Joints as bytes, 0 where the weight is (glTF 2.0, section 3.7.3.1)."""
-    return np.where(np.asarray(weights) > 0, influences, 0).astype(np.uint8)

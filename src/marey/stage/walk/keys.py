@@ -1,8 +1,8 @@
 """Which frames of walking bodies a file has to keep: as few as stay within millimetres between them.
 
-Programs blend rotations along the shorter arc between keys. For every person and joint the widest spacing is
-taken whose blends end no farther than the tolerance from the pose, measured at the end of the limb that the
-joint carries. Cost: a blend of all rotations for each spacing.
+Programs interpolate rotations along the shorter arc between keys. For every person and joint the widest
+spacing is taken whose interpolation stays within a tolerance of the pose, measured at the end of the limb
+that the joint carries. Cost: an interpolation of all rotations for each spacing.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.figure import figure
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 SPACINGS = (8, 4, 2, 1)
 """Frames from one key to the next, the widest first."""
 
 LOOSE, TIGHT = 0.025, 0.001
-"""Metres by which the end of an arm, and a leg or the root, may be off: feet must not slide."""
+"""Tolerance in metres at the end of an arm, and of a leg or the root: feet must not slide."""
 
 
 def spacings(crowd: WalkingCrowd) -> Ints:
-    """Frames between keys `(people, joints + 1)`: of each joint's rotation and, last, of the root's place."""
-    arms = lever_arms(crowd)
-    legs = _of_legs(crowd)
+    """Frames between keys `(people, joints + 1)`: of the joints' rotations and, last, the root's position."""
+    tight = {0, *(joint for leg in figure().legs for joint in leg[:3])}
     found = np.empty((crowd.people, crowd.skeleton.joints + 1), np.int64)
-    for joint in range(crowd.skeleton.joints):
-        turns = np.asarray(crowd.rotations[:, :, joint], np.float32)
-        most = (TIGHT if joint in legs or joint == 0 else LOOSE) / (arms[joint] * crowd.sizes)
-        found[:, joint] = _widest(turns, most, crowd.present, turning=True)
-    places = np.asarray(crowd.roots, np.float32)
-    found[:, -1] = _widest(places, np.full(crowd.people, TIGHT), crowd.present, turning=False)
+    for joint, arm in enumerate(_lever_arms(crowd)):
+        # The angle is twice that between quaternions.
+        tolerance = 0.5 * (TIGHT if joint in tight else LOOSE) / (arm * crowd.sizes)
+        found[:, joint] = _widest(crowd.rotations[:, :, joint], tolerance, crowd.present)
+    found[:, -1] = _widest(crowd.roots, np.full(crowd.people, TIGHT), crowd.present)
     return found
 
 
@@ -42,13 +42,12 @@ def played(crowd: WalkingCrowd) -> WalkingCrowd:
     """The crowd as a file with these keys plays it."""
     rotations, roots = np.empty_like(crowd.rotations), np.empty_like(crowd.roots)
     chosen = spacings(crowd)
-    for joint in range(crowd.skeleton.joints + 1):
-        for spacing in np.unique(chosen[:, joint]).tolist():
+    for spacing in SPACINGS:
+        for joint in range(crowd.skeleton.joints):
             mine = np.flatnonzero(chosen[:, joint] == spacing)
-            if joint < crowd.skeleton.joints:
-                rotations[:, mine, joint] = _blended(crowd.rotations[:, mine, joint], spacing, turning=True)
-            else:
-                roots[:, mine] = _blended(crowd.roots[:, mine], spacing, turning=False)
+            rotations[:, mine, joint] = _interpolated(crowd.rotations[:, mine, joint], spacing)
+        mine = np.flatnonzero(chosen[:, -1] == spacing)
+        roots[:, mine] = _interpolated(crowd.roots[:, mine], spacing)
     return replace(crowd, rotations=rotations, roots=roots)
 
 
@@ -61,7 +60,7 @@ def grid(frames: int, spacing: int) -> Ints:
     return np.unique(np.append(np.arange(0, frames, spacing), frames - 1))
 
 
-def lever_arms(crowd: WalkingCrowd) -> Array:
+def _lever_arms(crowd: WalkingCrowd) -> Array:
     """Metres from each joint to the farthest one below it, `(joints,)`; last ones are 10 cm long."""
     skeleton = crowd.skeleton
     lengths = np.linalg.norm(skeleton.offsets, axis=1)
@@ -72,36 +71,27 @@ def lever_arms(crowd: WalkingCrowd) -> Array:
     return arms
 
 
-def _of_legs(crowd: WalkingCrowd) -> set[int]:
-    from marey.body.two_bone import legs
-
-    return {joint for leg in legs(crowd.skeleton) for joint in (leg.hip, leg.knee, leg.ankle)}
-
-
-def _widest(values: NDArray[np.float32], most: Array, present: NDArray[np.bool_], *, turning: bool) -> Ints:
-    """The widest spacing `(people,)` whose blends of `(frames, people, n)` stay within `most` `(people,)`."""
+def _widest(values: Floats, tolerance: Array, present: NDArray[np.bool_]) -> Ints:
+    """The widest spacing `(people,)` at which values `(frames, people, n)` stay within `(people,)`."""
     chosen = np.full(values.shape[1], SPACINGS[-1])
     undecided = np.arange(values.shape[1])
     for spacing in SPACINGS[:-1]:
         some = values[:, undecided]
-        off = np.linalg.norm(_blended(some, spacing, turning=turning) - some, axis=-1)
-        # The angle is twice that between quaternions.
-        off = np.where(present[:, undecided], 2 * off if turning else off, 0.0).max(axis=0)
-        good = off <= most[undecided]
+        error = np.linalg.norm(_interpolated(some, spacing) - some, axis=-1)
+        good = np.where(present[:, undecided], error, 0.0).max(axis=0) <= tolerance[undecided]
         chosen[undecided[good]] = spacing
         undecided = undecided[~good]
     return chosen
 
 
-def _blended(values: NDArray[np.float32], spacing: int, *, turning: bool) -> NDArray[np.float32]:
-    """Values `(frames, people, n)` as they are between keys of a spacing."""
-    frames = len(values)
-    keys, at = grid(frames, spacing), np.arange(frames)
+def _interpolated(values: Floats, spacing: int) -> Floats:
+    """Rotations `(frames, people, 4)` or positions `(frames, people, 3)` between keys of a spacing."""
+    keys, at = grid(len(values), spacing), np.arange(len(values))
     low = np.searchsorted(keys, at, side="right") - 1
     before, after = keys[low], keys[np.minimum(low + 1, len(keys) - 1)]
     share = ((at - before) / np.maximum(after - before, 1)).astype(np.float32)[:, None, None]
-    blend = (1 - share) * values[before] + share * values[after]
-    if turning:
-        # Keys are near each other: the straight blend, made unit, is the arc.
-        blend /= np.linalg.norm(blend, axis=-1, keepdims=True)
-    return np.asarray(blend, np.float32)
+    between = (1 - share) * values[before] + share * values[after]
+    if values.shape[-1] == 4:
+        # Keys are near each other: the straight line, made unit, is the arc.
+        between /= np.linalg.norm(between, axis=-1, keepdims=True)
+    return np.asarray(between, np.float32)

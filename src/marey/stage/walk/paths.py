@@ -1,7 +1,7 @@
 """Tracks as paths for bodies: smooth positions, headings and speeds.
 
-Steps of the annotation and the sway of tracked heads are smoothed away; who stands keeps the last heading.
-Paths go on before the first and after the last sighting, so that steps at the ends are whole. Cost: a few
+Steps of the annotation and the sway of tracked heads are smoothed away; people at rest keep their last
+heading. Paths go on before the first and after the last sighting, so that steps at the ends are whole. Cost: a few
 Gaussian filters over people × frames.
 """
 
@@ -27,7 +27,7 @@ class PathSettings:
         position, velocity, heading: standard deviations of the Gaussians that smooth them.
         beyond: how long paths go on at both ends.
         ends: over which the velocity there is taken.
-        facing: speed from which somebody faces the direction of travel.
+        facing: speed from which people face their direction of travel.
         far: distance from the origin beyond which coordinates get another origin.
         jump, unusual: a step is a jump if longer than the first, and than the second times the median step.
     """
