@@ -1,8 +1,8 @@
 """Tracks as paths for bodies: smooth positions, headings and speeds.
 
 Steps of the annotation and the sway of tracked heads are smoothed away; people at rest keep their last
-heading. Paths go on before the first and after the last sighting, so that steps at the ends are whole. Cost: a few
-Gaussian filters over people × frames.
+heading. Paths go on before the first and after the last sighting, so that steps at the ends are whole. Cost:
+a few Gaussian filters over people × frames.
 """
 
 from __future__ import annotations
