@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._random import Rng
 from marey.body.contacts import feet
 from marey.body.dynamics import MotionModel
@@ -29,8 +29,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.statistics.autoregression import condition
-
-Array = NDArray[np.float64]
 
 # Seconds of a transition: at least, with steps, at most.
 SHORTEST, STEPPING, LONGEST = 0.25, 0.7, 1.2

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, checked
+from marey._arrays import Array, FloatArray, checked
 from marey.body.ik.plants import ramps, runs
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -23,7 +23,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Metres a second and metres above rest below which a foot comes to stand; it stands until LEAVE times these.

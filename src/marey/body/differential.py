@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.kinematics import GlobalPose
 from marey.body.skeleton import chain_above, checked_parents
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 class Velocities(NamedTuple):

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -28,8 +29,6 @@ from marey.geometry.filtering.linear import (
     linear_vectors,
 )
 from marey.geometry.filtering.noise import rotation_noise
-
-Array = NDArray[np.float64]
 
 METHODS = ("bilateral", "gaussian", "binomial", "butterworth", "mask")
 # Hertz: what hands and feet do on purpose is slower.

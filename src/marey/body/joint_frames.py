@@ -11,15 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import IntArray
+from marey._arrays import Array, IntArray
 from marey.body.skeleton import Skeleton
 from marey.geometry import rigid
 from marey.geometry import rotations as so3
 from marey.geometry.rigid import Rigid
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

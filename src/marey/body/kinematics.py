@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray
+from marey._arrays import Array, FloatArray
 from marey.body.skeleton import checked_parents
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
-
-Array = NDArray[np.float64]
 
 
 class GlobalPose(NamedTuple):

@@ -12,14 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body
-
-Array = NDArray[np.float64]
 
 # Weights (squared lever arms) and kinetic energies below this share of the largest count as this share.
 LEAST_ARM = 1e-3

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked
+from marey._arrays import Array, assign, checked
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
@@ -28,8 +28,6 @@ from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
 from marey.statistics.streaming import Chunk, Moments, moments
-
-Array = NDArray[np.float64]
 
 METRICS = ("kinetic", "lever", "canonical")
 # Poses farther than this from the mean may have their logarithm on either side.

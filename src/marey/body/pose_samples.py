@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.root_travel import STILL, checked_frame, travel, travelling_joint
 from marey.body.skeleton import Skeleton
@@ -20,7 +20,6 @@ from marey.geometry import rotations as so3
 from marey.statistics.rotation_mean import centred
 from marey.statistics.streaming import Chunk
 
-Array = NDArray[np.float64]
 Clip = Motion | Callable[[], Motion]
 
 # Metres by which bones of clips may differ before it is worth a note: text files hold no more digits.

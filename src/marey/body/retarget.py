@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.anatomy import anatomy, side_of, unfound
 from marey.body.contacts import contacts, feet
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
@@ -25,7 +26,6 @@ from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SIDES = ("left", "right")

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked, checked_rate
+from marey._arrays import Array, assign, checked, checked_rate
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
-Array = NDArray[np.float64]
 Frame = Literal["heading", "world"]
 
 FEATURES: dict[str, tuple[str, ...]] = {

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.codec.distortion import foot_skate
 from marey.body.codec.end_joints import end_joints
-from marey.body.ik.trajectory import solve_clip
 from marey.body.ik.plants import plants
+from marey.body.ik.trajectory import solve_clip
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -29,8 +30,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.resampling import linear, neighbours
 from marey.statistics.time_warping import Alignment, align, time_map
-
-Array = NDArray[np.float64]
 
 TIMINGS = ("reference", "own")
 # Share of the variance whose coordinates are compared: what both performances do, not how.

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, assign, checked, checked_rate
+from marey._arrays import Array, FloatArray, assign, checked, checked_rate
 from marey._timed import Timed, as_slice
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, pull_back, world
 from marey.body.ik.solver import inverse_variances, typical_change
@@ -38,8 +38,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.alignment import align
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 # Metres: how exactly trackers tell where they are: 0.1 of the unit of CMU files.
 NOISE = 0.006

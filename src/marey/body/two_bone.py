@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.anatomy import legs_of
 from marey.body.codec.end_joints import end_joints
 from marey.body.kinematics import GlobalPose
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Share of a leg's length from which its reach is softened, and which it never passes.
 SOFT, FULL = 0.97, 0.9995

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 # Stands in for lengths so small that their squares underflow; sin(h) / h and atan(h) / h are 1 there.
 TINY = 1e-150

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.geometry import mesh
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]
 
 # Of the square of the longest edge of a face: below, its area is taken to be this, so that cotangents stay

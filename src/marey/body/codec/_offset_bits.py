@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec._packing import BitReader, BitWriter, Reader, golomb_bits, pack_varint
 from marey.errors import FormatError, InputError
 
-Array = NDArray[np.float64]
 Vector = tuple[int, int, int]
 
 # Metres: quanta are multiples of this.

@@ -12,9 +12,8 @@ import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
+from marey._arrays import Array, FloatArray
 from marey.body.codec._channel_codes import Channels, can_pack, pack_channels, read_channels, spread
 from marey.body.codec._packing import Reader, pack_float64, pack_text, pack_varint
 from marey.body.codec._tree_text import Tree, dictionary, tree_of_text, tree_text
@@ -25,8 +24,6 @@ from marey.body.root_travel import travelling_joint
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Radians and metres: carriers that move less stand still.
 _UNMOVED = 1e-6

@@ -13,14 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey.body.codec.pyramid import decimate, expand
 from marey.body.codec.sizes import coarse_length
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 _TURNS = 6
 

@@ -10,16 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
+from marey._arrays import Array, FloatArray
 from marey.body.codec.end_joints import end_joints
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Frames looked at together: a few megabytes for a human figure.
 _BLOCK = 4096

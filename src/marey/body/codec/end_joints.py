@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.mirroring import mirror_partners
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 class EndJoint(NamedTuple):

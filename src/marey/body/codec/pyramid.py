@@ -11,14 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey.body.codec.sizes import coarse_length, level_count
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import FloatArray, assign, checked, checked_rate, handed_over
+from marey._arrays import Array, FloatArray, assign, checked, checked_rate, handed_over
 from marey._timed import as_slice
 from marey.body.codec.end_joints import EndJoint
 from marey.body.codec.pyramid import expand
@@ -32,7 +32,6 @@ from marey.statistics.geodesics import PrincipalGeodesics
 if TYPE_CHECKING:
     from marey.body.codec.source_editing import Pin
 
-Array = NDArray[np.float64]
 
 # No more than 1024 frames a sample, so that a small file cannot ask for an endless clip.
 MOST_DROPPED = 10

@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey.body.codec.pyramid import expand
 from marey.body.codec.source import SourceClip
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 # How much more a pinned joint counts than a stored one.
 _PIN_WEIGHT = 100.0

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
+from marey._arrays import Array, FloatArray
 from marey.body.codec.coarse_samples import nearest_samples
 from marey.body.codec.end_joints import EndJoint, end_joints
 from marey.body.codec.pyramid import decimate
@@ -25,7 +24,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
-Array = NDArray[np.float64]
 Store = Literal["end joints", "coordinates"]
 
 # The source's text finds 8 frames a sample invisible in most clips of 120 frames a second.

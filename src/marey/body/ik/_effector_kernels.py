@@ -16,8 +16,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.ik.engine import AIM, PLANE, POINT, ROLL, TURN
 from marey.body.limits._kernels import limit
@@ -37,8 +37,6 @@ from marey.geometry._inline_kernels import (
     store,
     vector,
 )
-
-Array = NDArray[np.float64]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _TINY = 1e-12

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.ik._effector_kernels import (
     accumulate_jacobians,
@@ -27,8 +27,6 @@ from marey.body.ik._effector_kernels import (
 )
 from marey.body.ik._step_kernels import dual_step, learn_curvature, normal_matrix, primal_step
 from marey.geometry._inline_kernels import exp, log_between, product, quaternion, store, turn, vector
-
-Array = NDArray[np.float64]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Bounds of the damping; relative decrease of the cost at which the solver has converged.

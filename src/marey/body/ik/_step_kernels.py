@@ -8,13 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.geometry._inline_kernels import cholesky_solve
-
-Array = NDArray[np.float64]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _TINY = 1e-12

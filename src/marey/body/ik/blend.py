@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem
 from marey.body.ik.settings import SETTINGS
 from marey.body.ik.solver import PoseResult
@@ -22,8 +23,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
-
-Array = NDArray[np.float64]
 
 
 def blend_pose(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey._arrays import FloatArray, IntArray
+from marey._arrays import Array, FloatArray, IntArray
 from marey.body.ik.masses import PointMasses
 from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.kinematics import GlobalPose, global_frames
@@ -26,8 +26,6 @@ from marey.body.skeleton import Skeleton, chain_above
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body
-
-Array = NDArray[np.float64]
 
 # What an effector measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem
 from marey.body.ik.solver import typical_change
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

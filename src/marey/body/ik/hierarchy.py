@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.ik.engine import PoseArrays, Problem, Solution, decoded, moved, pull_back
 
-Array = NDArray[np.float64]
 Level = tuple[Array, Array]
 
 # Metres: two errors of a level that differ by less count as equal.

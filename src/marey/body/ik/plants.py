@@ -11,12 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.body.ik.targets import Reach, find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 def plants(

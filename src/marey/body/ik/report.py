@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.ik.engine import AIM
 from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.ik.targets import CompiledTargets, LookAt, Orient, Target, describe
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, kernels, world
 from marey.body.ik.hierarchy import solve_by_priority
 from marey.body.ik.masses import PointMasses
@@ -36,8 +37,6 @@ from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 DAMPINGS = ("spread", "canonical", "kinetic")
 PRIORS = ("mahalanobis", "isotropic", "none")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors
 from marey.body.ik.settings import SETTINGS
@@ -23,8 +24,6 @@ from marey.body.mirroring import mirror_partners
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 END = "_end"
 _HERE = (0.0, 0.0, 0.0)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.ik.engine import (
     POINT,
     TURN,
@@ -38,8 +38,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

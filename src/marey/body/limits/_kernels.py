@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.limits.protocol import ELLIPSOID, SWING_TWIST
 from marey.geometry._inline_kernels import (
@@ -32,8 +33,6 @@ from marey.geometry._inline_kernels import (
     row_times,
     store,
 )
-
-Array = NDArray[np.float64]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 

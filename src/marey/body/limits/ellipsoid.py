@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, IntArray, assign, checked
+from marey._arrays import Array, FloatArray, IntArray, assign, checked
 from marey.body.limits.protocol import ELLIPSOID, CompiledLimits, flattened, limited_joints
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.anatomy import segments
 from marey.body.limits.swing_twist import UNLIMITED, JointFreedom, SwingTwistLimits
 from marey.body.skeleton import Skeleton
 
-Array = NDArray[np.float64]
 _Maker = Callable[[Array, float, Array], JointFreedom]
 
 _UP = np.array([0.0, 1.0, 0.0])

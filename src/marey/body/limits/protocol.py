@@ -13,11 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, IntArray, handed_over
+from marey._arrays import Array, FloatArray, IntArray, handed_over
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Which formula of `_kernels` a kind is.
 RANGE, ELLIPSOID, SWING_TWIST = 0, 1, 2

@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, IntArray, assign, checked, handed_over
+from marey._arrays import Array, FloatArray, IntArray, assign, checked, handed_over
 from marey.body.limits.protocol import RANGE, CompiledLimits, flattened, limited_joints
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Radians: the largest turn that a projection gives, so that its logarithm is well determined.
 LARGEST_TURN = 3.1

@@ -14,14 +14,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, IntArray, assign, checked, handed_over
+from marey._arrays import Array, FloatArray, IntArray, assign, checked, handed_over
 from marey.body.limits.protocol import SWING_TWIST, CompiledLimits, flattened
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import from_matrix
 
-Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 # Radians: the least a swing may be limited to, so that rounding stays inside; how far a hinge may turn other

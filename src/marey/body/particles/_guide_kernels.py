@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract", "reassoc"}}
 

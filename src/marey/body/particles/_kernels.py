@@ -7,12 +7,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Draws of a joint that may fall outside its limits before one is reflected into them.

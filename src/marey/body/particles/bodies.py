@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec.end_joints import end_joints
 from marey.body.ik.targets import forward_axis
 from marey.body.motion import Motion
@@ -23,7 +23,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
-Array = NDArray[np.float64]
 _Maker = Callable[[Array, float, Array], Freedom]
 
 _UP = np.array([0.0, 1.0, 0.0])

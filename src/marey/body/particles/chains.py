@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.particles.constraints import Constraint
 from marey.body.particles.limits import SwingTwistLimits
 from marey.body.particles.noise import JointNoise
@@ -19,7 +20,6 @@ from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import from_matrix
 
-Array = NDArray[np.float64]
 Range = tuple[float, float]
 
 # Radians: how far a hinge may turn other than about its axis.

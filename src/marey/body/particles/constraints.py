@@ -14,15 +14,14 @@ from itertools import combinations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.ik.masses import PointMasses
 from marey.body.ik.targets import forward_axis
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 _HERE = (0.0, 0.0, 0.0)
 _UP = (0.0, 1.0, 0.0)

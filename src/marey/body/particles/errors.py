@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.particles.constraints import Constraint
 from marey.body.particles.poses import PoseBatch
 from marey.errors import InputError
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 

@@ -6,11 +6,9 @@ Cost: a product and a logarithm a joint, particle and iteration.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 def intrinsic_means(rotations: Array, weights: Array, *, iterations: int = 3) -> Array:

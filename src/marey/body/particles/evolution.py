@@ -15,14 +15,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.particles.chains import Chain
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.autoregression import VectorAutoregression
-
-Array = NDArray[np.float64]
 
 
 class Evolution(Protocol):

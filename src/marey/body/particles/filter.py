@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain
 from marey.body.particles.constraints import Constraint
@@ -30,7 +31,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 # Bytes of particles kept for their ancestry.

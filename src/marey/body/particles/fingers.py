@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked, checked_rate
+from marey._arrays import Array, checked, checked_rate
 from marey._progress import Progress
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain
@@ -25,8 +25,6 @@ from marey.body.particles.poses import PoseBatch
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 # Metres: how exactly tips are meant, and from which miss on particles search again.
 NOISE, LOST = 0.0005, 0.003

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from marey._arrays import Array
 
 # Times the number of particles: holds the regression where there are few.
 RIDGE = 1e-3

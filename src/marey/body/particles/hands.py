@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain, Freedom, chain_of, frame_of
@@ -19,8 +18,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import karcher_mean
-
-Array = NDArray[np.float64]
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least readiness.
 LEAST_FRAMES, STILL, LEAST_READY = 20, 0.01, 0.1

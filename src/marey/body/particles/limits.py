@@ -11,13 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, assign, checked
+from marey._arrays import Array, FloatArray, assign, checked
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Radians: the least a swing may be limited to, so that rounding stays inside.
 LEAST_SWING = 1e-6

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain
 from marey.body.particles.constraints import Constraint
@@ -21,8 +21,6 @@ from marey.body.particles.evolution import RandomWalk
 from marey.body.particles.poses import PoseBatch
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 # Radians of the finite differences.
 DIFFERENCE = 1e-4

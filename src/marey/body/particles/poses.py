@@ -11,12 +11,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.ik.targets import find_point
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.particles.chains import Chain
 from marey.body.particles.constraints import Constraint
 from marey.body.particles.filter import FilteredMotion, solve
 from marey.body.particles.poses import PoseBatch
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 # Filters run for each solution asked for.
 RUNS = 3

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._random import Rng
 from marey.body.dynamics import METHODS, MotionModel
 from marey.body.motion import Motion
@@ -28,8 +28,6 @@ from marey.body.steering.requests import Goal, ReachAt, goals, path
 from marey.body.steering.simulation import simulated
 from marey.body.steering.solving import LONGEST, first_halves, solved, spans_around
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 MODES = ("displace", "simulate")
 # Modes of the pose model that is learned from the clip.

@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.motion import Motion
 from marey.body.steering.freedom import Freedom, displaced
 from marey.body.steering.process import Span, factor
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 STEPS = 30
 # Metres: how exactly a point is meant if nothing else is said, and how little a step may still change.

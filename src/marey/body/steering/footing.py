@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.contacts import contacts, feet, rest_levels
 from marey.body.ik.plants import ramps, runs
 from marey.body.kinematics import forward_kinematics
@@ -21,8 +22,6 @@ from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal
 from marey.body.two_bone import bend_leg, legs
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
 HELD, LIFTED = 5e-4, 0.03

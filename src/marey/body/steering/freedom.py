@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.kinematics import GlobalPose, forward_kinematics
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -23,8 +24,6 @@ from marey.geometry.continuity import unwrap
 from marey.geometry.matrices import hat, to_matrix
 from marey.geometry.tangent import dexp_body
 from marey.statistics.geodesics import PrincipalGeodesics
-
-Array = NDArray[np.float64]
 
 # What a joint does by itself: this share of its own deviation, at least so many radians if it moves at all.
 ALONE, LEAST_TURN = 0.35, 0.02

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal, path
-
-Array = NDArray[np.float64]
 
 # Quantile of a clip's accelerations that still counts as usual.
 USUAL = 0.9

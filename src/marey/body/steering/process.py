@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from marey._arrays import Array
 
 # Directions are left out of the factor that carry less than this share of the largest variance.
 NOTHING = 1e-13

@@ -9,7 +9,6 @@ until all the rest is met. Nothing but one solution more for targets within reac
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.steering.footing import Footing, foot_of, footing, settled
@@ -17,8 +16,6 @@ from marey.body.steering.freedom import Freedom
 from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal, path
 from marey.body.steering.solving import first_halves, solved, spans_around
-
-Array = NDArray[np.float64]
 
 # Metres: a target counts as met, a standing foot as held, and one that is asked for as standing beside.
 MET, HELD, BESIDE = 0.005, 0.01, 0.08

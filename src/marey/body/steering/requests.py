@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.body.ik.targets import find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 _HERE = (0.0, 0.0, 0.0)
 FARTHEST = 1e6

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
@@ -21,8 +21,6 @@ from marey.body.steering.process import Span, merged
 from marey.body.steering.requests import Goal
 from marey.geometry import rotations as so3
 from marey.statistics.autoregression import condition
-
-Array = NDArray[np.float64]
 
 # Seconds before and after a request whose poses are given too: it is passed at the right velocity.
 BESIDE = 1 / 60

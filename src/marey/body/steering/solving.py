@@ -7,8 +7,8 @@ are solved as one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.steering.conditioning import EXACT, Observations, conditioned
 from marey.body.steering.footing import Footing, held_feet
@@ -16,8 +16,6 @@ from marey.body.steering.freedom import Freedom
 from marey.body.steering.measures import usual_acceleration
 from marey.body.steering.process import Span, merged
 from marey.body.steering.requests import Goal, path
-
-Array = NDArray[np.float64]
 
 # Seconds before and after a request: at least, and at most when chosen.
 SHORTEST, LONGEST = 0.25, 2.0

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 
-Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 # Small vectors and matrices are tuples: arrays would be allocated for each.
 Row = tuple[float, ...]

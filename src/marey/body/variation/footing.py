@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.contacts import (
     HEIGHT,
     contacts,
@@ -26,7 +27,6 @@ from marey.body.ik.plants import runs
 from marey.body.motion import Motion
 from marey.body.variation.planting import Ranges, planted, settled
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Seconds: over which the rank is smoothed, and that a foot stands at least.

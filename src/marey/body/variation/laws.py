@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.dynamics import fit_autoregression
 from marey.errors import InputError
 from marey.statistics.autoregression import condition
@@ -19,7 +20,6 @@ from marey.statistics.processes.example_law import ExampleLaw
 from marey.statistics.processes.kriging import Functional
 from marey.statistics.processes.trend import Trend
 
-Array = NDArray[np.float64]
 Seeds = Sequence[np.random.SeedSequence]
 
 METHODS = ("joint", "gp")

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.contacts import feet, speeds
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
 from marey.body.root_travel import heading
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 # Pairs looked at for the diversity.
 MOST_PAIRS = 60

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.contacts import HEIGHT, LEAVE, feet
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -21,7 +22,6 @@ from marey.body.two_bone import legs
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Frames a second at which changes are solved for.

@@ -12,14 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
+from marey._arrays import Array, FloatArray
 from marey.body.contacts import feet
 from marey.body.motion import Motion
 from marey.body.root_travel import heading
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 # Part of its range by which a number may leave it.
 BEYOND = 0.1

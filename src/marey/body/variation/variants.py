@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._progress import Progress
 from marey._random import Rng, seed_sequence
 from marey.body.ik.plants import ramps
@@ -33,8 +34,6 @@ from marey.geometry.continuity import continuous
 from marey.statistics.processes.example_law import ExampleLaw
 from marey.statistics.processes.kriging import Functional
 from marey.statistics.processes.trend import Trend
-
-Array = NDArray[np.float64]
 
 DEVIATION = 0.3
 # Standard deviation of the tempo at deviation 1.

@@ -12,8 +12,9 @@ gives `a` times the filtered `q` times `b`. Cost: O(frames × half width) a seri
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry.filtering.boundaries import (
     MIRROR,
@@ -29,8 +30,6 @@ from marey.geometry.filtering.linear import (
     time_weights,
 )
 from marey.geometry.filtering.noise import rotation_noise, vector_noise
-
-Array = NDArray[np.float64]
 
 # The automatic σ_g in units of the noise, for weights made from the samples and from a smoothed guide.
 PER_NOISE, PER_NOISE_GUIDED = 1.5, 1.0

@@ -9,12 +9,11 @@ so noise of a single one does not count. Cost: one pass over what is added.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 MIRROR, CONTINUE = "mirror", "continue"
 BOUNDARIES = (MIRROR, CONTINUE)

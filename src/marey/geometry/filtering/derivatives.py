@@ -14,13 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import checked_rate
+from marey._arrays import Array, checked_rate
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.filtering.boundaries import check_half_width
 from marey.geometry.tangent import dexp_body
-
-Array = NDArray[np.float64]
 
 
 class AngularMotion(NamedTuple):

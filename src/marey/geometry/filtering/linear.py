@@ -11,8 +11,9 @@ ordinary convolution of the angle. Cost: O(frames × mask) a series and pass, af
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry.filtering.boundaries import (
     MIRROR,
@@ -23,8 +24,6 @@ from marey.geometry.filtering.boundaries import (
     pad_rotations,
     pad_vectors,
 )
-
-Array = NDArray[np.float64]
 
 # Share of a mask's weight that may be cut off at its ends.
 CUT = 1e-4

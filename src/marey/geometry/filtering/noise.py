@@ -9,12 +9,11 @@ does not depend on the frame of reference. Cost: one logarithm a sample and a me
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array
 from marey.geometry import rotations as so3
 from marey.geometry.filtering.boundaries import as_series
-
-Array = NDArray[np.float64]
 
 # Root of 1² + 3² + 3² + 1².
 GAIN = np.sqrt(20.0)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.geometry._inline_kernels import (
     Quaternion,
@@ -27,7 +28,6 @@ from marey.geometry._inline_kernels import (
 )
 from marey.stage.walk.gait import GaitSettings
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}

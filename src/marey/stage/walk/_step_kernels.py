@@ -10,10 +10,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.stage.walk.gait import GaitSettings
 
-Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}

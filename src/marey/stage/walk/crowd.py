@@ -11,12 +11,11 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._progress import Progress
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 # Number of people sampled to measure foot skate.
 SAMPLED = 60

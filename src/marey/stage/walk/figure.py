@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.body.two_bone import Leg, legs
@@ -21,8 +22,6 @@ from marey.character import Character
 from marey.geometry import rigid
 from marey.geometry import rotations as so3
 from marey.surface.skin import SkinnedMesh
-
-Array = NDArray[np.float64]
 
 ASSET = Path(__file__).with_name("figure.npz")
 PARTS = ("shirt", "trousers", "shoes", "skin", "hair")

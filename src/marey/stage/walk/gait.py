@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.contacts import contacts, hold_feet, sliding
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -24,7 +25,6 @@ from marey.geometry.fades import minimum_jerk
 from marey.stage.skin_clip import skin_clip
 from marey.stage.walk.figure import Figure
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PHASES = 32

@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import figure
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 

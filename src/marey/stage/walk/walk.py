@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import Array
 from marey._progress import Progress
 from marey._random import Rng, seed_number
 from marey.body.motion import Motion
@@ -27,7 +28,6 @@ from marey.stage.walk.gait import PHASES, SETTINGS, Cycle, cycle, trunk_joints
 from marey.stage.walk.paths import GroundPaths, ground_paths, origin_of, without_jumps
 from marey.statistics.processes.example_law import ExampleLaw
 
-Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Person-frames: 2 million are some 600 MB.

@@ -10,9 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Sums in any order: what comes out is measured before it is written.

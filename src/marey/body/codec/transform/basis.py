@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec.transform.range_coder import RangeCoder, decide
 from marey.errors import FormatError
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # How the columns are put together before directions are sought.

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Logarithms this long, radians, are followed, as they may pass pi.

@@ -9,15 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec._packing import Reader
 from marey.body.codec.header import Header
 from marey.body.codec.transform.segment import Segment, read_segment
 from marey.errors import FormatError
 from marey.geometry import rotations as so3
-
-Array = NDArray[np.float64]
 
 _SHARED = 0.1  # seconds
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.body.codec._packing import pack_varint
@@ -23,8 +22,6 @@ from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
 from marey.geometry.continuity import continuous
-
-Array = NDArray[np.float64]
 
 _LONGEST = 30.0  # seconds of a segment
 # Offsets of the skeleton are rounded to a small part of the error allowed, never more than this, metres.

@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec.transform.channels import Channels
 from marey.body.kinematics import global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body
-
-Array = NDArray[np.float64]
 
 _MOST_FRAMES = 48
 _END_SITES = 1.0

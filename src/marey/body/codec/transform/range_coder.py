@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.statistics.coding.range_coder import FIRST_ROOM, LARGEST_NUMBER, Coder
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec.transform.basis import BODY, CURVES, Basis, read_basis, write_basis
 from marey.body.codec.transform.channels import Channels, columns_of, lever_arms, reaches
 from marey.body.codec.transform.limbs import limbs
@@ -19,7 +20,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import FormatError
 from marey.statistics.coding.wavelet import band_frames, band_sizes, synthesise
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Stretches of this many seconds may have steps of their own where the error would be too large.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.codec.transform.basis import (
     BODY,
     CURVES,
@@ -52,7 +53,6 @@ from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 # Seconds of the coarsest wavelets: slower than this, motion is not smoother.
