@@ -9,7 +9,7 @@ until they are lifted, and the legs bend to meet them. Cost: about 4 s for 1,000
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ def walk(
     people_rng = np.random.default_rng(np.random.SeedSequence(seed))
     sizes = heights(even.agents, people_rng) / body.height
     chains = _chains(cycles, even.agents, people_rng)
-    walkers = _Walkers.of(body, cycles, deviation, paths, frame_rate, sizes, chains, seed)
+    walkers = _Walkers(body, cycles, deviation, paths, frame_rate, sizes, chains, seed)
     _work.spread(walkers.pose_all, even.agents, size=BLOCK, progress=progress)
     flat = np.swapaxes(walkers.roots[..., ::2], 0, 1) - np.asarray(even.positions) * [1.0, -1.0]
     assert even.ids is not None
@@ -176,39 +176,11 @@ def _parts(body: Figure) -> list[Ints]:
     return [np.flatnonzero(mask) for mask in (~(masks[0] | masks[1]), *masks)]
 
 
-@dataclass(frozen=True, eq=False)
 class _Walkers:
-    """Everything that bodies are made from, and the bodies; threads take blocks of people.
+    """What bodies are made from, and the bodies: `rotations` and `roots`; threads take blocks of people."""
 
-    Attributes:
-        figure: arrays of the shared body for the kernels.
-        cycles: slow to fast.
-        distributions: one a cycle.
-        body: `(cycles, PHASES, numbers)`, mean cycles, nearer to their means the larger the deviation.
-        still: `(cycles, numbers)`, the standing body.
-        deviation: 0 … 1.
-        paths, rate, sizes, chains, seed: of the crowd.
-        rotations: result `(people, frames, joints, 4)`.
-        roots: result `(people, frames, 3)`.
-    """
-
-    figure: tuple[NDArray[np.generic], ...]
-    cycles: Sequence[Cycle]
-    distributions: Sequence[_CycleDistribution]
-    body: Array
-    still: Array
-    deviation: float
-    paths: GroundPaths
-    rate: float
-    sizes: Array
-    chains: Ints
-    seed: int
-    rotations: NDArray[np.float32]
-    roots: NDArray[np.float32]
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         body: Figure,
         cycles: Sequence[Cycle],
         deviation: float,
@@ -217,31 +189,22 @@ class _Walkers:
         sizes: Array,
         chains: Ints,
         seed: int,
-    ) -> _Walkers:
-        """Nobody posed yet."""
+    ) -> None:
+        self.cycles, self.deviation, self.paths, self.rate = cycles, deviation, paths, rate
+        self.sizes, self.chains, self.seed = sizes, chains, seed
+        self.figure = _as_arrays(body)
+        self.distributions = [_CycleDistribution(one.captured, _parts(body)) for one in cycles]
         tables = np.stack([one.body for one in cycles])
         means = tables.mean(axis=1)
-        # Standing, the body is the walk's mean, upright, legs almost straight.
-        still = means.copy()
-        still[:, :3] = 0.0
-        still[:, -3:-1] = 0.0, body.standing_height
+        self.body = means[:, None] + np.cos(0.5 * np.pi * deviation) * (tables - means[:, None])
+        # The body of people at rest: the walk's mean, upright, legs almost straight.
+        self.still = means.copy()
+        self.still[:, :3] = 0.0
+        self.still[:, -3:-1] = 0.0, body.standing_height
         people, frames = paths.speeds.shape
         shape = people, frames - 2 * paths.margin
-        return cls(
-            _as_arrays(body),
-            cycles,
-            [_CycleDistribution(one.captured, _parts(body)) for one in cycles],
-            means[:, None] + np.cos(0.5 * np.pi * deviation) * (tables - means[:, None]),
-            still,
-            deviation,
-            paths,
-            rate,
-            sizes,
-            chains,
-            seed,
-            np.empty((*shape, body.skeleton.joints, 4), np.float32),
-            np.empty((*shape, 3), np.float32),
-        )
+        self.rotations = np.empty((*shape, body.skeleton.joints, 4), np.float32)
+        self.roots = np.empty((*shape, 3), np.float32)
 
     def pose_all(self, start: int, stop: int) -> None:
         """Pose some of the people."""
