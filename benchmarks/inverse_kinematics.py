@@ -5,7 +5,7 @@ free root and a ball joint a joint, and the QP solver that is fastest here; it d
 Same process, one thread, warmed up, least CPU time of several rounds in turn; every pose starts from the
 solver's last, and all stop when every point is within 1 mm. Then hands go 10 to 30 cm off the data, and it
 counts how near the poses stay to real ones: mean joint distance to the nearest frame of the clip, root upon
-root. There, marey's pose model keeps to likely poses (targets meant to 2 cm), and `polished` leaves it in the
+root. There, marey's pose model keeps to likely poses (targets meant to 2 cm), and `refined` leaves it in the
 end to be as exact as mink. Last, marey alone: batch decoding, and three handles as in the studio. Exits with
 1 where a bar is missed. Without mink (extra `peers`) its columns stay empty.
 
@@ -101,7 +101,7 @@ def race(
         options: dict[str, Any] = {"tolerance": 0.02} if off else {"tolerance": 2e-4, "stop_error": NEAR}
         makers[f"marey k={modes}"] = lambda m=model, o=options: our_solver(m, motion, ends, **o)  # type: ignore[misc]
         if off:
-            makers[f"polished k={modes}"] = lambda m=model: our_solver(m, motion, ends, refine=True)  # type: ignore[misc]
+            makers[f"refined k={modes}"] = lambda m=model: our_solver(m, motion, ends, refine=True)  # type: ignore[misc]
     makers["marey full"] = lambda: our_solver(motion.skeleton, motion, ends, tolerance=2e-4, stop_error=NEAR)
     results = run(makers, motion, ends, targets)
     print(f"    {'':13} {'ms/pose':>9} {'mean mm':>8} {'in 1 mm':>8} {'cm from real':>13} {'x mink':>7}")
