@@ -21,9 +21,10 @@ MIDDLE = """
 from marey._compiling import njit
 from small._inner_kernels import FACTOR, inner
 from small import sizes
+from small.other import MORE, Array
 @njit(cache=True)
 def middle(x):
-    return FACTOR * inner(x) + sizes.EXTRA
+    return FACTOR * inner(x) + sizes.EXTRA + MORE
 """
 OUTER = """
 from marey._compiling import njit
@@ -47,6 +48,7 @@ def package(tmp_path: Path) -> Path:
     folder.mkdir()
     write(folder, "__init__", "")
     write(folder, "sizes", "EXTRA = 0.0\n")
+    write(folder, "other", "MORE = 0.0\nArray = list[float]\n")
     write(folder, "_inner_kernels", INNER.format(factor=1.0, text="x"))
     write(folder, "_middle_kernels", MIDDLE)
     write(folder, "_outer_kernels", OUTER)
@@ -86,11 +88,14 @@ def test_a_changed_constant_of_another_module_compiles_its_users_anew(package: P
     assert results(package) == [6.0, 6.0, 0]
     write(package, "sizes", "EXTRA = 5.0\n")
     assert results(package) == [11.0, 11.0, 0]
+    write(package, "other", "MORE = 0.5\nArray = list[float]\n")
+    assert results(package) == [11.5, 11.5, 0]
 
 
 def test_a_change_elsewhere_leaves_kept_code_alone(package: Path) -> None:
     results(package)
     write(package, "_other_kernels", INNER.format(factor=2.0, text="x"))
+    write(package, "other", "# A type that kernels are annotated with.\nMORE = 0.0\nArray = list[int]\n")
     assert results(package) == [3.0, 3.0, 2]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -87,23 +88,31 @@ class _Kept(FunctionCache):
 
 @cache
 def _digest(module: str, file: str) -> str:
-    """Hash of a module and of what it imports of its own package; of kernels also of what these import."""
+    """Hash of a module's source and of what it imports of its own package, kernels with what these import."""
     source = Path(file).read_bytes()
     found = hashlib.sha256(source)
-    for name in _imported(source):
-        path = getattr(sys.modules.get(name), "__file__", None)
-        if path and name.split(".")[0] == module.split(".")[0]:
-            is_kernel = name.endswith("_kernels")
-            found.update(_digest(name, path).encode() if is_kernel else Path(path).read_bytes())
+    for imported in _imports(source):
+        home, _, name = imported.rpartition(".")
+        if home.split(".")[0] != module.split(".")[0]:
+            continue
+        for whole in (home, imported):
+            path = getattr(sys.modules.get(whole), "__file__", None)
+            if path and whole.endswith("_kernels"):
+                found.update(_digest(whole, path).encode())
+            elif path and whole == imported:
+                found.update(Path(path).read_bytes())
+        value = getattr(sys.modules.get(home), name, None)
+        if isinstance(value, int | float | str | tuple):
+            found.update(repr(value).encode())
     return found.hexdigest()
 
 
-def _imported(source: bytes) -> Iterator[str]:
-    """Names of what may be modules among the imports of a module."""
-    for node in ast.parse(source).body:
+def _imports(source: bytes) -> Iterator[str]:
+    """Full names of what a module imports before its first function."""
+    for node in ast.parse(re.split(rb"^(?:@|def |class )", source, maxsplit=1, flags=re.MULTILINE)[0]).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            yield from (above[:-1], *(above + alias.name for alias in node.names))
+            yield from (above + alias.name for alias in node.names)
 
 
 def _is_safe(folder: Path) -> bool:
