@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import marey
 from marey._compiling import njit
-from marey.body.codec import shell_error
+from marey.body.compare import joint_errors
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
 
@@ -86,7 +86,7 @@ def reduced_keys(motion: Motion, tolerance: float) -> tuple[int, Motion]:
     trial = tolerance
     for _ in range(SEARCH_STEPS):
         found = _with_keys(motion, arms, trial)
-        if shell_error(motion, found[1], shell=SHELL).max() <= tolerance:
+        if joint_errors(motion, found[1], shell=SHELL).max() <= tolerance:
             fits, best = trial, found
             if trial == tolerance:
                 break

@@ -19,7 +19,8 @@ from _compression_baselines import floats_with_xz, reduced_keys, rounded_with_zs
 
 import marey
 from marey.body import compress
-from marey.body.codec import Distortion, engine_bytes, position_errors, relative_distortion
+from marey.body.codec import engine_bytes
+from marey.body.compare import Distortion, joint_errors, relative_distortion
 from marey.body.motion import Motion
 from marey.errors import MareyWarning
 
@@ -51,7 +52,7 @@ def measured(
     codec: str, setting: str, motion: Motion, size: int, decoded: Motion, *, threshold: float = 0.01
 ) -> Point:
     """Size against ten float32 a joint and frame, and errors of the joints."""
-    errors = position_errors(motion, decoded)[:, : motion.joints]
+    errors = joint_errors(motion, decoded)[:, : motion.joints]
     return Point(
         codec,
         setting,

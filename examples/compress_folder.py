@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 import marey
-from marey.body.codec import joint_error
+from marey.body.compare import joint_error
 
 given = [*sys.argv[1:], "", "", ""]
 source = Path(given[0] or tempfile.mkdtemp())

@@ -18,8 +18,8 @@ import numpy as np
 from _cmu import all_clips, arguments, clip, folder
 
 import marey
-from marey.body.codec.distortion import foot_skate
 from marey.body.codec.end_joints import end_joints
+from marey.body.compare import foot_skate
 from marey.body.motion import Motion
 from marey.body.style import common_model, restyle, retimed, travelling_figure
 from marey.errors import MareyWarning

@@ -132,7 +132,7 @@ def test_pictures_of_a_page_are_small(page: str) -> None:
 
 
 def test_the_page_on_compression_says_the_source_s_distortion_rightly() -> None:
-    from marey.body.codec import relative_distortion
+    from marey.body.compare import relative_distortion
 
     walk = marey.samples.walk(1)
     off = marey.body.compress(walk, max_error=0.05).decode()

@@ -224,7 +224,7 @@ def _compressed(clip: CompressedMotion) -> dict[str, Any]:
     return {
         "joints": clip.joints,
         "end_sites": len(clip.skeleton.end_parents),
-        "mode": clip.mode,
+        "method": clip.method,
         "bytes": clip.bytes,
         "ratio": round(clip.ratio, 2),
         "name": clip.name,

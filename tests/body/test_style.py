@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.codec.distortion import foot_skate
+from marey.body.compare import foot_skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.style import aligned, common_model, restyle, retimed, travelling_figure

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.codec import joint_error, relative_distortion
+from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import concatenate
 from tests.cli.commands import refused, result, run
 
@@ -44,7 +44,7 @@ def test_what_is_reported_is_what_the_file_holds(
     assert facts["distortion_squared"] == pytest.approx(
         relative_distortion(motion, decoded).squared, abs=1e-4
     )
-    assert (facts["mode"], facts["source_ratio"], facts["segments"]) == ("transform", None, 1)
+    assert (facts["method"], facts["published_ratio"], facts["segments"]) == ("transform", None, 1)
     assert facts["modes"] > 0
     assert facts["encode_milliseconds_per_frame"] > 0
     assert facts["decode_milliseconds_per_frame"] > 0
@@ -60,19 +60,19 @@ def test_without_an_error_it_is_a_centimetre(
     assert 0.003 < error.maximum <= 0.01
 
 
-def test_the_source_mode_reports_its_own_ratio(
+def test_tourniers_method_reports_the_published_ratio(
     walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "walk.mry"
-    words = ("body", "compress", walk, target, "--mode", "source", "--modes", 8)
-    facts = result(capsys, *words, "--dropped", "2,4")
+    words = ("body", "compress", walk, target, "--method", "tournier", "--modes", 8)
+    facts = result(capsys, *words, "--levels", "2,4")
     clip = marey.load(target, compressed=True)
-    assert (facts["modes"], facts["mode"]) == (8, "source")
-    assert clip.source.dropped[:3] == (2, 2, 4)
-    assert facts["source_ratio"] == pytest.approx(clip.source.ratio, abs=0.01)
-    better = result(capsys, *words, "--dropped", "2", "--improved")
-    assert marey.load(target, compressed=True).source.dropped == (2,) * 7
-    assert better["error_mean_cm"] < facts["error_mean_cm"]
+    assert (facts["modes"], facts["method"]) == (8, "tournier")
+    assert clip.tournier.dropped_levels[:3] == (2, 2, 4)
+    assert facts["published_ratio"] == pytest.approx(clip.tournier.ratio, abs=0.01)
+    finer = result(capsys, *words, "--levels", "2")
+    assert marey.load(target, compressed=True).tournier.dropped_levels == (2,) * 7
+    assert finer["error_mean_cm"] <= facts["error_mean_cm"]
 
 
 def test_decompress_gives_the_clip_back_whole_or_in_part(
@@ -102,7 +102,7 @@ def test_other_commands_take_compressed_clips(
     told = result(capsys, "info", small)
     assert (told["kind"], told["frames"], told["frame_rate"]) == ("compressed motion", 120, 60.0)
     assert told["duration"] == pytest.approx(2)
-    assert (told["joints"], told["mode"], told["bytes"]) == (26, "transform", facts["bytes"])
+    assert (told["joints"], told["method"], told["bytes"]) == (26, "transform", facts["bytes"])
     assert told["ratio"] == facts["ratio"]
     assert result(capsys, "convert", small, tmp_path / "a.bvh", "--frames", ":30")["frames"] == 30
     result(capsys, "view", small, "-o", tmp_path / "a.png", "--size", "160x90")
@@ -152,10 +152,9 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert "1cm, 5mm" in refused(capsys, *compress, target, "--max-error", "tiny")
     assert "1cm, 5mm" in refused(capsys, *compress, target, "--max-error=-1cm")
     assert "positive" in refused(capsys, *compress, target, "--mean-error", "0mm")
-    assert "--mode zip" in refused(capsys, *compress, target, "--mode", "zip")
-    assert "mode 'source'" in refused(capsys, *compress, target, "--modes", "5")
-    assert "mode 'source'" in refused(capsys, *compress, target, "--improved")
-    assert "--dropped" in refused(capsys, *compress, target, "--mode", "source", "--dropped", "a")
+    assert "--method zip" in refused(capsys, *compress, target, "--method", "zip")
+    assert "method 'tournier'" in refused(capsys, *compress, target, "--modes", "5")
+    assert "--levels" in refused(capsys, *compress, target, "--method", "tournier", "--levels", "a")
     assert "no such file" in refused(capsys, "body", "compress", tmp_path / "absent.bvh", target)
     assert "no folder" in refused(capsys, *compress, tmp_path / "absent" / "a.mry")
     assert "marey convert" in refused(capsys, "body", "decompress", walk, tmp_path / "a.bvh")
@@ -173,10 +172,10 @@ def test_a_clip_is_not_compressed_over_itself(
     assert clip.read_bytes() == before
 
 
-def test_a_largest_error_out_of_reach_of_the_source_mode_is_told_as_it_was_asked(
+def test_a_largest_error_out_of_reach_of_tourniers_method_is_reported_as_it_was_asked(
     walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("body", "compress", walk, tmp_path / "a.mry", "--mode", "source", "--max-error", "1mm")
+    words = ("body", "compress", walk, tmp_path / "a.mry", "--method", "tournier", "--max-error", "1mm")
     assert "every joint within 0.1 cm" in refused(capsys, *words)
 
 
@@ -184,7 +183,7 @@ def test_a_damaged_file_or_wrong_frames_leave_nothing(
     walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small, target = tmp_path / "walk.mry", tmp_path / "a.bvh"
-    result(capsys, "body", "compress", walk, small, "--mode", "source")
+    result(capsys, "body", "compress", walk, small, "--method", "tournier")
     assert "120 frames" in refused(capsys, "body", "decompress", small, target, "--frames", "500:600")
     assert "cannot hold a Motion" in refused(capsys, "body", "decompress", small, tmp_path / "a.csv")
     small.write_bytes(small.read_bytes()[:-1])

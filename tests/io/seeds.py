@@ -162,7 +162,10 @@ FORMATS = (
     Format("mry", written(**{f"{name}_mry": saved(thing) for name, thing in CONTAINERS.items()})),
     Format(
         "compressed clip",
-        written(a_mry=saved(codec.compress(WALK)), b_mry=saved(codec.compress(WALK, mode="source", modes=4))),
+        written(
+            a_mry=saved(codec.compress(WALK)),
+            b_mry=saved(codec.compress(WALK, method="tournier", modes=4)),
+        ),
         mended=with_crc,
     ),
     Format(

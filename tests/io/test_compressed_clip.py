@@ -17,7 +17,7 @@ from marey.io import container
 
 @pytest.fixture(scope="module")
 def small() -> CompressedMotion:
-    return compress(marey.samples.walk(seconds=1, frame_rate=30), mode="source", modes=6)
+    return compress(marey.samples.walk(seconds=1, frame_rate=30), method="tournier", modes=6)
 
 
 def test_a_saved_clip_loads_as_the_decoded_motion(small: CompressedMotion, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_it_describes_itself(small: CompressedMotion) -> None:
     facts = describe(small)
     assert facts["kind"] == "compressed motion"
     assert (facts["frames"], facts["frame_rate"], facts["duration"]) == (30, 30.0, 1.0)
-    assert (facts["joints"], facts["mode"], facts["bytes"]) == (26, "source", small.bytes)
+    assert (facts["joints"], facts["method"], facts["bytes"]) == (26, "tournier", small.bytes)
     assert facts["ratio"] == pytest.approx(small.ratio, abs=0.01)
 
 

@@ -310,7 +310,7 @@ ODD: dict[str, Any] = {
     "seven joints without names": lambda: tree(7, 5),
     "4,000 joints": lambda: tree(4000, 3),
     "a character": lambda: marey.samples.human(),
-    "a compressed clip": lambda: marey.body.compress(marey.samples.walk(seconds=1), mode="source"),
+    "a compressed clip": lambda: marey.body.compress(marey.samples.walk(seconds=1), method="tournier"),
     "a pose model": lambda: PoseModel.fit([marey.samples.walk(seconds=1).without(["Head"])], modes=4),
 }
 

@@ -71,24 +71,48 @@ def kinetic_matrix(
     weights = np.ones(count) if masses is None else checked("masses", masses, (count,))
     if (weights < 0).any() or not (weights > 0).any():
         raise InputError("masses: none may be negative, and one must be above 0")
-    total = _summed_energy(skeleton, mean, poses, weights)
+    pose = _frames(skeleton, poses)
+    vectors = so3.log(so3.multiply(so3.inverse(mean), poses))
+    points, _ = _points(skeleton, pose)
+    reach = np.linalg.norm(points - points[:, :1], axis=-1).max()
+    total = _summed_energy(skeleton, pose, vectors, weights, SPREAD * reach)
     largest = np.diag(total).max()
     if largest <= 0.0:
         return np.eye(len(total))
     return total / largest + LEAST_ENERGY * np.eye(len(total))
 
 
-def _summed_energy(skeleton: Skeleton, mean: Array, rotations: Array, masses: Array) -> Array:
+def displacement_matrix(
+    skeleton: Skeleton, pose: GlobalPose, vectors: ArrayLike, *, gyration: float = 0.0
+) -> Array:
+    """Mean squared displacement of the joints by small changes of rotation vectors, `(3 joints, 3 joints)`.
+
+    `eᵀ M e` is the mean over poses of the sum over joints and end sites of the squared displacement by a
+    change `e` of the vectors, a joint: square metres a squared radian.
+
+    Args:
+        skeleton: the joints.
+        pose: world frames, `(poses, joints, …)`.
+        vectors: `(poses, joints, 3)`, rotation vectors of the joints about any mean.
+        gyration: metres, radius of points about each joint that count as well, so that twists are seen.
+    """
+    masses = np.ones(skeleton.joints + len(skeleton.end_parents))
+    total = _summed_energy(skeleton, pose, np.asarray(vectors, dtype=np.float64), masses, gyration)
+    return total / (len(pose.rotations) * skeleton.joints)
+
+
+def _summed_energy(
+    skeleton: Skeleton, pose: GlobalPose, vectors: Array, masses: Array, gyration: float
+) -> Array:
     """Sum over poses of `JᵀMJ`, `(3 joints, 3 joints)`, by the moments of what joints carry instead of by J.
 
     Two joints, i above j, move together what j carries: `Σ m (a·b I - b aᵀ)` with arms a from i and b from j.
     """
-    pose = _frames(skeleton, rotations)
     points, carriers = _points(skeleton, pose)
-    turns = so3.to_matrix(pose.rotations) @ dexp_body(so3.log(so3.multiply(so3.inverse(mean), rotations)))
+    points = points - points.mean(axis=1, keepdims=True)
+    turns = so3.to_matrix(pose.rotations) @ dexp_body(vectors)
     joints = skeleton.joints
-    reach = np.linalg.norm(points - points[:, :1], axis=-1).max()
-    mass, inertia = np.array(masses), (SPREAD * reach) ** 2 * masses * (np.arange(len(masses)) < joints)
+    mass, inertia = np.array(masses), gyration**2 * masses * (np.arange(len(masses)) < joints)
     first = masses[:, None] * points
     second = first[..., None] * points[..., None, :]
     for point in range(len(masses) - 1, 0, -1):

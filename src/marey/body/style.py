@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
-from marey.body.codec.distortion import foot_skate
 from marey.body.codec.end_joints import end_joints
+from marey.body.compare import foot_skate
 from marey.body.ik.plants import plants
 from marey.body.ik.trajectory import solve_clip
 from marey.body.kinematics import forward_kinematics

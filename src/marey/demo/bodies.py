@@ -8,7 +8,8 @@ import numpy as np
 
 from marey import datasets, samples
 from marey.body.cleanup import clean
-from marey.body.codec import compress, joint_error
+from marey.body.codec import compress
+from marey.body.compare import joint_error
 from marey.body.kinematics import forward_kinematics
 from marey.body.variation import vary
 from marey.demo.dynamics import side_by_side

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from marey import samples
-from marey.body.codec import compress, joint_error
+from marey.body.codec import compress
+from marey.body.compare import joint_error
 from marey.body.ik import PoseSolver, Reach
 from marey.body.motion import concatenate
 from marey.body.pose_model import PoseModel

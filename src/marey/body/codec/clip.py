@@ -1,25 +1,23 @@
-"""A compressed clip: the bytes of a `.mry` file, from which any stretch of frames is decoded.
+"""A compressed clip: the bytes of a `.mry` file, from which any range of frames is decoded.
 
-`MRYC`, a byte for version and codec, the carriers and the header (or, for the source's codec, its own
-description), the payload, and a CRC-32 of all that. Decoding costs what the codec costs for the frames asked
-for; nothing in the bytes is trusted.
+`MRYC`, a byte for the version of the format, the header, the payload of the codec that the header names, and
+a CRC-32 of all that. Decoding costs what the codec costs for the frames asked for; nothing in the bytes is
+trusted.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from marey._arrays import assign
 from marey._timed import as_slice
-from marey.body.codec._packing import Reader
-from marey.body.codec.carriers import Carriers, pack_carriers, put_back, read_carriers
-from marey.body.codec.header import Header, unpack_header
-from marey.body.codec.source import SourceClip, decode_frames
+from marey.body.codec.header import Header, pack_header, unpack_header
+from marey.body.codec.tournier.clip import TournierClip, decode_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
@@ -27,13 +25,13 @@ from marey.errors import FormatError, InputError, MareyError
 MAGIC = b"MRYC"
 VERSION = 1
 
-Mode = Literal["transform", "source"]
-MODES: tuple[Mode, ...] = ("transform", "source")
+Method = Literal["transform", "tournier"]
+METHODS: tuple[Method, ...] = ("transform", "tournier")
 
 # Bytes of rotations decoded at once from a file of any size; larger files may ask for this many times more.
 _MOST_AT_ONCE = 1 << 30
 _LARGEST_GAIN = 20_000
-_SOURCE_BLOCK = 1024
+_TOURNIER_BLOCK = 1024
 
 Data = bytes
 
@@ -42,38 +40,31 @@ Data = bytes
 class CompressedMotion:
     """A clip in as few bytes as an error allows; `decode` gives it back, whole or in part.
 
-    data: all bytes of the file
+    Args:
+        data: all bytes of the file.
 
     >>> import marey
-    >>> small = marey.body.compress(marey.samples.walk(), mode="source")
-    >>> small.mode, small.frames, small.decode(slice(10, 20)).frames
-    ('source', 240, 10)
+    >>> small = marey.body.compress(marey.samples.walk(), method="tournier")
+    >>> small.method, small.frames, small.decode(slice(10, 20)).frames
+    ('tournier', 240, 10)
     """
 
     data: Data
     header: Header = field(init=False, compare=False)
-    mode: Mode = field(init=False, compare=False)
+    method: Method = field(init=False, compare=False)
     payload: Data = field(init=False, compare=False)
-    _carriers: Carriers | None = field(init=False, compare=False)
-    _source: SourceClip | None = field(init=False, compare=False)
+    _tournier: TournierClip | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        mode, carried, reader = _opened(self.data)
-        try:
-            carriers = read_carriers(reader) if carried else None
-            rest = reader.data[reader.place :]
-            source = SourceClip.from_bytes(rest) if mode == "source" else None
-            header, payload = unpack_header(rest) if source is None else (_header_of(source), rest)
-        except FormatError:
-            raise
-        except MareyError as error:
-            raise FormatError(f"the compressed clip is damaged ({error})") from error
-        if carriers is not None and carriers.moving and len(carriers.rotations) != header.frames:
-            raise FormatError("the compressed clip is damaged: what carries it has another length")
-        assign(self, header=header, mode=mode, payload=payload, _carriers=carriers, _source=source)
+        header, payload = unpack_header(_content(self.data))
+        method = header.content.get("method")
+        if method not in METHODS:
+            raise FormatError(f"compressed by method {method!r}, which is not known: install a newer marey")
+        clip = TournierClip.unpack(header, payload) if method == "tournier" else None
+        assign(self, header=header, method=method, payload=payload, _tournier=clip)
 
     def __repr__(self) -> str:
-        return f"CompressedMotion({self.name!r}, {self.frames} frames, {self.mode}, {self.bytes} bytes)"
+        return f"CompressedMotion({self.name!r}, {self.frames} frames, {self.method}, {self.bytes} bytes)"
 
     @property
     def bytes(self) -> int:
@@ -103,17 +94,17 @@ class CompressedMotion:
     @property
     def skeleton(self) -> Skeleton:
         """The joints, as they will be decoded."""
-        return self._whole(self._still(), 0).skeleton
+        return self.header.skeleton
 
     @property
     def joints(self) -> int:
         """Number of joints."""
-        return self.header.skeleton.joints + (len(self._carriers.names) if self._carriers else 0)
+        return self.skeleton.joints
 
     @property
     def raw_bytes(self) -> int:
-        """Size of the clip as plain float32 channels: three a joint, and three for the root."""
-        return 4 * (3 * self.joints + 3) * self.frames
+        """Size of the clip as plain float32 channels: three a joint, three more for those that slide."""
+        return 4 * 3 * (self.joints + len(self.header.sliding)) * self.frames
 
     @property
     def ratio(self) -> float:
@@ -123,30 +114,30 @@ class CompressedMotion:
     @property
     def modes(self) -> int:
         """Directions of the pose model; the most of any segment."""
-        if self._source is not None:
-            return self._source.modes
+        if self._tournier is not None:
+            return self._tournier.modes
         from marey.body.codec.transform import decoder
 
-        return decoder.modes(self.payload, self.header)
+        return decoder.modes(self.header)
 
     @property
     def segments(self) -> list[range]:
-        """Stretches of frames that are decoded one by one."""
-        if self._source is not None:
-            starts = range(0, self.frames, _SOURCE_BLOCK)
-            return [range(start, min(start + _SOURCE_BLOCK, self.frames)) for start in starts]
+        """Ranges of frames that are decoded one by one."""
+        if self._tournier is not None:
+            starts = range(0, self.frames, _TOURNIER_BLOCK)
+            return [range(start, min(start + _TOURNIER_BLOCK, self.frames)) for start in starts]
         from marey.body.codec.transform import decoder
 
-        return decoder.segments(self.payload, self.header)
+        return decoder.segments(self.header)
 
     @property
-    def source(self) -> SourceClip:
-        """What the source's codec stores, to be edited (`marey.body.codec.displace`)."""
-        if self._source is None:
+    def tournier(self) -> TournierClip:
+        """What Tournier's codec stores, to be edited (`marey.body.codec.tournier.displace`)."""
+        if self._tournier is None:
             raise InputError(
-                f"{self.name or 'the clip'}: only clips of mode 'source' hold end joints to edit"
+                f"{self.name or 'the clip'}: only clips of method 'tournier' hold end effectors to edit"
             )
-        return self._source
+        return self._tournier
 
     def decode(self, frames: slice | int | None = None) -> Motion:
         """The clip, or some of its frames: `decode(slice(100, 200))`, `decode(7)`."""
@@ -163,7 +154,7 @@ class CompressedMotion:
                 f"{self.name or 'the clip'}: {most} frames would take {memory / 1e9:.3g} GB at once; "
                 "decode some of them, or segment by segment with stream()"
             )
-        motion = self._whole(self._decoded(span), span.start)
+        motion = self._decoded(span)
         return motion if wanted.step == 1 else motion[:: wanted.step]
 
     def stream(self) -> Iterator[Motion]:
@@ -172,30 +163,22 @@ class CompressedMotion:
             yield self.decode(slice(segment.start, segment.stop))
 
     def _decoded(self, frames: range) -> Motion:
-        if self._source is not None:
-            return decode_frames(self._source, np.arange(frames.start, frames.stop))
+        if self._tournier is not None:
+            return decode_frames(self._tournier, np.arange(frames.start, frames.stop))
         from marey.body.codec.transform import decoder
 
         try:
-            rotations, root = decoder.decode(self.payload, self.header, frames)
-            return self.header.motion(rotations, root)
+            return self.header.motion(*decoder.decode(self.payload, self.header, frames))
         except FormatError:
             raise
         except MareyError as error:
             raise FormatError(f"the compressed clip is damaged ({error})") from error
 
-    def _whole(self, motion: Motion, start: int) -> Motion:
-        return motion if self._carriers is None else put_back(motion, self._carriers, start=start)
 
-    def _still(self) -> Motion:
-        joints = self.header.skeleton.joints
-        return self.header.motion(np.tile([1.0, 0.0, 0.0, 0.0], (1, joints, 1)), np.zeros((1, 3)))
-
-
-def assembled(mode: Mode, carriers: Carriers | None, content: Data) -> CompressedMotion:
-    """The file around a codec's content: header and payload, or the source's own bytes."""
-    marks = VERSION << 4 | (carriers is not None) * _CARRIED | MODES.index(mode)
-    body = MAGIC + bytes([marks]) + (b"" if carriers is None else pack_carriers(carriers)) + content
+def assemble(method: Method, header: Header, payload: Data) -> CompressedMotion:
+    """The file of a codec's header and payload."""
+    header = replace(header, content={"method": method, **header.content})
+    body = MAGIC + bytes([VERSION]) + pack_header(header) + payload
     return CompressedMotion(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
@@ -208,24 +191,32 @@ def is_compressed_clip(data: Data) -> bool:
     return data.startswith(MAGIC)
 
 
-_CARRIED = 8
-
-
-def _opened(data: Data) -> tuple[Mode, bool, Reader]:
+def _content(data: Data) -> Data:
+    """Header and payload of a file whose version and checksum are right."""
     if not is_compressed_clip(data):
         raise FormatError("not a compressed clip")
     if len(data) < len(MAGIC) + 5:
         raise FormatError("the compressed clip is cut off")
-    version, marks = divmod(data[len(MAGIC)], 16)
-    if version != VERSION:
-        raise FormatError(f"compressed clip of version {version}; this marey reads version {VERSION}")
+    if data[len(MAGIC)] != VERSION:
+        raise FormatError(
+            f"compressed clip of version {data[len(MAGIC)]}; this marey reads version {VERSION}"
+        )
     if zlib.crc32(data[:-4]) != int.from_bytes(data[-4:], "little"):
         raise FormatError("the compressed clip is damaged or cut off: its checksum does not fit")
-    carried, mode = divmod(marks, _CARRIED)
-    if mode >= len(MODES):
-        raise FormatError(f"compressed by codec number {mode}, which is not known: install a newer marey")
-    return MODES[mode], bool(carried), Reader(data[len(MAGIC) + 1 : -4])
+    return data[len(MAGIC) + 1 : -4]
 
 
-def _header_of(clip: SourceClip) -> Header:
-    return Header(clip.skeleton, clip.frames, clip.frame_rate, clip.convention, clip.channels, clip.name)
+def channel_bytes(motion: Motion) -> int:
+    """The clip as plain float32 channels: three a joint, three more for the root and joints that slide.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> channel_bytes(walk) == walk.frames * (3 * walk.joints + 3) * 4
+    True
+    """
+    return 4 * 3 * (motion.joints + len(Header.of(motion).sliding)) * motion.frames
+
+
+def engine_bytes(motion: Motion) -> int:
+    """The clip as game engines hold it (the "raw" of ACL): ten float32 a joint and frame."""
+    return 40 * motion.joints * motion.frames

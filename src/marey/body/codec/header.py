@@ -1,216 +1,245 @@
-"""What a compressed clip says besides the motion: skeleton, frames, rate, units, names, in under 100 bytes.
+"""What a compressed clip holds besides the motion: skeleton, rate, unit, axes, channels, name.
 
-Common joint trees are known by number (`marey.body.conventions`), others deflated with those as dictionary;
-offsets are rounded to a quantum and each limb predicted by its mirror image. The layout belongs to version 1
-of the file. Reading trusts nothing: it raises :class:`FormatError` and allocates no more than the data can
-fill. Cost: under a millisecond for a human figure.
+JSON, deflated with a dictionary of the joint trees of known tools (`marey.body.conventions`): some 170 bytes
+for a human figure, most of them its bone lengths. Reading trusts nothing: whatever is no header raises
+:class:`FormatError`. Cost: under a millisecond.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import cycle, groupby
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from marey._arrays import FloatArray
-from marey.body.codec._channel_codes import Channels, can_pack, pack_channels, read_channels, spread
-from marey.body.codec._offset_bits import pack_offsets, unpack_offsets
-from marey.body.codec._packing import Reader, pack_float64, pack_text, pack_varint
-from marey.body.codec._rate_codes import pack_rate, read_rate
-from marey.body.codec._tree_text import (
-    Tree,
-    dictionary,
-    is_limb_by_limb,
-    known_trees,
-    mirrored_by_name,
-    tree_of_text,
-    tree_text,
-)
+from marey._arrays import FloatArray, checked_rate
+from marey.body.conventions import joint_trees
 from marey.body.motion import Motion
-from marey.body.root_travel import STILL
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
-from marey.geometry.convention import CMU_UNIT, Convention
+from marey.geometry.convention import Convention
+
+# Bytes of text, unpacked: joint names and offsets of ten thousand joints.
+LONGEST_TEXT = 1 << 20
+# Metres: a joint whose position in its parent's frame varies by less does not slide.
+STILL = 1e-4
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a compressed clip says besides the motion; offsets are as they were rounded.
+    """What a compressed clip holds besides the motion.
 
-    skeleton, frame_rate, convention, channels, name: as in :class:`Motion`
-    frames: how many
+    Args:
+        skeleton, frame_rate, convention, channels, name: as in :class:`Motion`.
+        frames: number of frames.
+        quantum: metres that offsets of the skeleton are multiples of; None if they have all digits.
+        sliding: joints whose position varies: the root, then those that slide in their parent's frame.
+        content: what the codec needs to read the payload; JSON.
     """
 
     skeleton: Skeleton
     frames: int
     frame_rate: float
-    convention: Convention
-    channels: Channels | None = None
+    convention: Convention = field(default_factory=Convention)
+    channels: tuple[tuple[str, ...], ...] | None = None
     name: str = ""
+    quantum: float | None = None
+    sliding: tuple[int, ...] = (0,)
+    content: Mapping[str, Any] = field(default_factory=dict)
 
-    def motion(self, rotations: FloatArray, root: FloatArray, *, frame_rate: float | None = None) -> Motion:
-        """A clip of this figure: rotations `(frames, joints, 4)`, root `(frames, 3)`."""
+    @staticmethod
+    def of(motion: Motion, *, quantum: float | None = None, still: float = STILL) -> Header:
+        """The header of a clip.
+
+        Args:
+            motion: the clip; translations of joints that do not slide become their offsets.
+            quantum: metres; offsets are rounded to multiples of it. None keeps all digits.
+            still: metres, joints whose position varies by less do not slide.
+
+        >>> import marey
+        >>> header = Header.of(marey.samples.walk(), quantum=0.0005)
+        >>> data = pack_header(header)
+        >>> again, rest = unpack_header(data + b"motion")
+        >>> len(data) < 200, again.skeleton.names == header.skeleton.names, rest
+        (True, True, b'motion')
+        """
+        if quantum is not None and not (np.isfinite(quantum) and quantum > 0):
+            raise InputError(f"quantum: must be positive and finite, got {quantum}")
+        skeleton, sliding = motion.skeleton, [0]
+        offsets = skeleton.offsets
+        if motion.translations is not None:
+            least, most = motion.translations.min(axis=0), motion.translations.max(axis=0)
+            slides = (most - least).max(axis=1) > still
+            slides[0] = True
+            sliding = np.flatnonzero(slides).tolist()
+            offsets = np.where(slides[:, None], offsets, (least + most) / 2)
+        offsets, ends = (_rounded(points, quantum) for points in (offsets, skeleton.end_offsets))
+        return Header(
+            Skeleton(skeleton.names, skeleton.parents, offsets, skeleton.end_parents, ends),
+            motion.frames,
+            motion.frame_rate,
+            motion.convention,
+            motion.channels,
+            motion.name,
+            quantum,
+            tuple(sliding),
+        )
+
+    def motion(
+        self, rotations: FloatArray, positions: FloatArray, *, frame_rate: float | None = None
+    ) -> Motion:
+        """A clip of this figure.
+
+        Args:
+            rotations: `(frames, joints, 4)`.
+            positions: `(frames, sliding, 3)`, metres, of the joints that slide, the root first.
+            frame_rate: frames a second; that of the clip if None.
+        """
+        translations = None
+        if len(self.sliding) > 1:
+            translations = np.tile(self.skeleton.offsets, (len(positions), 1, 1))
+            translations[:, self.sliding] = positions
         return Motion(
             self.skeleton,
             rotations,
-            root,
+            positions[:, 0],
             self.frame_rate if frame_rate is None else frame_rate,
+            translations=translations,
             convention=self.convention,
             channels=self.channels,
             name=self.name,
         )
 
+    def with_content(self, **content: Any) -> Header:
+        """The header with what a codec needs to read its payload."""
+        return replace(self, content=content)
 
-def pack_header(motion: Motion, *, quantum: float | None) -> bytes:
-    """Everything about a clip that is not motion.
 
-    quantum: metres; offsets are rounded to multiples of it (itself rounded down to a whole 0.01 mm).
-        None, or less than 0.01 mm, keeps every digit
-
-    >>> import marey
-    >>> walk = marey.samples.walk()
-    >>> packed = pack_header(walk, quantum=0.0005)
-    >>> header, rest = unpack_header(packed + b"motion")
-    >>> len(packed) < 80, header.skeleton.names == walk.skeleton.names, rest
-    (True, True, b'motion')
-    """
-    skeleton = with_fixed_joints(motion).skeleton
-    limb_by_limb = is_limb_by_limb(skeleton.parents.tolist())
-    counts = np.bincount(skeleton.end_parents, minlength=skeleton.joints)
-    branching = np.isin(np.arange(skeleton.joints), skeleton.parents)
-    usual_ends = int((counts[~branching] > 0).any())
-    tree = Tree(
-        skeleton.names,
-        tuple(skeleton.parents.tolist()),
-        tuple(counts.tolist()),
-        mirrored_by_name(skeleton.names),
-    )
-    order = np.argsort(skeleton.end_parents, kind="stable")
-    in_order = bool((np.diff(skeleton.end_parents) >= 0).all())
-    unit = _UNITS.index(motion.convention.unit) if motion.convention.unit in _UNITS else 0
-    # What is no BVH channel is left out: channels only say how to write the clip back.
-    channels = motion.channels if can_pack(motion.channels) else None
-    flags = (
-        (motion.convention.up == "z") * _UP_Z
-        | limb_by_limb * _LIMB_BY_LIMB
-        | usual_ends * _USUAL_ENDS
-        | (channels is not None) * _CHANNELS
-        | unit * _UNIT
-        | (not in_order) * _END_ORDER
-    )
-    points = np.concatenate([skeleton.offsets, skeleton.end_offsets[order]])
-    offsets = pack_offsets(points, _counterparts(tree), quantum=quantum, unit=motion.convention.unit)
-    parts = [
-        pack_varint(flags),
-        b"" if unit else pack_float64(motion.convention.unit),
-        b"" if channels is None else pack_channels(channels),
-        pack_rate(motion.frame_rate),
-        pack_varint(motion.frames),
-        pack_text(motion.name, dictionary()),
-        _pack_tree(tree_text(tree, limb_by_limb=limb_by_limb, usual_ends=usual_ends)),
-        b"" if in_order else b"".join(pack_varint(int(place)) for place in order),
-        offsets,
-    ]
-    return b"".join(parts)
+def pack_header(header: Header) -> bytes:
+    """The header in few bytes; they end by themselves, so that the payload may follow."""
+    text = _text(header).encode()
+    if len(text) > LONGEST_TEXT:
+        raise InputError(f"a skeleton of {len(text)} bytes is too large to be stored, at most {LONGEST_TEXT}")
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=_dictionary())
+    return packer.compress(text) + packer.flush()
 
 
 def unpack_header(data: bytes) -> tuple[Header, bytes]:
     """Inverse of :func:`pack_header`: the header, and what follows it."""
-    reader = Reader(data)
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS, zdict=_dictionary())
     try:
-        header = _read(reader)
+        text = unpacker.decompress(data, LONGEST_TEXT + 1)
+        if not unpacker.eof:
+            raise FormatError("the compressed clip is damaged: its header does not unpack")
+        return _header(json.loads(text)), unpacker.unused_data
     except FormatError:
         raise
-    except MareyError as error:
-        raise FormatError(f"the compressed clip is damaged ({error})") from error
-    return header, data[reader.place :]
+    except (
+        zlib.error,
+        MareyError,
+        ValueError,
+        TypeError,
+        LookupError,
+        RecursionError,
+        OverflowError,
+    ) as error:
+        raise FormatError(f"the compressed clip is damaged: no header ({error})") from error
 
 
-def with_fixed_joints(motion: Motion) -> Motion:
-    """The clip with constant translations made offsets; joints that do slide are an error."""
-    slid = motion.translations
-    if slid is None:
-        return motion
-    ranges = np.ptp(slid[:, 1:], axis=0).max(axis=1, initial=0.0)
-    if (ranges > STILL).any():
-        joint = 1 + int(ranges.argmax())
-        raise InputError(
-            f"{motion.name or 'the clip'}: joint {motion.skeleton.names[joint]!r} slides by "
-            f"{100 * ranges.max():.3g} cm; only rotations and one root path can be compressed"
-        )
-    middle = slid.min(axis=0) + np.ptp(slid, axis=0) / 2
-    middle[0] = motion.skeleton.offsets[0]
-    skeleton = motion.skeleton
-    fixed = Skeleton(skeleton.names, skeleton.parents, middle, skeleton.end_parents, skeleton.end_offsets)
-    return Motion(
-        fixed,
-        motion.rotations,
-        motion.root,
-        motion.frame_rate,
-        convention=motion.convention,
-        channels=motion.channels,
-        name=motion.name,
+def whole(value: Any, least: int = 0) -> int:
+    """A whole number out of a header, `least` or more; anything else is a :class:`FormatError`."""
+    if type(value) is not int or value < least:
+        raise FormatError(f"the compressed clip is damaged: {value!r} where a whole number belongs")
+    return value
+
+
+def _text(header: Header) -> str:
+    skeleton, quantum = header.skeleton, header.quantum
+    points = np.concatenate([skeleton.offsets, skeleton.end_offsets]).ravel()
+    offsets = points if quantum is None else [int(number) for number in np.rint(points / quantum)]
+    runs = [(words, len(list(alike))) for words, alike in groupby(header.channels or ())]
+    fields = {
+        "names": skeleton.names,
+        "parents": skeleton.parents.tolist(),
+        "end_parents": skeleton.end_parents.tolist(),
+        "channels": None if header.channels is None else runs,
+        "quantum": quantum,
+        "offsets": list(offsets),
+        "sliding": header.sliding[1:],
+        "unit": header.convention.unit,
+        "up": header.convention.up,
+        "frame_rate": header.frame_rate,
+        "frames": header.frames,
+        "name": header.name,
+        "content": header.content,
+    }
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _header(fields: dict[str, Any]) -> Header:
+    names, quantum = fields["names"], fields["quantum"]
+    points = np.array(fields["offsets"], dtype=np.float64).reshape(-1, 3) * (
+        1.0 if quantum is None else quantum
+    )
+    joints, end_parents = len(names), fields["end_parents"]
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise FormatError("the compressed clip is damaged: its joints have no names")
+    if len(points) != joints + len(end_parents):
+        raise FormatError(f"the compressed clip is damaged: {len(points)} offsets for {joints} joints")
+    sliding = (0, *(whole(joint, 1) for joint in fields["sliding"]))
+    if list(sliding) != sorted(set(sliding)) or sliding[-1] >= joints:
+        raise FormatError("the compressed clip is damaged: joints slide that are none")
+    return Header(
+        Skeleton(
+            tuple(names),
+            np.array([whole(parent, -1) for parent in fields["parents"]], dtype=np.int64),
+            points[:joints],
+            np.array([whole(parent) for parent in end_parents], dtype=np.int64),
+            points[joints:],
+        ),
+        whole(fields["frames"], 1),
+        checked_rate(fields["frame_rate"]),
+        Convention(float(fields["unit"]), fields["up"]),
+        _channels(fields["channels"], joints),
+        str(fields["name"]),
+        quantum,
+        sliding,
+        dict(fields["content"]),
     )
 
 
-def _read(reader: Reader) -> Header:
-    flags = reader.varint()
-    if flags >= _END_ORDER << 1:
-        raise FormatError("the compressed clip is damaged: its header sets marks that mean nothing")
-    size = _UNITS[flags // _UNIT % 8] or reader.float64()
-    convention = Convention(size, "z" if flags & _UP_Z else "y")
-    channels = read_channels(reader) if flags & _CHANNELS else None
-    frame_rate = read_rate(reader)
-    frames = reader.varint()
-    if frames < 1:
-        raise FormatError("the compressed clip has no frames")
-    name = reader.text(dictionary())
-    tree = tree_of_text(
-        _read_tree(reader), limb_by_limb=bool(flags & _LIMB_BY_LIMB), usual_ends=bool(flags & _USUAL_ENDS)
-    )
-    joints = len(tree.names)
-    end_parents = np.repeat(np.arange(joints), tree.ends)
-    order = np.arange(len(end_parents))
-    if flags & _END_ORDER:
-        order = np.array([reader.varint() for _ in order], dtype=np.int64)
-        if not np.array_equal(np.sort(order), np.arange(len(order))):
-            raise FormatError("the compressed clip is damaged: its end sites are in no order")
-    points = unpack_offsets(reader, _counterparts(tree), unit=size)
-    back = np.argsort(order)
-    skeleton = Skeleton(
-        tree.names, np.array(tree.parents), points[:joints], end_parents[back], points[joints:][back]
-    )
-    if channels is not None:
-        channels = spread(channels, joints)
-    return Header(skeleton, frames, frame_rate, convention, channels, name)
+def _channels(runs: Sequence[Any] | None, joints: int) -> tuple[tuple[str, ...], ...] | None:
+    if runs is None:
+        return None
+    if sum(whole(count, 1) for _, count in runs) != joints:
+        raise FormatError(f"the compressed clip is damaged: its channels are not those of {joints} joints")
+    return tuple(tuple(map(str, words)) for words, count in runs for _ in range(count))
 
 
-# Marks of the first number.
-_UP_Z, _LIMB_BY_LIMB, _USUAL_ENDS, _CHANNELS, _UNIT, _END_ORDER = 1, 2, 4, 8, 16, 128
-_UNITS = (0.0, 1.0, 0.01, 0.001, 0.0254, 0.3048, CMU_UNIT, 0.1)
+def _rounded(points: FloatArray, quantum: float | None) -> NDArray[np.float64]:
+    return np.asarray(points if quantum is None else np.rint(points / quantum) * quantum, dtype=np.float64)
 
 
-def _counterparts(tree: Tree) -> list[int]:
-    """For each joint, then end site, the index of the one before that it is likely to mirror, or -1."""
-    joints = len(tree.names)
-    found = [j - back if back else -1 for j, back in enumerate(tree.mirrored)]
-    starts = np.concatenate([[0], np.cumsum(tree.ends)]).tolist()
-    for joint, count in enumerate(tree.ends):
-        pair = found[joint]
-        found += [
-            joints + starts[pair] + i if pair >= 0 and i < tree.ends[pair] else -1 for i in range(count)
-        ]
-    return found
-
-
-def _pack_tree(text: str) -> bytes:
-    if text in known_trees():
-        return pack_varint(1 + known_trees().index(text))
-    return pack_varint(0) + pack_text(text, dictionary())
-
-
-def _read_tree(reader: Reader) -> str:
-    number = reader.varint()
-    if number > len(known_trees()):
-        raise FormatError(f"joint tree number {number} is not known: install a newer marey")
-    return known_trees()[number - 1] if number else reader.text(dictionary())
+@cache
+def _dictionary() -> bytes:
+    """What deflate may refer to: headers of known figures, the most likely last. Part of the format."""
+    moves = ("Xposition", "Yposition", "Zposition")
+    content = {"method": "transform", "segments": [[100, 1000, 10]]}
+    texts: list[str] = []
+    # From the end, so that trees put first change nothing after them.
+    for tree, order in zip(
+        reversed(joint_trees().values()), cycle(("ZYX", "ZXY", "XYZ", "YXZ")), strict=False
+    ):
+        joints, leaves = len(tree.names), np.setdiff1d(np.arange(len(tree.names)), tree.parents)
+        bones, ends = np.zeros((joints, 3)), np.zeros((len(leaves), 3))
+        turns = tuple(f"{axis}rotation" for axis in order)
+        figure = Skeleton(tree.names, np.array(tree.parents), bones, leaves, ends)
+        channels = (moves + turns,) + (turns,) * (joints - 1)
+        texts.append(_text(Header(figure, 100, 120.0, Convention(0.01), channels, "", 0.0005, (0,), content)))
+    return "".join(reversed(texts)).encode()

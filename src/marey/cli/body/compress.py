@@ -12,9 +12,10 @@ import typer
 
 from marey.body.cleanup import clean as clean_motion
 from marey.body.cleanup import starts_in_rest_pose
-from marey.body.codec import CompressedMotion, compress, engine_bytes, joint_error, relative_distortion
-from marey.body.codec.clip import MODES
-from marey.body.codec.encoding import MAX_ERROR
+from marey.body.codec import CompressedMotion, compress, engine_bytes
+from marey.body.codec.clip import METHODS
+from marey.body.codec.compress import MAX_ERROR
+from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.cli._console import (
@@ -51,21 +52,19 @@ def run(
     mean_error: Annotated[
         str | None, typer.Option(metavar="LENGTH", help="How far off joints may be on average.")
     ] = None,
-    mode: Annotated[
-        str, typer.Option(metavar="transform|source", help="Our codec, or that of Tournier 2011.")
+    method: Annotated[
+        str, typer.Option(metavar="|".join(METHODS), help="Our codec, or that of Tournier 2011.")
     ] = "transform",
     modes: Annotated[
-        int | None, typer.Option(metavar="K", help="Mode source, instead of an error: geodesics to keep.")
+        int | None, typer.Option(metavar="K", help="Method tournier, instead of an error: geodesics to keep.")
     ] = None,
-    dropped: Annotated[
+    levels: Annotated[
         str | None,
         typer.Option(
-            metavar="P[,P]", help="Mode source: finest levels left out of the root's curves, and of the rest."
+            metavar="P[,P]",
+            help="Method tournier: finest levels left out of the root's curves, and of the rest.",
         ),
     ] = None,
-    improved: Annotated[
-        bool, typer.Option("--improved", help="Mode source: same format, less error.")
-    ] = False,
     clean: Annotated[
         bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
     ] = False,
@@ -88,7 +87,7 @@ def run(
 
     marey body compress 02_01.bvh walk.mry --clean                without the T-pose in frame 0
 
-    marey body compress walk.bvh walk.mry --mode source --modes 12 --dropped 3,4
+    marey body compress walk.bvh walk.mry --method tournier --modes 12 --levels 3,4
 
     marey view walk.mry -o walk.mp4                               compressed clips open anywhere
     """
@@ -97,10 +96,10 @@ def run(
     if not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
     check_apart(target, source)
-    if mode not in MODES:
-        raise InputError(f"--mode {mode}: one of {', '.join(MODES)}")
+    if method not in METHODS:
+        raise InputError(f"--method {method}: one of {', '.join(METHODS)}")
     worst, mean = parse_length(max_error, "--max-error"), parse_length(mean_error, "--mean-error")
-    levels = _parse_levels(dropped)
+    dropped = _parse_levels(levels)
     motion = _motion(
         load_with_bar(source, clip=clip, unit=from_unit, up=from_up, frame_rate=from_frame_rate, root=root),
         source,
@@ -117,10 +116,9 @@ def run(
             motion,
             max_error=worst,
             mean_error=mean,
-            mode=mode,
+            method=method,
             modes=modes,
-            dropped=levels,
-            improved=improved,
+            dropped_levels=dropped,
             progress=progress,
         )
     seconds = time.perf_counter() - started
@@ -150,12 +148,12 @@ def _measured(motion: Motion, small: CompressedMotion, seconds: float, *, thresh
         "error_max_cm": round(100 * error.maximum, 5),
         "error_p99_cm": round(100 * error.percentile_99, 5),
         "share_within": round(error.share_within, 6),
-        "mode": small.mode,
+        "method": small.method,
         "modes": small.modes,
         "segments": len(small.segments),
         "frames": small.frames,
         "joints": small.joints,
-        "source_ratio": round(small.source.ratio, 2) if small.mode == "source" else None,
+        "published_ratio": round(small.tournier.ratio, 2) if small.method == "tournier" else None,
         "ratio_acl_raw": round(engine_bytes(motion) / small.bytes, 2),
         "distortion_f": _finite(distortion.frobenius),
         "distortion_squared": _finite(distortion.squared),
@@ -179,7 +177,7 @@ def _parse_levels(text: str | None) -> list[int] | None:
     if text is None:
         return None
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})?", text.strip()):
-        raise InputError(f"--dropped {text}: one number of levels, or two, e.g. 3 or 3,4")
+        raise InputError(f"--levels {text}: one number of levels, or two, e.g. 3 or 3,4")
     root, *others = (int(part) for part in text.split(","))
     return [root, others[0] if others else root]
 

@@ -11,7 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
-from marey.body.codec.encoding import compress
+from marey.body.codec.compress import compress
 from marey.body.ik.blend import blend_pose
 from marey.body.ik.report import IKReport
 from marey.body.ik.solver import DAMPINGS, PoseSolver

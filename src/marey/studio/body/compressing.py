@@ -60,7 +60,8 @@ class Compressing(Section):
 
     def compress(self) -> None:
         """Compress aside, within the centimetres of the slider."""
-        from marey.body.codec import CompressedMotion, compress, joint_error
+        from marey.body.codec import CompressedMotion, compress
+        from marey.body.compare import joint_error
 
         motion = workable(self.state.motion)
         bound = float(self.bound.value) / 100

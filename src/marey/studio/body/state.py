@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion
-from marey.body.codec.distortion import JointError
+from marey.body.compare import JointError
 from marey.body.fill import FillResult
 from marey.body.motion import Motion
 from marey.body.steering.clip import Steered

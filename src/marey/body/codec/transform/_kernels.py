@@ -1,6 +1,6 @@
-"""Compiled loops of the codec: the order in which a clip's numbers go through the range coder.
+"""Compiled loops of encoder and decoder: numbers in order through the range coder, and curves of modes.
 
-All arithmetic that the decoder must repeat is on whole numbers. Importing this module imports numba.
+All arithmetic of the range coder is on whole numbers. Importing this module imports numba.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.statistics.coding._kernels import (
     DECODING,
@@ -123,6 +124,28 @@ def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
                 averages_before = min(averages_before + average, 1024 * LARGEST)
         parents_start, parents = start, size
         start += size
+
+
+@njit(**OPTIONS)
+def combine(modes: Array, directions: Array, curves: Array) -> None:
+    """Add to `curves` `(frames, columns)` the modes `(frames, modes)` along directions `(modes, columns)`.
+
+    Sums are in a fixed order, so that every machine decodes the same curves.
+    """
+    count, columns = directions.shape
+    first = np.zeros(count, np.int64)
+    last = np.zeros(count, np.int64)
+    for k in range(count):
+        for c in range(columns):
+            if directions[k, c] != 0.0:
+                if last[k] == 0:
+                    first[k] = c
+                last[k] = c + 1
+    for t in range(curves.shape[0]):
+        for k in range(count):
+            value = modes[t, k]
+            for c in range(first[k], last[k]):
+                curves[t, c] += value * directions[k, c]
 
 
 @njit(**OPTIONS)

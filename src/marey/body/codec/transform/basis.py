@@ -20,11 +20,11 @@ from marey.errors import FormatError
 Whole = NDArray[np.int64]
 
 # How the columns are put together before directions are sought.
-CURVES, LIMBS, BODY = range(3)
+CURVES, LIMBS = range(2)
 # No figure with directions has as many entries; others keep their curves.
 _MOST_ENTRIES = 1 << 22
-# Where the scale of the strongest mode is expected, in half octaves.
-_TYPICAL_OCTAVES = 16
+# A branch with fewer joints (a thumb) belongs to the limb it hangs on.
+_SHORTEST_LIMB = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Basis:
     def expand(self, modes: Array, arms: Array) -> Array:
         """Curves `(frames, columns)` of modes `(frames, modes)`."""
         if self.entries is not None:
-            from marey.body.codec.transform._curve_kernels import combine
+            from marey.body.codec.transform._kernels import combine
 
             curves = np.zeros((len(modes), len(arms)))
             combine(modes, np.ascontiguousarray(self.directions(arms).T), curves)
@@ -75,6 +75,29 @@ class Basis:
             return Basis(parts, None, self.octaves[kept])
         entries = self.entries[:, kept]
         return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
+
+
+def limbs(parents: NDArray) -> NDArray[np.int64]:
+    """The limb of each joint, `(joints,)`: 0 for the root, then in order of appearance.
+
+    >>> limbs(np.array([-1, 0, 1, 2, 0, 4, 5, 0])).tolist()  # two legs and a tail of one joint
+    [0, 1, 1, 1, 2, 2, 2, 0]
+    """
+    joints = len(parents)
+    below = np.ones(joints, dtype=int)
+    for joint in range(joints - 1, 0, -1):
+        below[parents[joint]] += below[joint]
+    long_children = np.zeros(joints, dtype=int)
+    for joint in range(1, joints):
+        long_children[parents[joint]] += below[joint] >= _SHORTEST_LIMB
+    labels = np.zeros(joints, dtype=np.int64)
+    newest = 0
+    for joint in range(1, joints):
+        parent = int(parents[joint])
+        parts = below[joint] >= _SHORTEST_LIMB and (long_children[parent] >= 2 or parent == 0)
+        newest += parts
+        labels[joint] = newest if parts else labels[parent]
+    return labels
 
 
 def single_columns(curves: Array, arms: Array, step: float) -> Basis:
@@ -131,7 +154,7 @@ def write_basis(coder: RangeCoder, basis: Basis, labels: Whole) -> None:
     if basis.entries is None:
         return
     of_mode = basis.parts[basis.first_columns()]
-    strongest = _TYPICAL_OCTAVES
+    strongest = 16  # half octaves, as most have
     for part in np.unique(labels[basis.parts >= 0]):
         rows, modes = basis.parts == part, of_mode == part
         coder.plain(np.array([modes.sum()]), family=2, expected=4.0)
@@ -148,7 +171,7 @@ def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
         return _single(moving)
     parts = np.where(moving, labels, -1)
     entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    strongest = _TYPICAL_OCTAVES
+    strongest = 16  # half octaves, as most have
     for part in np.unique(labels[moving]):
         rows = np.flatnonzero(parts == part)
         count = coder.plain(np.zeros(1, dtype=np.int64), family=2, expected=4.0)[0]

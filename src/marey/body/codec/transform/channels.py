@@ -1,14 +1,16 @@
-"""A clip as curves that can be rounded: the root's path and, a joint, three or four numbers over time.
+"""A clip as curves that can be rounded: positions of what slides and, a joint, three or four numbers.
 
 Most joints stay near their mean: their curve is the logarithm at the mean, as in principal geodesic analysis.
 One that turns farther (the root of a cartwheel) has its logarithm taken at a pose amid its turn and followed
 beyond pi. One that turns farther still, where the logarithm has its edge, has the quaternion itself as its
-curve, made unit again when read back. Cost: a logarithm a joint and frame.
+curve, made unit again when read back. The root, and joints that slide in their parent's frame, have three
+more curves. Cost: a logarithm a joint and frame.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,95 +34,141 @@ _AMID = 24
 SHELL = 0.03
 
 
-@dataclass(frozen=True, eq=False)
-class Channels:
-    """The curves of a clip: root position (3 columns), then each joint's.
+class Columns(NamedTuple):
+    """What each curve of a figure is: positions of joints that slide, then rotations of all joints.
 
-    wide: `(joints,)`, whether the joint's curve is a quaternion (4 columns) or a logarithm (3)
-    centre: `(columns,)`, mean of each: metres, the rotation vector of the mean rotation, or quaternions
+    Args:
+        sliding: joints with a position: the root's in the world, others' in their parent's frame.
+        quaternion_columns: `(joints,)`, whether a joint's rotation is a quaternion (4 columns) or a
+            logarithm (3).
+
+    >>> Columns((0,), np.array([True, False])).joint.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]
     """
 
-    wide: NDArray[np.bool_]
-    centre: Array
+    sliding: tuple[int, ...]
+    quaternion_columns: NDArray[np.bool_]
 
     @property
-    def columns(self) -> Whole:
-        """The joint each column belongs to, `(columns,)`; -1 for the root's position."""
-        return columns_of(self.wide)
+    def positions(self) -> int:
+        """Number of columns that are positions; they come first."""
+        return 3 * len(self.sliding)
 
-    def curves(self, rotations: Array, root: Array) -> Array:
-        """Curves `(frames, columns)` of rotations `(frames, joints, 4)` and root `(frames, 3)`."""
-        where = self.columns
-        curves = np.empty((len(root), len(where)))
-        curves[:, :3] = root - self.centre[:3]
-        mean = so3.exp(self.centre[self._narrow].reshape(-1, 3))
-        curves[:, self._narrow] = _logs(mean, rotations[:, ~self.wide]).reshape(len(root), -1)
-        for joint in np.flatnonzero(self.wide):
-            centre = self.centre[where == joint]
+    @property
+    def joint(self) -> Whole:
+        """The joint each column belongs to, `(columns,)`."""
+        widths = np.where(self.quaternion_columns, 4, 3)
+        turning = np.repeat(np.arange(len(widths)), widths)
+        return np.concatenate([np.repeat(np.array(self.sliding, dtype=np.int64), 3), turning])
+
+    @property
+    def starts(self) -> Whole:
+        """The first column of each joint's rotation, `(joints + 1,)`."""
+        widths = np.where(self.quaternion_columns, 4, 3)
+        return self.positions + np.concatenate([[0], np.cumsum(widths)])
+
+    def of(self, joint: int) -> slice:
+        """The columns of a joint's rotation."""
+        return slice(*self.starts[joint : joint + 2])
+
+    @property
+    def logarithms(self) -> NDArray[np.bool_]:
+        """Columns that are logarithms, `(columns,)`."""
+        found = ~self.quaternion_columns[self.joint]
+        found[: self.positions] = False
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """The curves of a clip.
+
+    Args:
+        columns: what they are.
+        centre: `(columns,)`, mean of each: metres, the rotation vector of the mean rotation, or quaternions.
+    """
+
+    columns: Columns
+    centre: Array
+
+    def curves(self, rotations: Array, positions: Array) -> Array:
+        """Curves `(frames, columns)` of rotations `(frames, joints, 4)`, positions `(frames, sliding, 3)`."""
+        columns, frames = self.columns, len(rotations)
+        curves = np.empty((frames, len(self.centre)))
+        curves[:, : columns.positions] = positions.reshape(frames, -1)
+        curves[:, : columns.positions] -= self.centre[: columns.positions]
+        narrow = ~columns.quaternion_columns
+        mean = self.mean_quaternions()[narrow]
+        curves[:, columns.logarithms] = _logs(mean, rotations[:, narrow]).reshape(frames, -1)
+        for joint in np.flatnonzero(columns.quaternion_columns).tolist():
+            centre = self.centre[columns.of(joint)]
             turns = continuous(rotations[:, joint])
-            turns = turns if (turns @ centre).sum() >= 0 else -turns
-            curves[:, where == joint] = turns - centre
+            curves[:, columns.of(joint)] = (turns if (turns @ centre).sum() >= 0 else -turns) - centre
         return curves
 
     def motion(self, curves: Array) -> tuple[Array, Array]:
-        """Rotations `(frames, joints, 4)` and root `(frames, 3)` of curves."""
-        where = self.columns
-        frames = len(curves)
-        rotations = np.empty((frames, len(self.wide), 4))
-        mean = so3.exp(self.centre[self._narrow].reshape(-1, 3))
-        logs = curves[:, self._narrow].reshape(frames, -1, 3)
-        rotations[:, ~self.wide] = so3.multiply(mean, so3.exp(logs))
-        for joint in np.flatnonzero(self.wide):
-            turns = curves[:, where == joint] + self.centre[where == joint]
-            rotations[:, joint] = so3.normalise(turns)
-        return rotations, curves[:, :3] + self.centre[:3]
+        """Rotations `(frames, joints, 4)` and positions `(frames, sliding, 3)` of curves."""
+        columns, frames = self.columns, len(curves)
+        narrow = ~columns.quaternion_columns
+        rotations = np.empty((frames, len(narrow), 4))
+        rotations[:, narrow] = so3.multiply(
+            self.mean_quaternions()[narrow], so3.exp(self.rotation_vectors(curves)[:, narrow])
+        )
+        for joint in np.flatnonzero(columns.quaternion_columns).tolist():
+            where = columns.of(joint)
+            rotations[:, joint] = so3.normalise(curves[:, where] + self.centre[where])
+        positions = curves[:, : columns.positions] + self.centre[: columns.positions]
+        return rotations, positions.reshape(frames, -1, 3)
 
-    def logarithms(self, curves: Array) -> Array:
+    def rotation_vectors(self, curves: Array) -> Array:
         """The curves as rotation vectors `(frames, joints, 3)`; zero where they are quaternions."""
-        logs = np.zeros((len(curves), len(self.wide), 3))
-        logs[:, ~self.wide] = curves[:, self._narrow].reshape(len(curves), -1, 3)
+        logs = np.zeros((len(curves), len(self.columns.quaternion_columns), 3))
+        narrow = ~self.columns.quaternion_columns
+        logs[:, narrow] = curves[:, self.columns.logarithms].reshape(len(curves), -1, 3)
         return logs
 
     def mean_quaternions(self) -> Array:
         """The mean pose `(joints, 4)`; not unit, perhaps zero, for joints whose curve is a quaternion."""
-        means = np.empty((len(self.wide), 4))
-        means[~self.wide] = so3.exp(self.centre[self._narrow].reshape(-1, 3))
-        for joint in np.flatnonzero(self.wide):
-            means[joint] = self.centre[self.columns == joint]
+        quaternions = self.columns.quaternion_columns
+        means = np.empty((len(quaternions), 4))
+        means[~quaternions] = so3.exp(self.centre[self.columns.logarithms].reshape(-1, 3))
+        for joint in np.flatnonzero(quaternions).tolist():
+            means[joint] = self.centre[self.columns.of(joint)]
         return means
 
-    @property
-    def _narrow(self) -> NDArray[np.bool_]:
-        """Columns that are logarithms."""
-        where = self.columns
-        return (where >= 0) & ~self.wide[np.maximum(where, 0)]
+    def mean_positions(self, skeleton: Skeleton) -> Array:
+        """The mean position of each joint in its parent's frame, `(joints, 3)`, metres."""
+        return local_positions(skeleton, self.columns, self.centre[: self.columns.positions].reshape(-1, 3))
 
 
-def columns_of(wide: NDArray[np.bool_]) -> Whole:
-    """The joint each column belongs to, -1 for the root's position.
+def local_positions(skeleton: Skeleton, columns: Columns, positions: Array) -> Array:
+    """Positions `(..., joints, 3)` in the parents' frames, of those `(..., sliding, 3)` of sliding joints."""
+    local = np.empty((*positions.shape[:-2], skeleton.joints, 3))
+    local[:] = skeleton.offsets
+    local[..., columns.sliding, :] = positions
+    return local
 
-    >>> columns_of(np.array([True, False])).tolist()
-    [-1, -1, -1, 0, 0, 0, 0, 1, 1, 1]
-    """
-    return np.concatenate([[-1] * 3, np.repeat(np.arange(len(wide)), np.where(wide, 4, 3))])
 
+def find_channels(rotations: Array, positions: Array, sliding: tuple[int, ...] = (0,)) -> Channels:
+    """Means of a clip, and joints that stray too far from theirs to have logarithms.
 
-def find_channels(rotations: Array, root: Array) -> Channels:
-    """Means, and joints that stray too far from theirs, of a clip's rotations and root path.
-
-    rotations: `(frames, joints, 4)` without jumps of sign; decoded ones have the same signs
+    Args:
+        rotations: `(frames, joints, 4)` without jumps of sign; decoded ones have the same signs.
+        positions: `(frames, sliding, 3)`, metres.
+        sliding: joints they belong to.
     """
     found = karcher_mean(rotations, tolerance=1e-9)
-    wide = np.zeros(rotations.shape[1], dtype=bool)
-    centre = [root.mean(axis=0)]
+    quaternions = np.zeros(rotations.shape[1], dtype=bool)
+    centre = [positions.mean(axis=0).ravel()]
     for joint, mean in enumerate(found.mean):
         turns = rotations[:, joint]
         if found.radius[joint] > _FAR:
             mean, farthest = _amid(turns)
-            wide[joint] = farthest > _FARTHEST
+            quaternions[joint] = farthest > _FARTHEST
         nearest = turns[np.abs(turns @ mean).argmax()]
-        centre.append(turns.mean(axis=0) if wide[joint] else _vector(mean if nearest @ mean > 0 else -mean))
-    return Channels(wide, np.concatenate(centre))
+        vector = _vector(mean if nearest @ mean > 0 else -mean)
+        centre.append(turns.mean(axis=0) if quaternions[joint] else vector)
+    return Channels(Columns(sliding, quaternions), np.concatenate(centre))
 
 
 def _logs(mean: Array, rotations: Array) -> Array:
@@ -161,7 +209,7 @@ def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
 
     >>> from marey.body import Skeleton
     >>> stick = Skeleton(("hip", "knee"), [-1, 0], [[0, 0, 0], [0, 0.4, 0]])
-    >>> mean = Channels(np.array([False, False]), np.zeros(9))
+    >>> mean = Channels(Columns((0,), np.array([False, False])), np.zeros(9))
     >>> lever_arms(stick, mean).round(3).tolist()
     [1.0, 1.0, 1.0, 0.233, 0.233, 0.233, 0.021, 0.021, 0.021]
     """
@@ -169,34 +217,36 @@ def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
     sizes = np.linalg.norm(means, axis=1, keepdims=True)
     # A joint that spins has no mean worth the name.
     means = np.where(sizes > 0.1, means / np.maximum(sizes, 0.1), [1.0, 0.0, 0.0, 0.0])
-    pose = global_frames(skeleton.parents, skeleton.offsets, means, np.zeros(3))
-    return _per_column(_spread_below(skeleton.parents, pose.positions), channels.wide)
+    pose = global_frames(skeleton.parents, channels.mean_positions(skeleton), means, np.zeros(3))
+    return _arms(skeleton, channels.columns, pose.positions)
 
 
-def reaches(skeleton: Skeleton, wide: NDArray[np.bool_]) -> Array:
-    """The same for any pose, by the length of bones alone: what the mean pose itself is rounded by."""
-    parents = skeleton.parents
-    along = np.linalg.norm(skeleton.offsets, axis=1)
+def reaches(skeleton: Skeleton, columns: Columns, positions: Array) -> Array:
+    """The same for any pose, by the length of bones alone: what the mean pose itself is rounded by.
+
+    Args:
+        positions: `(sliding, 3)`, metres, of the joints that slide.
+    """
+    along = np.linalg.norm(local_positions(skeleton, columns, positions), axis=1)
     along[0] = 0.0
-    for joint in range(1, len(parents)):
-        along[joint] += along[parents[joint]]
-    return _per_column(_spread_below(parents, along[:, None]), wide)
+    for joint in range(1, len(along)):
+        along[joint] += along[skeleton.parents[joint]]
+    return _arms(skeleton, columns, along[:, None])
 
 
-def _spread_below(parents: NDArray, places: Array) -> Array:
-    """Sum over the joints below of the squared displacement by a unit turn, all axes alike, `(joints,)`."""
-    sums = np.column_stack([np.ones(len(parents)), places, (places**2).sum(axis=1)])
+def _arms(skeleton: Skeleton, columns: Columns, points: Array) -> Array:
+    """Root mean square displacement, `(columns,)`, of all joints at `points` by a unit of each column.
+
+    All axes of a turn are taken alike; `SHELL` about each joint turns as well.
+    """
+    parents = skeleton.parents
+    sums = np.column_stack([np.ones(len(parents)), points, (points**2).sum(axis=1)])
     for joint in range(len(parents) - 1, 0, -1):
         sums[parents[joint]] += sums[joint]
     counts, firsts, seconds = sums[:, 0], sums[:, 1:-1], sums[:, -1]
-    spread = seconds - 2 * (places * firsts).sum(axis=1) + counts * (places**2).sum(axis=1)
-    return np.asarray(np.maximum(spread, 0.0) * (2 / 3) + counts * SHELL**2)
-
-
-def _per_column(spread: Array, wide: NDArray[np.bool_]) -> Array:
-    where = columns_of(wide)
-    arms = np.sqrt(spread / len(spread))[np.maximum(where, 0)]
+    spread = seconds - 2 * (points * firsts).sum(axis=1) + counts * (points**2).sum(axis=1)
+    turned = np.sqrt((np.maximum(spread, 0.0) * (2 / 3) + counts * SHELL**2) / len(counts))
     # A quaternion changes by half the angle.
-    arms[(where >= 0) & wide[np.maximum(where, 0)]] *= 2
-    arms[where < 0] = 1.0
-    return arms
+    arms = np.where(columns.quaternion_columns, 2 * turned, turned)[columns.joint]
+    arms[: columns.positions] = np.sqrt(counts / len(counts))[columns.joint[: columns.positions]]
+    return np.asarray(arms)

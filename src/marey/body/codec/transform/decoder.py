@@ -1,77 +1,69 @@
-"""From the bytes of the default codec back to motion: any stretch of frames, or segment by segment.
+"""From the bytes of the default codec back to motion: any range of frames, or segment by segment.
 
 A segment is decoded whole, which takes some microseconds a frame; those that share frames are blended, the
-rotations along geodesics. The payload is: number of segments, then for each its frames, its bytes, its data.
+rotations along geodesics. The payload is one segment after the other; the header's `segments` has frames,
+bytes and modes of each.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from marey._arrays import Array
-from marey.body.codec._packing import Reader
-from marey.body.codec.header import Header
-from marey.body.codec.transform.segment import Segment, read_segment
+from marey.body.codec.header import Header, whole
+from marey.body.codec.transform.segment import read_segment
 from marey.errors import FormatError
 from marey.geometry import rotations as so3
+from marey.geometry.fades import minimum_jerk
 
-_SHARED = 0.1  # seconds
-
-
-class Part(NamedTuple):
-    """A segment in the payload: its frames in the clip, and its bytes."""
-
-    frames: range
-    data: bytes
+_OVERLAP = 0.1  # seconds
 
 
 def decode(payload: bytes, header: Header, frames: range) -> tuple[Array, Array]:
-    """Rotations `(frames, joints, 4)` and root `(frames, 3)`, metres, of consecutive frames."""
-    joints = header.skeleton.joints
-    rotations = np.empty((len(frames), joints, 4))
-    root = np.empty((len(frames), 3))
+    """Consecutive frames of a clip.
+
+    Returns:
+        Rotations `(frames, joints, 4)`, and positions `(frames, sliding, 3)`, metres.
+    """
+    rotations = np.empty((len(frames), header.skeleton.joints, 4))
+    positions = np.empty((len(frames), len(header.sliding), 3))
     done = frames.start
-    for part in _parts(payload, header):
-        first, last = max(part.frames.start, frames.start), min(part.frames.stop, frames.stop)
+    for part, data in _parts(payload, header):
+        first, last = max(part.start, frames.start), min(part.stop, frames.stop)
         if first >= last:
             continue
-        here = slice(first - part.frames.start, last - part.frames.start)
-        turned, path = _segment(part, header).motion(header.skeleton, header.frame_rate)
-        turned, path = turned[here], path[here]
-        both = slice(first - frames.start, done - frames.start)
+        here = slice(first - part.start, last - part.start)
+        turned, moved = (array[here] for array in read_segment(data, len(part), header).motion(header))
         if done > first:
-            shared = overlap(header.frame_rate)
-            share = (np.arange(first, done) - part.frames.start + 1.0) / (shared + 1.0)
-            share = share * share * (3 - 2 * share)
-            count = done - first
-            turned[:count] = so3.slerp(rotations[both], turned[:count], share[:, None])
-            path[:count] = root[both] + share[:, None] * (path[:count] - root[both])
+            both, count = slice(first - frames.start, done - frames.start), done - first
+            fading = (np.arange(first, done) - part.start + 1) / (overlap(header.frame_rate) + 1)
+            share = minimum_jerk(np.asarray(fading, dtype=np.float64))[:, None]
+            turned[:count] = so3.slerp(rotations[both], turned[:count], share)
+            moved[:count] = positions[both] + share[..., None] * (moved[:count] - positions[both])
         there = slice(first - frames.start, last - frames.start)
-        rotations[there], root[there] = turned, path
+        rotations[there], positions[there] = turned, moved
         done = last
-    return rotations, root
+    return rotations, positions
 
 
-def segments(payload: bytes, header: Header) -> list[range]:
+def segments(header: Header) -> list[range]:
     """Frames of the segments, without those shared with the one before."""
-    found = [part.frames for part in _parts(payload, header)]
+    found = overlapping([length for length, _, _ in _sizes(header)], header.frame_rate)
     starts = [0, *(part.stop for part in found)]
     return [range(start, part.stop) for start, part in zip(starts, found, strict=False)]
 
 
-def modes(payload: bytes, header: Header) -> int:
+def modes(header: Header) -> int:
     """The most modes of any segment."""
-    return max(_segment(part, header).basis.modes for part in _parts(payload, header))
+    return max(count for _, _, count in _sizes(header))
 
 
 def overlap(frame_rate: float) -> int:
     """Frames that neighbouring segments share."""
-    return max(2, round(_SHARED * frame_rate))
+    return max(2, round(_OVERLAP * frame_rate))
 
 
-def stretches(lengths: list[int], frame_rate: float) -> list[range]:
+def overlapping(lengths: list[int], frame_rate: float) -> list[range]:
     """Frames of segments of these lengths, each beginning before the last one ends."""
     found: list[range] = []
     for length in lengths:
@@ -80,19 +72,27 @@ def stretches(lengths: list[int], frame_rate: float) -> list[range]:
     return found
 
 
-def _parts(payload: bytes, header: Header) -> list[Part]:
-    reader = Reader(payload)
-    count = reader.varint()
-    lengths, contents = [], []
-    for _ in range(count):
-        lengths.append(reader.varint())
-        contents.append(reader.take(reader.varint()))
+def _sizes(header: Header) -> list[tuple[int, int, int]]:
+    """Frames, bytes and modes of each segment."""
+    try:
+        sizes = [
+            (whole(frames, 1), whole(size), whole(count))
+            for frames, size, count in header.content["segments"]
+        ]
+    except (LookupError, TypeError, ValueError) as error:
+        raise FormatError("the compressed clip is damaged: it has no segments") from error
     shared = overlap(header.frame_rate)
-    found = stretches(lengths, header.frame_rate)
-    if not found or found[-1].stop != header.frames or min(lengths[1:], default=shared + 1) <= shared:
+    frames = sum(length for length, _, _ in sizes) - shared * (len(sizes) - 1)
+    if not sizes or frames != header.frames or any(length <= shared for length, _, _ in sizes[1:]):
         raise FormatError("the compressed clip is damaged: its segments do not add up to its frames")
-    return [Part(frames, data) for frames, data in zip(found, contents, strict=True)]
+    return sizes
 
 
-def _segment(part: Part, header: Header) -> Segment:
-    return read_segment(part.data, len(part.frames), header.skeleton, header.frame_rate)
+def _parts(payload: bytes, header: Header) -> list[tuple[range, bytes]]:
+    """Frames and data of each segment."""
+    sizes = _sizes(header)
+    ends = np.cumsum([0, *(size for _, size, _ in sizes)]).tolist()
+    if ends[-1] != len(payload):
+        raise FormatError("the compressed clip is damaged: its segments do not add up to its bytes")
+    found = overlapping([length for length, _, _ in sizes], header.frame_rate)
+    return [(part, payload[a:b]) for part, a, b in zip(found, ends, ends[1:], strict=False)]

@@ -1,8 +1,8 @@
 """The smallest file that keeps a clip within an error: the search around `trial`, segment by segment.
 
-The step, and whether to learn directions limb by limb, for the whole body, or not at all, are chosen by the
-size of the result. Long clips are cut into segments with models of their own, each decoded
-alone, that overlap by a tenth of a second. Cost: some 15 trials, each about 0.1 ms a frame.
+The step, and whether to learn directions limb by limb or not at all, are chosen by the size of the result.
+Long clips are cut into segments with models of their own, each decoded alone, that overlap by a tenth of a
+second. Cost: some 15 trials, each about 0.1 ms a frame.
 """
 
 from __future__ import annotations
@@ -12,109 +12,150 @@ from collections.abc import Callable
 import numpy as np
 
 from marey._progress import Progress
-from marey.body.codec._packing import pack_varint
-from marey.body.codec.header import Header, pack_header, unpack_header
-from marey.body.codec.transform.basis import BODY, CURVES, LIMBS
-from marey.body.codec.transform.decoder import decode, overlap, stretches
+from marey.body.codec.header import STILL, Header
+from marey.body.codec.transform.basis import CURVES, LIMBS
+from marey.body.codec.transform.decoder import decode, overlap, overlapping
 from marey.body.codec.transform.segment import STEPS_AN_OCTAVE
-from marey.body.codec.transform.trial import Stretch, Trial, attempt, farthest, finest_step, look_at
+from marey.body.codec.transform.trial import (
+    Encoded,
+    SegmentData,
+    encode_segment,
+    finest_step,
+    max_error,
+    prepare,
+)
+from marey.body.kinematics import GlobalPose, end_positions, local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
 from marey.geometry.continuity import continuous
 
 _LONGEST = 30.0  # seconds of a segment
-# Offsets of the skeleton are rounded to a small part of the error allowed, never more than this, metres.
-_COARSEST_SKELETON = 5e-4
-_SMALLEST_ERROR = 1e-5
-# A blend of two poses may be a little farther off than either.
-_BLEND_ALLOWANCE = 0.97
-# If it is, its segments are encoded again within a smaller error, at most this often.
-_TIGHTENING, _MOST_TIGHTENINGS = 0.9, 6
-# Offsets are rounded to this part of the longest bone at most.
-_SKELETON_DETAIL = 1 / 400
+_SMALLEST_ERROR = 1e-5  # metres
+# Offsets are rounded to 0.5 mm, a twentieth of the error and this share of the longest bone at most.
+_COARSEST_SKELETON, _SKELETON_DETAIL = 5e-4, 1 / 400
+# A blend of two poses may be a little farther off than either; if it is, its segments are encoded again.
+_BLEND_ALLOWANCE, _TIGHTENING, _MOST_TIGHTENINGS = 0.97, 0.9, 6
 # For the progress bar.
 _USUAL_TRIALS = 20
+
+Bounds = tuple[float | None, float | None]  # largest and mean error, metres
 
 
 def encode(
     motion: Motion, *, max_error: float | None, mean_error: float | None, progress: Progress | None = None
-) -> tuple[bytes, bytes]:
-    """Payload and header of a clip within both errors, metres; at least one must be given."""
+) -> tuple[Header, bytes]:
+    """Header and payload of a clip within both errors, metres; at least one must be given."""
     allowed = min(bound for bound in (max_error, mean_error) if bound is not None)
     if allowed < _SMALLEST_ERROR:
         raise InputError(
             f"errors below {_SMALLEST_ERROR * 1000:g} mm are not offered, got {allowed * 1000:g} mm"
         )
-    packed = _packed_header(motion, allowed)
-    header = unpack_header(packed)[0]
-    parts = stretches(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
-    rotations, root = continuous(motion.rotations), np.asarray(motion.root, dtype=np.float64)
-    # Of both signs the one whose rotation vectors are shorter.
-    rotations *= np.where(rotations[..., 0].sum(axis=0) < 0, -1.0, 1.0)[:, None]
-    looked_at = [
-        look_at(header.skeleton, motion.skeleton, rotations[s], root[s], motion.frame_rate)
-        for s in (slice(part.start, part.stop) for part in parts)
-    ]
+    header = _fine_header(motion, allowed)
+    parts = overlapping(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
+    prepared = prepare_segments(motion, header, parts)
     tightness = np.full(len(parts), 1.0 if len(parts) == 1 else _BLEND_ALLOWANCE)
-    found: list[Trial] = []
-    for number, stretch in enumerate(looked_at):
+
+    def searched(number: int, tried: Callable[[int], None] = lambda trials: None) -> Encoded:
+        largest = None if max_error is None else tightness[number] * max_error
+        return search(prepared[number], (largest, mean_error), tried)
+
+    found: list[Encoded] = []
+    for number in range(len(parts)):
 
         def tried(trials: int, number: int = number) -> None:
             if progress is not None:
                 progress(number * _USUAL_TRIALS + min(trials, _USUAL_TRIALS), len(parts) * _USUAL_TRIALS)
 
-        found.append(smallest(stretch, *_scaled(tightness[number], max_error, mean_error), tried))
+        found.append(searched(number, tried))
     for _ in range(_MOST_TIGHTENINGS):
-        payload = _payload(parts, found)
-        missed = _missed_blends(payload, header, looked_at, parts, max_error)
+        sizes = [[e.segment.frames, len(e.data), e.segment.basis.modes] for e in found]
+        header = header.with_content(segments=sizes)
+        payload = b"".join(encoded.data for encoded in found)
+        missed = _missed_blends(payload, header, prepared, parts, max_error)
         if not missed:
-            return payload, packed
+            return header, payload
         for number in missed:
             tightness[number] *= _TIGHTENING
-            found[number] = smallest(looked_at[number], *_scaled(tightness[number], max_error, mean_error))
+            found[number] = searched(number)
     raise UnreachableError("segments of the clip cannot be blended within the error; allow more")
 
 
-def _scaled(
-    share: float, max_error: float | None, mean_error: float | None
-) -> tuple[float | None, float | None]:
-    return None if max_error is None else share * max_error, mean_error
+def search(data: SegmentData, bounds: Bounds, tried: Callable[[int], None] = lambda trials: None) -> Encoded:
+    """The smallest encoding found within both bounds; `tried` is called with the number of trials so far."""
+    largest, mean = bounds
+    trials: dict[tuple[int, int, bool], Encoded] = {}
+
+    def trial(layout: int, step: int, patient: bool = False) -> Encoded:
+        if (layout, step, patient) not in trials:
+            trials[layout, step, patient] = encode_segment(data, layout, step, largest, patient=patient)
+            tried(len(trials))
+        return trials[layout, step, patient]
+
+    def good(found: Encoded) -> bool:
+        return (largest is None or found.worst <= largest) and (mean is None or found.mean <= mean)
+
+    first = largest / 3 if largest is not None else mean
+    assert first is not None
+    finest = finest_step(data)
+    if finest < 1:
+        raise UnreachableError("the figure is too large, or too far away, to be kept within any error")
+    start = round(-STEPS_AN_OCTAVE * np.log2(first))
+    layout = LIMBS if data.metric is not None and data.header.skeleton.joints > 1 else CURVES
+    step = _best_step(lambda step: trial(layout, step), good, start, finest)
+    plain = trial(CURVES, step)
+    if good(plain) and len(plain.data) < len(trial(layout, step).data):
+        layout = CURVES
+    step = _best_step(lambda step: trial(layout, step), good, step, finest)
+    if largest is not None:
+        step = _best_step(lambda step: trial(layout, step, True), good, step, finest, strides=(1,))
+    found = min((t for t in trials.values() if good(t)), key=lambda t: len(t.data), default=None)
+    if found is None:
+        raise _unreachable(min(trials.values(), key=lambda t: t.worst), bounds)
+    return found
 
 
-def _payload(parts: list[range], found: list[Trial]) -> bytes:
-    payload = [pack_varint(len(parts))]
-    for part, trial in zip(parts, found, strict=True):
-        payload += [pack_varint(len(part)), pack_varint(len(trial.data)), trial.data]
-    return b"".join(payload)
+def prepare_segments(motion: Motion, header: Header, parts: list[range]) -> list[SegmentData]:
+    rotations = continuous(motion.rotations)
+    # Of both signs the one whose rotation vectors are shorter.
+    rotations *= np.where(rotations[..., 0].sum(axis=0) < 0, -1.0, 1.0)[:, None]
+    positions = np.asarray(local_positions(motion)[:, list(header.sliding)], dtype=np.float64)
+    truth = motion.forward_kinematics()
+    ends = end_positions(motion, truth)
+    return [
+        prepare(
+            header, rotations[s], positions[s], GlobalPose(truth.positions[s], truth.rotations[s]), ends[s]
+        )
+        for s in (slice(part.start, part.stop) for part in parts)
+    ]
 
 
 def _missed_blends(
-    payload: bytes, header: Header, looked_at: list[Stretch], parts: list[range], max_error: float | None
+    payload: bytes, header: Header, prepared: list[SegmentData], parts: list[range], largest: float | None
 ) -> list[int]:
     """Segments with frames, shared with a neighbour, whose blend is beyond the error."""
     missed: set[int] = set()
-    shared = overlap(header.frame_rate)
     for number, part in enumerate(parts[1:], start=1):
-        if max_error is None:
+        if largest is None:
             break
-        frames = range(part.start, part.start + shared)
-        rotations, root = decode(payload, header, frames)
-        if farthest(looked_at[number], rotations, root) > max_error:
+        frames = range(part.start, part.start + overlap(header.frame_rate))
+        if max_error(prepared[number], *decode(payload, header, frames)) > largest:
             missed |= {number - 1, number}
     return sorted(missed)
 
 
-def _packed_header(motion: Motion, allowed: float) -> bytes:
+def _fine_header(motion: Motion, allowed: float) -> Header:
     """Header with a skeleton that is no more than a small part of the error off in any pose."""
-    skeleton = motion.skeleton
-    longest = float(np.linalg.norm(skeleton.offsets[1:], axis=1).max(initial=0.0))
-    quantum: float | None = min(allowed / 20, _COARSEST_SKELETON, max(longest, 1e-9) * _SKELETON_DETAIL)
-    while True:
-        packed = pack_header(motion, quantum=quantum)
-        if quantum is None or _skeleton_error(skeleton, unpack_header(packed)[0].skeleton) <= allowed / 4:
-            return packed
-        quantum = quantum / 4 if quantum > 1e-5 else None
+    still = min(STILL, allowed / 100)
+    exact = Header.of(motion, still=still)
+    longest = float(np.linalg.norm(exact.skeleton.offsets[1:], axis=1).max(initial=0.0))
+    quantum = min(allowed / 20, _COARSEST_SKELETON, max(longest, 1e-9) * _SKELETON_DETAIL)
+    while quantum > _SMALLEST_ERROR / 4:
+        header = Header.of(motion, quantum=float(f"{quantum:.1g}"), still=still)
+        if _skeleton_error(exact.skeleton, header.skeleton) <= allowed / 4:
+            return header
+        quantum /= 4
+    return exact
 
 
 def _skeleton_error(skeleton: Skeleton, rounded: Skeleton) -> float:
@@ -138,50 +179,9 @@ def _segment_lengths(frames: int, frame_rate: float) -> list[int]:
     return [int(length) + shared for length in np.diff(edges)]
 
 
-def smallest(
-    stretch: Stretch,
-    max_error: float | None,
-    mean_error: float | None,
-    tried: Callable[[int], None] = lambda trials: None,
-) -> Trial:
-    """The smallest encoding found within both errors, metres; `tried` is told how many trials there were."""
-    trials: dict[tuple[int, int, bool], Trial] = {}
-
-    def trial(layout: int, step: int, patient: bool = False) -> Trial:
-        if (layout, step, patient) not in trials:
-            trials[layout, step, patient] = attempt(stretch, layout, step, max_error, patient=patient)
-            tried(len(trials))
-        return trials[layout, step, patient]
-
-    def good(found: Trial) -> bool:
-        return (max_error is None or found.worst <= max_error) and (
-            mean_error is None or found.mean <= mean_error
-        )
-
-    first = max_error / 3 if max_error is not None else mean_error
-    assert first is not None
-    finest = finest_step(stretch)
-    if finest < 1:
-        raise UnreachableError("the figure is too large, or too far away, to be kept within any error")
-    start = round(-STEPS_AN_OCTAVE * np.log2(first))
-    directed = stretch.metric is not None and stretch.skeleton.joints > 1
-    layout = LIMBS if directed else CURVES
-    step = _best_step(lambda step: trial(layout, step), good, start, finest)
-    for other in (CURVES, BODY) if directed else ():
-        if good(trial(other, step)) and len(trial(other, step).data) < len(trial(layout, step).data):
-            layout = other
-    step = _best_step(lambda step: trial(layout, step), good, step, finest)
-    if max_error is not None:
-        step = _best_step(lambda step: trial(layout, step, True), good, step, finest, strides=(1,))
-    found = min((t for t in trials.values() if good(t)), key=lambda t: len(t.data), default=None)
-    if found is None:
-        raise _unreachable(min(trials.values(), key=lambda t: t.worst), max_error, mean_error)
-    return found
-
-
 def _best_step(
-    trial: Callable[[int], Trial],
-    good: Callable[[Trial], bool],
+    trial: Callable[[int], Encoded],
+    good: Callable[[Encoded], bool],
     start: int,
     finest: int,
     *,
@@ -201,10 +201,10 @@ def _best_step(
     return step
 
 
-def _unreachable(nearest: Trial, max_error: float | None, mean_error: float | None) -> UnreachableError:
+def _unreachable(nearest: Encoded, bounds: Bounds) -> UnreachableError:
     asked = [
         f"{name} {1000 * bound:.3g} mm"
-        for name, bound in (("max_error", max_error), ("mean_error", mean_error))
+        for name, bound in zip(("max_error", "mean_error"), bounds, strict=True)
         if bound is not None
     ]
     return UnreachableError(

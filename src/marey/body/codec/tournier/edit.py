@@ -1,7 +1,7 @@
 """Edits of a stored clip: its coarse curves are the handles of a rig (Tournier 2011, section 9.3.2).
 
-Moving samples of an end joint or the root and decoding moves the whole body in the clip's style; a pin holds
-an end joint in place while decoding, as for feet on the ground. Cost: that of decoding.
+Moving samples of an end effector or the root and decoding moves the whole body in the clip's style; a pin
+holds an end effector in place while decoding, as for feet on the ground. Cost: that of decoding.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked
-from marey.body.codec.pyramid import expand
-from marey.body.codec.source import SourceClip
+from marey.body.codec.tournier.clip import TournierClip
+from marey.body.codec.tournier.curves import expand
 from marey.errors import InputError
+from marey.geometry.fades import minimum_jerk
 
-# How much more a pinned joint counts than a stored one.
+# Weight of a pinned joint relative to a stored one.
 _PIN_WEIGHT = 100.0
 
 
 @dataclass(frozen=True)
 class Pin:
-    """Hold an end joint in place for a while.
+    """Hold an end effector in place for a while.
 
-    joint: its name
-    start, stop: seconds
-    position: `(x, y, z)` in the world, metres; where the joint is meanwhile, on average, if None
-    ramp: seconds over which the hold comes and goes, outside `start`…`stop`
+    Args:
+        joint: its name.
+        start, stop: seconds.
+        position: `(x, y, z)` in the world, metres; where the joint is meanwhile, on average, if None.
+        ramp: seconds over which the hold comes and goes, outside `start`…`stop`.
     """
 
     joint: str
@@ -38,19 +40,21 @@ class Pin:
     ramp: float = 0.06
 
 
-def displace(clip: SourceClip, joint: str, offset: ArrayLike, *, time: float, width: float) -> SourceClip:
-    """Move the stored path of an end joint, or of the root, around a time.
+def displace(clip: TournierClip, joint: str, offset: ArrayLike, *, time: float, width: float) -> TournierClip:
+    """Move the stored path of an end effector, or of the root, around a time.
 
-    joint: name of an end joint, or "root" (the end joints then stay and the limbs give way)
-    offset: `(x, y, z)`, metres, reached at `time`
-    time: seconds
-    width: seconds on either side over which the offset grows and fades
+    Args:
+        clip: what is stored.
+        joint: name of an end effector, or "root" (the end effectors then stay and the limbs give way).
+        offset: `(x, y, z)`, metres, reached at `time`.
+        time: seconds.
+        width: seconds on either side over which the offset grows and fades.
 
     >>> import marey
-    >>> from marey.body.codec import compress_source, decompress_source
-    >>> clip = compress_source(marey.samples.walk(), modes=10)
+    >>> from marey.body.codec.tournier import decode, encode
+    >>> clip = encode(marey.samples.walk(), modes=10)
     >>> further = displace(clip, "LeftHand", [0.0, 0.0, 0.2], time=1.0, width=0.5)
-    >>> before, after = (decompress_source(c, frames=slice(60, 61)).positions()[0] for c in (clip, further))
+    >>> before, after = (decode(c, frames=slice(60, 61)).positions()[0] for c in (clip, further))
     >>> bool((after - before)[clip.skeleton.index("LeftHand"), 2] > 0.15)
     True
     """
@@ -60,7 +64,7 @@ def displace(clip: SourceClip, joint: str, offset: ArrayLike, *, time: float, wi
         raise InputError(
             f"time: the clip lasts from 0 to {(clip.frames - 1) / clip.frame_rate:.4g} s, got {time:g}"
         )
-    dropped = clip.dropped[curve]
+    dropped = clip.dropped_levels[curve]
     spacing = (1 << dropped) / clip.frame_rate
     if not width >= spacing:
         raise InputError(
@@ -69,26 +73,27 @@ def displace(clip: SourceClip, joint: str, offset: ArrayLike, *, time: float, wi
         )
     samples = clip.root if curve == 0 else clip.curves[curve - 2]
     away = (np.arange(len(samples)) * spacing - time) / width
-    window = np.where(np.abs(away) < 1, np.cos(0.5 * np.pi * away) ** 2, 0.0)[:, None]
+    window = minimum_jerk(np.maximum(1 - np.abs(away), 0.0))[:, None]
     # Samples beside the time reach less than the whole offset there: make up for it.
     reached = expand(window, clip.frames, dropped)[round(time * clip.frame_rate), 0]
-    moved = _single(samples + shift * window / reached)
+    moved = (samples + shift * window / reached).astype(np.float32).astype(np.float64)
     if curve == 0:
         return replace(clip, root=moved)
     curves = [moved if i == curve - 2 else kept for i, kept in enumerate(clip.curves)]
     return replace(clip, curves=tuple(curves))
 
 
-def end_index(clip: SourceClip, joint: str) -> int:
-    """Which of the stored end joints is called `joint`."""
+def end_index(clip: TournierClip, joint: str) -> int:
+    """Which of the stored end effectors is called `joint`."""
     names = [clip.skeleton.names[end.joint] for end in clip.ends]
     if joint not in names:
-        there = f"stored are {', '.join(names)}" if names else "this clip stores coordinates, not end joints"
-        raise InputError(f"no end joint {joint!r} in the clip; {there}, and 'root' can be moved")
+        raise InputError(
+            f"no end effector {joint!r} in the clip; stored are {', '.join(names)}, and 'root' can be moved"
+        )
     return names.index(joint)
 
 
-def pinned(clip: SourceClip, paths: Array, pins: Sequence[Pin]) -> tuple[Array, Array]:
+def pinned(clip: TournierClip, paths: Array, pins: Sequence[Pin]) -> tuple[Array, Array]:
     """Paths `(frames, ends, 3)` that stand still where pinned, and weights `(frames, ends)`."""
     paths, weights = paths.copy(), np.ones(paths.shape[:2])
     times = np.arange(clip.frames) / clip.frame_rate
@@ -105,12 +110,7 @@ def pinned(clip: SourceClip, paths: Array, pins: Sequence[Pin]) -> tuple[Array, 
         else:
             place = checked("pin position", pin.position, (3,))
         outside = np.maximum(np.maximum(pin.start - times, times - pin.stop), 0.0)
-        share = 1 - np.minimum(outside / max(pin.ramp, 1e-9), 1.0)
-        share = share * share * (3 - 2 * share)
+        share = minimum_jerk(1 - np.minimum(outside / max(pin.ramp, 1e-9), 1.0))
         paths[:, end] += share[:, None] * (place - paths[:, end])
         weights[:, end] = np.maximum(weights[:, end], 1 + share * (_PIN_WEIGHT - 1))
     return paths, weights
-
-
-def _single(values: Array) -> Array:
-    return values.astype(np.float32).astype(np.float64)

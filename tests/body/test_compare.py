@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import Motion, Skeleton
-from marey.body.codec import distortion as module
-from marey.body.codec.distortion import (
-    bone_length_drift,
-    foot_skate,
-    joint_error,
-    position_errors,
-    relative_distortion,
-    shell_error,
-)
-from marey.body.codec.end_joints import end_joints
+from marey.body import compare as module
+from marey.body.compare import foot_skate, joint_error, joint_errors, relative_distortion
 from marey.body.kinematics import points_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -69,7 +61,7 @@ def test_blocks_do_not_change_any_measure(monkeypatch: pytest.MonkeyPatch) -> No
             *relative_distortion(walk, other),
             *joint_error(walk, other),
             *foot_skate(walk, other, still=0.3),
-            float(shell_error(walk, other).max()),
+            float(joint_errors(walk, other, shell=0.03).max()),
         ]
 
     whole = everything()
@@ -81,7 +73,7 @@ def test_joint_error_counts_end_sites() -> None:
     arm = Skeleton(("shoulder",), [-1], [[0, 0, 0]], [0], [[0.3, 0, 0]])
     rest = Motion(arm, [[[1, 0, 0, 0]]], [[0, 0, 0]], 30)
     turned = replace(rest, rotations=[[so3.exp([0, 0, np.pi])]])
-    assert position_errors(rest, turned)[0] == pytest.approx([0.0, 0.6])
+    assert joint_errors(rest, turned)[0] == pytest.approx([0.0, 0.6])
     error = joint_error(rest, turned, threshold=0.1)
     assert (error.mean, error.maximum, error.share_within) == pytest.approx((0.3, 0.6, 0.5))
 
@@ -96,14 +88,14 @@ def test_no_point_of_the_shell_is_off_by_more_than_the_bound(seed: int) -> None:
     joints = np.arange(5)
     a = points_on(motion.forward_kinematics(), joints, points)
     b = points_on(other.forward_kinematics(), joints, points)
-    assert (np.linalg.norm(a - b, axis=-1) <= shell_error(motion, other, shell=0.03) + 1e-12).all()
+    assert (np.linalg.norm(a - b, axis=-1) <= joint_errors(motion, other, shell=0.03)[:, :5] + 1e-12).all()
 
 
 def test_shell_bound_is_tight_for_a_pure_turn() -> None:
     arm = Skeleton(("shoulder",), [-1], [[0, 0, 0]])
     rest = Motion(arm, [[[1, 0, 0, 0]]], [[0, 0, 0]], 30)
     turned = replace(rest, rotations=[[so3.exp([0, 0, 1e-7])]])
-    assert shell_error(rest, turned, shell=0.5)[0, 0] == pytest.approx(0.5e-7, rel=1e-9)
+    assert joint_errors(rest, turned, shell=0.5)[0, 0] == pytest.approx(0.5e-7, rel=1e-9)
 
 
 def test_foot_skate_sees_sliding_only_while_the_original_stands() -> None:
@@ -122,37 +114,7 @@ def test_foot_skate_of_a_clip_that_never_stands_is_not_a_number() -> None:
     assert np.isnan(foot_skate(runner, runner).decoded)
 
 
-def test_bones_of_sliding_joints_change_and_those_of_ball_joints_do_not() -> None:
-    assert bone_length_drift(random_motion(3, frames=6)) < 1e-12
-    assert bone_length_drift(random_motion(3, frames=6, sliding=True)) > 0.1
-
-
 def test_clips_of_different_length_are_not_compared() -> None:
     walk = marey.samples.walk()
     with pytest.raises(InputError, match="frames"):
         joint_error(walk, walk[:-1])
-
-
-def test_end_joints_are_found_by_name() -> None:
-    ends = end_joints(marey.samples.walk().skeleton)
-    assert [end.part for end in ends] == ["head", "hand", "hand", "foot", "foot"]
-
-
-def test_end_joints_of_a_nameless_figure_are_its_limb_tips() -> None:
-    # Five limbs of two bones; one of them forks into two close fingers.
-    parents = [-1, 0, 1, 0, 3, 0, 5, 0, 7, 0, 9, 10, 10]
-    rng = np.random.default_rng(0)
-    offsets = rng.normal(size=(13, 3))
-    offsets[11:] *= 0.01
-    ends = end_joints(Skeleton(tuple(f"j{i}" for i in range(13)), parents, offsets))
-    assert len(ends) == 5
-    assert len({end.joint for end in ends} & {11, 12}) == 1
-
-
-def test_end_joints_may_be_named() -> None:
-    skeleton = marey.samples.walk().skeleton
-    assert [end.joint for end in end_joints(skeleton, ["LeftLeg"])] == [skeleton.index("LeftLeg")]
-    with pytest.raises(InputError, match="did you mean"):
-        end_joints(skeleton, ["LeftLag"])
-    with pytest.raises(InputError, match="twice"):
-        end_joints(skeleton, ["Head", "Head"])

@@ -1,4 +1,4 @@
-"""How far a decoded clip is from the original: joints, surface, feet, bones (Tournier 2011, section 9.3).
+"""How far a clip is from another, such as a decoded one from the original (Tournier 2011, section 9.3).
 
 All measures take two clips of the same figure and length and walk through them in blocks of frames, so that
 the memory they need is that of a block. Cost: two passes of forward kinematics.
@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from marey._arrays import Array, FloatArray
-from marey.body.codec.end_joints import end_joints
-from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
+from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -25,8 +24,9 @@ _BLOCK = 4096
 class Distortion(NamedTuple):
     """Error of all joint positions relative to how much they move, in per cent.
 
-    frobenius: `100 ‖A - Ã‖ / ‖A - E(A)‖`, the definition as printed in section 9.3
-    squared: `100 (‖A - Ã‖ / ‖A - E(A)‖)²`, the one that reproduces table 9.2
+    Args:
+        frobenius: `100 ‖A - Ã‖ / ‖A - E(A)‖`, the definition as printed in section 9.3.
+        squared: `100 (‖A - Ã‖ / ‖A - E(A)‖)²`, the one that reproduces table 9.2.
     """
 
     frobenius: float
@@ -36,7 +36,10 @@ class Distortion(NamedTuple):
 class JointError(NamedTuple):
     """Distances between joints and end sites of two clips, metres.
 
-    share_within: share of the points and frames whose distance is at most `threshold`
+    Args:
+        mean, maximum, percentile_99: over points and frames.
+        share_within: share of the points and frames whose distance is at most `threshold`.
+        threshold: metres.
     """
 
     mean: float
@@ -58,7 +61,7 @@ class FootSkate(NamedTuple):
 
 
 def relative_distortion(original: Motion, decoded: Motion) -> Distortion:
-    """Both readings of the source's measure, over all joint positions in the world.
+    """Both readings of Tournier's measure, over all joint positions in the world.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -93,7 +96,7 @@ def joint_error(original: Motion, decoded: Motion, *, threshold: float = 0.01) -
     >>> round(error.mean, 6), round(error.maximum, 6), error.share_within
     (0.02, 0.02, 0.0)
     """
-    distances = position_errors(original, decoded)
+    distances = joint_errors(original, decoded)
     return JointError(
         float(distances.mean()),
         float(distances.max()),
@@ -103,35 +106,36 @@ def joint_error(original: Motion, decoded: Motion, *, threshold: float = 0.01) -
     )
 
 
-def position_errors(original: Motion, decoded: Motion) -> Array:
-    """Distances `(frames, joints + ends)` between joints, then end sites, of two clips, metres."""
-    return np.concatenate(
-        [
-            np.linalg.norm(_points(found) - _points(truth), axis=-1)
-            for truth, found in _blocks(original, decoded)
-        ]
-    )
-
-
-def shell_error(original: Motion, decoded: Motion, *, shell: float = 0.03) -> Array:
-    """How far any point within `shell` metres of each joint may be off, `(frames, joints)`, metres.
+def joint_errors(original: Motion, decoded: Motion, *, shell: float = 0.0) -> Array:
+    """How far joints, then end sites, are off in every frame.
 
     A point rigid with joint j, at most `shell` away from it, is displaced by at most
     `|Δp_j| + 2 shell sin(θ_j / 2)` with θ_j the angle between the joint's world rotations.
 
+    Args:
+        original, decoded: clips of the same figure and length.
+        shell: metres; all points within it about each joint count.
+
+    Returns:
+        `(frames, joints + ends)`, metres.
+
     >>> import marey
     >>> walk = marey.samples.walk()
-    >>> bool(np.allclose(shell_error(walk, walk.transform(translation=[0.0, 0.02, 0.0])), 0.02))
+    >>> off = walk.transform(translation=[0.0, 0.02, 0.0])
+    >>> bool(np.allclose(joint_errors(walk, off, shell=0.03), 0.02))
     True
     """
-    bounds = []
-    for truth, found in _blocks(original, decoded):
-        a, b = forward_kinematics(truth), forward_kinematics(found)
-        # The vector part of a⁻¹ b is sin(θ / 2) long, and exact for small angles.
-        turn = so3.multiply(so3.inverse(a.rotations), b.rotations)[..., 1:]
-        shift = np.linalg.norm(b.positions - a.positions, axis=-1)
-        bounds.append(shift + 2 * shell * np.linalg.norm(turn, axis=-1))
-    return np.concatenate(bounds)
+    found = []
+    for truth, other in _blocks(original, decoded):
+        a, b = forward_kinematics(truth), forward_kinematics(other)
+        joints = np.linalg.norm(b.positions - a.positions, axis=-1)
+        if shell:
+            # The vector part of a⁻¹ b is sin(θ / 2) long, and exact for small angles.
+            turn = so3.multiply(so3.inverse(a.rotations), b.rotations)[..., 1:]
+            joints = joints + 2 * shell * np.linalg.norm(turn, axis=-1)
+        ends = np.linalg.norm(end_positions(other, b) - end_positions(truth, a), axis=-1)
+        found.append(np.concatenate([joints, ends], axis=1))
+    return np.concatenate(found)
 
 
 def foot_skate(
@@ -148,11 +152,13 @@ def foot_skate(
     True
     """
     if feet is None:
+        from marey.body.codec.end_joints import end_joints
+
         named = end_joints(original.skeleton)
         joints = [end.joint for end in named if end.part == "foot"] or [end.joint for end in named]
     else:
         joints = original.skeleton.indices(feet)
-    _check_alike(original, decoded)
+    _check_comparable(original, decoded)
     rate = original.frame_rate
     true_sum = found_sum = 0.0
     standing = 0
@@ -171,32 +177,14 @@ def foot_skate(
     return FootSkate(true_sum / standing, found_sum / standing, standing / steps)
 
 
-def bone_length_drift(motion: Motion) -> float:
-    """Largest deviation of a bone's length, as measured between joints in the world, from its mean, metres.
-
-    >>> import marey
-    >>> bone_length_drift(marey.samples.walk()) < 1e-12
-    True
-    """
-    parents = motion.skeleton.parents
-    if motion.joints == 1:
-        return 0.0
-    lengths = []
-    for start in range(0, motion.frames, _BLOCK):
-        positions = motion[start : start + _BLOCK].positions()
-        lengths.append(np.linalg.norm(positions[:, 1:] - positions[:, parents[1:]], axis=-1))
-    every = np.concatenate(lengths)
-    return float(np.abs(every - every.mean(axis=0)).max())
-
-
 def _blocks(original: Motion, decoded: Motion) -> Iterator[tuple[Motion, Motion]]:
-    _check_alike(original, decoded)
+    _check_comparable(original, decoded)
     for start in range(0, original.frames, _BLOCK):
         frames = slice(start, start + _BLOCK)
         yield original[frames], decoded[frames]
 
 
-def _check_alike(original: Motion, decoded: Motion) -> None:
+def _check_comparable(original: Motion, decoded: Motion) -> None:
     if original.frames != decoded.frames or original.joints != decoded.joints:
         raise InputError(
             f"cannot compare a clip of {original.frames} frames and {original.joints} joints with one of "
@@ -204,11 +192,6 @@ def _check_alike(original: Motion, decoded: Motion) -> None:
         )
     if len(original.skeleton.end_parents) != len(decoded.skeleton.end_parents):
         raise InputError("cannot compare the clips: their end sites differ")
-
-
-def _points(motion: Motion) -> Array:
-    pose: GlobalPose = forward_kinematics(motion)
-    return np.concatenate([pose.positions, end_positions(motion, pose)], axis=1)
 
 
 def _horizontal(velocity: FloatArray) -> FloatArray:

@@ -1,14 +1,13 @@
-"""How large a clip is, in the source's count of numbers and in bytes (Tournier 2011, section 9.2.3)."""
+"""How many numbers a clip takes in Tournier's codec (Tournier 2011, section 9.2.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from marey.body.motion import Motion
 from marey.errors import InputError
 
 
-def source_ratio(
+def published_ratio(
     frames: int,
     joints: int,
     *,
@@ -17,16 +16,21 @@ def source_ratio(
     dropped_effectors: int | Sequence[int],
     effectors: int = 5,
 ) -> float:
-    """The source's compression ratio: numbers of the clip over numbers kept.
+    """The published compression ratio: numbers of the clip over numbers kept.
 
     `3 (n + 1) m` numbers become `3 n (k + 1)` of the pose model and three for each coarse sample of the
-    root's position and orientation and of each end joint. The source's table needs n = 31, the joints of
-    a CMU figure with the root: 96 numbers a frame.
+    root's position and orientation and of each end effector. The published table needs n = 31, the joints
+    of a CMU figure with the root: 96 numbers a frame.
 
-    joints: n
-    dropped_root, dropped_effectors: finest pyramid levels left out
+    Args:
+        frames: m.
+        joints: n.
+        modes: k.
+        dropped_root: finest pyramid levels left out of the root's curves.
+        dropped_effectors: of the end effectors, one number or one each.
+        effectors: how many there are, if one number is given.
 
-    >>> round(source_ratio(4499, 31, modes=15, dropped_root=5, dropped_effectors=5), 1)
+    >>> round(published_ratio(4499, 31, modes=15, dropped_root=5, dropped_effectors=5), 1)
     97.1
     """
     dropped = (
@@ -59,20 +63,3 @@ def level_count(frames: int) -> int:
     if frames < 1:
         raise InputError(f"frames: a curve has at least one sample, got {frames}")
     return (frames - 1).bit_length() + 1
-
-
-def channel_bytes(motion: Motion) -> int:
-    """The clip as plain float32 channels: three a joint, three for the root; six a joint if joints slide.
-
-    >>> import marey
-    >>> walk = marey.samples.walk()
-    >>> channel_bytes(walk) == walk.frames * (3 * walk.joints + 3) * 4
-    True
-    """
-    channels = 3 * motion.joints + 3 if motion.translations is None else 6 * motion.joints
-    return 4 * channels * motion.frames
-
-
-def engine_bytes(motion: Motion) -> int:
-    """The clip as game engines hold it (the "raw" of ACL): ten float32 a joint and frame."""
-    return 40 * motion.joints * motion.frames

@@ -1,0 +1,235 @@
+"""A clip in Tournier's codec: a pose model, and coarse curves of the root and the end effectors.
+
+Decoding rebuilds the curves and finds each pose by inverse kinematics within the model (Tournier 2011,
+section 9.2). Stored are the numbers in single precision, split into byte planes and deflated. Cost: tens of
+microseconds a frame to decode.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import Array, FloatArray, assign, checked
+from marey._timed import as_slice
+from marey.body.codec.end_joints import EndJoint
+from marey.body.codec.header import Header, whole
+from marey.body.codec.tournier.curves import expand
+from marey.body.codec.tournier.sizes import coarse_length
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.skeleton import Skeleton
+from marey.errors import FormatError, InputError, MareyError
+from marey.geometry import rotations as so3
+from marey.statistics.geodesics import PrincipalGeodesics
+
+if TYPE_CHECKING:
+    from marey.body.codec.tournier.edit import Pin
+
+
+# No more than 1024 frames a sample, so that a small file cannot ask for an endless clip.
+MOST_DROPPED = 10
+# Deflate cannot do better: a payload that claims to unpack to more is damaged.
+_LARGEST_GAIN = 1040
+
+
+@dataclass(frozen=True, eq=False)
+class TournierClip:
+    """A clip as Tournier's codec stores it: numbers that fit single precision.
+
+    Args:
+        header: skeleton, frames, rate, and how to write the clip back.
+        mean: `(joints, 3)`, rotation vectors of the mean pose; the root's is zero here and below.
+        directions: `(modes, joints, 3)`, of the pose model.
+        variances: `(modes,)`, of its coordinates.
+        ends: points whose world paths are stored.
+        root: `(samples, 3)`, coarse path of the root, metres.
+        root_turns: `(samples, 3)`, coarse rotation vectors of the root.
+        curves: coarse world paths `(samples, 3)` of the ends, metres.
+        dropped_levels: finest pyramid levels left out of root, root_turns and each curve.
+        prior: square metres, weight of the squared coordinates |λ|² in inverse kinematics.
+    """
+
+    header: Header
+    mean: Array
+    directions: Array
+    variances: Array
+    ends: tuple[EndJoint, ...]
+    root: FloatArray
+    root_turns: FloatArray
+    curves: tuple[FloatArray, ...]
+    dropped_levels: tuple[int, ...]
+    prior: float
+
+    def __post_init__(self) -> None:
+        joints = self.skeleton.joints
+        variances = checked("variances", self.variances, (None,))
+        if (variances < 0).any():
+            raise InputError("variances: must not be negative")
+        if not (np.isfinite(self.prior) and self.prior > 0):
+            raise InputError(f"prior: must be positive and finite, got {self.prior}")
+        if not len(self.curves) == len(self.ends) == len(self.dropped_levels) - 2 > 0:
+            raise InputError(
+                f"curves: {len(self.ends)} ends, {len(self.curves)} curves and {len(self.dropped_levels)} "
+                "numbers of dropped levels do not belong together"
+            )
+        for end in self.ends:
+            if not (0 <= end.joint < joints and len(end.point) == 3 and np.isfinite(end.point).all()):
+                raise InputError(f"ends: joints 0…{joints - 1} and finite points, got {end}")
+        if not all(0 <= p <= MOST_DROPPED for p in self.dropped_levels):
+            raise InputError(f"dropped levels: 0…{MOST_DROPPED}, got {self.dropped_levels}")
+        lengths = [coarse_length(self.frames, p) for p in self.dropped_levels]
+        curves = zip(self.curves, lengths[2:], strict=True)
+        assign(
+            self,
+            mean=checked("mean", self.mean, (joints, 3)),
+            directions=checked("directions", self.directions, (len(variances), joints, 3)),
+            variances=variances,
+            root=checked("root", self.root, (lengths[0], 3)),
+            root_turns=checked("root_turns", self.root_turns, (lengths[1], 3)),
+            curves=tuple(checked("curve", curve, (length, 3)) for curve, length in curves),
+        )
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The joints."""
+        return self.header.skeleton
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return self.header.frames
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames a second."""
+        return self.header.frame_rate
+
+    @property
+    def modes(self) -> int:
+        """Number of geodesics of the pose model."""
+        return len(self.directions)
+
+    @property
+    def ratio(self) -> float:
+        """The published compression ratio: numbers of the clip over numbers kept, with n = joints."""
+        n = self.skeleton.joints
+        kept = self.root.size + self.root_turns.size + sum(curve.size for curve in self.curves)
+        return 3 * (n + 1) * self.frames / (3 * n * (self.modes + 1) + kept)
+
+    def model(self) -> PoseModel:
+        """The pose model, for decoding: without duals and spectrum, which decoding does not need."""
+        found = PrincipalGeodesics(
+            so3.exp(self.mean), self.directions, self.directions, self.variances, self.variances
+        )
+        return PoseModel(self.skeleton, found, self.frames)
+
+    def pack(self) -> tuple[Header, bytes]:
+        """Header and payload of a file."""
+        header = self.header.with_content(
+            modes=self.modes,
+            ends=[[end.joint, end.part] for end in self.ends],
+            dropped_levels=self.dropped_levels,
+            prior=self.prior,
+        )
+        points = np.array([end.point for end in self.ends])
+        pose = points, self.mean[1:], self.directions[:, 1:], self.variances
+        arrays = [np.ravel(array) for array in (*pose, self.root, self.root_turns, *self.curves)]
+        numbers = np.concatenate(arrays).astype("<f4")
+        return header, zlib.compress(numbers.view(np.uint8).reshape(-1, 4).T.tobytes(), 9)
+
+    @classmethod
+    def unpack(cls, header: Header, payload: bytes) -> TournierClip:
+        """Inverse of :meth:`pack`; anything else is a :class:`FormatError`."""
+        try:
+            return _unpacked(header, payload)
+        except FormatError:
+            raise
+        except (MareyError, zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
+            raise FormatError(f"the compressed clip is damaged ({error})") from error
+
+
+def decode(clip: TournierClip, *, frames: slice | int | None = None, pins: Sequence[Pin] = ()) -> Motion:
+    """The clip back, or some of its frames: curves at full rate, then a pose for each frame.
+
+    Args:
+        clip: what is stored.
+        frames: which, as in `motion[frames]`; all if None.
+        pins: hold end effectors in place meanwhile; see :class:`marey.body.codec.tournier.Pin`.
+    """
+    kept = slice(None) if frames is None else as_slice(frames, clip.frames)
+    return decode_frames(clip, np.arange(clip.frames)[kept], step=abs(kept.step or 1), pins=pins)
+
+
+def decode_frames(
+    clip: TournierClip, chosen: NDArray[np.int64], *, step: int = 1, pins: Sequence[Pin] = ()
+) -> Motion:
+    """Frames of a clip by index; `step` apart, for the frame rate."""
+    from marey.body.ik.fixed_root import solve_in_model
+
+    root = expand(clip.root, clip.frames, clip.dropped_levels[0])[chosen]
+    turns = expand(so3.exp(clip.root_turns), clip.frames, clip.dropped_levels[1], rotations=True)[chosen]
+    paths, weights = stored_paths(clip), None
+    if pins:
+        from marey.body.codec.tournier.edit import pinned
+
+        paths, weights = pinned(clip, paths, pins)
+        weights = weights[chosen]
+    seen = so3.rotate(so3.inverse(turns)[:, None], paths[chosen] - root[:, None])
+    effectors = [(end.joint, end.point) for end in clip.ends]
+    model = clip.model()
+    found = solve_in_model(model, effectors, seen, precision=np.full(clip.modes, clip.prior), weights=weights)
+    rotations = model.decode(found.coordinates)
+    rotations[:, 0] = turns
+    return clip.header.motion(
+        so3.continuous(so3.normalise(rotations)), root[:, None], frame_rate=clip.frame_rate / step
+    )
+
+
+def stored_paths(clip: TournierClip) -> Array:
+    """World paths of the end effectors at full rate, `(frames, ends, 3)`, as the coarse samples give them."""
+    curves = zip(clip.curves, clip.dropped_levels[2:], strict=True)
+    return np.stack([expand(curve, clip.frames, p) for curve, p in curves], axis=1)
+
+
+def _unpacked(header: Header, payload: bytes) -> TournierClip:
+    content, joints = header.content, header.skeleton.joints
+    modes, ends = whole(content["modes"]), content["ends"]
+    dropped = tuple(whole(p) for p in content["dropped_levels"])
+    if header.sliding != (0,) or max(dropped) > MOST_DROPPED:
+        raise FormatError("the compressed clip is damaged: its description makes no sense")
+    lengths = [coarse_length(header.frames, p) for p in dropped]
+    shapes = [(len(ends), 3), (joints - 1, 3), (modes, joints - 1, 3), (modes,), *((n, 3) for n in lengths)]
+    sizes = [math.prod(shape) for shape in shapes]
+    if 4 * sum(sizes) > _LARGEST_GAIN * len(payload) + 64:
+        raise FormatError("the compressed clip is damaged: it claims to unpack to more than it can")
+    unpacker = zlib.decompressobj()
+    planes = unpacker.decompress(payload, 4 * sum(sizes) + 1)
+    if len(planes) != 4 * sum(sizes) or not unpacker.eof or unpacker.unused_data:
+        raise FormatError("the compressed clip is damaged: it does not unpack to what is announced")
+    numbers = np.ascontiguousarray(np.frombuffer(planes, np.uint8).reshape(4, -1).T).view("<f4").ravel()
+    parts = np.split(numbers.astype(np.float64), np.cumsum(sizes)[:-1])
+    points, mean, directions, variances, root, root_turns, *curves = (
+        part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)
+    )
+    return TournierClip(
+        header,
+        np.concatenate([np.zeros((1, 3)), mean]),
+        np.concatenate([np.zeros((modes, 1, 3)), directions], axis=1),
+        variances,
+        tuple(
+            EndJoint(whole(joint), tuple(point.tolist()), str(part))
+            for (joint, part), point in zip(ends, points, strict=True)
+        ),
+        root,
+        root_turns,
+        tuple(curves),
+        dropped,
+        float(content["prior"]),
+    )
