@@ -11,7 +11,6 @@ Importing this module imports numba: do so in `_kernels` modules only.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 import re
@@ -108,11 +107,9 @@ def _digest(module: str, file: str) -> str:
 
 
 def _imports(source: bytes) -> Iterator[str]:
-    """Full names of what a module imports before its first function."""
-    for node in ast.parse(re.split(rb"^(?:@|def |class )", source, maxsplit=1, flags=re.MULTILINE)[0]).body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            yield from (above + alias.name for alias in node.names)
+    """Full names of what a module imports."""
+    for home, names in re.findall(r"^from ([\w.]+) import (\([^)]*\)|.*)", source.decode(), re.MULTILINE):
+        yield from (f"{home}.{name}" for name in re.findall(r"(\w+)(?: as \w+)?", names))
 
 
 def _is_safe(folder: Path) -> bool:
