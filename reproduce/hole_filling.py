@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 SIZES = (10, 40, 120)
 MARGIN = 30
 # Frames on either side of a gap that count.
-NEAR = 150
+NEAR = 60
 METHODS = ("joint", "gp", "hermite", "linear", "slerp")
 # Mid-hole deviation of squared exponential kriging by hole / length, as derived for the source's model.
 RATIOS = {0.5: 0.01, 1.0: 0.04, 2.0: 0.39, 4.0: 0.99}

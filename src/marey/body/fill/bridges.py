@@ -12,11 +12,6 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey.body.fill.coordinates import Edges
 
-# Frames over which the velocity at an edge is measured.
-STEP = 2
-# Seconds that a velocity at an edge is felt across a gap at most, and its decay time beyond a single edge.
-FELT, DECAY = 1.0, 0.15
-
 
 def linear(known: Array, edges: Edges) -> Array:
     """The line from edge to edge of windows `(n, before + frames + after, features)`, inside the gap."""
@@ -29,19 +24,22 @@ def linear(known: Array, edges: Edges) -> Array:
 
 
 def hermite(known: Array, edges: Edges, frame_rate: float) -> Array:
-    """A curve through the edges with the velocities there, `(n, frames, features)`."""
+    """A curve through the edges with the velocities there, `(n, frames, features)`.
+
+    A velocity is felt for 1 s of a gap at most, and decays in 0.15 s beyond a single edge.
+    """
     line = linear(known, edges)
     steps: NDArray[np.int_] = np.arange(1, edges.frames + 1)[:, None]
     leaving, arriving = _velocities(known, edges)
     if not edges.before or not edges.after:
-        decay = DECAY * frame_rate
+        decay = 0.15 * frame_rate
         away = steps if edges.before else edges.frames + 1 - steps
         velocity = leaving if edges.before else -arriving
         return np.asarray(line + velocity[:, None] * decay * (1.0 - np.exp(-away / decay)))
     span = edges.frames + 1
     before, after = _values(known, edges)
     even = (after - before) / span
-    felt = min(float(span), max(FELT * frame_rate, 2.0))
+    felt = min(float(span), max(frame_rate, 2.0))
 
     def bump(away: NDArray[np.int_]) -> Array:
         share = np.minimum(away / felt, 1.0)
@@ -75,9 +73,9 @@ def _values(known: Array, edges: Edges) -> tuple[Array, Array]:
 
 
 def _velocities(known: Array, edges: Edges) -> tuple[Array, Array]:
-    """Change per frame before and after; 0 where a single frame is known."""
+    """Change per frame over two frames before and after; 0 where a single frame is known."""
     first, last = edges.before - 1, edges.before + edges.frames
-    back, on = min(STEP, edges.before - 1), min(STEP, edges.after - 1)
+    back, on = min(2, edges.before - 1), min(2, edges.after - 1)
     still = np.zeros_like(known[:, 0])
     leaving = (known[:, first] - known[:, first - back]) / back if back > 0 else still
     arriving = (known[:, last + on] - known[:, last]) / on if on > 0 else still

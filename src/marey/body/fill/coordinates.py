@@ -57,7 +57,7 @@ class FillSettings:
     features: int = 16
     lengths: tuple[float, ...] = (0.2, 0.4, 0.8)
     noises: tuple[float, ...] = (0.1, 1.0)
-    near: int = 150
+    near: int = 60
     confidence: float = 0.9
 
 

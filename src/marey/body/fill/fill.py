@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, BoolArray, runs
 from marey._progress import Progress, tracked
 from marey._random import Rng
+from marey._report import Result
 from marey.body.fill.bridges import hermite, linear
 from marey.body.fill.coordinates import Edges, FillSettings, WindowCoordinates
 from marey.body.fill.gaps import Gap, gap_mask, gaps
@@ -33,7 +34,7 @@ METHODS = ("joint", "gp", "hermite", "slerp", "linear")
 
 
 @dataclass(frozen=True, eq=False)
-class FillResult:
+class FillResult(Result):
     """A clip without gaps.
 
     Attributes:

@@ -12,7 +12,6 @@ Courty 2013, section 3.2.3.1, whose components are independent. O(windows² · f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -122,45 +121,36 @@ def _learn(
     """
     settings, rate = coordinates.settings, coordinates.motion.frame_rate
     folds = _folds(starts, edges.frames, settings.folds)
-    points = None
+    apart, counts = None, np.ones(len(starts))
     if exemplars:
         features = coordinates.poses_at_edges(np.append(starts, gap.first), edges)
-        points = _Points.of(features[:-1], features[-1], settings)
-    counts = np.ones(len(starts)) if points is None else points.similarity
+        apart = _distances(features, settings.features)
+    if apart is not None:
+        # Windows similar to the gap's count most, and none for nothing.
+        counts = np.exp((apart[-1].min() - apart[-1]) / (2.0 * 0.35**2)) + 0.02
     missed = _inside(known, edges) - hermite(known, edges, rate)
     around, around_gap = (surroundings(part, edges, settings.beyond) for part in (known, own))
     weights, expected = _pooled(missed, around, folds, counts, settings)
     correction = _within(np.einsum("kl,kd->ld", weights, around_gap[0]), expected)
     missed = _scaled(missed - expected, around, around_gap[0])
-    if points is not None:
-        more, expected = _exemplars(missed, points, folds, counts, settings)
+    if apart is not None:
+        more, expected = _exemplars(missed, apart, folds, counts, settings)
         correction = correction + _within(more, expected)
         missed = missed - expected
     return correction, missed
 
 
-class _Points(NamedTuple):
-    """Windows `(n, features)` and the gap's `(features,)` as points, and the median squared distance."""
+def _distances(features: Array, kept: int) -> Array | None:
+    """Squared distances `(n + 1, n)` of n windows and the gap's, the last, from the windows.
 
-    windows: Array
-    gap: Array
-    square: float
+    In so many principal axes, relative to the median between windows; None if all are the same.
+    """
+    from scipy.spatial.distance import cdist, pdist
 
-    @classmethod
-    def of(cls, windows: Array, gap: Array, settings: FillSettings) -> _Points | None:
-        """In principal axes; None if all are the same."""
-        centre = windows.mean(axis=0)
-        axes = np.linalg.svd(windows - centre, full_matrices=False)[2][: settings.features]
-        points = (windows - centre) @ axes.T
-        apart = _squared(points, points)[np.triu_indices(len(points), 1)]
-        square = float(np.median(apart)) if len(apart) else 0.0
-        return cls(points, (gap - centre) @ axes.T, square) if square > 0.0 else None
-
-    @property
-    def similarity(self) -> Array:
-        """Of each window to the gap's `(n,)`; none counts for nothing."""
-        apart = _squared(self.gap[None], self.windows)[0]
-        return np.asarray(np.exp(-(apart - apart.min()) / (2.0 * 0.35**2 * self.square)) + 0.02)
+    centred = features - features[:-1].mean(axis=0)
+    points = centred @ np.linalg.svd(centred[:-1], full_matrices=False)[2][:kept].T
+    median = float(np.median(pdist(points[:-1], "sqeuclidean")))
+    return cdist(points, points[:-1], "sqeuclidean") / median if median > 0.0 else None
 
 
 def _within(correction: Array, expected: Array) -> Array:
@@ -202,7 +192,7 @@ def _pooled(
 
 
 def _exemplars(
-    missed: Array, points: _Points, folds: Folds, counts: Array, settings: FillSettings
+    missed: Array, apart: Array, folds: Folds, counts: Array, settings: FillSettings
 ) -> tuple[Array, Array]:
     """What windows that begin and end alike missed: for the gap, and for windows left out."""
     count = len(missed)
@@ -219,8 +209,8 @@ def _exemplars(
 
     best, found, expected = loss(scores), np.zeros(kept), np.zeros_like(scores)
     for length in settings.lengths:
-        covariance = _covariance(points.windows, points.windows, length**2 * points.square)
-        near = _covariance(points.gap[None], points.windows, length**2 * points.square)[0]
+        covariance = np.exp(-apart / (2.0 * length**2))
+        covariance, near = covariance[:-1], covariance[-1]
         for noise in settings.noises:
             noisy = covariance + noise * np.eye(count)
             guess = np.zeros_like(scores)
@@ -299,12 +289,3 @@ def _folds(starts: Indices, frames: int, folds: int) -> Folds:
 
 def _loss(errors: Array, counts: Array | None) -> float:
     return float(np.average(np.sqrt(np.square(errors).sum(axis=-1)).mean(axis=1), weights=counts))
-
-
-def _squared(a: Array, b: Array) -> Array:
-    lengths = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1)
-    return np.asarray(np.maximum(lengths - 2.0 * a @ b.T, 0.0))
-
-
-def _covariance(a: Array, b: Array, square: float) -> Array:
-    return np.asarray(np.exp(-_squared(a, b) / (2.0 * square)))
