@@ -11,6 +11,7 @@ from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
+from marey.body.retarget import retarget
 from marey.body.skeleton import Skeleton
 from marey.body.steering import ReachAt, steer
 from marey.body.stream import MotionStream
@@ -48,6 +49,7 @@ __all__ = [
     "joint_frames",
     "reconstruct",
     "restyle",
+    "retarget",
     "steer",
     "vary",
 ]
