@@ -24,7 +24,7 @@ from _ledger import record_limit
 
 import marey
 from marey.body import PoseModel
-from marey.body.contacts import contacts, feet, sliding
+from marey.body.feet import contacts, foot_joints, slide_speed
 from marey.body.steering import ReachAt, steer
 from marey.body.steering.measures import latent_speeds
 
@@ -65,7 +65,7 @@ def _one(name: str, motion: marey.Motion, rng: np.random.Generator) -> tuple[flo
     inside = np.concatenate([np.arange(max(a - 1, 0), min(b + 1, len(after))) for a, b in found.intervals])
     latent = float(after[inside].max() / before.max())
     standing = _others(motion, effectors)
-    own, new = sliding(motion, standing).speed, sliding(found.motion, standing).speed
+    own, new = slide_speed(motion, standing), slide_speed(found.motion, standing)
     slide = new / own if own > 0 else 1.0
     seconds = sum(b - a + 1 for a, b in found.intervals) / motion.frame_rate
     away = [100 * float(np.linalg.norm(one.position)) for one in asked]
@@ -89,7 +89,7 @@ def _offset(motion: marey.Motion, frame: int, joint: str, rng: np.random.Generat
 def _others(motion: marey.Motion, effectors: np.ndarray) -> np.ndarray:
     """Where feet stand that were not asked for."""
     standing = contacts(motion).copy()
-    for column, joint in enumerate(feet(motion.skeleton)):
+    for column, joint in enumerate(foot_joints(motion.skeleton)):
         side = "Left" if motion.skeleton.names[joint].startswith("Left") else "Right"
         if f"{side}ToeBase" in effectors:
             standing[:, column] = False

@@ -22,10 +22,10 @@ from _ledger import record
 from numpy.typing import NDArray
 
 import marey
-from marey.body.contacts import contacts, hold_feet
+from marey.body.feet import contacts, plant
 from marey.body.pose_model import PoseModel
-from marey.body.variation import vary
-from marey.body.variation.laws import draw
+from marey.body.vary import vary
+from marey.body.vary.distribution import draw
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ def main() -> int:
     dense = least(lambda: dense_draw(rest), 1)
     whole = least(lambda: vary(motion, count=COUNT, rng=0), ROUNDS)
     standing = contacts(motion)
-    held = least(lambda: hold_feet(motion, standing), ROUNDS)
+    held = least(lambda: plant(motion, standing), ROUNDS)
     print(f"draw                  {1e3 * ours / COUNT:9.2f} ms a variant")
     print(f"draw, dense factors   {1e3 * dense / COUNT:9.2f} ms a variant, {dense / ours:.0f} times ours")
     print(f"variants, feet held   {1e3 * whole / COUNT:9.2f} ms a variant, {COUNT / whole:.1f} a second")

@@ -20,7 +20,7 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body import PoseModel
-from marey.body.contacts import contacts, sliding
+from marey.body.feet import contacts, slide_speed
 from marey.body.steering import ReachAt, Steered, steer
 from marey.body.steering.requests import goals
 
@@ -57,12 +57,12 @@ def main() -> int:
         "simulated as in the source": steer(motion, asked, mode="simulate", rng=1),
     }
     standing = contacts(motion)
-    still = sliding(motion, standing).speed
+    still = slide_speed(motion, standing)
     for name, one in found.items():
         new = Curve(one.motion, model, every, frame)
         misses = " / ".join(f"{miss:.3f}" for miss in one.residual_cm)
         fastest = new.within(one.intervals)
-        slide = sliding(one.motion, standing).speed / still if still else 1.0
+        slide = slide_speed(one.motion, standing) / still if still else 1.0
         print(f"{name:34} {misses:>14} {fastest:20.2f} {new.bend:20.2f} "
               f"{one.peak_acceleration_ratio:10.2f} {slide:7.3f}")  # fmt: skip
     best = found["displacement (default)"]

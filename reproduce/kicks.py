@@ -18,7 +18,7 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.chaining import Chained, chain
-from marey.body.contacts import contacts, sliding
+from marey.body.feet import contacts, slide_speed
 from marey.body.steering import ReachAt
 
 FRAMES = slice(130, 470)
@@ -51,7 +51,7 @@ def main() -> int:
         print(f"kick {number}: {100 * np.linalg.norm(way):4.0f} cm from the clip's, missed by {miss:.3f} cm")
     ratio = change(found.motion) / change(kick)
     bend = acceleration(found.motion) / acceleration(kick)
-    own, new = (sliding(m, contacts(m)).speed for m in (kick, found.motion))
+    own, new = (slide_speed(m, contacts(m)) for m in (kick, found.motion))
     print(f"largest change between frames / the clip's own: {ratio:.2f}")
     print(f"largest acceleration / the clip's own: {bend:.2f} (of the foot at the kicks: "
           f"{steered.peak_acceleration_ratio:.2f})")  # fmt: skip

@@ -19,7 +19,7 @@ import numpy as np
 from _cmu import all_clips, arguments, clip, folder
 
 import marey
-from marey.body.variation import Variants, vary
+from marey.body.vary import VaryResult, vary
 from marey.geometry import rotations as so3
 
 COUNT = 4
@@ -43,7 +43,7 @@ def main() -> int:
     missed = []
     shown = None
     for label, settings in (
-        ("source's model, all new", {"method": "gp", "deviation": 1.0, "free_range": True, "hold": False}),
+        ("source's model, all new", {"method": "gp", "deviation": 1.0, "limits": False, "plant": False}),
         ("joint law, all new", {"deviation": 1.0}),
         ("joint law, usual", {}),
     ):
@@ -66,7 +66,7 @@ def main() -> int:
     return bool(missed)
 
 
-def told(variants: Variants, blow: int, hand: int) -> tuple[float, float]:
+def told(variants: VaryResult, blow: int, hand: int) -> tuple[float, float]:
     """Degrees between the key poses, and cm between the hands' paths elsewhere, on average over pairs."""
     own = variants.example.rotations[blow, 1:]
     degrees = max(float(np.degrees(so3.distance(v.rotations[blow, 1:], own).max())) for v in variants)
@@ -75,7 +75,7 @@ def told(variants: Variants, blow: int, hand: int) -> tuple[float, float]:
     return degrees, 100 * float(np.mean(pairs))
 
 
-def draw(variants: Variants, hand: int, blow: int, path: Path) -> None:
+def draw(variants: VaryResult, hand: int, blow: int, path: Path) -> None:
     """The paths of the hand seen from the front and from above, the key frame as a dot."""
     from matplotlib.figure import Figure
 

@@ -20,7 +20,7 @@ import numpy as np
 from _cmu import all_clips, arguments, clip, folder
 
 import marey
-from marey.body.variation import Variants, vary
+from marey.body.vary import VaryResult, vary
 from marey.statistics.processes.example_law import autocovariances
 
 COUNT, BAND, FINISHED = 12, 200, 60
@@ -52,9 +52,7 @@ def main() -> int:
         missed.append("spread of the root's end: all > 3 > 6")
 
     pins = [frame / motion.frame_rate for frame in CLUSTER if frame < motion.frames]
-    pinned = vary(
-        motion, count=COUNT, pins=pins, deviation=1.0, rng=2, timing=0.0, hold=False, free_range=True
-    )
+    pinned = vary(motion, count=COUNT, pins=pins, deviation=1.0, rng=2, timing=0.0, plant=False, limits=False)
     curves = np.array([pinned.poses.encode(variant) for variant in pinned])
     spread = curves.std(axis=0)[:, :2].mean(axis=1)
     near = spread[CLUSTER[0] : CLUSTER[-1] + 1].max() / np.median(spread[CLUSTER[-1] + 60 :])
@@ -84,12 +82,12 @@ def main() -> int:
 def band(motion: marey.Motion, method: str) -> float:
     """Share of components and lags at which the clip lies between the 2.5 and 97.5 % quantiles."""
     variants = vary(
-        motion, count=BAND, deviation=1.0, rng=3, method=method, timing=0.0, hold=False, free_range=True
+        motion, count=BAND, deviation=1.0, rng=3, method=method, timing=0.0, plant=False, limits=False
     )
     return within(variants)
 
 
-def within(variants: Variants) -> float:
+def within(variants: VaryResult) -> float:
     """The same of variants that have been made."""
     motion = variants.example
     lags = motion.frames // 3
@@ -99,7 +97,7 @@ def within(variants: Variants) -> float:
     return float(((low <= own) & (own <= high)).mean())
 
 
-def draw(walks: dict[int, Variants], pinned: Variants, curves: np.ndarray, path: Path) -> None:
+def draw(walks: dict[int, VaryResult], pinned: VaryResult, curves: np.ndarray, path: Path) -> None:
     """Root paths with 0, 3 and 6 kept modes, and the first two coordinates with their key frames."""
     from matplotlib.figure import Figure
 

@@ -18,7 +18,7 @@ from marey.body.particles import At, hand_chain, solve, solve_several
 from marey.body.steering import steer
 from marey.body.steering.requests import ReachAt
 from marey.body.stream import MotionStream
-from marey.body.variation import vary
+from marey.body.vary import vary
 from marey.crowd import scenes
 from marey.crowd.simulation.running import simulate
 from marey.crowd.texture.playing import extend

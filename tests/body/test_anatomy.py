@@ -9,9 +9,9 @@ import pytest
 
 from marey.body import Motion, Skeleton
 from marey.body.anatomy import segments, side_of
-from marey.body.contacts import contacts, hold_feet, sliding
+from marey.body.feet import contacts, plant, slide_speed
+from marey.body.feet.two_bone import legs
 from marey.body.ik import PointMasses
-from marey.body.two_bone import legs
 from marey.geometry import rotations as so3
 
 # Shares of body mass of de Leva (1996), table 4, men: of the whole trunk and head, of one limb.
@@ -165,4 +165,4 @@ def test_feet_are_held_by_turning_the_ankle_of_smpl() -> None:
     clip = Motion(skeleton, rotations, root, 60.0)
     standing = np.ones((frames, 4), dtype=bool)
     assert contacts(clip).shape == standing.shape
-    assert sliding(hold_feet(clip, standing), standing).speed < 0.1 * sliding(clip, standing).speed
+    assert slide_speed(plant(clip, standing), standing) < 0.1 * slide_speed(clip, standing)

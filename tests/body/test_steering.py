@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import PoseModel
-from marey.body.contacts import contacts, feet, sliding
+from marey.body.feet import contacts, foot_joints, slide_speed
 from marey.body.kinematics import forward_kinematics, global_frames
 from marey.body.steering import ReachAt, steer
 from marey.body.steering.freedom import Freedom, displaced
@@ -115,14 +115,14 @@ def test_velocity_at_the_request_is_kept(walk: marey.Motion) -> None:
 def test_standing_feet_stay_where_the_original_has_them(walk: marey.Motion) -> None:
     found = steer(walk, [up("LeftHand", 2.0, 0.0, 0.2, 0.1), up("RightHand", 2.0, 0.0, 0.2, 0.1)])
     standing = contacts(walk)
-    soles = list(feet(walk.skeleton))
+    soles = list(foot_joints(walk.skeleton))
     away = np.linalg.norm((found.motion.positions() - walk.positions())[:, soles], axis=-1)
     assert away[standing].max() < 0.002
-    assert sliding(found.motion, standing).speed <= 1.02 * sliding(walk, standing).speed
+    assert slide_speed(found.motion, standing) <= 1.02 * slide_speed(walk, standing)
 
 
 def test_a_step_is_moved_as_a_whole(walk: marey.Motion) -> None:
-    column = feet(walk.skeleton).index(walk.skeleton.index("LeftToeBase"))
+    column = foot_joints(walk.skeleton).index(walk.skeleton.index("LeftToeBase"))
     standing = contacts(walk)[:, column]
     edges = np.flatnonzero(np.diff(standing.astype(int)))
     first = next(a + 1 for a in edges if standing[a + 1] and a > 30)
@@ -177,8 +177,8 @@ def test_a_target_out_of_reach_is_missed_and_told_and_the_other_feet_stay_on_the
     assert found.residual_cm[0] < 100 * np.linalg.norm(way)
     assert np.linalg.norm(found.motion.root - walk.root, axis=1).max() < 0.301
     others = "Right" if joint == "LeftFoot" else ("Left", "Right")
-    soles = [f for f in feet(walk.skeleton) if walk.skeleton.names[f].startswith(others)]
-    columns = [feet(walk.skeleton).index(f) for f in soles]
+    soles = [f for f in foot_joints(walk.skeleton) if walk.skeleton.names[f].startswith(others)]
+    columns = [foot_joints(walk.skeleton).index(f) for f in soles]
     standing = contacts(walk)[:, columns]
     away = np.linalg.norm((found.motion.positions() - walk.positions())[:, soles], axis=-1)
     assert away[standing].max() < 0.01
@@ -272,7 +272,7 @@ def test_a_captured_catch_is_aimed_higher(data_dir: Path) -> None:
     assert max(found.residual_cm) < 0.5
     assert found.peak_acceleration_ratio <= 1.5
     standing = contacts(catch)
-    assert sliding(found.motion, standing).speed <= 1.01 * sliding(catch, standing).speed
+    assert slide_speed(found.motion, standing) <= 1.01 * slide_speed(catch, standing)
     assert forward_kinematics(found.motion).positions.shape == catch.positions().shape
     drawn = steer(catch, [up(hand, 3.1, 0.0, 0.15, 0.0) for hand in ("LeftHand", "RightHand")],
                   mode="simulate", rng=0)  # fmt: skip

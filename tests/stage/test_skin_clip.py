@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import marey
 from marey import Motion, samples
-from marey.body.contacts import contacts, sliding
+from marey.body.feet import contacts, slide_speed
 from marey.body.kinematics import forward_kinematics
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -47,8 +47,8 @@ def test_feet_stand_on_the_ground_and_slide_no_more_than_the_source(walk: Motion
     skinned = skin_clip(samples.human(), walk)
     lowest = skinned.pose().vertices[..., 1].min(axis=1)
     assert np.abs(lowest).max() < 0.008
-    source = sliding(walk, contacts(walk)).speed
-    assert sliding(skinned.motion, contacts(skinned.motion)).speed < 1.5 * source + 0.01
+    source = slide_speed(walk, contacts(walk))
+    assert slide_speed(skinned.motion, contacts(skinned.motion)) < 1.5 * source + 0.01
 
 
 def test_a_clip_of_the_own_skeleton_is_taken_as_it_is() -> None:
@@ -125,7 +125,7 @@ def test_real_clips_on_the_real_human_keep_their_footing(data_dir: Path, clip: s
 
     motion = marey.load(data_dir / "skeleton" / "cmu_bvh" / f"{clip}.bvh")[1:].resample(30)
     skinned = skin_clip(mpfb.read(data_dir / "mesh4d" / "mpfb2_human_CC0"), motion)
-    ours, source = (sliding(m, contacts(m)).speed for m in (skinned.motion, motion))
+    ours, source = (slide_speed(m, contacts(m)) for m in (skinned.motion, motion))
     assert ours < 1.25 * source
     lowest = skinned.pose(frames=slice(None, None, 3)).vertices[..., 1].min(axis=1)
     assert -0.02 < lowest.min() < 0.01

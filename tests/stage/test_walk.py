@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import marey
-from marey.body.contacts import contacts
+from marey.body.feet import contacts
 from marey.errors import InputError
 from marey.samples.leaps import run, stand
 from marey.stage import WalkingCrowd, walk

@@ -1,6 +1,6 @@
 """Articulated characters."""
 
-from marey.body import contacts, differential, ik, joint_frames
+from marey.body import differential, feet, ik, joint_frames
 from marey.body.chaining import chain
 from marey.body.cleanup import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
@@ -17,7 +17,7 @@ from marey.body.steering import ReachAt, steer
 from marey.body.stream import MotionStream
 from marey.body.style import restyle
 from marey.body.trackers import BodyFromTrackers, Trackers, reconstruct
-from marey.body.variation import Variants, vary
+from marey.body.vary import VaryResult, vary
 
 __all__ = [
     "BodyFromTrackers",
@@ -33,15 +33,15 @@ __all__ = [
     "ReachAt",
     "Skeleton",
     "Trackers",
-    "Variants",
+    "VaryResult",
     "chain",
     "clean",
     "compress",
     "concatenate",
-    "contacts",
     "decompress",
     "differential",
     "end_positions",
+    "feet",
     "fill",
     "filter_motion",
     "forward_kinematics",

@@ -15,8 +15,8 @@ import numpy as np
 
 from marey._arrays import Array
 from marey._random import Rng
-from marey.body.contacts import feet
 from marey.body.dynamics import MotionModel
+from marey.body.feet import foot_joints, legs
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion, concatenate
 from marey.body.root_travel import heading
@@ -24,7 +24,6 @@ from marey.body.steering import ReachAt, Steered, steer
 from marey.body.steering.conditioning import Observations, conditioned
 from marey.body.steering.freedom import Freedom
 from marey.body.steering.process import Span
-from marey.body.two_bone import legs
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
@@ -136,7 +135,7 @@ def _join(motion: Motion, times: list[float], transition: float | None) -> _Join
         way = np.linalg.norm(places[last] - places[first], axis=-1).max()
         usual = float(np.quantile(np.linalg.norm(speeds, axis=-1), 0.9))
         transition = float(np.clip(2.0 * way / max(usual, 1e-6), SHORTEST, LONGEST))
-        soles = list(feet(motion.skeleton))
+        soles = list(foot_joints(motion.skeleton))
         if soles and np.linalg.norm((places[last] - places[first])[soles], axis=-1).max() > STEP:
             transition = max(transition, STEPPING)
     return _Join(last, first, max(2, round(transition * rate)))

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array
 from marey.body.anatomy import anatomy, side_of, unfound
-from marey.body.contacts import contacts, feet
+from marey.body.feet import FeetSettings, contacts, foot_joints
+from marey.body.feet.two_bone import Leg, bend_leg, legs
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.body.two_bone import Leg, bend_leg, legs
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
@@ -318,10 +318,10 @@ def _levelled(motion: Motion, positions: Array) -> Array:
 
     The slope of the ground is the one along which feet in contact rise, as far as they show one.
     """
-    joints = feet(motion.skeleton)
+    joints = foot_joints(motion.skeleton)
     if not joints:
         return positions
-    frame, foot = np.nonzero(contacts(motion, height=SETTINGS.rise))
+    frame, foot = np.nonzero(contacts(motion, settings=FeetSettings(height=SETTINGS.rise)))
     touching = positions[:, joints][frame, foot]
     middle = touching[:, 0::2].mean(axis=0) if len(touching) else np.zeros(2)
     # Least squares: one height at rest for ankles, one for toes, and one slope with a prior.

@@ -11,7 +11,7 @@ from marey.body.cleanup import clean
 from marey.body.codec import compress
 from marey.body.compare import joint_error
 from marey.body.kinematics import forward_kinematics
-from marey.body.variation import vary
+from marey.body.vary import vary
 from marey.demo.dynamics import side_by_side
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, timed
 from marey.io import load, save

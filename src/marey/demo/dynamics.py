@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from marey import samples
-from marey.body.contacts import contacts, sliding
 from marey.body.dynamics import MotionModel
+from marey.body.feet import contacts, slide_speed
 from marey.body.fill import fill
 from marey.body.motion import Motion
 from marey.body.steering import ReachAt, steer
 from marey.body.stream import MotionStream
-from marey.body.variation import vary
+from marey.body.vary import vary
 from marey.demo.exhibit import SMALLER, Exhibit, Picture, thinned, timed, write_clip
 from marey.io import save
 from marey.views import plots, shots, style
@@ -38,7 +38,7 @@ def variants(folder: Path) -> Exhibit:
         save(variant, folder / f"walk-{number}.bvh")
     side_by_side(walk, list(made), folder / "variants.mp4")
     own, theirs = (
-        100 * np.mean([sliding(one, contacts(one)).speed for one in clips]) for clips in ([walk], made)
+        100 * np.mean([slide_speed(one, contacts(one)) for one in clips]) for clips in ([walk], made)
     )
     return Exhibit(
         "Three walks that never took place",

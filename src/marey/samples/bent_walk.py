@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.feet.two_bone import bend_leg, legs
 from marey.body.kinematics import GlobalPose, forward_kinematics
 from marey.body.motion import Motion
-from marey.body.two_bone import bend_leg, legs
 from marey.geometry import rotations as so3
 from marey.samples.gait_legs import about
 

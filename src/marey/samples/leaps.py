@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.feet.two_bone import bend_leg, legs
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.body.two_bone import bend_leg, legs
 from marey.geometry import rotations as so3
 from marey.samples.body_plan import (
     ANKLE_HEIGHT,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.feet.two_bone import legs
 from marey.body.kinematics import GlobalPose
 from marey.body.motion import Motion
 from marey.body.retarget import retarget
 from marey.body.skeleton import Skeleton
-from marey.body.two_bone import legs
 from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import rotations as so3

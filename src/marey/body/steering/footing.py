@@ -12,16 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
-from marey.body.contacts import contacts, feet, rest_levels
-from marey.body.ik.plants import ramps, runs
+from marey._arrays import Array, runs
+from marey.body.feet import bend_leg, contacts, foot_joints, ground_heights, legs
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.steering.conditioning import Observations
 from marey.body.steering.process import Span
 from marey.body.steering.requests import Goal
-from marey.body.two_bone import bend_leg, legs
 from marey.geometry import rotations as so3
+from marey.geometry.fades import fade
 
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
 HELD, LIFTED = 5e-4, 0.03
@@ -58,10 +57,10 @@ def footing(motion: Motion, asked: list[Goal], *, let_go: bool = False) -> Footi
 
     let_go: feet that are asked for are held nowhere, rather than to take their stand elsewhere
     """
-    joints = feet(motion.skeleton)
+    joints = foot_joints(motion.skeleton)
     standing = contacts(motion) if joints else np.zeros((motion.frames, 0), dtype=bool)
     places = np.array(motion.positions()[:, list(joints)], dtype=np.float64)
-    floor = np.minimum(places[..., 1], rest_levels(motion)) if joints else places[..., 1]
+    floor = np.minimum(places[..., 1], ground_heights(motion)) if joints else places[..., 1]
     stands: list[tuple[int, int] | None] = []
     for goal in asked:
         columns = [i for i, joint in enumerate(joints) if joint in foot_of(motion, goal)]
@@ -107,16 +106,16 @@ def settled(motion: Motion, asked: list[Goal], ground: Footing, spans: list[Span
     parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
     rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
     column = {joint: i for i, joint in enumerate(ground.joints)}
-    fade = max(1, round(FADE * motion.frame_rate))
+    faded = max(1, round(FADE * motion.frame_rate))
     busy = {joint for goal in asked for joint in foot_of(motion, goal)}
     for leg in (leg for leg in legs(motion.skeleton) if leg.ankle not in busy):
         goals: list[Array] = []
         for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
             held = ground.standing[:, column[joint]] & inside
             off = ground.places[:, column[joint]] - pose.positions[:, joint]
-            led = _led_over(off, held, fade)
+            led = _led_over(off, held, faded)
             sunk = ground.floor[:, column[joint]] - pose.positions[:, joint, 1] - led[:, 1]
-            led[:, 1] += _lifted(sunk, fade) * ~held
+            led[:, 1] += _lifted(sunk, faded) * ~held
             goals.append(pose.positions[:, joint] + led * inside[:, None])
         bend_leg(rotations, parents, pose, leg, goals[0], goals[1] if len(goals) > 1 else None)
     flipped = np.einsum("tja,tja->tj", rotations, motion.rotations) < 0
@@ -133,13 +132,13 @@ def foot_of(motion: Motion, goal: Goal) -> set[int]:
     return set()
 
 
-def _led_over(off: Array, held: NDArray[np.bool_], fade: int) -> Array:
+def _led_over(off: Array, held: NDArray[np.bool_], frames: int) -> Array:
     """Corrections where feet are held, fading beside: each frame takes that of the nearest held one."""
     at = np.flatnonzero(held)
     if not len(at):
         return np.zeros_like(off)
     nearest = at[np.abs(np.arange(len(held))[:, None] - at[None]).argmin(axis=1)]
-    return np.asarray(ramps(held, fade)[:, None] * off[nearest])
+    return np.asarray(fade(held, frames)[:, None] * off[nearest])
 
 
 def _lifted(sunk: Array, fade: int) -> Array:

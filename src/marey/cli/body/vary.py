@@ -12,9 +12,8 @@ import typer
 from numpy.typing import NDArray
 
 from marey.body.motion import Motion
-from marey.body.variation import Variants, vary
-from marey.body.variation.laws import METHODS
-from marey.body.variation.variants import DEVIATION
+from marey.body.vary import VaryResult, vary
+from marey.body.vary.distribution import METHODS
 from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
@@ -35,8 +34,9 @@ def run(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder for the variants.")],
     count: Annotated[int, typer.Option(metavar="N", help="How many.")] = 4,
     deviation: Annotated[
-        float, typer.Option(metavar="SHARE", help="0: the clip itself … 1: nothing but its law is kept.")
-    ] = DEVIATION,
+        float,
+        typer.Option(metavar="SHARE", help="0: the clip … 1: nothing but its distribution is kept."),
+    ] = 0.3,
     keep_modes: Annotated[
         int, typer.Option(metavar="K", help="Keep the first K coordinates as they are.")
     ] = 0,
@@ -46,15 +46,15 @@ def run(
     loop: Annotated[bool, typer.Option("--loop", help="End in the pose of the beginning.")] = False,
     method: Annotated[
         str,
-        typer.Option(metavar="METHOD", help="joint: limbs move together; gp: each mode by itself (source)."),
+        typer.Option(metavar="METHOD", help="joint: limbs move together; gp: each mode by itself."),
     ] = "joint",
     timing: Annotated[
         float | None, typer.Option(metavar="SHARE", help="How much the tempo varies, e.g. 0.05; 0: not.")
     ] = None,
-    free_range: Annotated[
-        bool, typer.Option("--free-range", help="Let joints leave their range by more than a tenth.")
+    no_limits: Annotated[
+        bool, typer.Option("--no-limits", help="Let joints leave their range by more than a tenth.")
     ] = False,
-    slide: Annotated[bool, typer.Option("--slide", help="Do not hold the feet.")] = False,
+    no_plant: Annotated[bool, typer.Option("--no-plant", help="Do not plant the feet.")] = False,
     seed: Annotated[int, typer.Option(metavar="SEED", help="Other seeds give other variants.")] = 0,
     to: Annotated[
         str | None, typer.Option(metavar="ENDING", help="bvh, glb, mry, …; as IN if left out.")
@@ -106,8 +106,8 @@ def run(
             loop=loop,
             method=method,
             timing=timing,
-            free_range=free_range,
-            hold=not slide,
+            limits=not no_limits,
+            plant=not no_plant,
             rng=seed,
             progress=progress,
         )
@@ -156,7 +156,7 @@ def _times(text: str | None) -> list[float]:
         raise InputError(f"--pin {text}: times in seconds, e.g. 0.5,2.25") from None
 
 
-def _write(variants: Variants, numbered: Path) -> list[Path]:
+def _write(variants: VaryResult, numbered: Path) -> list[Path]:
     out, digits = numbered.parent, max(2, len(str(len(variants))))
     numbers = (f"{number:0{digits}d}" for number in range(1, len(variants) + 1))
     names = [number.join(numbered.name.rsplit("%d", 1)) for number in numbers]
@@ -167,7 +167,7 @@ def _write(variants: Variants, numbered: Path) -> list[Path]:
     return [out / called for called in names]
 
 
-def _draw(variants: Variants, path: Path) -> None:
+def _draw(variants: VaryResult, path: Path) -> None:
     """The clip in grey, and variants beside it, on one stage."""
     from marey.io.images import encode_image
     from marey.io.video import write_frames

@@ -83,16 +83,13 @@ class WalkingCrowd:
 
     def foot_skate(self) -> float:
         """Mean horizontal speed of feet in contact, metres a second, of at most 60 people."""
-        from marey.body.contacts import contacts, sliding
+        from marey.body.feet import contacts, slide_speed
 
         chosen = np.unique(np.linspace(0, self.people - 1, SAMPLED).astype(np.int64))
-        length = seconds = 0.0
-        for number in chosen:
-            motion = self.person(int(number))
-            if motion.frames > 5:
-                found = sliding(motion, contacts(motion))
-                length, seconds = length + found.way, seconds + found.seconds
-        return length / seconds if seconds else 0.0
+        motions = [motion for number in chosen if (motion := self.person(int(number))).frames > 5]
+        found = [(slide_speed(motion, mask := contacts(motion)), mask.sum()) for motion in motions]
+        speeds, weights = np.transpose(found) if found else np.zeros((2, 0))
+        return float(speeds @ weights / weights.sum()) if weights.any() else 0.0
 
     def save(self, path: str | PathLike[str], *, progress: Progress | None = None) -> None:
         """Write all people as skinned, animated bodies, `.glb` or `.gltf`."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
+from marey.body.feet.two_bone import Leg, legs
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.body.two_bone import Leg, legs
 from marey.character import Character
 from marey.geometry import rigid
 from marey.geometry import rotations as so3

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.contacts import contacts, hold_feet, sliding
+from marey.body.feet import contacts, plant, slide_speed
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -146,8 +146,8 @@ def cycle(figure: Figure, motion: Motion) -> Cycle:
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     contact = contacts(motion)
-    skate = sliding(motion, contact).speed
-    clip = _Clip(figure, hold_feet(motion, contact, roam=1.0), name)
+    skate = slide_speed(motion, contact)
+    clip = _Clip(figure, plant(motion, contact), name)
     steps = clip.steps()
     feet, under, stride = clip.feet(steps)
     captured = _by_phase(clip.body(), steps)

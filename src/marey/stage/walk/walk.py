@@ -18,8 +18,8 @@ from marey import _work
 from marey._arrays import Array
 from marey._progress import Progress
 from marey._random import Rng, seed_number
+from marey.body.limits.ranges import soft_clip
 from marey.body.motion import Motion
-from marey.body.variation.shaping import within_range
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.stage.walk.crowd import WalkingCrowd
@@ -153,7 +153,7 @@ class _CycleDistribution:
         samples = SETTINGS.drawn_cycles * PHASES + 1
         seeds = seed.spawn(len(self.processes))
         drawn = [
-            within_range(process.sample(samples, rngs=[own])[0], *limits)
+            soft_clip(process.sample(samples, rngs=[own])[0], *limits, give=0.1)
             for process, limits, own in zip(self.processes, self.ranges, seeds, strict=True)
         ]
         return np.sqrt(0.5) * np.hstack(drawn)

@@ -15,7 +15,7 @@ from marey.studio.body.sticks import Colour, Sticks
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
-    from marey.body.variation import Variants
+    from marey.body.vary import VaryResult
     from marey.studio.body.panel import BodyPanel
 
 ALL = "all"
@@ -108,7 +108,7 @@ class Varying(Section):
 
     def vary(self) -> None:
         """Draw variants aside."""
-        from marey.body.variation import vary
+        from marey.body.vary import vary
 
         state = self.state
         motion = workable(state.motion)
@@ -117,12 +117,12 @@ class Varying(Section):
         self._seed += 1
         seed = self._seed
 
-        def work(progress: Progress) -> Variants:
+        def work(progress: Progress) -> VaryResult:
             made = vary(motion, count=count, deviation=deviation, pins=pins, rng=seed, progress=progress)
             _ = made.report
             return made
 
-        def then(made: Variants) -> None:
+        def then(made: VaryResult) -> None:
             if self.state.motion is not motion:
                 raise InputError("the clip has changed meanwhile; press Vary again")
             self.panel.change(replace(self.state, variants=made.motions))

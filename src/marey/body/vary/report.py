@@ -13,7 +13,8 @@ from itertools import combinations
 import numpy as np
 
 from marey._arrays import Array
-from marey.body.contacts import feet, speeds
+from marey._report import Report
+from marey.body.feet.skate import skate, skate_heights
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
@@ -24,20 +25,18 @@ from marey.geometry import rotations as so3
 MOST_PAIRS = 60
 # Radians: a joint's range counts as at least this.
 LEAST_RANGE = 0.1
-# Metres above the ground from which a foot is off it, and the percentile of its heights where the ground is.
-NEAR, LOWEST = 0.025, 2
 # Metres a second that the example's feet count as skating at least.
 LEAST_SKATE = 1e-3
 
 
 @dataclass(frozen=True)
-class VariationReport:
+class VariationReport(Report):
     """What was made.
 
     deviation_cm: mean distance of joints from the example's, root and heading aligned
     world_deviation_cm: the same in the world
     diversity_cm: mean distance of joints between two variants, aligned; NaN of a single one
-    foot_skate_cm_s: speed of feet near the ground, by :func:`foot_skate`, mean over the variants
+    foot_skate_cm_s: speed of feet near the ground, by :func:`marey.body.feet.skate`, mean over the variants
     example_foot_skate_cm_s: the same of the example
     foot_slide_ratio: the first over the second
     worst_foot_slide_ratio: of the variant whose feet skate most
@@ -64,10 +63,9 @@ def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> 
     world = [float(np.linalg.norm(v.positions() - there, axis=-1).mean()) for v in variants]
     pairs = list(combinations(range(len(posed)), 2))[:MOST_PAIRS]
     apart = [float(np.linalg.norm(posed[a] - posed[b], axis=-1).mean()) for a, b in pairs]
-    ground = there[:, list(feet(example.skeleton)), 1]
-    levels = np.asarray(np.percentile(ground, LOWEST, axis=0) if ground.size else [], dtype=np.float64)
-    usual_skate = foot_skate(example, levels)
-    skates = np.array([foot_skate(variant, levels) for variant in variants])
+    heights = skate_heights(example)
+    usual_skate = skate(example, heights=heights)
+    skates = np.array([skate(variant, heights=heights) for variant in variants])
     ratios = skates / max(usual_skate, LEAST_SKATE)
     usual = _mahalanobis(poses, example)
     likely = [_mahalanobis(poses, variant) / max(usual, 1e-12) for variant in variants]
@@ -91,19 +89,6 @@ def aligned(motion: Motion) -> Array:
     yaw = heading(motion)
     back = so3.exp(np.stack([np.zeros_like(yaw), -yaw, np.zeros_like(yaw)], axis=-1))
     return so3.rotate(back[:, None], motion.positions() - level[:, None])
-
-
-def foot_skate(motion: Motion, levels: Array) -> float:
-    """Horizontal speed of ankles and toes near the ground, metres a second; 0 if none ever is.
-
-    The mean of all frames, weighted by `2 - 2^(h / 2.5 cm)` at a height `h` above `levels (feet,)`: 1 on the
-    ground, 0 from 2.5 cm on (Zhang et al. 2018, Mode-Adaptive Neural Networks). No contact is
-    detected, so that this does not depend on what variants are made or chosen by.
-    """
-    places = motion.positions()[:, list(feet(motion.skeleton))]
-    near = 2 - 2 ** np.clip((places[..., 1] - levels) / NEAR, 0, 1)
-    total = near.sum()
-    return float((near * speeds(places[..., ::2], motion.frame_rate)).sum() / total) if total > 0 else 0.0
 
 
 def beyond_range(example: Motion, variant: Motion, mean: Array) -> float:

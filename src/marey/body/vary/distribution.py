@@ -1,4 +1,4 @@
-"""Where variants come from: draws of a clip's coordinates from its law, with key frames and modes kept.
+"""Draws of a clip's coordinates from its distribution, with key frames and modes kept.
 
 The deviation is an angle φ between the clip and a new draw: x' = trend + cos φ · (x − trend) + sin φ · s.
 Both have the same law, so x' has it too at every φ; at 0 it is the clip, at 90° all is simulated as in Courty

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import marey
-from marey.body.contacts import feet, rest_levels, speeds
+from marey.body.feet import foot_joints, ground_heights
+from marey.body.feet.contacts import foot_speeds
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.variation import vary
-from marey.body.variation.footing import Footing
-from marey.body.variation.laws import draw
-from marey.body.variation.measures import beyond_range, report_on
-from marey.body.variation.shaping import limited, retimed, tempo, within_range
+from marey.body.vary import vary
+from marey.body.vary.distribution import draw
+from marey.body.vary.report import beyond_range, report_on
+from marey.body.vary.shape import retime, tempo
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example_law import ExampleLaw, autocovariances
@@ -157,8 +157,8 @@ def test_a_loop_ends_in_the_pose_in_which_it_began(walk: Motion) -> None:
 
 
 def test_joints_leave_their_range_by_a_tenth_at_most_unless_they_may(walk: Motion) -> None:
-    held = vary(walk, count=2, deviation=1, rng=2, timing=0)
-    free = vary(walk, count=2, deviation=1, rng=2, timing=0, free_range=True)
+    held = vary(walk, count=2, deviation=1, rng=2)
+    free = vary(walk, count=2, deviation=1, rng=2, timing=0, limits=False)
     assert held.report.beyond_range <= 0.1 + 1e-6
     assert free.report.beyond_range > held.report.beyond_range
 
@@ -166,7 +166,7 @@ def test_joints_leave_their_range_by_a_tenth_at_most_unless_they_may(walk: Motio
 @pytest.mark.parametrize("deviation", [0.3, 1.0])
 def test_feet_of_variants_stand_as_still_as_the_examples(walk: Motion, deviation: float) -> None:
     held = vary(walk, count=2, deviation=deviation, rng=2).report
-    free = vary(walk, count=2, deviation=deviation, rng=2, hold=False).report
+    free = vary(walk, count=2, deviation=deviation, rng=2, plant=False).report
     assert held.worst_foot_slide_ratio <= 1.2
     assert free.foot_slide_ratio > held.foot_slide_ratio
 
@@ -230,7 +230,7 @@ def test_tempo_is_finite_however_much_of_it_a_clip_shares() -> None:
 
 @pytest.mark.parametrize("deviation", [0.5, 1.0])
 def test_feet_of_variants_do_not_sink(walk: Motion, deviation: float) -> None:
-    levels, joints = rest_levels(walk), list(feet(walk.skeleton))
+    levels, joints = ground_heights(walk), list(foot_joints(walk.skeleton))
     deepest = (walk.positions()[:, joints, 1] - levels).min()
     for variant in vary(walk, count=2, deviation=deviation, rng=3):
         assert (variant.positions()[:, joints, 1] - levels).min() > min(deepest, 0.0) - 0.011
@@ -238,11 +238,11 @@ def test_feet_of_variants_do_not_sink(walk: Motion, deviation: float) -> None:
 
 def test_feet_that_swing_are_lifted_as_the_examples(walk: Motion) -> None:
     """Feet near the ground are no faster than the example's: none drags over it."""
-    levels, joints = rest_levels(walk), list(feet(walk.skeleton))
+    levels, joints = ground_heights(walk), list(foot_joints(walk.skeleton))
 
     def dragging(clip: Motion) -> float:
         places = clip.positions()[:, joints]
-        moving = speeds(places, clip.frame_rate)
+        moving = foot_speeds(clip)
         return float(moving[places[..., 1] - levels < 0.02].mean())
 
     for variant in vary(walk, count=2, deviation=1.0, rng=4):
@@ -252,23 +252,13 @@ def test_feet_that_swing_are_lifted_as_the_examples(walk: Motion) -> None:
 def test_noise_of_measured_motion_is_drawn_anew(walk: Motion) -> None:
     noise = 0.01 * np.random.default_rng(1).standard_normal((walk.frames, 3))
     noisy = replace(walk, root=walk.root + noise)
-    variants = vary(noisy, count=4, deviation=1.0, hold=False, timing=0, rng=0)
+    variants = vary(noisy, count=4, deviation=1.0, plant=False, timing=0, rng=0)
 
     def fast(motion: Motion) -> np.ndarray:
         return np.diff(variants.poses.encode(motion), 2, axis=0).std(axis=0)
 
     shares = np.mean([fast(v) for v in variants], axis=0) / fast(noisy)
     assert (shares > 0.6).all() and (shares < 1.5).all()
-
-
-def test_feet_that_cannot_stand_on_the_path_lead_it(walk: Motion) -> None:
-    """A path far too short for the steps: firmly held feet slide, those that lead the path do not."""
-    footing = Footing.of(walk)
-    short = replace(walk, root=walk.root * [1.0, 1.0, 0.6])
-    nothing = np.zeros(walk.frames, dtype=bool)
-    usual = footing.stance(walk)
-    firm, loose = (footing.held(short, nothing, None, loose=loose) for loose in (False, True))
-    assert footing.fault(loose, usual) < footing.fault(firm, usual) < footing.fault(short, usual)
 
 
 def test_a_cartwheel_keeps_its_turn_and_its_joints_their_ranges(walk: Motion) -> None:
@@ -295,27 +285,9 @@ def test_time_runs_on_and_keeps_its_fixed_frames(seed: int, amount: float, fixed
     assert np.allclose(places[kept], kept) and places[0] == 0 and places[-1] == 199
 
 
-def test_a_turn_beyond_half_a_turn_is_limited_on_its_own_side() -> None:
-    low, high = np.array([-0.5, -0.1, -0.1]), np.array([3.0, 0.1, 0.1])
-    beyond = so3.exp([[[3.3, 0.0, 0.0]]])
-    assert so3.log(limited(beyond, so3.identity(1), low, high))[0, 0, 0] > 2.9
-
-
 def test_a_change_of_tempo_keeps_poses_and_path(walk: Motion) -> None:
-    same = retimed(walk, np.arange(walk.frames, dtype=float))
+    same = retime(walk, np.arange(walk.frames, dtype=float))
     assert angle(same, walk, slice(None)) < 1e-4 and np.allclose(same.root, walk.root)
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.floats(-1e3, 1e3), st.floats(-5, 5), st.floats(0, 5))
-def test_a_range_is_left_by_a_tenth_at_most_and_never_touched_inside(
-    value: float, low: float, size: float
-) -> None:
-    high = low + size
-    found = float(within_range(np.array(value), np.array(low), np.array(high)))
-    assert low - 0.1 * size - 1e-9 <= found <= high + 0.1 * size + 1e-9
-    if low <= value <= high:
-        assert found == pytest.approx(value, abs=1e-11)
 
 
 @pytest.mark.parametrize(

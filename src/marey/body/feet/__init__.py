@@ -1,0 +1,28 @@
+"""Feet on the ground: when they are in contact, how much they skate, and clips in which they stay."""
+
+from marey.body.feet.contacts import (
+    ContactProfile,
+    FeetSettings,
+    contacts,
+    contacts_like,
+    foot_joints,
+    ground_heights,
+)
+from marey.body.feet.plant import PlantSettings, plant
+from marey.body.feet.skate import skate, slide_speed
+from marey.body.feet.two_bone import bend_leg, legs
+
+__all__ = [
+    "ContactProfile",
+    "FeetSettings",
+    "PlantSettings",
+    "bend_leg",
+    "contacts",
+    "contacts_like",
+    "foot_joints",
+    "ground_heights",
+    "legs",
+    "plant",
+    "skate",
+    "slide_speed",
+]

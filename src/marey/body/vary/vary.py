@@ -1,0 +1,344 @@
+"""Any number of new versions of one clip, for crowds without clones (Courty & Cuzol 2010, section 6.2).
+
+New coordinates are sampled from a Gaussian process fitted to the clip, nearer to it or farther; key frames
+and the first modes can be kept. Joints stay within their ranges, the root's path is the sum of its steps from
+where the example began, and feet are planted. Cost: O(frames log frames), some 0.15 ms a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import Array
+from marey._progress import Progress
+from marey._random import Rng, seed_sequence
+from marey._report import Result
+from marey.body import feet
+from marey.body.limits.ranges import RangeLimits, soft_clip
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.pose_samples import pose_samples
+from marey.body.root_travel import Travel, heading, path
+from marey.body.vary.distribution import METHODS, draw
+from marey.body.vary.report import VariationReport, report_on
+from marey.body.vary.shape import TEMPO, close, retime, tempo
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.geometry.continuity import continuous
+from marey.geometry.fades import fade, minimum_jerk
+from marey.statistics.processes.example_law import ExampleLaw
+from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.trend import Trend
+
+
+@dataclass(frozen=True)
+class VarySettings:
+    """Numbers of the method.
+
+    Attributes:
+        timing: Standard deviation of the tempo at deviation 1.
+        detail: Seconds beside a kept frame over which its detail fades.
+        fastest: Hertz; what a body does faster is detail or noise, which is drawn apart.
+        give: Share of its range by which a joint or a velocity may leave it.
+        upside_down: Cosine of the root's tilt from which a clip turns over; it then keeps its root.
+        loop: Seconds at the ends over which detail fades in a loop.
+    """
+
+    timing: float = 0.03
+    detail: float = 0.1
+    fastest: float = 6.0
+    give: float = 0.1
+    upside_down: float = -0.5
+    loop: float = 0.25
+
+
+SETTINGS = VarySettings()
+
+
+@dataclass(frozen=True, eq=False)
+class VaryResult(Result):
+    """New versions of a clip; a sequence of :class:`Motion`.
+
+    Attributes:
+        example: What they were made from.
+        motions: The variants.
+        poses: The pose model they were made in.
+    """
+
+    example: Motion
+    motions: tuple[Motion, ...]
+    poses: PoseModel
+
+    def __len__(self) -> int:
+        return len(self.motions)
+
+    def __iter__(self) -> Iterator[Motion]:
+        return iter(self.motions)
+
+    def __getitem__(self, index: int) -> Motion:
+        return self.motions[index]
+
+    @cached_property
+    def report(self) -> VariationReport:
+        """How they differ, how much their feet skate, how far joints leave their range."""
+        return report_on(self.example, self.motions, self.poses)
+
+
+def vary(
+    motion: Motion,
+    *,
+    count: int = 4,
+    deviation: float = 0.3,
+    pins: Sequence[float] = (),
+    keep_modes: int = 0,
+    loop: bool = False,
+    method: str = "joint",
+    timing: float | None = None,
+    limits: bool = True,
+    plant: bool = True,
+    modes: int | None = None,
+    variance: float | None = None,
+    rng: Rng = None,
+    progress: Progress | None = None,
+    settings: VarySettings = SETTINGS,
+) -> VaryResult:
+    """New versions of a clip.
+
+    Args:
+        motion: The clip.
+        count: How many.
+        deviation: 0 (the clip itself) … 1 (nothing but its distribution is kept). The default, 0.3, suits
+            clips that tell a story, like a kick; steady motion bears 1.
+        pins: Seconds at which the pose is kept.
+        keep_modes: So many first coordinates are kept over the whole clip, the rest is simulated.
+        loop: Make the last pose the first one, with its velocity.
+        method: "joint" keeps all covariances over time and across the body; "gp" is an independent squared
+            exponential process for each mode (Courty & Cuzol 2010, section 5).
+        timing: Standard deviation of a random tempo, 0 for none; 0.03 times the deviation if None.
+        limits: Keep joints within a tenth of the ranges that they have in the clip.
+        plant: Plant the feet.
+        modes, variance: Size of the pose model, as in :meth:`PoseModel.fit`.
+        rng: Seed, or what gives one; the n-th variant depends on it and on n alone.
+        progress: Called with the number of variants that are done.
+        settings: Numbers of the method.
+
+    >>> import marey
+    >>> walk = marey.samples.walk(seconds=4)
+    >>> variants = vary(walk, count=2, pins=[1.0], rng=0)
+    >>> len(variants), variants[0].frames == walk.frames
+    (2, True)
+    """
+    amount = settings.timing * deviation if timing is None else float(timing)
+    _check(motion, count, deviation, keep_modes, method, amount)
+    model = _Learned(motion, modes, variance, settings)
+    kept = _frames(pins, motion)
+    seeds = seed_sequence(rng).spawn(count)
+    drawn = draw(
+        model.rest,
+        motion.frame_rate,
+        seeds=[seed.spawn(1)[0] for seed in seeds],
+        deviation=float(deviation),
+        kept_frames=kept,
+        kept_modes=keep_modes,
+        conditions=_closing(model) if loop else (),
+        method=method,
+    )
+    simulated = method == "joint" and keep_modes == 0
+    made = []
+    for number, (rest, seed) in enumerate(zip(drawn, seeds, strict=True)):
+        if progress is not None:
+            progress(number, count)
+        noise = seed.spawn(1)[0] if simulated else None
+        variant = model.clip(rest, deviation=deviation, limits=limits, loop=loop, kept=kept, noise=noise)
+        if plant and deviation > 0:
+            variant = model.planted(variant, kept, limits=limits)
+        if amount > 0:
+            times = tempo(motion.frames, motion.frame_rate, amount, kept, np.random.default_rng(seed))
+            variant = retime(variant, times)
+        if limits:
+            variant = model.limited(variant)
+        if loop:
+            variant = close(variant)
+        made.append(replace(variant, name=f"{motion.name}-{number + 1:02d}" if motion.name else ""))
+    if progress is not None:
+        progress(count, count)
+    return VaryResult(motion, tuple(made), model.poses)
+
+
+class _Learned:
+    """The example in coordinates, and the way back to clips with all that the coordinates leave out."""
+
+    def __init__(
+        self, motion: Motion, modes: int | None, variance: float | None, settings: VarySettings
+    ) -> None:
+        self.example, self.settings = motion, settings
+        up = so3.rotate(motion.rotations[:, 0], np.array([0.0, 1.0, 0.0]))
+        # A clip that turns over (a somersault, a cartwheel) has no heading on the way: it keeps its root.
+        self.root = "none" if up[:, 1].min() < settings.upside_down else "heading"
+        self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root=self.root)
+        samples = pose_samples(motion, self.root)
+        self.coordinates = _smooth(self.poses.encode(motion), motion.frame_rate, settings.fastest)
+        trend = Trend.fit(self.coordinates, motion.frame_rate, degree=0)
+        self.trend = trend.at(np.arange(motion.frames) / motion.frame_rate)
+        self.rest = self.coordinates - self.trend
+        # What the modes, and the smoothing, leave of the clip is added to every variant: at key frames
+        # nothing is then lost, and the noise of measured velocities, which the coordinates share out to all
+        # joints, does not come twice.
+        rebuilt = self.poses.decode(self.coordinates)
+        detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
+        travel = self.poses.travel
+        away = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
+        self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
+        self.detail_law = ExampleLaw.of((self.detail - self.detail.mean(axis=0)) * self._simulated_detail())
+        self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
+        self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
+        self.profile = feet.ContactProfile.of(motion)
+
+    def clip(
+        self,
+        rest: Array,
+        *,
+        deviation: float,
+        limits: bool,
+        loop: bool,
+        kept: NDArray[np.intp],
+        noise: np.random.SeedSequence | None,
+    ) -> Motion:
+        """The clip of coordinates `(frames, modes)` about the trend, from where the example began.
+
+        noise: seed of new detail; none if None
+        """
+        example, give = self.example, self.settings.give
+        coordinates = self.trend + rest
+        detail = self._detail(deviation, kept, noise)
+        if loop:
+            frames = max(1, min(round(self.settings.loop * example.frame_rate), example.frames // 4))
+            inside = np.minimum(np.arange(example.frames), np.arange(example.frames)[::-1]) / frames
+            detail *= minimum_jerk(np.minimum(inside, 1.0))[:, None]
+        turns = detail[:, : 3 * example.joints].reshape(example.frames, -1, 3)
+        rotations = so3.multiply(self.poses.decode(coordinates), so3.exp(turns))
+        if limits:
+            rotations = self.ranges.project(rotations)
+        travel = self.poses.travel
+        if travel is None:
+            rotations[:, 0], places = example.rotations[:, 0], example.root
+        else:
+            features = travel.decode(coordinates) + detail[:, 3 * example.joints :]
+            if limits:
+                features = soft_clip(features, *self.speeds, give=give)
+            yaw = float(heading(example)[0])
+            travelled = path(
+                Travel(features, rotations[:, 0]), example.frame_rate, start=example.root[0], heading=yaw
+            )
+            rotations[:, 0], places = travelled.rotations, travelled.positions
+        return replace(example, rotations=continuous(so3.normalise(rotations)), root=places, channels=None)
+
+    def _detail(
+        self, deviation: float, kept: NDArray[np.intp], noise: np.random.SeedSequence | None
+    ) -> Array:
+        """Detail of a variant `(frames, features)`: as much of the clip's as of the clip itself, all of it at
+        kept frames, and the rest new.
+
+        Detail belongs to its frame, the end of a fast move to the move; elsewhere it would be a jerk.
+        """
+        frames, angle = self.example.frames, 0.5 * np.pi * deviation
+        there = np.zeros(frames, dtype=bool)
+        there[kept] = True
+        near = fade(there, round(self.settings.detail * self.example.frame_rate))[:, None]
+        usual = self.detail.mean(axis=0)
+        found = usual + (near + (1 - near) * np.cos(angle)) * (self.detail - usual)
+        if noise is not None and deviation > 0:
+            found += (1 - near) * np.sin(angle) * self.detail_law.sample(frames, rngs=[noise])[0]
+        return np.asarray(found)
+
+    def _simulated_detail(self) -> Array:
+        """1 for features of the detail that are drawn anew, 0 for those of the legs and the root's rotation.
+
+        Much of a leg's detail is the shock of a step: anywhere else feet would pop.
+        """
+        skeleton = self.example.skeleton
+        found = np.ones(self.detail.shape[1])
+        turns = found[: 3 * skeleton.joints].reshape(-1, 3)
+        turns[0] = 0.0
+        for leg in feet.legs(skeleton):
+            turns[list(skeleton.descendants(leg.hip))] = 0.0
+        return found
+
+    def planted(self, variant: Motion, kept: NDArray[np.intp], *, limits: bool) -> Motion:
+        """The clip with planted feet, as far as the legs allow, but for part of the example's own skate."""
+        keep = np.zeros(variant.frames, dtype=bool)
+        keep[kept] = True
+        contact = feet.contacts_like(variant, self.profile)
+        return feet.plant(
+            variant,
+            contact,
+            heights=self.profile.heights,
+            floor=self.profile.floor(variant, contact),
+            keep=keep,
+            limits=self.ranges if limits else None,
+            max_slide=0.2 * self.profile.slide,
+        )
+
+    def limited(self, variant: Motion) -> Motion:
+        """The clip with all joints within their range; planting and other times may lead beyond it."""
+        rotations = np.array(variant.rotations, dtype=np.float64)
+        yaw = heading(variant)[:, None] * [0.0, 1.0, 0.0]
+        rotations[:, 0] = so3.multiply(so3.exp(-yaw), rotations[:, 0])
+        rotations = self.ranges.project(rotations)
+        rotations[:, 0] = so3.multiply(so3.exp(yaw), rotations[:, 0])
+        if self.root == "none":
+            rotations[:, 0] = variant.rotations[:, 0]
+        return replace(variant, rotations=continuous(so3.normalise(rotations)))
+
+
+def _smooth(coordinates: Array, frame_rate: float, fastest: float) -> Array:
+    """Coordinates without what is faster than a body moves, none of it late."""
+    if frame_rate < 2.5 * fastest:
+        return coordinates
+    from scipy.signal import butter, sosfiltfilt
+
+    filters = butter(3, fastest, fs=frame_rate, output="sos")
+    return np.asarray(sosfiltfilt(filters, coordinates, axis=0, padlen=min(12, len(coordinates) - 1)))
+
+
+def _closing(model: _Learned) -> tuple[Functional, Functional]:
+    """That the last frame is the first one again, coming with the velocity with which that one leaves."""
+    last = len(model.trend) - 1
+    ends = Functional([0, last], [-1.0, 1.0], model.trend[0] - model.trend[last])
+    step = Functional([0, 1, last - 1, last], [1.0, -1.0, -1.0, 1.0], 0.0)
+    return ends, Functional(step.frames, step.weights, -step.of(model.trend))
+
+
+def _frames(pins: Sequence[float], motion: Motion) -> NDArray[np.intp]:
+    last = (motion.frames - 1) / motion.frame_rate
+    for seconds in pins:
+        if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
+            raise InputError(f"pin at {seconds:g} s: the clip lasts from 0 to {last:.3f} s")
+    frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
+    return np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
+
+
+def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float) -> None:
+    if motion.frames < 8:
+        raise InputError(f"a clip of {motion.frames} frames is too short to learn from; give at least 8")
+    if count < 1:
+        raise InputError(f"count: at least 1, got {count}")
+    if not 0 <= deviation <= 1:
+        raise InputError(f"deviation: from 0 (the clip) to 1 (all new), got {deviation}")
+    if keep_modes < 0:
+        raise InputError(f"keep_modes: 0 or more, got {keep_modes}")
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    if not 0 <= timing <= 0.5:
+        raise InputError(f"timing: from 0 to 0.5, got {timing}")
+    seconds = motion.frames / motion.frame_rate
+    if timing > 0 and seconds < TEMPO:
+        raise InputError(
+            f"a clip of {seconds:.2f} s is too short for a tempo that varies over {TEMPO} s; "
+            "give a longer clip, or keep the tempo (timing=0, --timing 0)"
+        )
