@@ -118,6 +118,14 @@ def test_how_bones_lie_at_rest_does_not_matter(walk: Motion) -> None:
     assert off.max() < 0.12
 
 
+def test_joints_that_slide_stay_where_they_are(walk: Motion) -> None:
+    lying = along_an_axis(called(walk))
+    moved = np.tile(lying.skeleton.offsets, (walk.frames, 1, 1))
+    moved[:, 5] += np.linspace(0, 0.02, walk.frames)[:, None]
+    sliding = replace(lying, translations=moved)
+    np.testing.assert_allclose(upright_at_rest(sliding).positions(), sliding.positions(), atol=1e-6)
+
+
 def test_cycles_of_a_renamed_walk_are_those_of_the_walk(walk: Motion) -> None:
     own, other = cycle(figure(), walk), cycle(figure(), along_an_axis(called(walk)))
     assert other.speed == pytest.approx(own.speed, rel=0.05)

@@ -104,6 +104,22 @@ def test_a_clip_of_another_naming_is_refused_by_name(walk: Motion) -> None:
         mesh_library(samples.human(), [stranger])
 
 
+def test_rigs_that_cannot_be_moved_are_refused_in_words(walk: Motion) -> None:
+    human = samples.human()
+    scaled = replace(human, skin=replace(human.skin, bind=human.skin.bind * [2.0, 2.0, 2.0, 1.0]))
+    with pytest.raises(InputError, match="scaled at rest"):
+        skin_clip(scaled, walk)
+    legs = [human.skin.joint_names.index(name) for name in ("LeftUpLeg", "RightUpLeg")]
+    halves = replace(
+        human.skin,
+        joint_names=("LeftUpLeg", "RightUpLeg"),
+        bind=human.skin.bind[legs],
+        influences=np.zeros_like(human.skin.influences),
+    )
+    with pytest.raises(InputError, match="several roots"):
+        skin_clip(replace(human, skin=halves), walk)
+
+
 def test_clips_become_sequences_of_one_subject(walk: Motion) -> None:
     seen = []
     library = mesh_library(
