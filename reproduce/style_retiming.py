@@ -21,7 +21,9 @@ import marey
 from marey.body.codec.end_joints import end_joints
 from marey.body.compare import foot_skate
 from marey.body.motion import Motion
-from marey.body.style import common_model, restyle, retimed, travelling_figure
+from marey.body.resampling import retime
+from marey.body.restyle import joint_pose_model, restyle
+from marey.body.root_travel import without_carriers
 from marey.errors import MareyWarning
 from marey.statistics.time_warping import align, time_map
 from marey.views import comparisons, plots
@@ -65,20 +67,20 @@ def known_maps(clips: list[tuple[str, Motion]]) -> None:
     """A clip against itself in another known timing."""
     print("known map of time, mean error in frames (1.5 allowed)")
     for name, motion in dict(clips).items():
-        figure = travelling_figure(motion)
+        figure = without_carriers(motion)
         share = np.linspace(0, 1, round(1.2 * figure.frames))
         truth = (figure.frames - 1) * (share + 0.07 * np.sin(2 * np.pi * share))
-        found = restyle(figure, retimed(figure, truth))
+        found = restyle(figure, retime(figure, truth))
         print(f"  {name:20} {np.abs(found.positions - truth).mean():.2f}")
 
 
 def in_step(reference: Motion, motion: Motion) -> tuple[float, float, float, float, float, float]:
     """Agreement by even stretching, plain warping, ours, ours with open ends; slide of feet before, after."""
-    reference, motion = travelling_figure(reference), travelling_figure(motion)
-    even = retimed(motion, np.linspace(0, motion.frames - 1, reference.frames))
-    model = common_model(motion, reference)
+    reference, motion = without_carriers(reference), without_carriers(motion)
+    even = retime(motion, np.linspace(0, motion.frames - 1, reference.frames))
+    model = joint_pose_model(motion, reference)
     path = align(model.encode(reference), model.encode(motion))
-    plain = retimed(motion, time_map(path, smoothing=0.1 * motion.frame_rate))
+    plain = retime(motion, time_map(path, smoothing=0.1 * motion.frame_rate))
     ours = restyle(motion, reference)
     loose = restyle(motion, reference, open_ends=True)
     first, last = (int(k) for k in loose.alignment.path[[0, -1], 1])
@@ -89,7 +91,7 @@ def in_step(reference: Motion, motion: Motion) -> tuple[float, float, float, flo
         agreement(ours.motion, reference),
         agreement(loose.motion, reference[first : last + 1]),
         before,
-        loose.slide,
+        loose.skate,
     )
 
 

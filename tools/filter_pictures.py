@@ -16,7 +16,7 @@ from PIL import Image
 
 import marey
 from marey.body.filtering import FilterSettings
-from marey.body.style import restyle
+from marey.body.restyle import restyle
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
 from marey.views import comparisons, plots, style

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.style import retimed
+from marey.body.resampling import retime
 from tests.cli.commands import refused, result, run
 
 
 @pytest.fixture(scope="module")
 def clips(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A walk, and another performance of it with other timing."""
+    """A walk, and another clip of it with other timing."""
     folder = tmp_path_factory.mktemp("restyle")
     walk = marey.samples.walk(seconds=2, frame_rate=60)
     share = np.linspace(0, 1, 150)
-    other = retimed(walk, (walk.frames - 1) * (share + 0.06 * np.sin(2 * np.pi * share)))
+    other = retime(walk, (walk.frames - 1) * (share + 0.06 * np.sin(2 * np.pi * share)))
     marey.save(walk, folder / "walk.bvh")
     marey.save(other, folder / "other.bvh")
     return folder / "walk.bvh", folder / "other.bvh"
@@ -37,7 +37,7 @@ def test_a_clip_takes_the_timing_of_another(
     assert back["frames"] == 120 and back["modes"] == 4
 
 
-def test_manner_keeps_its_own_timing_and_is_drawn(
+def test_style_keeps_its_own_timing_and_is_drawn(
     capsys: pytest.CaptureFixture[str], clips: tuple[Path, Path], tmp_path: Path
 ) -> None:
     walk, other = clips

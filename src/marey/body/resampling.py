@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, checked_rate
 from marey.geometry import rotations as so3
@@ -40,21 +40,38 @@ def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> M
     True
     """
     rate = checked_rate(frame_rate)
-    rotations, root, translations = motion.rotations, motion.root, motion.translations
     if antialias and rate < motion.frame_rate:
+        rotations, root, translations = motion.rotations, motion.root, motion.translations
         weights = _low_pass(motion.frame_rate / rate)
         rotations = so3.multiply(rotations, so3.exp(_change(rotations, weights, _turn)))
         root = root + _change(root, weights, _step)
         if translations is not None:
             translations = translations + _change(translations, weights, _step)
-    positions = sample_positions(motion.frames, motion.frame_rate, rate)
+        motion = replace(motion, rotations=rotations, root=root, translations=translations)
     return replace(
-        motion,
-        rotations=_slerp_at(rotations, positions),
-        root=linear(root, positions),
-        translations=None if translations is None else linear(translations, positions),
+        retime(motion, sample_positions(motion.frames, motion.frame_rate, rate)),
         frame_rate=rate,
         first_frame=motion.first_frame if rate == motion.frame_rate else 0,
+    )
+
+
+def retime(motion: Motion, positions: ArrayLike) -> Motion:
+    """The clip at fractional frames `(new_frames,)`, in their order, at its own frame rate.
+
+    Poses and root go along together, so planted feet stay planted.
+
+    >>> import marey
+    >>> retime(marey.samples.walk(), np.linspace(0, 20, 41)).frames
+    41
+    """
+    at = np.asarray(positions, dtype=np.float64)
+    first, share = neighbours(motion.frames, at)
+    turned = so3.slerp(motion.rotations[first], motion.rotations[first + (share > 0)], share[:, None])
+    return replace(
+        motion,
+        rotations=so3.continuous(turned),
+        root=linear(motion.root, at),
+        translations=None if motion.translations is None else linear(motion.translations, at),
     )
 
 
@@ -63,12 +80,6 @@ def resample_markers(markers: Markers, frame_rate: float) -> Markers:
     rate = checked_rate(frame_rate)
     positions = sample_positions(markers.frames, markers.frame_rate, rate)
     return replace(markers, positions=linear(markers.positions, positions), frame_rate=rate)
-
-
-def _slerp_at(rotations: FloatArray, positions: Array) -> Array:
-    first, fraction = neighbours(len(rotations), positions)
-    following = first + (fraction > 0)
-    return so3.continuous(so3.slerp(rotations[first], rotations[following], fraction[:, None]))
 
 
 def _low_pass(factor: float) -> Array:

@@ -9,13 +9,14 @@ gives the path back to rounding. Cost: O(frames).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, assign, checked, checked_rate
+from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -153,6 +154,26 @@ def travelling_joint(motion: Motion) -> int:
         return 0
     sliding = 1 + np.flatnonzero(np.ptp(motion.translations[:, 1:], axis=0).max(axis=1, initial=0.0) > STILL)
     return int(sliding[0]) if len(sliding) == 1 and _carries_all(motion.skeleton, int(sliding[0])) else 0
+
+
+def without_carriers(motion: Motion) -> Motion:
+    """The clip from the travelling joint downwards: without the joints that exporters put above the hips."""
+    top = travelling_joint(motion)
+    return motion.subtree(motion.skeleton.names[top]) if top else motion
+
+
+def with_carriers(figure: Motion, motion: Motion) -> Motion:
+    """The whole clip with the rotations and the root path of a changed `figure`, see `without_carriers`."""
+    top = travelling_joint(motion)
+    if not top:
+        return replace(motion, rotations=figure.rotations, root=figure.root)
+    rotations, translations = np.array(motion.rotations), np.array(motion.translations)
+    rotations[:, motion.skeleton.indices(figure.skeleton.names)] = figure.rotations
+    above, parent = forward_kinematics(motion), int(motion.skeleton.parents[top])
+    back = so3.inverse(above.rotations[:, parent])
+    rotations[:, top] = so3.multiply(back, figure.rotations[:, 0])
+    translations[:, top] = so3.rotate(back, figure.root - above.positions[:, parent])
+    return replace(motion, rotations=so3.continuous(so3.normalise(rotations)), translations=translations)
 
 
 def checked_frame(frame: str) -> str:

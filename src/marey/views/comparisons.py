@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.body.motion import Motion
-from marey.body.style import Restyled, travelling_figure
+from marey.body.restyle import RestyleResult
+from marey.body.root_travel import without_carriers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.views import style
@@ -80,7 +81,7 @@ def before_and_after(
 def in_step(
     motion: Motion,
     reference: Motion,
-    restyled: Restyled,
+    restyled: RestyleResult,
     *,
     names: Sequence[str] = ("clip", "reference", "restyled"),
     size: tuple[int, int] = (1280, 980),
@@ -106,7 +107,7 @@ def in_step(
         curves = figure.add_subplot(grid[3, 0])
         looks = ((style.PALETTE[7], 1.1), (style.PALETTE[0], 1.4), (style.PALETTE[1], 2.0))
         for clip, label, (colour, width) in zip(clips, ("clip", "reference", "result"), looks, strict=True):
-            values = restyled.model.encode(travelling_figure(clip))[:, 0]
+            values = restyled.model.encode(without_carriers(clip))[:, 0]
             curves.plot(np.arange(clip.frames) / clip.frame_rate, values, color=colour, lw=width, label=label)
         curves.set(xlabel="time (s)", ylabel="first coordinate")
         curves.set_title("Poses in the model of both", pad=16)
@@ -126,7 +127,7 @@ def _row_of_poses(motion: Motion, size: tuple[int, int], count: int = 10) -> Arr
     from marey.views.shots import strip
     from marey.views.troupe import across_view, troupe
 
-    figure = travelling_figure(motion)
+    figure = without_carriers(motion)
     chosen = np.rint(np.linspace(0, figure.frames - 1, min(count, figure.frames))).astype(int)
     poses = [figure[int(frame)] for frame in chosen]
     across = across_view(poses[0])

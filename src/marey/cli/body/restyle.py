@@ -1,4 +1,4 @@
-"""`marey body restyle`: timing and manner of another performance."""
+"""`marey body restyle`: timing and style of another clip."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.style import TIMINGS, restyle
+from marey.body.restyle import TIMINGS, restyle
 from marey.cli._console import (
     Json,
     Rate,
@@ -30,7 +30,7 @@ def run(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The clip to change.")],
     reference: Annotated[
         Path,
-        typer.Argument(metavar="REFERENCE", help="Another performance of the same gestures, same skeleton."),
+        typer.Argument(metavar="REFERENCE", help="Another clip of the same gestures, same skeleton."),
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The clip in the style of the reference.")],
     timing: Annotated[
@@ -71,7 +71,7 @@ def run(
     root: Root = None,
     json: Json = False,
 ) -> None:
-    """Replay a clip in the timing, and if asked for in the manner, of another performance.
+    """Replay a clip in the timing, and if asked for in the style, of another clip.
 
     [bold]Examples[/bold]
 

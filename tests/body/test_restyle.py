@@ -1,4 +1,4 @@
-"""Timing and manner from one performance to another."""
+"""Timing and style from one clip to another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import marey
 from marey.body.compare import foot_skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.style import aligned, common_model, restyle, retimed, travelling_figure
+from marey.body.resampling import retime
+from marey.body.restyle import align_clips, joint_pose_model, restyle
+from marey.body.root_travel import without_carriers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -38,14 +40,14 @@ def stooped(motion: Motion, degrees: float) -> Motion:
 
 def test_a_known_map_of_time_is_found_and_undone(walk: Motion) -> None:
     truth = bend(210, walk.frames - 1.0)
-    played = retimed(walk, truth)
+    played = retime(walk, truth)
     found = restyle(walk, played)
     assert np.abs(found.positions - truth).mean() < 1.5
     off = np.linalg.norm(found.motion.positions() - played.positions(), axis=-1)
     assert off.mean() < 0.03 and found.motion.frames == 210
 
 
-def test_the_same_performance_stays_as_it_is(walk: Motion) -> None:
+def test_the_same_clip_stays_as_it_is(walk: Motion) -> None:
     found = restyle(walk, walk)
     assert np.abs(found.positions - np.arange(walk.frames)).max() < 1e-9
     assert found.alignment.cost < 1e-9
@@ -56,29 +58,29 @@ def test_another_posture_and_larger_gestures_do_not_change_the_timing(walk: Moti
     truth = bend(150, walk.frames - 1.0)
     model = PoseModel.fit([walk], modes=4)
     coordinates = model.encode(walk)
-    played = retimed(stooped(walk, 20), truth)
+    played = retime(stooped(walk, 20), truth)
     assert np.abs(restyle(walk, played).positions - truth).mean() < 1.5
     louder = model.decode_motion(1.4 * coordinates, walk.frame_rate)
-    assert np.abs(restyle(walk, retimed(louder, truth)).positions - truth).mean() < 1.5
+    assert np.abs(restyle(walk, retime(louder, truth)).positions - truth).mean() < 1.5
 
 
 def test_an_offset_in_directions_left_out_does_not_change_the_path(walk: Motion) -> None:
     whole = PoseModel.fit([walk], modes=12)
     kept = whole.first(4)
-    played = retimed(walk, bend(150, walk.frames - 1.0))
+    played = retime(walk, bend(150, walk.frames - 1.0))
     coordinates = whole.encode(played)
-    before = aligned(kept.encode(walk), coordinates[:, :4])
+    before = align_clips(kept.encode(walk), coordinates[:, :4])
     coordinates[:, 8:] += 3 * whole.geodesics.deviations[8:]
     moved = whole.decode_motion(coordinates, walk.frame_rate)
     assert so3.distance(moved.rotations, whole.rebuild(played).rotations)[:, 1:].max() > 0.02
-    after = aligned(kept.encode(walk), kept.encode(moved))
+    after = align_clips(kept.encode(walk), kept.encode(moved))
     assert np.array_equal(before.path, after.path)
 
 
-def test_both_performances_count_the_same_however_long(walk: Motion) -> None:
+def test_both_clips_count_the_same_however_long(walk: Motion) -> None:
     other = stooped(marey.samples.walk(1, frame_rate=60), 15)
-    one = common_model(walk, other, modes=5)
-    again = common_model(walk, retimed(other, np.linspace(0, other.frames - 1, 500)), modes=5)
+    one = joint_pose_model(walk, other, modes=5)
+    again = joint_pose_model(walk, retime(other, np.linspace(0, other.frames - 1, 500)), modes=5)
     assert so3.distance(one.geodesics.mean, again.geodesics.mean).max() < 0.01
 
 
@@ -87,12 +89,12 @@ def test_feet_do_not_slide_more_when_time_is_bent(walk: Motion) -> None:
     found = restyle(walk, quick, open_ends=True)
     own = foot_skate(walk, walk, still=0.15).original
     slopes = np.diff(found.positions)
-    assert found.slide <= 1.1 * own * slopes.max()
+    assert found.skate <= 1.1 * own * slopes.max()
     assert found.motion.frames <= quick.frames
 
 
-def test_manner_brings_the_posture_over_and_keeps_timing_and_feet(walk: Motion) -> None:
-    stoop = stooped(retimed(walk, bend(200, walk.frames - 1.0)), 25)
+def test_style_brings_the_posture_over_and_keeps_timing_and_feet(walk: Motion) -> None:
+    stoop = stooped(retime(walk, bend(200, walk.frames - 1.0)), 25)
     spine = next(j for j, name in enumerate(walk.skeleton.names) if name.startswith("Spine"))
     target = so3.log(
         so3.multiply(so3.inverse(walk.rotations[:, spine]), stooped(walk, 25).rotations[:, spine])
@@ -106,13 +108,13 @@ def test_manner_brings_the_posture_over_and_keeps_timing_and_feet(walk: Motion) 
         )
         bent.append(float(turned[:, 0].mean() / target[:, 0].mean()))
         own = foot_skate(walk, walk, still=0.15).original
-        assert found.slide <= 1.2 * own + 0.005
+        assert found.skate <= 1.2 * own + 0.005
     assert bent[0] == pytest.approx(0.0, abs=1e-6)
     assert bent[1] == pytest.approx(0.5, abs=0.15) and bent[2] == pytest.approx(1.0, abs=0.2)
 
 
-def test_a_part_is_found_in_a_longer_performance_both_ways(walk: Motion) -> None:
-    part = retimed(walk, np.linspace(30, 120, 80))
+def test_a_part_is_found_in_a_longer_clip_both_ways(walk: Motion) -> None:
+    part = retime(walk, np.linspace(30, 120, 80))
     there = restyle(walk, part, open_ends=True)
     assert there.motion.frames == 80 and np.abs(there.positions - np.linspace(30, 120, 80)).mean() < 6
     back = restyle(part, walk, open_ends=True)
@@ -126,15 +128,15 @@ def test_other_frame_rates_and_joints_above_the_hips_are_taken(walk: Motion) -> 
     assert found.motion.frame_rate == walk.frame_rate
     assert np.abs(found.positions - np.arange(found.motion.frames)).mean() < 1.5
     carried = _below_a_carrier(walk)
-    assert travelling_figure(carried).joints == walk.joints
-    stoop = _below_a_carrier(stooped(retimed(walk, bend(170, walk.frames - 1.0)), 20))
+    assert without_carriers(carried).joints == walk.joints
+    stoop = _below_a_carrier(stooped(retime(walk, bend(170, walk.frames - 1.0)), 20))
     for spatial in (0.0, 1.0):
         whole = restyle(carried, stoop, spatial=spatial).motion
-        alone = restyle(walk, travelling_figure(stoop), spatial=spatial).motion
+        alone = restyle(walk, without_carriers(stoop), spatial=spatial).motion
         assert np.abs(whole.positions()[:, 1:] - alone.positions()).max() < 1e-6
 
 
-def test_wrong_input_is_told_in_words(walk: Motion) -> None:
+def test_invalid_input_is_refused(walk: Motion) -> None:
     for options, words in (
         ({"timing": "both"}, "reference, own"),
         ({"spatial": 2.0}, "from 0 to 1"),

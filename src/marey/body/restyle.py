@@ -1,0 +1,290 @@
+"""Timing and style of one clip given to another of the same gestures (Courty 2013, section 2.2.1.2).
+
+Both clips are coordinates of one pose model, fitted to them with equal weight, and are aligned by dynamic
+time warping on its first coordinates: there they do the same, and what is left is style. Each is compared
+about its own mean and in its own size, so posture and amplitude do not count either. The clip is then
+replayed in the timing of the reference. Style in space, which the paper leaves open, is the reference's mean
+posture and its coordinates of small variance, blended in by a chosen amount; planted feet stay in place.
+Cost: a pose model and O(frames × band) for the alignment; with style, a whole-clip inverse kinematics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey._arrays import Array
+from marey._report import Result
+from marey.body.codec.end_joints import end_joints
+from marey.body.compare import foot_skate
+from marey.body.ik.plants import plants
+from marey.body.ik.trajectory import solve_clip
+from marey.body.motion import Motion
+from marey.body.pose_model import PoseModel
+from marey.body.resampling import retime
+from marey.body.root_travel import heading, travel, with_carriers, without_carriers
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+from marey.statistics.time_warping import Alignment, align, time_map
+
+TIMINGS = ("reference", "own")
+
+
+@dataclass(frozen=True)
+class RestyleSettings:
+    """Numbers of the method.
+
+    Attributes:
+        variance: Share of the variance whose coordinates are compared.
+        smoothing: Seconds between knots of the time map.
+        contact_speed: Metres per second below which a foot counts as standing when skate is measured: noise
+            and slow turns of the sole included.
+    """
+
+    variance: float = 0.9
+    smoothing: float = 0.1
+    contact_speed: float = 0.15
+
+
+@dataclass(frozen=True, eq=False)
+class RestyleResult(Result):
+    """A clip in another's style.
+
+    Attributes:
+        motion: The clip.
+        positions: `(frames,)`, fractional frame of the clip (or with its own timing, of the reference) that
+            each frame was matched with.
+        alignment: The path through clip and reference.
+        model: Pose model of both clips; its modes are those that were compared.
+        skate: Metres per second that standing feet slide; NaN if none stands.
+        skate_before: The same of the clip that was given.
+    """
+
+    motion: Motion
+    positions: Array
+    alignment: Alignment
+    model: PoseModel
+    skate: float
+    skate_before: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Measured values, for JSON."""
+        slopes = np.diff(self.positions) if len(self.positions) > 1 else np.ones(1)
+        skates = (None if np.isnan(x) else round(100 * x, 4) for x in (self.skate, self.skate_before))
+        return {
+            "path_cost": round(self.alignment.cost, 6),
+            "path_cost_per_step": round(self.alignment.mean_cost, 6),
+            "modes": self.model.modes,
+            "frames": self.motion.frames,
+            "slowest": round(float(slopes.min()), 4),
+            "fastest": round(float(slopes.max()), 4),
+            **dict(zip(("slide_cm_per_second", "slide_before_cm_per_second"), skates, strict=True)),
+        }
+
+
+def restyle(
+    motion: Motion,
+    reference: Motion,
+    *,
+    timing: str = "reference",
+    spatial: float = 0.0,
+    modes: int | None = None,
+    band: float | None = None,
+    open_ends: bool = False,
+    derivative: float = 0.0,
+    model: PoseModel | None = None,
+    settings: RestyleSettings | None = None,
+) -> RestyleResult:
+    """The clip with the timing, and if asked for the style, of another clip of the same gestures.
+
+    Args:
+        motion: The clip.
+        reference: The other, of the same skeleton.
+        timing: "reference", so that the result is as long as the reference; or "own", for style alone. For
+            the other way round, exchange the clips.
+        spatial: 0 to 1, how much of the reference's posture and fine detail comes in.
+        modes: Number of coordinates that are compared; those of 90 % of the variance if None.
+        band: How far the alignment may go from even pace, as a share of the longer clip.
+        open_ends: Whether all of one clip may match a part of the other, whichever fits better; the result
+            is as long as what was matched.
+        derivative: Seconds by which rates of change are multiplied before they are compared too.
+        model: Pose model to compare in, instead of one fitted to the two clips.
+        settings: Numbers of the method.
+
+    >>> import marey
+    >>> slow, quick = marey.samples.walk(2, speed=1.0), marey.samples.walk(1.6, speed=1.3)
+    >>> restyle(slow, quick).motion.frames == quick.frames
+    True
+    """
+    if timing not in TIMINGS:
+        raise InputError(f"timing {timing!r}: one of {', '.join(TIMINGS)}")
+    if not (np.isfinite(spatial) and 0.0 <= spatial <= 1.0):
+        raise InputError(f"spatial: a share from 0 to 1, got {spatial}")
+    if not (np.isfinite(derivative) and derivative >= 0.0):
+        raise InputError(f"derivative: seconds, not below 0, got {derivative}")
+    if modes is not None and modes < 1:
+        raise InputError(f"modes {modes}: at least one is needed to align by")
+    _check_same_joints(motion, reference)
+    settings = settings or RestyleSettings()
+    if not np.isclose(reference.frame_rate, motion.frame_rate):
+        reference = reference.resample(motion.frame_rate)
+    figure, other = without_carriers(motion), without_carriers(reference)
+    if model is None:
+        model = joint_pose_model(figure, other, modes=modes, variance=settings.variance)
+    elif modes is not None:
+        model = model.first(modes)
+    if not model.modes:
+        raise InputError("neither clip moves its joints: there is nothing to align")
+    alignment = align_clips(
+        model.encode(figure),
+        model.encode(other),
+        band=band,
+        open_ends=open_ends,
+        derivative=derivative * motion.frame_rate,
+    )
+    path = alignment if timing == "own" else alignment.swapped()
+    smoothing = max(settings.smoothing * motion.frame_rate, 1.0)
+    positions = time_map(_from(path), smoothing=smoothing)
+    first, last = (int(frame) for frame in path.path[[0, -1], 0])
+    if timing == "reference":
+        timed, style = retime(motion, positions), other[first : last + 1]
+    else:
+        timed, style = motion[first : last + 1], retime(other, positions)
+    result = transfer_style(timed, style, model, spatial) if spatial > 0 else timed
+    before = foot_skate(motion, motion, still=settings.contact_speed).original
+    after = foot_skate(timed, result, still=settings.contact_speed).decoded
+    return RestyleResult(result, positions, alignment, model, after, before)
+
+
+def joint_pose_model(
+    first: Motion, second: Motion, *, modes: int | None = None, variance: float = 0.9
+) -> PoseModel:
+    """The pose model of two clips, each with the same weight however long it is.
+
+    Args:
+        first: One clip.
+        second: The other, of the same skeleton.
+        modes: Number of coordinates.
+        variance: Or enough of them for this share of the variance.
+
+    >>> import marey
+    >>> joint_pose_model(marey.samples.walk(2), marey.samples.walk(1), modes=4).modes
+    4
+    """
+    frames = max(first.frames, second.frames)
+    paced = [retime(clip, np.linspace(0, clip.frames - 1, frames)) for clip in (first, second)]
+    return PoseModel.fit(paced, modes=modes, variance=None if modes else variance)
+
+
+def align_clips(
+    clip: ArrayLike,
+    reference: ArrayLike,
+    *,
+    band: float | None = None,
+    open_ends: bool = False,
+    derivative: float = 0.0,
+) -> Alignment:
+    """The alignment of two clips in coordinates of one model, `(frames, modes)` each.
+
+    Each is compared about its own mean and in units of its own size. With `open_ends` all of one is matched
+    with a part of the other, whichever way round fits better.
+
+    >>> swing = np.sin(np.arange(40) / 4)[:, None]
+    >>> align_clips(swing, 2 * swing + 1).path[[0, 20, -1]].tolist()
+    [[0, 0], [20, 20], [39, 39]]
+    """
+    first, second = (_normalised(np.asarray(series, dtype=np.float64)) for series in (clip, reference))
+    if not open_ends:
+        return align(first, second, band=band, derivative=derivative)
+    found, errors = [], []
+    for one, other in ((first, second), (second, first)):
+        try:
+            path = align(one, other, band=band, derivative=derivative, open_begin=True, open_end=True)
+            found.append(path if one is first else path.swapped())
+        except InputError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return min(found, key=lambda path: path.mean_cost)
+
+
+def transfer_style(motion: Motion, style: Motion, model: PoseModel, amount: float) -> Motion:
+    """The clip with the posture and the small-variance coordinates of another that is aligned with it.
+
+    What the model's modes do over time stays the clip's; their mean, all that they do not cover, and the
+    tilt of the root are blended to the other's by `amount`. Feet then stay where they stand.
+
+    Args:
+        motion: The clip.
+        style: A clip of the same length, frame by frame at the same moment of the gesture.
+        model: Pose model of both.
+        amount: 0 to 1.
+    """
+    figure, other = without_carriers(motion), without_carriers(style)
+    if figure.frames != other.frames:
+        raise InputError(f"aligned clips have as many frames: {figure.frames} and {other.frames} differ")
+    directions = np.asarray(model.geodesics.directions).reshape(model.modes, -1)
+    mean = np.asarray(model.geodesics.mean)
+    poses, modelled = [], []
+    for clip in (figure, other):
+        away = so3.log(so3.multiply(so3.inverse(mean), clip.rotations))
+        away[:, 0] = 0.0
+        poses.append(away)
+        modelled.append((model.encode(clip) @ directions).reshape(away.shape))
+    detail = (poses[1] - modelled[1]) - (poses[0] - modelled[0])
+    posture = (modelled[1] - modelled[0]).mean(axis=0)
+    turned = so3.multiply(mean, so3.exp(poses[0] + amount * (detail + posture)))
+    turned[:, 0] = _tilted(figure, other, amount)
+    changed = replace(figure, rotations=so3.continuous(so3.normalise(turned)))
+    return with_carriers(_planted(changed, figure), motion)
+
+
+def _normalised(coordinates: Array) -> Array:
+    """A clip about its own mean and in its own size: other postures, or larger gestures, are style."""
+    centred = coordinates - coordinates.mean(axis=0)
+    size = np.sqrt((centred**2).sum(axis=1).mean())
+    return np.asarray(centred / size) if size > 1e-9 else centred
+
+
+def _from(alignment: Alignment) -> Alignment:
+    """The same path with the frames of the first series counted from where it begins there."""
+    first, last = (int(frame) for frame in alignment.path[[0, -1], 0])
+    path = alignment.path - np.array([first, 0], dtype=np.int64)
+    return Alignment(path, alignment.cost, (last - first + 1, alignment.frames[1]))
+
+
+def _tilted(figure: Motion, other: Motion, amount: float) -> Array:
+    """The root's rotations with the mean tilt of the other's."""
+    tilts = travel(figure).rotations, travel(other).rotations
+    lean = so3.log(so3.multiply(so3.inverse(tilts[0]), tilts[1])).mean(axis=0)
+    facing = np.zeros((figure.frames, 3))
+    facing[:, 1] = heading(figure)
+    return so3.multiply(so3.exp(facing), so3.multiply(tilts[0], so3.exp(amount * lean)))
+
+
+def _planted(changed: Motion, before: Motion) -> Motion:
+    """The changed clip at the height it had over its feet, which stay where they stood before."""
+    feet = [end.joint for end in end_joints(before.skeleton) if end.part == "foot"]
+    if not feet:
+        return changed
+    low = [clip.positions()[:, feet, 1].min(axis=1) for clip in (changed, before)]
+    root = np.array(changed.root)
+    root[:, 1] += np.median(low[1] - low[0])
+    lowered = replace(changed, root=root)
+    names = [before.skeleton.names[joint] for joint in feet]
+    held = [target for target in plants(before, names) if np.any(target.weight)]
+    if not held or before.frames < 3:
+        return lowered
+    return solve_clip(before.skeleton, held, lowered).motion
+
+
+def _check_same_joints(motion: Motion, reference: Motion) -> None:
+    mine, theirs = motion.skeleton, reference.skeleton
+    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
+        other = next((name for name in theirs.names if name not in mine.names), "the order of joints")
+        raise InputError(
+            f"clip and reference have different joints ({other!r}); style goes between clips of one skeleton"
+        )
