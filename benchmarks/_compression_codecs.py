@@ -27,7 +27,7 @@ from marey.errors import MareyWarning
 OURS, ACL = "marey", "ACL-style"
 # Metres, from what nobody sees to what everybody does.
 TOLERANCES = (1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2)
-# Metres, for ours alone: as far off as the source's codec.
+# Metres, for ours alone: as far off as Tournier's codec.
 COARSE = (0.1, 0.2, 0.4)
 ROUNDED_BITS = (16, 14, 12, 10, 8, 7)
 

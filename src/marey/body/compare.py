@@ -52,7 +52,9 @@ class JointError(NamedTuple):
 class FootSkate(NamedTuple):
     """Mean horizontal speed of feet while those of the original stand, metres a second; NaN if none does.
 
-    share: of the frames in which a foot of the original stands
+    Args:
+        original, decoded: of both clips.
+        share: of the frames in which a foot of the original stands.
     """
 
     original: float
@@ -143,8 +145,10 @@ def foot_skate(
 ) -> FootSkate:
     """How fast feet slide over the ground while those of the original stand.
 
-    feet: joints to watch; both toes (or feet) if None
-    still: a foot of the original stands where its speed is below this, metres a second
+    Args:
+        original, decoded: clips of the same figure and length.
+        feet: joints to watch; both toes (or feet) if None.
+        still: a foot of the original stands where its speed is below this, metres a second.
 
     >>> import marey
     >>> walk = marey.samples.walk()

@@ -31,9 +31,10 @@ _SHORTEST_LIMB = 3
 class Basis:
     """Directions of the curves in whole numbers.
 
-    parts: `(columns,)`, which columns share directions; -1 where nothing moves
-    entries: `(columns, modes)`, zero outside the mode's part; None if every column that moves is a mode
-    octaves: `(modes,)`, twice the binary logarithm of what entries are divided by
+    Args:
+        parts: `(columns,)`, which columns share directions; -1 where nothing moves.
+        entries: `(columns, modes)`, zero outside the mode's part; None if every column that moves is a mode.
+        octaves: `(modes,)`, twice the binary logarithm of what entries are divided by.
     """
 
     parts: Whole
@@ -108,9 +109,10 @@ def single_columns(curves: Array, arms: Array, step: float) -> Basis:
 class Spectrum(NamedTuple):
     """Principal directions before they are rounded, a part after the other, strongest first in each.
 
-    parts: `(columns,)`, which columns share directions
-    directions: `(columns, modes)`, of unit length in the metric
-    sizes: `(modes,)`, root of the sum of squares over frames, metres
+    Args:
+        parts: `(columns,)`, which columns share directions.
+        directions: `(columns, modes)`, of unit length in the metric.
+        sizes: `(modes,)`, root of the sum of squares over frames, metres.
     """
 
     parts: Whole

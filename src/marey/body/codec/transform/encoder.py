@@ -17,6 +17,7 @@ from marey.body.codec.transform.basis import CURVES, LIMBS
 from marey.body.codec.transform.decoder import decode, overlap, overlapping
 from marey.body.codec.transform.segment import STEPS_AN_OCTAVE
 from marey.body.codec.transform.trial import (
+    SETTINGS,
     Encoded,
     SegmentData,
     encode_segment,
@@ -30,12 +31,7 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
 from marey.geometry.continuity import continuous
 
-_LONGEST = 30.0  # seconds of a segment
 _SMALLEST_ERROR = 1e-5  # metres
-# Offsets are rounded to 0.5 mm, a twentieth of the error and this share of the longest bone at most.
-_COARSEST_SKELETON, _SKELETON_DETAIL = 5e-4, 1 / 400
-# A blend of two poses may be a little farther off than either; if it is, its segments are encoded again.
-_BLEND_ALLOWANCE, _TIGHTENING, _MOST_TIGHTENINGS = 0.97, 0.9, 6
 # For the progress bar.
 _USUAL_TRIALS = 20
 
@@ -54,7 +50,7 @@ def encode(
     header = _fine_header(motion, allowed)
     parts = overlapping(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
     prepared = prepare_segments(motion, header, parts)
-    tightness = np.full(len(parts), 1.0 if len(parts) == 1 else _BLEND_ALLOWANCE)
+    tightness = np.full(len(parts), 1.0 if len(parts) == 1 else SETTINGS.blend_allowance)
 
     def searched(number: int, tried: Callable[[int], None] = lambda trials: None) -> Encoded:
         largest = None if max_error is None else tightness[number] * max_error
@@ -68,7 +64,7 @@ def encode(
                 progress(number * _USUAL_TRIALS + min(trials, _USUAL_TRIALS), len(parts) * _USUAL_TRIALS)
 
         found.append(searched(number, tried))
-    for _ in range(_MOST_TIGHTENINGS):
+    for _ in range(SETTINGS.tightenings):
         sizes = [[e.segment.frames, len(e.data), e.segment.basis.modes] for e in found]
         header = header.with_content(segments=sizes)
         payload = b"".join(encoded.data for encoded in found)
@@ -76,7 +72,7 @@ def encode(
         if not missed:
             return header, payload
         for number in missed:
-            tightness[number] *= _TIGHTENING
+            tightness[number] *= SETTINGS.tightening
             found[number] = searched(number)
     raise UnreachableError("segments of the clip cannot be blended within the error; allow more")
 
@@ -149,7 +145,7 @@ def _fine_header(motion: Motion, allowed: float) -> Header:
     still = min(STILL, allowed / 100)
     exact = Header.of(motion, still=still)
     longest = float(np.linalg.norm(exact.skeleton.offsets[1:], axis=1).max(initial=0.0))
-    quantum = min(allowed / 20, _COARSEST_SKELETON, max(longest, 1e-9) * _SKELETON_DETAIL)
+    quantum = min(allowed / 20, SETTINGS.coarsest_offset, max(longest, 1e-9) * SETTINGS.offset_detail)
     while quantum > _SMALLEST_ERROR / 4:
         header = Header.of(motion, quantum=float(f"{quantum:.1g}"), still=still)
         if _skeleton_error(exact.skeleton, header.skeleton) <= allowed / 4:
@@ -171,7 +167,7 @@ def _skeleton_error(skeleton: Skeleton, rounded: Skeleton) -> float:
 def _segment_lengths(frames: int, frame_rate: float) -> list[int]:
     """Lengths of segments, overlaps included, nearly equal and none longer than it may be."""
     shared = overlap(frame_rate)
-    longest = max(round(_LONGEST * frame_rate), 4 * shared)
+    longest = max(round(SETTINGS.longest * frame_rate), 4 * shared)
     if frames <= longest:
         return [frames]
     count = -(-(frames - shared) // (longest - shared))

@@ -32,9 +32,12 @@ class RangeCoder(Coder):
         super().__init__(data, groups=_kernels.END, mixers=_kernels.MIXERS // _kernels.SLOTS, room=room)
 
     def plain(self, numbers: Whole, *, family: int = 0, expected: float = 1.0) -> Whole:
-        """Numbers `(count,)`, each about as large as those before it; `expected` for the first.
+        """Numbers one after the other, each about as large as those before it.
 
-        family: 0…6, numbers of one kind that share what is learned about them
+        Args:
+            numbers: `(count,)`.
+            family: 0…6, numbers of one kind that share what is learned about them.
+            expected: size of the first.
         """
         numbers = np.array(numbers, dtype=np.int64)
         self._kernels.code_plain(self.state, numbers, family, int(256 * expected))

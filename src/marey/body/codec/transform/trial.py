@@ -61,6 +61,13 @@ class EncoderSettings:
     """Numbers of the search for the smallest encoding; none of them changes the format.
 
     Args:
+        longest: seconds of a segment at most.
+        coarsest_offset: metres that offsets of the skeleton are rounded to at most.
+        offset_detail: share of the longest bone that they are rounded to at most.
+        blend_allowance: factor of the error allowed in segments, as a blend of two poses may be a little
+            farther off than either.
+        tightening: factor of the error allowed in segments whose blend is beyond it nevertheless.
+        tightenings: how often at most.
         slowest: seconds of the coarsest wavelets: slower than this, motion is not smoother.
         rounds: refinements at most.
         patience: refinements after which they become bolder.
@@ -76,6 +83,12 @@ class EncoderSettings:
         around: seconds about an excessive error that are pushed as well.
     """
 
+    longest: float = 30.0
+    coarsest_offset: float = 5e-4
+    offset_detail: float = 1 / 400
+    blend_allowance: float = 0.97
+    tightening: float = 0.9
+    tightenings: int = 6
     slowest: float = 1.5
     rounds: int = 40
     patience: int = 10
