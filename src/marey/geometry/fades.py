@@ -14,13 +14,14 @@ Number = TypeVar("Number", float, Array)
 
 
 def minimum_jerk(x: Number) -> Number:
-    """The polynomial from 0 at x = 0 to 1 at x = 1 of least squared jerk; x within 0 … 1.
+    """The way from 0 at x = 0 to 1 at x = 1 of least squared jerk; 0 before and 1 after.
 
     Velocity and acceleration are 0 at both ends (Flash and Hogan 1985).
 
-    >>> minimum_jerk(0.5), minimum_jerk(np.array([0.0, 0.25, 1.0])).round(4)
+    >>> float(minimum_jerk(0.5)), minimum_jerk(np.array([0.0, 0.25, 2.0])).round(4)
     (0.5, array([0.    , 0.1035, 1.    ]))
     """
+    x = np.clip(x, 0.0, 1.0)
     return x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
 
 
@@ -33,7 +34,7 @@ def fade(mask: ArrayLike, frames: int) -> Array:
     inside = np.asarray(mask, dtype=bool)
     if inside.ndim != 1 or frames < 0:
         raise InputError("fade: a mask of one row, and a number of frames that is not negative")
-    return minimum_jerk(1.0 - np.minimum(distance_to(inside) / (frames + 1), 1.0))
+    return minimum_jerk(1.0 - distance_to(inside) / (frames + 1))
 
 
 def distance_to(mask: ArrayLike) -> Array:

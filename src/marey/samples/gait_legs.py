@@ -15,6 +15,7 @@ import numpy as np
 
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as rot
+from marey.geometry.fades import minimum_jerk
 from marey.samples import gait_curves as gait
 from marey.samples.body_plan import HEEL_BEHIND_ANKLE
 from marey.samples.gait_curves import Array
@@ -137,11 +138,11 @@ def _planted_leg(
 
 def _foot_roll(pitch: Array, phase: Array) -> tuple[Array, Array]:
     """Pitch of foot and toes in the world, toes up positive, from what the curves say of the foot."""
-    down = 1 - _smooth_step(phase / FLAT)
-    up = _smooth_step((phase - HEEL_OFF) / (0.45 - HEEL_OFF))
+    down = 1 - minimum_jerk(phase / FLAT)
+    up = minimum_jerk((phase - HEEL_OFF) / (0.45 - HEEL_OFF))
     foot = pitch * (down + up)
-    rolling = TOE_SHARE * _smooth_step((phase - TOE_ROLL) / (gait.STANCE - TOE_ROLL))
-    straightened = _smooth_step((phase - gait.STANCE) / 0.18)
+    rolling = TOE_SHARE * minimum_jerk((phase - TOE_ROLL) / (gait.STANCE - TOE_ROLL))
+    straightened = minimum_jerk((phase - gait.STANCE) / 0.18)
     follow = np.where(phase < FLAT, 1.0, np.where(phase < gait.STANCE, rolling, TOE_SHARE))
     return foot, foot * (follow + (1 - follow) * straightened)
 
@@ -259,9 +260,3 @@ def _harmonics(phase: Array, orders: range | tuple[int, ...]) -> Array:
 def _flexed(vector: Array, angle: Array) -> Array:
     """`vector` turned forwards and upwards in the sagittal plane by `angle`, `(phases, 3)`."""
     return rot.rotate(about("x", -angle), vector)
-
-
-def _smooth_step(x: Array) -> Array:
-    """0 below 0, 1 above 1, with two continuous derivatives."""
-    x = np.clip(x, 0.0, 1.0)
-    return x**3 * (10 - 15 * x + 6 * x**2)

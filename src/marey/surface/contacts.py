@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray, IntArray
+from marey._arrays import BoolArray, FloatArray, IntArray, runs
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 
@@ -205,8 +205,7 @@ def _resting(sequence: MeshSequence, lowest: Array, height: float) -> BoolArray:
         speed = np.median(moved) * sequence.frame_rate / max(last - first, 1)
         slow[i] = speed < SLOW * height
     shortest = max(1, round(REST_SECONDS * sequence.frame_rate))
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], slow.astype(np.int8), [0]])))
-    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+    for begin, end in runs(slow):
         if end - begin < min(shortest, sequence.frames):
             slow[begin:end] = False
     return slow

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
+from marey._arrays import runs
 from marey.errors import InputError
 from marey.statistics.processes import state_space, toeplitz
 from marey.statistics.processes.covariances import (
@@ -125,8 +126,7 @@ class Likelihood:
         self.count = int(known.sum())
         self.is_variance = np.array([name == "variance" for name in kind.parameters])
         self.times = np.arange(len(values)) / frame_rate
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(int), [0]])))
-        self.stretches = edges.reshape(-1, 2)
+        self.stretches = runs(known)
 
     def at(self, point: Array) -> tuple[Covariance, float]:
         """Covariance with first variance 1, and noise."""
