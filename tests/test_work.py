@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -128,3 +130,12 @@ def test_a_forked_process_has_threads_of_its_own():
 def test_no_jobs_are_refused():
     with pytest.raises(InputError, match="jobs 0: at least one"):
         _work.map(abs, [1], jobs=0)
+
+
+def test_commands_use_one_thread_of_linear_algebra_unless_told_otherwise():
+    code = "import os, sys, marey.cli; print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])"
+    for given, expected in ((None, "False 1"), ("3", "False 3")):
+        others = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+        environment = others | ({"OPENBLAS_NUM_THREADS": given} if given else {})
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.stdout.strip() == expected
