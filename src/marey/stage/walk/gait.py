@@ -147,7 +147,7 @@ def cycle(figure: Figure, motion: Motion) -> Cycle:
         raise InputError(f"{name}: {error}") from error
     contact = contacts(motion)
     skate = slide_speed(motion, contact)
-    clip = _Clip(figure, plant(motion, contact), name)
+    clip = _Clip(figure, plant(motion, contact, root="firm"), name)
     steps = clip.steps()
     feet, under, stride = clip.feet(steps)
     captured = _by_phase(clip.body(), steps)
