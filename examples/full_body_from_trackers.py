@@ -23,7 +23,7 @@ live = BodyFromTrackers(model, seen, frame_rate=seen.frame_rate)
 poses, seconds = [], []
 for position, rotation in zip(positions, rotations, strict=True):
     began = time.perf_counter()
-    poses.append(live.push(position, rotation))
+    poses.append(live.update(position, rotation))
     seconds.append(time.perf_counter() - began)
 found = marey.Motion(
     model.skeleton,

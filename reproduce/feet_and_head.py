@@ -23,7 +23,8 @@ from _cmu import all_clips, arguments, clip, folder
 import marey
 from marey import Motion
 from marey.body import PoseModel
-from marey.body.trackers import Trackers, heading_of, reconstruct, swing
+from marey.body.reconstruct import reconstruct, swing, travel_direction
+from marey.body.trackers import Trackers
 
 TRACKED = ["LeftToeBase", "RightToeBase", "Head_end"]
 MODES = 6
@@ -88,7 +89,7 @@ def row(
     found = reconstruct(model, trackers, online=online)
     spent = 1e3 * (time.perf_counter() - began) / motion.frames
     errors = 100 * np.linalg.norm(found.positions() - motion.positions(), axis=2)
-    along = heading_of(motion)
+    along = travel_direction(motion)
     wrists, alike, sizes = [], [], []
     for hand in ("LeftHand", "RightHand"):
         ours, true = swing(found, hand, along), swing(motion, hand, along)

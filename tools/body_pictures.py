@@ -20,7 +20,8 @@ from marey.body import PoseModel
 from marey.body.ik import PoseSolver, Reach
 from marey.body.ik.targets import find_point
 from marey.body.kinematics import forward_kinematics, points_on
-from marey.body.trackers import Trackers, reconstruct
+from marey.body.reconstruct import reconstruct
+from marey.body.trackers import Trackers
 from marey.errors import MareyWarning
 from marey.views import plots, shots, style
 from marey.views.actors import Actor, actor

@@ -10,7 +10,14 @@ import pytest
 
 import marey
 from marey.body import Markers, Motion, PoseModel
-from marey.body.trackers import BodyFromTrackers, Trackers, heading_of, reconstruct, swing
+from marey.body.reconstruct import (
+    BodyFromTrackers,
+    ReconstructSettings,
+    reconstruct,
+    swing,
+    travel_direction,
+)
+from marey.body.trackers import Trackers
 from marey.errors import FormatError, InputError
 from marey.geometry import rotations as so3
 from marey.io import tracker_table
@@ -40,7 +47,7 @@ def test_arms_swing_though_only_feet_and_head_are_seen(
     seen = Trackers.of_motion(walk, FEET_AND_HEAD, directions=directions)
     found = reconstruct(model, seen, online=online)
     assert apart(found, walk).mean() < 0.03
-    along = heading_of(walk)
+    along = travel_direction(walk)
     for hand in ("LeftHand", "RightHand"):
         ours, real = swing(found, hand, along), swing(walk, hand, along)
         assert np.corrcoef(ours, real)[0, 1] > 0.95
@@ -92,7 +99,7 @@ def test_a_stream_knows_only_the_past(walk: Motion, model: PoseModel) -> None:
     np.testing.assert_allclose(whole.rotations[:50], half.rotations, atol=1e-12)
     live = BodyFromTrackers(model, seen, frame_rate=seen.frame_rate)
     for t in range(3):
-        pose = live.push(seen.positions[t], seen.rotations[t])
+        pose = live.update(seen.positions[t], seen.rotations[t])
     np.testing.assert_array_equal(pose.root[0], whole.root[2])
 
 
@@ -132,11 +139,11 @@ def test_wrong_trackers_are_told(walk: Motion, model: PoseModel) -> None:
         reconstruct(model, Trackers(("Hed",), np.zeros((2, 1, 3)), 30.0))
     with pytest.raises(InputError, match="no frame or no tracker"):
         Trackers((), np.zeros((2, 0, 3)), 30.0)
-    with pytest.raises(InputError, match="is not among the trackers"):
+    with pytest.raises(InputError, match="no tracker 'LeftHand'; there are Head"):
         Trackers.of_motion(walk, ["Head"], directions=["LeftHand"])
     seen = Trackers.of_motion(walk, ["Head"])
     with pytest.raises(InputError, match="noise"):
-        reconstruct(model, seen, noise=0.0)
+        reconstruct(model, seen, settings=ReconstructSettings(noise=0.0))
     with pytest.raises(InputError, match="no tracker 'x'"):
         seen.renamed({"x": "Head"})
     with pytest.raises(InputError, match="no tracker 'x'"):
@@ -183,7 +190,7 @@ def test_walks_of_real_people_swing_their_arms(data_dir: Path) -> None:
     clip = marey.load(data_dir / "skeleton" / "cmu_bvh" / "02_01.bvh", clean=True)
     model = PoseModel.fit([clip], modes=6)
     seen = Trackers.of_motion(clip, FEET_AND_HEAD, directions=["Head_end"])
-    along = heading_of(clip)
+    along = travel_direction(clip)
     for online in (False, True):
         found = reconstruct(model, seen, online=online)
         errors = apart(found, clip)

@@ -11,12 +11,13 @@ from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
+from marey.body.reconstruct import BodyFromTrackers, reconstruct
 from marey.body.restyle import restyle
 from marey.body.retarget import retarget
 from marey.body.skeleton import Skeleton
 from marey.body.steering import ReachAt, steer
 from marey.body.stream import MotionStream
-from marey.body.trackers import BodyFromTrackers, Trackers, reconstruct
+from marey.body.trackers import Trackers
 from marey.body.vary import VaryResult, vary
 
 __all__ = [

@@ -13,7 +13,8 @@ from marey.body.compare import joint_error
 from marey.body.ik import PoseSolver, Reach
 from marey.body.motion import concatenate
 from marey.body.pose_model import PoseModel
-from marey.body.trackers import Trackers, heading_of, reconstruct
+from marey.body.reconstruct import reconstruct, travel_direction
+from marey.body.trackers import Trackers
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, thinned, timed, write_clip
 from marey.io import save
 from marey.views import shots, style, view
@@ -100,7 +101,7 @@ def trackers(folder: Path) -> Exhibit:
     seconds, found = timed(lambda: reconstruct(model, seen))
     off = 100 * np.linalg.norm(found.positions() - walk.positions(), axis=2)
     save(found, folder / "rebuilt.bvh")
-    behind = -0.95 * heading_of(walk)
+    behind = -0.95 * travel_direction(walk)
     marks = np.concatenate([seen.positions, seen.positions + behind], axis=1)
     rebuilt = troupe([walk, found], colours=[style.CLAY, None], shifts=[np.zeros(3), behind], marks=marks)
     write_clip(shots.clip(thinned(rebuilt), SMALLER), folder / "rebuilt.mp4")

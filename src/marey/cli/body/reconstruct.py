@@ -17,8 +17,9 @@ from marey.body.ik.targets import find_point
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
+from marey.body.reconstruct import ReconstructSettings, reconstruct, swing, travel_direction
 from marey.body.skeleton import Skeleton
-from marey.body.trackers import Trackers, heading_of, reconstruct, swing
+from marey.body.trackers import Trackers
 from marey.character import Character
 from marey.cli._console import (
     Frames,
@@ -108,7 +109,8 @@ def run(
         real = real[chosen] if real is not None and real.frames > trackers.frames else real
     began = time.perf_counter()
     with progress_bar("solving"):
-        found = reconstruct(learned, trackers, online=online, noise=noise / 100)
+        settings = ReconstructSettings(noise=noise / 100)
+        found = reconstruct(learned, trackers, online=online, settings=settings)
     spent = time.perf_counter() - began
     seen = np.isfinite(trackers.positions).all(axis=2)
     result: dict[str, Any] = {
@@ -137,7 +139,7 @@ def compared(found: Motion, truth: Motion) -> dict[str, Any]:
     mine = found.positions()[:, found.skeleton.indices(shared)]
     theirs = truth.positions()[:, truth.skeleton.indices(shared)]
     errors = 100 * np.linalg.norm(mine - theirs, axis=2)
-    along = heading_of(truth)
+    along = travel_direction(truth)
     swings = {}
     for name in shared:
         if re.search(r"(hand|wrist)$", name, re.IGNORECASE):
