@@ -174,6 +174,11 @@ def test_an_archive_cannot_declare_more_packed_bytes_than_it_has(tmp_path: Path)
         tracemalloc.stop()
 
 
+def test_a_name_that_is_too_long_is_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        marey.load(tmp_path / f"{'x' * 600}.zarr")
+
+
 def test_even_flow_of_large_images_is_no_bomb(tmp_path: Path) -> None:
     """It packs ten thousand to one."""
     still = marey.FieldSeries(np.ones((3, 1200, 1600, 2), np.float32), 25)
