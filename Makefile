@@ -64,6 +64,6 @@ site/index.html: $(VENV)/.ready mkdocs.yml $(shell find docs tools/docs src/mare
 .node/.ready:
 	@mkdir -p .node
 	@if command -v npm >/dev/null; then \
-		npm install --silent --no-audit --no-fund --prefix .node gltf-validator@2.0.0-dev.3.10 three@0.187.0 >/dev/null 2>&1 \
+		npm install --silent --no-audit --no-fund --fetch-retries=0 --prefix .node gltf-validator@2.0.0-dev.3.10 three@0.187.0 >/dev/null 2>&1 \
 		&& touch $@ || echo "glTF validator not installed (npm could not reach it); its tests are skipped"; \
 	else echo "npm is not here: the glTF validator's tests are skipped"; fi

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARTEFACTS = Path(__file__).resolve().parents[1] / "test-artefacts"
 # Seconds until waiting for anything fails: only a machine that is hopelessly busy takes as long.
-LONG = 300.0
+LONG = 900.0
 DESKTOP, PHONE = (1280, 720), (390, 844)
 ARGUMENTS = (
     "--no-sandbox",
@@ -56,7 +56,7 @@ def opened_chromium() -> Iterator[Browser]:
         pytest.skip(f"no browser here (looked for {', '.join(BROWSERS)})")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=list(ARGUMENTS))
+        browser = driver.chromium.launch(executable_path=program, args=list(ARGUMENTS), timeout=1000 * LONG)
         try:
             yield browser
         finally:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # for all threads while it compiles in one.
 os.environ |= {"no_proxy": "127.0.0.1,localhost", "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 
+# Programs that the tests start print as they do for others.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
 

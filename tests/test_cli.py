@@ -266,7 +266,8 @@ def test_stopping_leaves_nothing_behind(told: signal.Signals, tmp_path: Path) ->
         stderr=-1,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    while working.poll() is None and not any(target.parent.iterdir()):
+    # Until there is something in the folder of drafts, which then is known to be removed at the end.
+    while working.poll() is None and not any(target.parent.glob("*/*")):
         time.sleep(0.05)
     working.send_signal(told)
     output, errors = working.communicate(timeout=LONG)

@@ -2,7 +2,8 @@
 # Prove that the tests pass on any machine: tools/check_anywhere.sh [--browser N] [-- PYTEST-ARGUMENTS…]
 # Clones HEAD into a folder whose path has spaces and non-ASCII letters and sets it up there with network. Then, as an
 # ordinary user, without network and while every core is kept busy, runs `make test`, with N the browser tests N times.
-# As root it works as the user `nobody`. MAREY_DATA, PYTHON and PIP_… are handed on; FOLDER=… keeps the checkout.
+# As root it works as the user `nobody`. MAREY_DATA, PYTHON, PIP_… and NODE_EXTRA_CA_CERTS are handed on; FOLDER=…
+# keeps the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 browser=0
@@ -10,7 +11,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --browser) browser=$2; shift 2 ;;
         --) shift; break ;;
-        *) sed -n '2,5s/^# //p' "$0" >&2; exit 2 ;;
+        *) sed -n '2,6s/^# //p' "$0" >&2; exit 2 ;;
     esac
 done
 say() { printf '== %s\n' "$*"; }
@@ -28,10 +29,10 @@ finish() {
 }
 trap finish EXIT
 
-# Runs a command with nothing of this user's environment but a path, a home of its own, the data and pip's mirrors.
+# Runs a command with nothing of this user's environment but a path, a home of its own, the data and mirrors.
 passed_on=()
 while IFS= read -r -d '' variable; do
-    case $variable in PIP_*|MAREY_DATA=*|PYTHON=*) passed_on+=("$variable") ;; esac
+    case $variable in PIP_*|NODE_EXTRA_CA_CERTS=*|MAREY_DATA=*|PYTHON=*) passed_on+=("$variable") ;; esac
 done < <(env -0)
 plainly() {
     env -i "${passed_on[@]}" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME="$home" TMPDIR="$home/tmp dir" LANG=C.UTF-8 \

@@ -40,7 +40,7 @@ def test_it_says_where_serves_there_and_stops_when_interrupted(tmp_path: Path) -
     finally:
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=LONG)
-    assert (running.returncode, out, err) == (0, "", "")
+    assert (running.returncode, out, err) == (130, "", "")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import struct
 import tracemalloc
 import zipfile
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 import marey
 from marey.errors import FormatError
 from marey.io import bvh, cameras
+from marey.surface.texture import Texture
 from tests.io.mutation import Format, Mutations
 from tests.io.seeds import CAMERA, FIELD, FORMATS, MOVING, TRACKS, WALK, others_store
 
@@ -153,6 +155,28 @@ def test_an_archive_cannot_declare_more_than_deflate_could_pack_into_it(tmp_path
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_an_archive_cannot_declare_more_packed_bytes_than_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "a.mry"
+    textured = replace(MOVING, textures=(Texture.from_image(np.zeros((4, 4, 3), np.uint8)),))
+    marey.save(textured, path)
+    with zipfile.ZipFile(path) as archive:
+        entry = next(entry for entry in archive.infolist() if entry.filename.endswith(".bin"))
+    sizes = struct.pack("<II", entry.compress_size, entry.file_size)
+    path.write_bytes(path.read_bytes().replace(sizes, struct.pack("<II", 1 << 30, entry.file_size)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match=r"a\.mry"):
+            marey.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_name_that_is_too_long_is_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        marey.load(tmp_path / f"{'x' * 600}.zarr")
 
 
 def test_even_flow_of_large_images_is_no_bomb(tmp_path: Path) -> None:

@@ -98,8 +98,11 @@ def test_what_is_shown_can_be_taken_away(tab: Tab, studio: Studio, tmp_path: Pat
 def test_the_page_is_readable_at_both_widths(tab: Tab, name: str, size: tuple[int, int]) -> None:
     tab.page.set_viewport_size({"width": size[0], "height": size[1]})
     play = tab.page.get_by_role("button", name="Play")
-    play.wait_for()
-    box = play.bounding_box()
-    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= size[0]
-    assert tab.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+    def fits() -> bool:
+        box = play.bounding_box()
+        inside = box is not None and box["x"] >= 0 and box["x"] + box["width"] <= size[0]
+        return inside and tab.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+    until(tab, fits)
     keep_screenshot(tab.page, f"studio-{name}")

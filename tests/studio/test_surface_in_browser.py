@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -74,9 +74,7 @@ def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     eye.rest_on(tab, way[0])
     tab.page.mouse.down()
     for place in way[1:]:
-        eye.drag_to(
-            tab, place, lambda place=place: np.allclose(panel.pen._points[-1:], place[[0, 2]], atol=0.1)
-        )
+        eye.drag_to(tab, place, lambda at=place[[0, 2]]: _ends_at(panel.pen._points, at))
     tab.page.mouse.up()
     until(tab, lambda: panel.state.shown == "animation")
     path, made = panel.state.path, panel.state.made
@@ -88,6 +86,10 @@ def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     with studio.desk.lock:
         studio.desk.timeline.play(False)
     keep_screenshot(tab.page, "surface-path")
+
+
+def _ends_at(stroke: list[Any], place: Any) -> bool:
+    return bool(stroke) and np.allclose(stroke[-1], place, atol=0.1)
 
 
 def _go_between(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:

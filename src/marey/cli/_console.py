@@ -59,7 +59,7 @@ Root = Annotated[
 def emit(result: dict[str, Any], *, as_json: bool, title: str | None = None) -> None:
     """Print the result: as JSON, or as a small table of names and values."""
     if as_json:
-        print(json.dumps(result, allow_nan=False))
+        print(json.dumps(result, allow_nan=False), flush=True)
         return
     table = Table(show_header=False, box=None, pad_edge=False, title=title, title_justify="left")
     table.add_column(style="dim")

@@ -91,6 +91,8 @@ def main() -> None:
         sys.exit(2)
     except OSError as error:
         fail(f"{error.filename or 'the result'}: cannot be read or written: {error.strerror or error}")
+        # What could not be printed must not be tried again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(2)
     except MemoryError:
         fail("not enough memory for this; try fewer frames (--frames A:B)")

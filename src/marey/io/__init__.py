@@ -208,9 +208,12 @@ def _kind(thing: Any) -> str:
 
 def format_of(path: Path) -> Format:
     """The format of an existing file or folder."""
-    if path.is_dir() and path.suffix.lower() != ".zarr":
-        return _folder_format(path)
     ending = path.suffix.lower()
+    try:
+        if path.is_dir() and ending != ".zarr":
+            return _folder_format(path)
+    except OSError as error:  # a name that is too long, a folder that is closed to us
+        raise FormatError(f"cannot be read: {error.strerror}", path=path) from error
     if not path.exists() and not is_numbered(path):
         raise FormatError("no such file", path=path)
     if ending in (".txt", ".json") and path.is_file():

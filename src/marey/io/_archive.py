@@ -52,6 +52,8 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as file:
             total, size = sum(entry.file_size for entry in file.infolist()), path.stat().st_size
+            if sum(entry.compress_size for entry in file.infolist()) > size:
+                raise zipfile.BadZipFile("its entries declare more bytes than it has")
             if total > min(max(ALWAYS_ALLOWED, LARGEST_RATIO * size), DEFLATE_RATIO * size):
                 raise FormatError(f"would unpack to {total / 1e9:.1f} GB: refused as a zip bomb", path=path)
             yield file

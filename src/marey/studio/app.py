@@ -196,8 +196,6 @@ class Studio:
         try:
             while True:
                 time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
         finally:
             self.close()
 

@@ -70,7 +70,7 @@ class Jobs:
             self._free(job)
             self._desk.say(f"Cancelled: {job.label}.")
 
-    def wait(self, seconds: float = 300.0) -> bool:
+    def wait(self, seconds: float = 900.0) -> bool:
         """Until nothing is being worked on; false if that takes longer."""
         end = time.monotonic() + seconds
         while self.busy and time.monotonic() < end:

@@ -28,7 +28,7 @@ class Latest(Generic[Value]):
             self._values = [value]
             self._given.notify_all()
 
-    def wait(self, seconds: float = 300.0) -> bool:
+    def wait(self, seconds: float = 900.0) -> bool:
         """Until everything given has been worked on; false if that takes longer."""
         with self._given:
             return self._given.wait_for(lambda: not self._values and not self._busy, seconds)

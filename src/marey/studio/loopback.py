@@ -22,12 +22,7 @@ OURS = frozenset({"localhost", "127.0.0.1", "::1"})
 REFUSAL = """The studio answers only to whoever started it.
 Open the address that `marey studio` printed, with everything after the question mark.
 """
-UPGRADE = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "bWFyZXkgc3R1ZGlvIGtleQ==",
-}
+UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket"}
 
 
 def is_ours(host: str, *origins: str) -> bool:
