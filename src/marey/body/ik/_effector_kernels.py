@@ -38,7 +38,10 @@ from marey.geometry._inline_kernels import (
     vector,
 )
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Only kernels call these functions: without wrappers for Python they compile faster.
+_OPTIONS: dict[str, Any] = {
+    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
+}  # fmt: skip
 _TINY = 1e-12
 
 
@@ -128,8 +131,8 @@ def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
         p = parents[j]
         G = matrix(quaternion(turned[j]))
         if full:
-            A[j] = A[p]
-            C[j] = C[p]
+            copy_rows(A[p], A[j])
+            copy_rows(C[p], C[j])
             _add_turns(A[j], C[j], free + 3 * (j - 1), G, _moments(vector(positions[j]), G))
             continue
         E = matrix_product(G, _dexp(tangents[j]))
@@ -253,6 +256,14 @@ def mass_matrix(body: Any, masses: Any, state: Any, A: Array, C: Array, M: Array
         trace += M[m, m]
     for m in range(unknowns):
         M[m, m] += 1e-6 * trace + _TINY
+
+
+@njit(**_OPTIONS)
+def copy_rows(source: Array, out: Array) -> None:
+    """out ← source, both `(rows, columns)`; numba takes seconds to compile the assignment of an array."""
+    for i in range(out.shape[0]):
+        for m in range(out.shape[1]):
+            out[i, m] = source[i, m]
 
 
 @njit(**_OPTIONS)

@@ -19,6 +19,7 @@ from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.ik._effector_kernels import (
     accumulate_jacobians,
+    copy_rows,
     jacobian,
     mass_matrix,
     place,
@@ -28,7 +29,11 @@ from marey.body.ik._effector_kernels import (
 from marey.body.ik._step_kernels import dual_step, learn_curvature, normal_matrix, primal_step
 from marey.geometry._inline_kernels import exp, log_between, product, quaternion, store, turn, vector
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Only kernels call these functions: without wrappers for Python they compile faster.
+_OPTIONS: dict[str, Any] = {
+    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
+}  # fmt: skip
+_ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Bounds of the damping; relative decrease of the cost at which the solver has converged.
 _LEAST, _MOST, _CONVERGED = 1e-10, 1e8, 1e-6
 
@@ -235,9 +240,10 @@ def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) 
 @njit(**_OPTIONS)
 def set_pose(state: Any, root: Array, pose: Array, rotations: Array) -> None:
     """Copy a pose into a state."""
-    state[0][:] = root
-    state[1][:] = pose
-    state[2][:] = rotations
+    store(vector(root), state[0])
+    for m in range(pose.shape[0]):
+        state[1][m] = pose[m]
+    copy_rows(rotations, state[2])
 
 
 _IN = {n: types.Array(types.float64, n, "C", readonly=True) for n in (1, 2, 3)}
@@ -258,7 +264,7 @@ _RESULTS = types.Tuple((_OUT[2], _COUNTS, _FLAGS))
     types.void(
         _BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _PRIOR, _DAMPING, _SETTINGS, _POSES, _RESULTS
     ),
-    **_OPTIONS,
+    **_ENTRY,
 )  # fmt: skip
 def solve_frames(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, damping: Any,
@@ -296,7 +302,10 @@ def solve_frames(
             (prior[0], prior[1][t], prior[2][t], prior[3][t]), damping,
             most, stop_error, first_mu if before == t else next_mu, here, there, work,
         )  # fmt: skip
-        root[t], pose[t], rotations[t] = found[0], found[1], found[2]
+        store(vector(found[0]), root[t])
+        for m in range(modes):
+            pose[t, m] = found[1][m]
+        copy_rows(found[2], rotations[t])
         r = found[7]
         for f in range(count):
             w = weights[t, f]
@@ -314,7 +323,7 @@ def solve_frames(
 
 @njit(
     types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]),
-    **_OPTIONS,
+    **_ENTRY,
 )
 def evaluate_frames(
     body: Any,
@@ -336,6 +345,7 @@ def evaluate_frames(
         set_pose(state, root[t], pose[t], rotations[t])
         place(body, state)
         residuals(effectors, goals[t], weights[t], limits, state)
-        values[t] = state[7]
+        for a in range(rows):
+            values[t, a] = state[7][a]
         accumulate_jacobians(body, state, A, C)
         jacobian(body, effectors, goals[t], weights[t], limits, state, A, C, jacobians[t])

@@ -12,7 +12,10 @@ from marey._arrays import Array
 from marey._compiling import njit
 from marey.geometry._inline_kernels import cholesky_solve
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Only kernels call these functions: without wrappers for Python they compile faster.
+_OPTIONS: dict[str, Any] = {
+    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
+}  # fmt: skip
 _TINY = 1e-12
 
 

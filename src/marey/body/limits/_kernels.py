@@ -35,9 +35,11 @@ from marey.geometry._inline_kernels import (
 )
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+# Only kernels call these functions: without wrappers for Python they compile faster.
+_INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def limit(kind: int, q: Quaternion, centre: Quaternion, p: Array) -> tuple[float, Vector]:
     """How far a rotation is beyond its limit, and the derivative when it turns in its own frame."""
     if kind == SWING_TWIST:
@@ -91,7 +93,7 @@ def split(rotations: Array, centres: Array, parameters: Array, out: Array) -> No
             store(parts(quaternion(rotations[n, j]), quaternion(centres[j]), parameters[j]), out[n, j])
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def parts(q: Quaternion, centre: Quaternion, p: Array) -> Vector:
     """Twist about the frame's x axis and swing (y, z) of centre⁻¹ q, with q = centre · swing · twist."""
     frame = quaternion(p)
@@ -108,7 +110,7 @@ def parts(q: Quaternion, centre: Quaternion, p: Array) -> Vector:
     return 2.0 * math.atan2(x, w), factor * a, factor * b
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def joined(twist: float, a: float, b: float, centre: Quaternion, p: Array) -> Quaternion:
     """The rotation of these parts."""
     frame = quaternion(p)
@@ -116,7 +118,7 @@ def joined(twist: float, a: float, b: float, centre: Quaternion, p: Array) -> Qu
     return product(centre, product(product(frame, turned), conjugate(frame)))
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def confined(split: Vector, p: Array, bounce: bool) -> tuple[bool, float, float, float]:
     """Whether parts are within their limits, and the parts brought there: reflected, or to the edge."""
     twist, a, b = split
@@ -133,7 +135,7 @@ def confined(split: Vector, p: Array, bounce: bool) -> tuple[bool, float, float,
     return False, min(max(twist, low), high), a, b
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def reach(a: float, b: float, p: Array) -> float:
     """How far out a swing is, 1 on the edge of its cone."""
     u = a / (p[7] if a > 0.0 else p[6])
@@ -141,7 +143,7 @@ def reach(a: float, b: float, p: Array) -> float:
     return math.sqrt(u * u + v * v)
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def _beyond_swing_twist(q: Quaternion, centre: Quaternion, p: Array) -> tuple[float, Vector]:
     """Radians beyond the range of twist or the cone of swing, whichever is farther.
 
@@ -174,7 +176,7 @@ def _beyond_swing_twist(q: Quaternion, centre: Quaternion, p: Array) -> tuple[fl
     return value, rotate(quaternion(p), g)
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def _beyond_range(u: Vector, p: Array) -> tuple[float, Vector]:
     """Distance of a rotation vector from its box, negative inside.
 
@@ -191,7 +193,7 @@ def _beyond_range(u: Vector, p: Array) -> tuple[float, Vector]:
     return distance, row_times(over, dexp_inverse(u))
 
 
-@njit(**_OPTIONS)
+@njit(**_INNER)
 def _from_box(u: Vector, p: Array) -> tuple[float, Vector]:
     """Distance of a vector from a box, negative inside, and its gradient."""
     x = u[0] - min(max(u[0], p[0]), p[3])
