@@ -80,23 +80,22 @@ def retarget(motion: Motion, skeleton: Skeleton, rest: GlobalPose | None = None)
         zero = so3.identity((1, skeleton.joints))
         rest = global_frames(skeleton.parents, skeleton.offsets, zero, np.zeros((1, 3)))
     motion, match = _matched(motion, skeleton)
-    bodies = _Bodies(skeleton, rest.positions[0], motion.skeleton, _rest_positions(motion.skeleton), match)
+    bodies = _Bodies(skeleton, rest.positions[0], _rest_positions(motion.skeleton)[match], match)
     pose = forward_kinematics(motion)
     turns = bodies.world_turns(pose.rotations)
     rotations = _local(so3.multiply(turns, rest.rotations), skeleton)
     root = pose.positions[:, match[0]]
     if bodies.legs:
-        source = _levelled(motion, pose.positions)
-        scale = bodies.scale
-        centre = scale * _hip_centre(source, bodies.source_legs) + bodies.room_for_feet(turns[:, 0])
+        # Of each joint's match, to scale.
+        source = bodies.scale * _levelled(motion, pose.positions)[:, match]
+        centre = bodies.hip_centre(source) + bodies.room_for_feet(turns[:, 0])
         placed = global_frames(skeleton.parents, skeleton.offsets, rotations, centre)
-        root = 2 * centre - _hip_centre(placed.positions, bodies.legs)
+        root = 2 * centre - bodies.hip_centre(placed.positions)
         placed = global_frames(skeleton.parents, skeleton.offsets, rotations, root)
-        for leg, theirs in zip(bodies.legs, bodies.source_legs, strict=True):
-            ankle = scale * source[:, theirs.ankle]
-            if leg.toe >= 0 and theirs.toe >= 0:
-                sole = placed.positions[:, leg.ankle] - placed.positions[:, leg.toe]
-                ankle = scale * source[:, theirs.toe] + sole
+        for leg in bodies.legs:
+            ankle = source[:, leg.ankle]
+            if leg.toe >= 0:
+                ankle = source[:, leg.toe] + placed.positions[:, leg.ankle] - placed.positions[:, leg.toe]
             bend_leg(rotations, np.asarray(skeleton.parents, np.int64), placed, leg, ankle, None)
     return Motion(skeleton, continuous(rotations), root, motion.frame_rate, name=motion.name)
 
@@ -142,23 +141,32 @@ def upright_at_rest(motion: Motion) -> Motion:
 
 
 class _Bodies:
-    """The target and the source at rest, joint by joint."""
+    """The target and the source at rest, by the target's joints.
 
-    def __init__(
-        self, skeleton: Skeleton, positions: Array, source: Skeleton, source_positions: Array, match: Ints
-    ) -> None:
-        self.skeleton, self.positions, self.match = skeleton, positions, match
-        # Of each joint's match; not read where there is none.
-        self.matched_positions = source_positions[match]
-        self.source_positions = source_positions
+    Attributes:
+        skeleton: of the target.
+        positions: `(joints, 3)`, metres, of the target.
+        source: `(joints, 3)`, metres, of the matches in the source; not read where there is none.
+        match: `(joints,)`, joints of the source, −1 where there is none.
+        legs: those with matches, left before right; their toe is −1 where it has none.
+    """
+
+    def __init__(self, skeleton: Skeleton, positions: Array, source: Array, match: Ints) -> None:
+        self.skeleton, self.positions, self.source, self.match = skeleton, positions, source, match
         found = sorted(legs(skeleton), key=lambda leg: side_of(skeleton.names[leg.hip]))
-        self.legs = [leg for leg in found if (match[list(leg[:3])] >= 0).all()]
-        self.source_legs = [Leg(*(int(match[j]) if j >= 0 else -1 for j in leg)) for leg in self.legs]
+        found = [leg for leg in found if (match[list(leg[:3])] >= 0).all()]
+        self.legs = [leg if match[leg.toe] >= 0 else leg._replace(toe=-1) for leg in found]
 
     @property
     def scale(self) -> float:
         """Leg length of the target over that of the source."""
-        return _leg_length(self.positions, self.legs) / _leg_length(self.source_positions, self.source_legs)
+        upper, lower = np.array([(leg[:2], leg[1:3]) for leg in self.legs]).reshape(-1, 2).T
+        lengths = [np.linalg.norm(p[upper] - p[lower], axis=1).sum() for p in (self.positions, self.source)]
+        return float(lengths[0] / lengths[1])
+
+    def hip_centre(self, positions: Array) -> Array:
+        """Centre of the hips, `(frames, 3)`, of positions `(frames, joints, 3)`."""
+        return np.asarray(positions[:, [leg.hip for leg in self.legs]].mean(axis=1))
 
     def world_turns(self, rotations: Array) -> Array:
         """Rotation of each target joint from its rest pose, in the world, `(frames, joints, 4)`.
@@ -191,7 +199,7 @@ class _Bodies:
                 turn = trunk
             if min(child, self.match[joint], self.match[child]) >= 0:
                 bone = so3.rotate(turn, self.positions[child] - self.positions[joint])
-                wanted = self.matched_positions[child] - self.matched_positions[joint]
+                wanted = self.source[child] - self.source[joint]
                 if joint in soles:
                     # About the vertical alone, because both feet rest flat.
                     bone, wanted = bone * [1.0, 0.0, 1.0], wanted * [1.0, 0.0, 1.0]
@@ -202,11 +210,10 @@ class _Bodies:
 
     def _trunk_alignment(self) -> Array:
         """The turn that takes left and up of the target at rest to those of the source."""
-        if len(self.legs) != 2:
+        axes = [_body_axes(positions, self.legs) for positions in (self.positions, self.source)]
+        if axes[0] is None or axes[1] is None:
             return so3.identity()
-        ours = _body_axes(self.positions, self.legs)
-        theirs = _body_axes(self.source_positions, self.source_legs)
-        return so3.identity() if ours is None or theirs is None else so3.from_matrix(theirs @ ours.T)
+        return so3.from_matrix(axes[1] @ axes[0].T)
 
     def room_for_feet(self, turns: Array) -> Array:
         """How far the hips move, `(frames, 3)` metres, because the feet are not to the scale of the legs.
@@ -215,11 +222,9 @@ class _Bodies:
             turns: `(frames, 4)`, of the pelvis.
         """
         room = np.zeros((len(turns), 3))
-        for leg, theirs in zip(self.legs, self.source_legs, strict=True):
-            if leg.toe < 0 or theirs.toe < 0:
-                continue
+        for leg in (leg for leg in self.legs if leg.toe >= 0):
             sole = self.positions[leg.ankle] - self.positions[leg.toe]
-            sole -= self.scale * (self.source_positions[theirs.ankle] - self.source_positions[theirs.toe])
+            sole = sole - self.scale * (self.source[leg.ankle] - self.source[leg.toe])
             # The pelvis may lean, the sole does not: its height is that at rest.
             turned = so3.rotate(turns, sole)
             turned[:, 1] = sole[1]
@@ -336,7 +341,9 @@ def _levelled(motion: Motion, positions: Array) -> Array:
 
 
 def _body_axes(positions: Array, both: list[Leg]) -> Array | None:
-    """Left, up and front of a body at rest as columns; None if its hips coincide."""
+    """Left, up and front of a body at rest as columns; None without two legs or if its hips coincide."""
+    if len(both) != 2:
+        return None
     hips = positions[[leg.hip for leg in both]]
     left = hips[0] - hips[1]
     up = hips.mean(axis=0) - positions[[leg.ankle for leg in both]].mean(axis=0)
@@ -354,18 +361,6 @@ def _local(world: Array, skeleton: Skeleton) -> Array:
     below = np.flatnonzero(skeleton.parents >= 0)
     local[:, below] = so3.multiply(so3.inverse(world[:, skeleton.parents[below]]), world[:, below])
     return local
-
-
-def _leg_length(positions: Array, both: list[Leg]) -> float:
-    """Thigh and shank at rest, mean of the legs, metres."""
-    bones = [
-        (positions[leg.knee] - positions[leg.hip], positions[leg.ankle] - positions[leg.knee]) for leg in both
-    ]
-    return float(np.linalg.norm(bones, axis=-1).sum(axis=1).mean())
-
-
-def _hip_centre(positions: Array, both: list[Leg]) -> Array:
-    return np.asarray(positions[:, [leg.hip for leg in both]].mean(axis=1))
 
 
 def _rest_positions(skeleton: Skeleton) -> Array:
