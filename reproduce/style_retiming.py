@@ -91,7 +91,7 @@ def in_step(reference: Motion, motion: Motion) -> tuple[float, float, float, flo
         agreement(ours.motion, reference),
         agreement(loose.motion, reference[first : last + 1]),
         before,
-        loose.skate,
+        foot_skate(loose.motion, loose.motion, still=0.15).original,
     )
 
 

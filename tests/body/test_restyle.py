@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.compare import foot_skate
+from marey.body.feet import skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.resampling import retime
@@ -87,9 +87,9 @@ def test_both_clips_count_the_same_however_long(walk: Motion) -> None:
 def test_feet_do_not_slide_more_when_time_is_bent(walk: Motion) -> None:
     quick = marey.samples.walk(2.2, frame_rate=60, speed=1.4)
     found = restyle(walk, quick, open_ends=True)
-    own = foot_skate(walk, walk, still=0.15).original
+    own = skate(walk)
     slopes = np.diff(found.positions)
-    assert found.skate <= 1.1 * own * slopes.max()
+    assert found.foot_skate <= 1.1 * own * slopes.max()
     assert found.motion.frames <= quick.frames
 
 
@@ -107,8 +107,8 @@ def test_style_brings_the_posture_over_and_keeps_timing_and_feet(walk: Motion) -
             so3.multiply(so3.inverse(walk.rotations[:, spine]), found.motion.rotations[:, spine])
         )
         bent.append(float(turned[:, 0].mean() / target[:, 0].mean()))
-        own = foot_skate(walk, walk, still=0.15).original
-        assert found.skate <= 1.2 * own + 0.005
+        own = skate(walk)
+        assert found.foot_skate <= 1.2 * own + 0.005
     assert bent[0] == pytest.approx(0.0, abs=1e-6)
     assert bent[1] == pytest.approx(0.5, abs=0.15) and bent[2] == pytest.approx(1.0, abs=0.2)
 

@@ -5,7 +5,7 @@ time warping on its first coordinates: there they do the same, and what is left 
 about its own mean and in its own size, so posture and amplitude do not count either. The clip is then
 replayed in the timing of the reference. Style in space, which the paper leaves open, is the reference's mean
 posture and its coordinates of small variance, blended in by a chosen amount; planted feet stay in place.
-Cost: a pose model and O(frames × band) for the alignment; with style, a whole-clip inverse kinematics.
+Cost: a pose model and O(frames × band) for the alignment; with style, feet planted over the clip.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey._report import Result
-from marey.body.codec.end_joints import end_joints
-from marey.body.compare import foot_skate
-from marey.body.ik.plants import plants
-from marey.body.ik.trajectory import solve_clip
+from marey.body.feet import contacts, foot_joints, ground_heights, plant, skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.resampling import retime
@@ -31,22 +28,6 @@ from marey.geometry import rotations as so3
 from marey.statistics.time_warping import Alignment, align, time_map
 
 TIMINGS = ("reference", "own")
-
-
-@dataclass(frozen=True)
-class RestyleSettings:
-    """Numbers of the method.
-
-    Attributes:
-        variance: Share of the variance whose coordinates are compared.
-        smoothing: Seconds between knots of the time map.
-        contact_speed: Metres per second below which a foot counts as standing when skate is measured: noise
-            and slow turns of the sole included.
-    """
-
-    variance: float = 0.9
-    smoothing: float = 0.1
-    contact_speed: float = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +40,20 @@ class RestyleResult(Result):
             each frame was matched with.
         alignment: The path through clip and reference.
         model: Pose model of both clips; its modes are those that were compared.
-        skate: Metres per second that standing feet slide; NaN if none stands.
-        skate_before: The same of the clip that was given.
+        foot_skate: Metres per second, by :func:`marey.body.feet.skate`.
+        foot_skate_before: The same of the clip that was given.
     """
 
     motion: Motion
     positions: Array
     alignment: Alignment
     model: PoseModel
-    skate: float
-    skate_before: float
+    foot_skate: float
+    foot_skate_before: float
 
     def as_dict(self) -> dict[str, Any]:
         """Measured values, for JSON."""
         slopes = np.diff(self.positions) if len(self.positions) > 1 else np.ones(1)
-        skates = (None if np.isnan(x) else round(100 * x, 4) for x in (self.skate, self.skate_before))
         return {
             "path_cost": round(self.alignment.cost, 6),
             "path_cost_per_step": round(self.alignment.mean_cost, 6),
@@ -81,7 +61,8 @@ class RestyleResult(Result):
             "frames": self.motion.frames,
             "slowest": round(float(slopes.min()), 4),
             "fastest": round(float(slopes.max()), 4),
-            **dict(zip(("slide_cm_per_second", "slide_before_cm_per_second"), skates, strict=True)),
+            "foot_skate_cm_s": round(100 * self.foot_skate, 4),
+            "foot_skate_before_cm_s": round(100 * self.foot_skate_before, 4),
         }
 
 
@@ -96,7 +77,6 @@ def restyle(
     open_ends: bool = False,
     derivative: float = 0.0,
     model: PoseModel | None = None,
-    settings: RestyleSettings | None = None,
 ) -> RestyleResult:
     """The clip with the timing, and if asked for the style, of another clip of the same gestures.
 
@@ -112,7 +92,6 @@ def restyle(
             is as long as what was matched.
         derivative: Seconds by which rates of change are multiplied before they are compared too.
         model: Pose model to compare in, instead of one fitted to the two clips.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> slow, quick = marey.samples.walk(2, speed=1.0), marey.samples.walk(1.6, speed=1.3)
@@ -128,12 +107,11 @@ def restyle(
     if modes is not None and modes < 1:
         raise InputError(f"modes {modes}: at least one is needed to align by")
     _check_same_joints(motion, reference)
-    settings = settings or RestyleSettings()
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
     figure, other = without_carriers(motion), without_carriers(reference)
     if model is None:
-        model = joint_pose_model(figure, other, modes=modes, variance=settings.variance)
+        model = joint_pose_model(figure, other, modes=modes)
     elif modes is not None:
         model = model.first(modes)
     if not model.modes:
@@ -146,17 +124,15 @@ def restyle(
         derivative=derivative * motion.frame_rate,
     )
     path = alignment if timing == "own" else alignment.swapped()
-    smoothing = max(settings.smoothing * motion.frame_rate, 1.0)
-    positions = time_map(_from(path), smoothing=smoothing)
+    # Knots of the time map are 0.1 s apart.
+    positions = time_map(_from(path), smoothing=max(0.1 * motion.frame_rate, 1.0))
     first, last = (int(frame) for frame in path.path[[0, -1], 0])
     if timing == "reference":
         timed, style = retime(motion, positions), other[first : last + 1]
     else:
         timed, style = motion[first : last + 1], retime(other, positions)
     result = transfer_style(timed, style, model, spatial) if spatial > 0 else timed
-    before = foot_skate(motion, motion, still=settings.contact_speed).original
-    after = foot_skate(timed, result, still=settings.contact_speed).decoded
-    return RestyleResult(result, positions, alignment, model, after, before)
+    return RestyleResult(result, positions, alignment, model, skate(result), skate(motion))
 
 
 def joint_pose_model(
@@ -267,18 +243,14 @@ def _tilted(figure: Motion, other: Motion, amount: float) -> Array:
 
 def _planted(changed: Motion, before: Motion) -> Motion:
     """The changed clip at the height it had over its feet, which stay where they stood before."""
-    feet = [end.joint for end in end_joints(before.skeleton) if end.part == "foot"]
+    feet = list(foot_joints(before.skeleton))
     if not feet:
         return changed
     low = [clip.positions()[:, feet, 1].min(axis=1) for clip in (changed, before)]
     root = np.array(changed.root)
     root[:, 1] += np.median(low[1] - low[0])
     lowered = replace(changed, root=root)
-    names = [before.skeleton.names[joint] for joint in feet]
-    held = [target for target in plants(before, names) if np.any(target.weight)]
-    if not held or before.frames < 3:
-        return lowered
-    return solve_clip(before.skeleton, held, lowered).motion
+    return plant(lowered, contacts(before), heights=ground_heights(before), root="firm")
 
 
 def _check_same_joints(motion: Motion, reference: Motion) -> None:
