@@ -222,10 +222,10 @@ def _are_met(weights: Array, r: Array, stop_error: float) -> bool:
         missed = r[3 * f] ** 2 + r[3 * f + 1] ** 2 + r[3 * f + 2] ** 2
         if missed > (weights[f] * stop_error) ** 2:
             return False
+    beyond = 0.0
     for row in range(3 * weights.shape[0], r.shape[0]):
-        if abs(r[row]) > stop_error:
-            return False
-    return True
+        beyond = max(beyond, abs(r[row]))
+    return beyond <= stop_error
 
 
 @njit(**_OPTIONS)
