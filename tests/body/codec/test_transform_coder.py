@@ -112,6 +112,15 @@ def test_the_lagrangian_only_makes_numbers_smaller() -> None:
     assert np.abs(values - balanced).max() < 1
 
 
+def test_later_curves_make_up_for_earlier_errors() -> None:
+    values = np.random.default_rng(5).normal(scale=8, size=(200, 2))
+    feedback = np.array([[0.0, 0.0], [1.0, 0.0]])  # what counts is the sum of both
+    apart = decide(values, [200], lagrangian=0.0)
+    together = decide(values, [200], feedback=feedback, lagrangian=0.0)
+    assert np.abs((together - values).sum(axis=1)).max() <= 0.5 + 1e-9
+    assert np.abs((apart - values).sum(axis=1)).max() > 0.7
+
+
 def test_tables_stay_clear_of_halves_so_that_all_machines_agree() -> None:
     logits = (np.arange(4096) - 2048) / 256
     chances = (np.arange(4096) + 0.5) / 4096

@@ -126,7 +126,8 @@ def pack_header(header: Header) -> bytes:
     text = _text(header).encode()
     if len(text) > LONGEST_TEXT:
         raise InputError(f"a skeleton of {len(text)} bytes is too large to be stored, at most {LONGEST_TEXT}")
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, zdict=_dictionary())
+    # Filtered: short matches cost more than the digits of bone lengths.
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 8, zlib.Z_FILTERED, _dictionary())
     return packer.compress(text) + packer.flush()
 
 

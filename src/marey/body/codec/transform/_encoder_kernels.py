@@ -22,16 +22,20 @@ _NOTHING = 0.75
 
 # Sums in any order: what comes out is measured before it is written.
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def decide_bands(wanted: Array, steps: Array, sizes: Whole, lagrangian: float, numbers: Whole) -> None:
+def decide_bands(
+    wanted: Array, steps: Array, feedback: Array, sizes: Whole, lagrangian: float, numbers: Whole
+) -> None:
     """Round `wanted` `(frames, curves)`, in multiples of `steps`, to `numbers`, bands coarse to fine.
 
     Between two whole numbers the smaller is taken if the error it costs is worth less than the bits, which
-    depend on what the coder expects: here simply the averages of the curve, and its neighbours.
+    depend on what the coder expects: here simply the averages of the curve, and its neighbours. The error
+    made of a curve is passed on to those after it, as much as they can make up for (`feedback`).
     """
     curves = wanted.shape[1]
     averages = np.full(curves, 24.0)
     seen = np.zeros(curves)
     used = np.ones(curves, np.bool_)
+    errors = np.zeros(curves)
     start = 0
     for band in range(sizes.shape[0]):
         size = sizes[band]
@@ -47,9 +51,13 @@ def decide_bands(wanted: Array, steps: Array, sizes: Whole, lagrangian: float, n
         for t in range(start, start + size):
             numbers_before = averages_before = 0.0
             for k in range(curves):
+                errors[k] = -wanted[t, k]
                 if not used[k]:
                     continue
-                target = wanted[t, k] / steps[t, k]
+                target = wanted[t, k]
+                for j in range(k if k < feedback.shape[0] else 0):
+                    target -= feedback[k, j] * errors[j]
+                target /= steps[t, k]
                 number = 0
                 if abs(target) > 0.5:
                     ballast = 2.0 * averages[k] + 1.0
@@ -58,6 +66,7 @@ def decide_bands(wanted: Array, steps: Array, sizes: Whole, lagrangian: float, n
                     beside = abs(numbers[t, k - 1]) if k > 0 else averages[k]
                     expected = 0.6 * active + 0.15 * last + 0.1 * beside + 0.15 * averages[k]
                     number = _balanced(target, max(expected, 0.004), lagrangian)
+                    errors[k] += number * steps[t, k]
                 numbers[t, k] = number
                 numbers_before += abs(number)
                 averages_before += averages[k]

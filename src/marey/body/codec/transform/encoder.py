@@ -145,7 +145,7 @@ def _fine_header(motion: Motion, allowed: float) -> Header:
     still = min(STILL, allowed / 100)
     exact = Header.of(motion, still=still)
     longest = float(np.linalg.norm(exact.skeleton.offsets[1:], axis=1).max(initial=0.0))
-    quantum = min(allowed / 20, SETTINGS.coarsest_offset, max(longest, 1e-9) * SETTINGS.offset_detail)
+    quantum = min(allowed / 12, SETTINGS.coarsest_offset, max(longest, 1e-9) * SETTINGS.offset_detail)
     while quantum > _SMALLEST_ERROR / 4:
         header = Header.of(motion, quantum=float(f"{quantum:.1g}"), still=still)
         if _skeleton_error(exact.skeleton, header.skeleton) <= allowed / 4:

@@ -50,20 +50,29 @@ class RangeCoder(Coder):
         return numbers
 
 
-def decide(values: Array, sizes: list[int], *, steps: Array | None = None, lagrangian: float = 1.5) -> Whole:
+def decide(
+    values: Array,
+    sizes: list[int],
+    *,
+    steps: Array | None = None,
+    feedback: Array | None = None,
+    lagrangian: float = 1.5,
+) -> Whole:
     """Round coefficients `(frames, curves)` in multiples of `steps` so that error and bits balance.
 
     Args:
         values: the coefficients.
         sizes: of their bands.
         steps: what they are rounded to, broadcast to their shape; 1 if None.
+        feedback: `(curves, curves)`, lower triangle: share of a curve's error that later ones take back.
         lagrangian: what a bit is worth in squared error, relative to fine quantisation.
     """
     from marey.body.codec.transform._encoder_kernels import decide_bands
 
     numbers = np.zeros(values.shape, np.int64)
     every = np.ascontiguousarray(np.broadcast_to(1.0 if steps is None else steps, values.shape))
-    decide_bands(np.ascontiguousarray(values), every, np.array(sizes, np.int64), lagrangian, numbers)
+    passed = np.zeros((0, 0)) if feedback is None else feedback
+    decide_bands(np.ascontiguousarray(values), every, passed, np.array(sizes, np.int64), lagrangian, numbers)
     return numbers
 
 

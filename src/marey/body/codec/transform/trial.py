@@ -217,6 +217,7 @@ def encode_segment(
     else:
         basis = principal_directions(data.spectrum, curves, arms, step_size(step))
         modes = _coordinates(curves, basis.directions(arms), data.metric, basis.parts)
+    feedback = None if data.metric is None else _feedback(basis.directions(arms), data.metric)
     wanted = analyse(modes, data.levels)
     groups = column_limbs(columns, skeleton)[basis.first_columns()]
     blocks = band_frames(frames, data.levels) // block_length(header.frame_rate)
@@ -230,7 +231,7 @@ def encode_segment(
     most_rounds = SETTINGS.rounds * (1 + pushes)
     for tries in range(most_rounds):
         steps = refined_steps(step, refinement, blocks, groups)
-        numbers = decide(wanted, sizes, steps=steps)
+        numbers = decide(wanted, sizes, steps=steps, feedback=feedback)
         decoded = synthesise(numbers * steps, data.levels)
         last = tries == most_rounds - 1 or refinement.max() > SETTINGS.most_refined
         if not last and len(near) < frames:
@@ -299,6 +300,13 @@ def _coordinates(curves: Array, directions: Array, metric: Array, parts: Whole) 
     duals = together @ directions
     gram = directions.T @ duals
     return np.asarray(curves @ duals @ np.linalg.pinv(gram, rcond=1e-4, hermitian=True))
+
+
+def _feedback(directions: Array, metric: Array) -> Array:
+    """How much of the error of a mode those after it should take back, `(modes, modes)`, lower triangle."""
+    gram = directions.T @ metric @ directions
+    factor = np.linalg.cholesky(gram[::-1, ::-1] + 1e-9 * np.eye(len(gram)))[::-1, ::-1].T
+    return np.asarray(np.tril(factor / np.diag(factor)[:, None], -1))
 
 
 class _ErrorMeter:
