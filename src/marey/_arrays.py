@@ -16,6 +16,7 @@ from marey.errors import InputError
 Array = NDArray[np.float64]
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
+Integers = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.anatomy import anatomy, side_of, unfound
 from marey.body.feet import FeetSettings, contacts, foot_joints
 from marey.body.feet.two_bone import Leg, bend_leg, legs
@@ -25,8 +24,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
-
-Ints = NDArray[np.int64]
 
 SIDES = ("left", "right")
 
@@ -151,7 +148,7 @@ class _Bodies:
         legs: those with matches, left before right; their toe is −1 where it has none.
     """
 
-    def __init__(self, skeleton: Skeleton, positions: Array, source: Array, match: Ints) -> None:
+    def __init__(self, skeleton: Skeleton, positions: Array, source: Array, match: Integers) -> None:
         self.skeleton, self.positions, self.source, self.match = skeleton, positions, source, match
         found = sorted(legs(skeleton), key=lambda leg: side_of(skeleton.names[leg.hip]))
         found = [leg for leg in found if (match[list(leg[:3])] >= 0).all()]
@@ -232,7 +229,7 @@ class _Bodies:
         return room
 
 
-def _matched(motion: Motion, skeleton: Skeleton) -> tuple[Motion, Ints]:
+def _matched(motion: Motion, skeleton: Skeleton) -> tuple[Motion, Integers]:
     """The clip, upright at rest, and for each joint of `skeleton` the clip's joint, −1 if there is none."""
     source = motion.skeleton
     named = [name in source.names for name in skeleton.names]

@@ -7,18 +7,14 @@ vertices give float32 vectors; sums are taken in float64.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import FloatArray, IntArray
 from marey.errors import InputError
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
 
-
-def face_normals(vertices: ArrayLike, faces: ArrayLike) -> Floats:
+def face_normals(vertices: ArrayLike, faces: ArrayLike) -> FloatArray:
     """Unit normals `(..., faces, 3)`, pointing outwards; zero where a face has no area.
 
     >>> face_normals([[0, 0, 0], [2, 0, 0], [0, 3, 0]], [[0, 1, 2]])
@@ -27,7 +23,7 @@ def face_normals(vertices: ArrayLike, faces: ArrayLike) -> Floats:
     return _unit(area_vectors(vertices, faces))
 
 
-def vertex_normals(vertices: ArrayLike, faces: ArrayLike) -> Floats:
+def vertex_normals(vertices: ArrayLike, faces: ArrayLike) -> FloatArray:
     """Unit normals `(..., vertices, 3)`: of the faces around a vertex, weighted by their areas.
 
     Zero at vertices without a face.
@@ -47,7 +43,7 @@ def vertex_normals(vertices: ArrayLike, faces: ArrayLike) -> Floats:
     return _unit(sums).astype(points.dtype, copy=False)
 
 
-def face_areas(vertices: ArrayLike, faces: ArrayLike) -> Floats:
+def face_areas(vertices: ArrayLike, faces: ArrayLike) -> FloatArray:
     """Areas `(..., faces)`, square metres.
 
     >>> face_areas([[0, 0, 0], [2, 0, 0], [0, 3, 0]], [[0, 1, 2]])
@@ -83,7 +79,7 @@ def volume(vertices: ArrayLike, faces: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.einsum("...fi,...fi->...", a, np.cross(b, c)) / 6.0)
 
 
-def bounding_box(vertices: ArrayLike) -> tuple[Floats, Floats]:
+def bounding_box(vertices: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest coordinates over all vertices and leading axes, `(3,)` each.
 
     >>> bounding_box([[0, 0, 5], [2, -1, 0]])
@@ -110,7 +106,7 @@ def unique_edges(faces: ArrayLike) -> NDArray[np.int64]:
     return np.stack([keys // base, keys % base], axis=1)
 
 
-def area_vectors(vertices: ArrayLike, faces: ArrayLike) -> Floats:
+def area_vectors(vertices: ArrayLike, faces: ArrayLike) -> FloatArray:
     """Normals `(..., faces, 3)` as long as the face's area.
 
     >>> area_vectors([[0, 0, 0], [2, 0, 0], [0, 3, 0]], [[0, 1, 2]])
@@ -120,18 +116,18 @@ def area_vectors(vertices: ArrayLike, faces: ArrayLike) -> Floats:
     return np.cross(b - a, c - a) / 2
 
 
-def _corners(points: Floats, triangles: Ints) -> tuple[Floats, Floats, Floats]:
+def _corners(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return points[..., triangles[:, 0], :], points[..., triangles[:, 1], :], points[..., triangles[:, 2], :]
 
 
-def _checked(vertices: ArrayLike, faces: ArrayLike) -> tuple[Floats, Ints]:
+def _checked(vertices: ArrayLike, faces: ArrayLike) -> tuple[FloatArray, IntArray]:
     points, triangles = _floats(vertices), _triangles(faces)
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < points.shape[-2]:
         raise InputError(f"faces: indices must lie in 0…{points.shape[-2] - 1}")
     return points, triangles
 
 
-def _triangles(faces: ArrayLike) -> Ints:
+def _triangles(faces: ArrayLike) -> IntArray:
     triangles = np.asarray(faces)
     if triangles.size == 0:
         return np.empty((0, 3), dtype=np.int64)
@@ -140,7 +136,7 @@ def _triangles(faces: ArrayLike) -> Ints:
     return triangles
 
 
-def _floats(vertices: ArrayLike) -> Floats:
+def _floats(vertices: ArrayLike) -> FloatArray:
     array = np.asarray(vertices)
     array = array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
     if array.ndim < 2 or array.shape[-1] != 3:
@@ -148,10 +144,10 @@ def _floats(vertices: ArrayLike) -> Floats:
     return array
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: FloatArray) -> FloatArray:
     lengths = _lengths(vectors)[..., None]
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def _lengths(vectors: Floats) -> Floats:
+def _lengths(vectors: FloatArray) -> FloatArray:
     return np.sqrt(np.einsum("...i,...i->...", vectors, vectors))

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, IntArray
 from marey.geometry import mesh
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Ints = NDArray[np.integer[Any]]
 
 # Of the square of the longest edge of a face: below, its area is taken to be this, so that cotangents stay
 # finite; and of the square of the mesh's diagonal: below, the face counts as a point or a line.
@@ -219,7 +218,7 @@ def welded(vertices: ArrayLike) -> NDArray[np.int64]:
     return same
 
 
-def opposite_edges(vertices: Array, faces: Ints) -> Array:
+def opposite_edges(vertices: Array, faces: IntArray) -> Array:
     """The edge that faces each corner, `(faces, 3, 3)`, running counter-clockwise."""
     corners = vertices[faces]
     return np.asarray(corners[:, [2, 0, 1]] - corners[:, [1, 2, 0]])

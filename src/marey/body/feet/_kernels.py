@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey._compiling import njit
 from marey.body.limits._kernels import limit
 from marey.geometry._inline_kernels import (
@@ -28,9 +29,6 @@ from marey.geometry._inline_kernels import (
     vector,
 )
 
-Array = NDArray[np.float64]
-Index = NDArray[np.int64]
-
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -38,9 +36,9 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 def add_leg(
     band: Array,
     right: Array,
-    columns: Index,
-    chain: tuple[Array, Array, Array, Array, Index, Index],
-    limits: tuple[int, Index, Array, Array],
+    columns: Integers,
+    chain: tuple[Array, Array, Array, Array, Integers, Integers],
+    limits: tuple[int, Integers, Array, Array],
     change: Array,
     bounds: tuple[Array, Array],
     contact: NDArray[np.bool_],
@@ -103,10 +101,10 @@ def add_leg(
 
 @njit(**_OPTIONS)
 def leg_frame(
-    chain: tuple[Array, Array, Array, Array, Index, Index],
+    chain: tuple[Array, Array, Array, Array, Integers, Integers],
     frame: int,
     own: Array,
-    limits: tuple[int, Index, Array, Array],
+    limits: tuple[int, Integers, Array, Array],
     places: Array,
     slopes: Array,
     over: Array,
@@ -170,7 +168,7 @@ def leg_frame(
 
 @njit(**_OPTIONS)
 def _add_row(
-    band: Array, right: Array, where: Index, row: Array, first: int, value: float, weight: float
+    band: Array, right: Array, where: Integers, row: Array, first: int, value: float, weight: float
 ) -> None:
     """Add the equation that the row times the step is minus the value."""
     flat = right.ravel()

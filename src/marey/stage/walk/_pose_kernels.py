@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey._compiling import njit
 from marey.geometry._inline_kernels import (
     Quaternion,
@@ -28,14 +28,12 @@ from marey.geometry._inline_kernels import (
 )
 from marey.stage.walk.gait import GaitSettings
 
-Ints = NDArray[np.int64]
-
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_OPTIONS)
 def pose(
-    figure: tuple[Array, Array, Array, Ints, Ints, Array, Array],
+    figure: tuple[Array, Array, Array, Integers, Integers, Array, Array],
     tables: tuple[Array, Array, Array, Array],
     drawn: tuple[Array, Array],
     steps: tuple[Array, Array, Array, int],
@@ -215,7 +213,7 @@ def _leg(
     pelvis: Quaternion,
     root: NDArray[np.float32],
     offsets: Array,
-    leg: Ints,
+    leg: Integers,
     at_rest: Array,
     world: Array,
     scale: float,

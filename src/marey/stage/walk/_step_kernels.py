@@ -7,14 +7,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-from marey._arrays import Array
+from marey._arrays import Array, BoolArray
 from marey._compiling import njit
 from marey.stage.walk.gait import GaitSettings
-
-Mask = NDArray[np.bool_]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -29,7 +24,7 @@ def step_along(
     settings: GaitSettings,
     start: float,
     phase: Array,
-    stands: Mask,
+    stands: BoolArray,
     paces: Array,
 ) -> None:
     """Phases of a person's steps: they follow speed, end with both feet down, and begin again after a shift.
@@ -71,7 +66,7 @@ def step_along(
 
 @njit(**_OPTIONS)
 def footfalls(
-    steps: tuple[Array, Mask, Array],
+    steps: tuple[Array, BoolArray, Array],
     path: tuple[Array, Array],
     under: Array,
     scale: float,

@@ -13,9 +13,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.feet import contacts, plant, slide_speed
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -24,8 +23,6 @@ from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
 from marey.stage.skin_clip import skin_clip
 from marey.stage.walk.figure import Figure
-
-Ints = NDArray[np.int64]
 
 PHASES = 32
 """Samples a cycle of the body."""
@@ -180,7 +177,7 @@ class _Steps(NamedTuple):
 
     strikes: Array
     phases: Array
-    foot: Ints
+    foot: Integers
     offs: tuple[Array, Array]
     duty: float
 

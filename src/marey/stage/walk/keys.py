@@ -12,11 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import figure
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 SPACINGS = (8, 4, 2, 1)
@@ -26,7 +25,7 @@ LOOSE, TIGHT = 0.025, 0.001
 """Tolerance in metres at the end of an arm, and of a leg or the root: feet must not slide."""
 
 
-def spacings(crowd: WalkingCrowd) -> Ints:
+def spacings(crowd: WalkingCrowd) -> Integers:
     """Frames between keys `(people, joints + 1)`: of the joints' rotations and, last, the root's position."""
     tight = {0, *(joint for leg in figure().legs for joint in leg[:3])}
     found = np.empty((crowd.people, crowd.skeleton.joints + 1), np.int64)
@@ -51,7 +50,7 @@ def played(crowd: WalkingCrowd) -> WalkingCrowd:
     return replace(crowd, rotations=rotations, roots=roots)
 
 
-def grid(frames: int, spacing: int) -> Ints:
+def grid(frames: int, spacing: int) -> Integers:
     """Frames that are kept, with the last one.
 
     >>> grid(10, 4).tolist()
@@ -71,7 +70,7 @@ def _lever_arms(crowd: WalkingCrowd) -> Array:
     return arms
 
 
-def _widest(values: Floats, tolerance: Array, present: NDArray[np.bool_]) -> Ints:
+def _widest(values: Floats, tolerance: Array, present: NDArray[np.bool_]) -> Integers:
     """The widest spacing `(people,)` at which values `(frames, people, n)` stay within `(people,)`."""
     chosen = np.full(values.shape[1], SPACINGS[-1])
     undecided = np.arange(values.shape[1])

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.crowd.tracks import Tracks
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey._progress import Progress
 from marey._random import Rng, seed_number
 from marey.body.limits.ranges import soft_clip
@@ -27,8 +27,6 @@ from marey.stage.walk.figure import OUTFITS, Figure, figure, heights
 from marey.stage.walk.gait import PHASES, SETTINGS, Cycle, cycle, trunk_joints
 from marey.stage.walk.paths import GroundPaths, ground_paths, origin_of, without_jumps
 from marey.statistics.processes.example_law import ExampleLaw
-
-Ints = NDArray[np.int64]
 
 # Person-frames: 2 million are some 600 MB.
 MAX_POSES = 4_000_000
@@ -120,7 +118,7 @@ def _clips(walks: Sequence[Motion] | None) -> Sequence[Motion]:
     return walks
 
 
-def _chains(cycles: Sequence[Cycle], people: int, rng: np.random.Generator) -> Ints:
+def _chains(cycles: Sequence[Cycle], people: int, rng: np.random.Generator) -> Integers:
     """Which cycles each person has, slow to fast, `(people, speeds)`: a random one of each speed."""
     groups: list[list[int]] = [[0]]
     for number in range(1, len(cycles)):
@@ -137,7 +135,7 @@ class _CycleDistribution:
     whole body, half is each part's own.
     """
 
-    def __init__(self, captured: Array, parts: Sequence[Ints]) -> None:
+    def __init__(self, captured: Array, parts: Sequence[Integers]) -> None:
         whole = len(captured) // PHASES * PHASES
         times = -(-SETTINGS.min_cycles * PHASES // whole)
         series = np.concatenate([captured[:whole]] * times) if times > 1 else captured
@@ -159,7 +157,7 @@ class _CycleDistribution:
         return np.sqrt(0.5) * np.hstack(drawn)
 
 
-def _modes(centred: Array, columns: Ints) -> Array:
+def _modes(centred: Array, columns: Integers) -> Array:
     """Orthonormal directions `(modes, numbers)` in some columns that hold 99 % of their variance."""
     _, sizes, directions = np.linalg.svd(centred[:, columns], full_matrices=False)
     share = np.cumsum(sizes**2) / max(np.sum(sizes**2), 1e-300)
@@ -168,7 +166,7 @@ def _modes(centred: Array, columns: Ints) -> Array:
     return modes
 
 
-def _parts(body: Figure) -> list[Ints]:
+def _parts(body: Figure) -> list[Integers]:
     """Columns of trunk and root, and of each arm."""
     skeleton, joints = body.skeleton, trunk_joints(body)
     arms = [np.isin(joints, skeleton.descendants(skeleton.index(f"{side}Arm"))) for side in ("Left", "Right")]
@@ -187,7 +185,7 @@ class _Walkers:
         paths: GroundPaths,
         rate: float,
         sizes: Array,
-        chains: Ints,
+        chains: Integers,
         seed: int,
     ) -> None:
         self.cycles, self.deviation, self.paths, self.rate = cycles, deviation, paths, rate

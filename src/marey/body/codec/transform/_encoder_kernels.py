@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey._compiling import njit
 from marey.geometry._inline_kernels import exp, normalise, product, quaternion, rotate, store, vector
-
-Whole = NDArray[np.int64]
 
 # A curve with nothing larger than this, in steps, in a band is left out of it.
 _NOTHING = 0.75
@@ -23,7 +20,7 @@ _NOTHING = 0.75
 # Sums in any order: what comes out is measured before it is written.
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
 def decide_bands(
-    wanted: Array, steps: Array, feedback: Array, sizes: Whole, lagrangian: float, numbers: Whole
+    wanted: Array, steps: Array, feedback: Array, sizes: Integers, lagrangian: float, numbers: Integers
 ) -> None:
     """Round `wanted` `(frames, curves)`, in multiples of `steps`, to `numbers`, bands coarse to fine.
 
@@ -91,13 +88,13 @@ def _balanced(value: float, expected: float, lagrangian: float) -> int:
 @njit(cache=True, nogil=True, error_model="numpy")
 def displacements(
     curves: Array,
-    frames: Whole,
-    starts: Whole,
-    slides: Whole,
+    frames: Integers,
+    starts: Integers,
+    slides: Integers,
     means: Array,
     places: Array,
-    parents: Whole,
-    end_parents: Whole,
+    parents: Integers,
+    end_parents: Integers,
     end_offsets: Array,
     true_positions: Array,
     true_rotations: Array,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey._compiling import njit
 from marey.statistics.coding._kernels import (
     DECODING,
@@ -24,8 +23,6 @@ from marey.statistics.coding._kernels import (
     size_of,
 )
 
-Whole = NDArray[np.int64]
-
 # Where each family of contexts begins, in groups of SLOTS.
 EXPECTED, SERIES, PLACES, AROUND, ACTIVITY, FLAGS, PLAIN, END = 0, 48, 448, 1248, 1848, 2648, 2700, 3100
 MIXERS = 20 * SLOTS
@@ -33,7 +30,7 @@ ALONE = MIXERS  # the mixer that passes a single context through
 
 
 @njit(**OPTIONS)
-def code_plain(coder: Any, numbers: Whole, family: int, expected: int) -> None:
+def code_plain(coder: Any, numbers: Integers, family: int, expected: int) -> None:
     """Write or read numbers one after the other; each is expected to be as large as those before it."""
     contexts, groups = np.zeros(INPUTS, np.int64), np.zeros(INPUTS, np.int64)
     average = expected
@@ -48,7 +45,7 @@ def code_plain(coder: Any, numbers: Whole, family: int, expected: int) -> None:
 
 
 @njit(**OPTIONS)
-def code_bands(coder: Any, numbers: Whole, sizes: Whole) -> None:
+def code_bands(coder: Any, numbers: Integers, sizes: Integers) -> None:
     """Write or read the coefficients `(frames, curves)`, bands coarse to fine.
 
     Each magnitude is expected from: the curve's own average in the band, how active the curves before it
@@ -150,7 +147,7 @@ def combine(modes: Array, directions: Array, curves: Array) -> None:
 
 @njit(**OPTIONS)
 def _code_used(
-    coder: Any, numbers: Whole, start: int, size: int, k: int, used: Whole, contexts: Whole
+    coder: Any, numbers: Integers, start: int, size: int, k: int, used: Integers, contexts: Integers
 ) -> int:
     """Whether a curve has anything in a band: found out, then written; or read."""
     some = 0
@@ -165,7 +162,7 @@ def _code_used(
 
 
 @njit(**OPTIONS)
-def _first_guess(averages: Whole, k: int, band: int) -> int:
+def _first_guess(averages: Integers, k: int, band: int) -> int:
     """What the average magnitude of a band should be before anything of it is known, times 256."""
     if band == 0:
         return 256 * 24

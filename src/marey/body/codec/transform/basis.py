@@ -13,11 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.codec.transform.range_coder import RangeCoder, decide
 from marey.errors import FormatError
-
-Whole = NDArray[np.int64]
 
 # How the columns are put together before directions are sought.
 CURVES, LIMBS = range(2)
@@ -37,9 +35,9 @@ class Basis:
         octaves: `(modes,)`, twice the binary logarithm of what entries are divided by.
     """
 
-    parts: Whole
-    entries: Whole | None
-    octaves: Whole
+    parts: Integers
+    entries: Integers | None
+    octaves: Integers
 
     @property
     def modes(self) -> int:
@@ -62,7 +60,7 @@ class Basis:
         curves[:, self.first_columns()] = modes / arms[self.first_columns()]
         return curves
 
-    def first_columns(self) -> Whole:
+    def first_columns(self) -> Integers:
         """A column that each mode moves, `(modes,)`."""
         if self.entries is None:
             return np.flatnonzero(self.parts >= 0)
@@ -78,7 +76,7 @@ class Basis:
         return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
 
 
-def limbs(parents: NDArray) -> NDArray[np.int64]:
+def limbs(parents: NDArray) -> Integers:
     """The limb of each joint, `(joints,)`: 0 for the root, then in order of appearance.
 
     >>> limbs(np.array([-1, 0, 1, 2, 0, 4, 5, 0])).tolist()  # two legs and a tail of one joint
@@ -115,12 +113,12 @@ class Spectrum(NamedTuple):
         sizes: `(modes,)`, root of the sum of squares over frames, metres.
     """
 
-    parts: Whole
+    parts: Integers
     directions: Array
     sizes: Array
 
 
-def spectrum(curves: Array, metric: Array, parts: Whole) -> Spectrum:
+def spectrum(curves: Array, metric: Array, parts: Integers) -> Spectrum:
     """Directions of largest spread in `metric` of curves `(frames, columns)` about their centre."""
     directions, sizes = [], []
     for part in np.unique(parts):
@@ -150,7 +148,7 @@ def principal_directions(found: Spectrum, curves: Array, arms: Array, step: floa
     return _strongest_first(np.where(moving, found.parts, -1), entries, octaves)
 
 
-def write_basis(coder: RangeCoder, basis: Basis, labels: Whole) -> None:
+def write_basis(coder: RangeCoder, basis: Basis, labels: Integers) -> None:
     """Put a basis into the stream; `labels` `(columns,)` are the parts the layout would have."""
     coder.plain((basis.parts >= 0).astype(np.int64), family=1, expected=0.5)
     if basis.entries is None:
@@ -165,7 +163,7 @@ def write_basis(coder: RangeCoder, basis: Basis, labels: Whole) -> None:
         strongest = int(basis.octaves[modes].max(initial=strongest))
 
 
-def read_basis(coder: RangeCoder, layout: int, labels: Whole) -> Basis:
+def read_basis(coder: RangeCoder, layout: int, labels: Integers) -> Basis:
     """The basis that :func:`write_basis` wrote."""
     columns = len(labels)
     moving = coder.plain(np.zeros(columns, dtype=np.int64), family=1, expected=0.5) != 0
@@ -198,7 +196,7 @@ def _single(moving: NDArray[np.bool_]) -> Basis:
     return Basis(parts, None, np.zeros(count, dtype=np.int64))
 
 
-def _strongest_first(parts: Whole, entries: Whole, octaves: Whole) -> Basis:
+def _strongest_first(parts: Integers, entries: Integers, octaves: Integers) -> Basis:
     """The basis with its modes in order, those that are nothing left out."""
     order = np.argsort(-octaves, kind="stable")
     order = order[np.asarray(entries.any(axis=0))[order]]

@@ -15,14 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
-
-Whole = NDArray[np.int64]
 
 # Logarithms this long, radians, are followed, as they may pass pi.
 _FAR = 2.2
@@ -55,14 +53,14 @@ class Columns(NamedTuple):
         return 3 * len(self.sliding)
 
     @property
-    def joint(self) -> Whole:
+    def joint(self) -> Integers:
         """The joint each column belongs to, `(columns,)`."""
         widths = np.where(self.quaternion_columns, 4, 3)
         turning = np.repeat(np.arange(len(widths)), widths)
         return np.concatenate([np.repeat(np.array(self.sliding, dtype=np.int64), 3), turning])
 
     @property
-    def starts(self) -> Whole:
+    def starts(self) -> Integers:
         """The first column of each joint's rotation, `(joints + 1,)`."""
         widths = np.where(self.quaternion_columns, 4, 3)
         return self.positions + np.concatenate([[0], np.cumsum(widths)])

@@ -7,12 +7,9 @@ neighbours in time or between curves cost less. Cost: about 0.2 µs a number.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.statistics.coding.range_coder import FIRST_ROOM, LARGEST_NUMBER, Coder
-
-Whole = NDArray[np.int64]
 
 
 class RangeCoder(Coder):
@@ -31,7 +28,7 @@ class RangeCoder(Coder):
         self._kernels = _kernels
         super().__init__(data, groups=_kernels.END, mixers=_kernels.MIXERS // _kernels.SLOTS, room=room)
 
-    def plain(self, numbers: Whole, *, family: int = 0, expected: float = 1.0) -> Whole:
+    def plain(self, numbers: Integers, *, family: int = 0, expected: float = 1.0) -> Integers:
         """Numbers one after the other, each about as large as those before it.
 
         Args:
@@ -43,7 +40,7 @@ class RangeCoder(Coder):
         self._kernels.code_plain(self.state, numbers, family, int(256 * expected))
         return numbers
 
-    def bands(self, numbers: Whole, sizes: list[int]) -> Whole:
+    def bands(self, numbers: Integers, sizes: list[int]) -> Integers:
         """Wavelet coefficients `(frames, curves)` in bands of `sizes`, coarse to fine."""
         numbers = np.array(numbers, dtype=np.int64)
         self._kernels.code_bands(self.state, numbers, np.array(sizes, np.int64))
@@ -57,7 +54,7 @@ def decide(
     steps: Array | None = None,
     feedback: Array | None = None,
     lagrangian: float = 1.5,
-) -> Whole:
+) -> Integers:
     """Round coefficients `(frames, curves)` in multiples of `steps` so that error and bits balance.
 
     Args:

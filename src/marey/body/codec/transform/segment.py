@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.codec.header import Header
 from marey.body.codec.transform.basis import CURVES, LIMBS, Basis, limbs, read_basis, write_basis
 from marey.body.codec.transform.channels import Channels, Columns, lever_arms, reaches
@@ -19,8 +18,6 @@ from marey.body.codec.transform.range_coder import RangeCoder
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError
 from marey.statistics.coding.wavelet import band_frames, band_sizes, synthesise
-
-Whole = NDArray[np.int64]
 
 # Blocks of this many seconds may have steps of their own where the error would be too large.
 _BLOCK_SECONDS = 0.25
@@ -50,10 +47,10 @@ class Segment:
     step: int
     levels: int
     columns: Columns
-    centre: Whole
+    centre: Integers
     basis: Basis
-    refinement: Whole
-    coefficients: Whole
+    refinement: Integers
+    coefficients: Integers
 
     @property
     def frames(self) -> int:
@@ -80,13 +77,13 @@ def step_size(step: int) -> float:
     return float(2.0 ** (-step / STEPS_AN_OCTAVE))
 
 
-def refined_steps(step: int, refinement: Whole, blocks: Whole, groups: Whole) -> Array:
+def refined_steps(step: int, refinement: Integers, blocks: Integers, groups: Integers) -> Array:
     """What coefficients are rounded to, metres, given the block of each row and the limb of each mode."""
     steps = step_size(step) * 2.0 ** (-refinement / REFINEMENTS_AN_OCTAVE)
     return np.asarray(steps[:, groups][blocks])
 
 
-def rounded_centre(skeleton: Skeleton, channels: Channels, step: int, frames: int) -> Whole:
+def rounded_centre(skeleton: Skeleton, channels: Channels, step: int, frames: int) -> Integers:
     """The mean pose in whole numbers, `(columns,)`; its error is that of all frames at once."""
     fine, count = step_size(step) / np.sqrt(frames), channels.columns.positions
     positions = np.round(channels.centre[:count] / fine)
@@ -95,7 +92,9 @@ def rounded_centre(skeleton: Skeleton, channels: Channels, step: int, frames: in
     return np.concatenate([positions, turns]).astype(np.int64)
 
 
-def decoded_channels(skeleton: Skeleton, columns: Columns, centre: Whole, step: int, frames: int) -> Channels:
+def decoded_channels(
+    skeleton: Skeleton, columns: Columns, centre: Integers, step: int, frames: int
+) -> Channels:
     """Inverse of :func:`rounded_centre`."""
     fine, count = step_size(step) / np.sqrt(frames), columns.positions
     positions = centre[:count] * fine
@@ -113,12 +112,12 @@ def block_count(frames: int, frame_rate: float) -> int:
     return -(-frames // block_length(frame_rate))
 
 
-def column_limbs(columns: Columns, skeleton: Skeleton) -> Whole:
+def column_limbs(columns: Columns, skeleton: Skeleton) -> Integers:
     """The limb of each column, `(columns,)`: its steps are refined together."""
     return limbs(skeleton.parents)[columns.joint]
 
 
-def column_parts(layout: int, columns: Columns, skeleton: Skeleton) -> Whole:
+def column_parts(layout: int, columns: Columns, skeleton: Skeleton) -> Integers:
     """Which columns share directions, `(columns,)`: none, or those of a limb."""
     joints = columns.joint
     return np.arange(len(joints)) if layout == CURVES else limbs(skeleton.parents)[joints]

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.body.codec.header import Header
 from marey.body.codec.transform.basis import (
     CURVES,
@@ -52,8 +51,6 @@ from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.pose_metric import displacement_matrix
 from marey.geometry import rotations as so3
 from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
-
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ class SegmentData:
     channels: Channels
     metric: Array | None
     spectrum: Spectrum | None
-    limbs: Whole
+    limbs: Integers
     levels: int
 
     @property
@@ -294,7 +291,7 @@ def _column_metric(header: Header, channels: Channels, curves: Array, truth: Glo
     return metric
 
 
-def _coordinates(curves: Array, directions: Array, metric: Array, parts: Whole) -> Array:
+def _coordinates(curves: Array, directions: Array, metric: Array, parts: Integers) -> Array:
     """Coordinates `(frames, modes)` that come nearest to the curves in the metric, part by part."""
     together = np.where(parts[:, None] == parts[None], metric, 0.0)
     duals = together @ directions
@@ -320,7 +317,7 @@ class _ErrorMeter:
         self._curves = columns.starts, slides, channels.mean_quaternions(), channels.mean_positions(skeleton)
         self._figure = skeleton.parents, skeleton.end_parents, skeleton.end_offsets
 
-    def errors(self, curves: Array, frames: Whole) -> tuple[Array, float]:
+    def errors(self, curves: Array, frames: Integers) -> tuple[Array, float]:
         """What is bounded at each joint `(frames, joints)`, and the mean over joints and end sites, metres.
 
         Bounded are the joint with all points within a shell about it, and its end sites.
@@ -353,7 +350,7 @@ def _offending(excess: Array, data: SegmentData) -> Array:
     return spread
 
 
-def _refined(refinement: Whole, excess: Array, data: SegmentData, tries: int) -> Whole:
+def _refined(refinement: Integers, excess: Array, data: SegmentData, tries: int) -> Integers:
     """Finer steps for limbs and blocks where `excess` `(frames, joints)`, error over bound, is above one.
 
     The limb above is refined too where most of the error is inherited from it; after some tries so are the
