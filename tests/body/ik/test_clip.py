@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 import marey
+from marey._arrays import runs
 from marey.body import Motion, PoseModel
+from marey.body.feet import contact_targets
 from marey.body.ik import Reach
 from marey.body.ik.blend import blend_pose
 from marey.body.ik.engine import Parameters, PoseArrays
-from marey.body.ik.plants import plants, ramps, runs
 from marey.body.ik.solver import solve_pose
 from marey.body.ik.trajectory import _banded_step, bending, second_differences, solve_clip
 from marey.body.limits import SwingTwistLimits
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from marey.geometry.fades import fade
 from tests.body.ik.figures import Foreign
 
 
@@ -56,7 +58,7 @@ def test_a_hand_is_raised_for_a_while_and_the_rest_stays(walk: Motion, full: boo
     inside = np.zeros(walk.frames, dtype=bool)
     inside[50:80] = True
     goal = before[:, hand] + [0, 0.1, 0.05]
-    found = solve_clip(body, [Reach("LeftHand", goal, weight=ramps(inside, 10))], walk, root=root)
+    found = solve_clip(body, [Reach("LeftHand", goal, weight=fade(inside, 10))], walk, root=root)
     after = found.motion.positions()
     # With the root fixed, poses like those of the walk hardly raise a hand.
     near = 0.02 if full or root == "free" else 0.06
@@ -105,21 +107,21 @@ def test_faster_smoothness_bends_more_easily() -> None:
 
 def test_planted_feet_stop_sliding(walk: Motion) -> None:
     skidding = Motion(walk.skeleton, walk.rotations, walk.root * [1, 1, 1.15], walk.frame_rate)
-    toes = ["LeftToeBase", "RightToeBase"]
-    standing = [np.isfinite(target.position).all(axis=1) for target in plants(walk, toes)]
+    feet = [target for target in contact_targets(walk) if "Toe" in target.joint]
+    standing = [np.isfinite(target.position).all(axis=1) for target in feet]
     held = [
         Reach(
             target.joint,
             np.where(mask[:, None], skidding.positions()[:, skidding.skeleton.index(target.joint)], np.nan),
         )
-        for target, mask in zip(plants(walk, toes), standing)
+        for target, mask in zip(feet, standing)
     ]
     targets = []
     for target, mask in zip(held, standing):
         goal = np.asarray(target.position).copy()
         for a, b in runs(mask):
             goal[a:b] = goal[a:b].mean(axis=0)
-        targets.append(Reach(target.joint, goal, weight=ramps(mask, 4)))
+        targets.append(Reach(target.joint, goal, weight=fade(mask, 4)))
     fixed = solve_clip(walk.skeleton, targets, skidding, tolerance=0.002).motion
 
     def sliding(motion: Motion) -> float:
@@ -133,20 +135,14 @@ def test_planted_feet_stop_sliding(walk: Motion) -> None:
     assert sliding(fixed) < 0.3 * sliding(skidding)
 
 
-def test_plants_are_found_where_feet_stand(walk: Motion) -> None:
-    for target in plants(walk, ["LeftToeBase", "RightToeBase"]):
+def test_feet_are_held_where_and_while_they_are_in_contact(walk: Motion) -> None:
+    targets = contact_targets(walk)
+    assert [target.joint for target in targets] == ["LeftFoot", "LeftToeBase", "RightFoot", "RightToeBase"]
+    for target in targets:
         share = np.asarray(target.weight)
         assert 0.3 < (share == 1).mean() < 0.9
         goal = np.asarray(target.position)
         assert np.isfinite(goal[share > 0]).all() and np.isnan(goal[share == 0]).all()
-
-
-def test_ramps_are_bounded_and_runs_are_found() -> None:
-    assert ramps([False] * 4, 3).tolist() == [0, 0, 0, 0]
-    assert ramps([True] * 3, 0).tolist() == [1, 1, 1]
-    assert runs([]) == [] and runs([False, True, True]) == [(1, 3)]
-    with pytest.raises(InputError):
-        ramps([[True]], 2)
 
 
 def test_a_pose_is_blended_into_a_clip(walk: Motion) -> None:

@@ -60,5 +60,8 @@ def test_which_way_a_figure_faces() -> None:
     offsets = np.array([[0, 0, 0], [0, 0, 1.0], [0, 0, -1.0]])
     turned = Skeleton(("hips", "l_leg", "r_leg"), [-1, 0, 0], offsets)
     np.testing.assert_allclose(forward_axis(turned), [-1, 0, 0], atol=1e-12)
+    for pair in (("calf_l", "calf_r"), ("LowerLeg_L", "LowerLeg_R"), ("clavicle.R", "clavicle.L")):
+        ahead = forward_axis(Skeleton(("pelvis", *pair), [-1, 0, 0], offsets))
+        np.testing.assert_allclose(ahead, [1, 0, 0] if pair[0].endswith("R") else [-1, 0, 0], atol=1e-12)
     unknown = Skeleton(("a", "b", "c"), [-1, 0, 0], offsets)
     np.testing.assert_allclose(forward_axis(unknown), [0, 0, 1])

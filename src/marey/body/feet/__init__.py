@@ -10,6 +10,7 @@ from marey.body.feet.contacts import (
 )
 from marey.body.feet.plant import PlantSettings, plant
 from marey.body.feet.skate import skate, slide_speed
+from marey.body.feet.targets import contact_targets
 from marey.body.feet.two_bone import bend_leg, legs
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "FeetSettings",
     "PlantSettings",
     "bend_leg",
+    "contact_targets",
     "contacts",
     "contacts_like",
     "foot_joints",

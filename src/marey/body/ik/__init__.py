@@ -3,7 +3,6 @@
 from marey.body.ik.blend import blend_pose
 from marey.body.ik.fixed_root import FixedRootResult, points_in_root_frame, solve_in_model
 from marey.body.ik.masses import PointMasses
-from marey.body.ik.plants import plants, ramps
 from marey.body.ik.report import IKReport, TargetError
 from marey.body.ik.settings import IKSettings
 from marey.body.ik.solver import PoseResult, PoseSolver, solve_pose
@@ -26,9 +25,7 @@ __all__ = [
     "Target",
     "TargetError",
     "blend_pose",
-    "plants",
     "points_in_root_frame",
-    "ramps",
     "solve_clip",
     "solve_in_model",
     "solve_pose",

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array
+from marey.body.anatomy import side_of
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors
 from marey.body.ik.settings import SETTINGS
@@ -297,10 +298,8 @@ def forward_axis(skeleton: Skeleton) -> Array:
         positions[joint] = positions[skeleton.parents[joint]] + skeleton.offsets[joint]
     to_left = np.zeros(3)
     for joint, partner in enumerate(mirror_partners(skeleton.names)):
-        if joint != partner and "l" in skeleton.names[joint].lower():
-            name, other = skeleton.names[joint].lower(), skeleton.names[partner].lower()
-            left = "left" in name or ("right" not in name and name.replace("l", "r", 1) == other)
-            to_left += positions[joint] - positions[partner] if left else 0.0
+        if joint != partner and side_of(skeleton.names[joint]) == "left":
+            to_left += positions[joint] - positions[partner]
     ahead = np.cross(to_left, [0.0, 1.0, 0.0])
     length = float(np.linalg.norm(ahead))
     return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
