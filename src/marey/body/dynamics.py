@@ -152,11 +152,6 @@ class MotionModel:
         return self.poses.frames
 
     @property
-    def duration(self) -> float:
-        """Duration of the example, seconds."""
-        return self.frames / self.frame_rate
-
-    @property
     def radius(self) -> float:
         """Spectral radius of the dynamics: the nearer to 1, the longer they remember."""
         return self.dynamics.radius

@@ -168,15 +168,7 @@ class MotionStream:
 
     def _trend(self, frame: int, phases: Array) -> Array:
         """The trend `(characters, modes)` at a frame; the drift is that of the example's end."""
-        trend = self.model.trend
-        drift, waves = trend.coefficients[: trend.degree + 1].sum(axis=0), trend.harmonics
-        if not waves or trend.period is None:
-            return np.broadcast_to(drift, (len(phases), len(drift)))
-        turns = (frame / self.model.frame_rate + phases) / trend.period
-        once = np.exp(2j * np.pi * (turns - np.floor(turns)))
-        powers = np.cumprod(np.broadcast_to(once[:, None], (len(once), waves)), axis=1)
-        terms = np.concatenate([powers.real, powers.imag], axis=1)
-        return product(terms, trend.coefficients[trend.degree + 1 :]) + drift
+        return self.model.trend.at(frame / self.model.frame_rate + phases)
 
     def _move_roots(self, coordinates: Array) -> None:
         """Height of the roots in this frame, position and yaw in the next."""
