@@ -25,8 +25,8 @@ from _ledger import record_limit
 import marey
 from marey.body import PoseModel
 from marey.body.feet import contacts, foot_joints, slide_speed
-from marey.body.steering import ReachAt, steer
-from marey.body.steering.measures import latent_speeds
+from marey.body.steer import TimedReach, steer
+from marey.body.steer.steer import latent_speeds
 
 CLIPS = ("02_01", "143_20", "143_24", "143_23", "143_34", "05_06", "49_18", "143_01", "11_01", "143_18")
 HANDS, FEET = ("LeftHand", "RightHand"), ("LeftToeBase", "RightToeBase")
@@ -55,7 +55,7 @@ def main() -> int:
 def _one(name: str, motion: marey.Motion, rng: np.random.Generator) -> tuple[float, ...]:
     frame = int(rng.integers(motion.frames // 10, motion.frames * 9 // 10))
     effectors = rng.choice([*HANDS, *FEET], size=int(rng.integers(1, 3)), replace=False)
-    asked = [ReachAt(str(joint), frame / motion.frame_rate, _offset(motion, frame, str(joint), rng),
+    asked = [TimedReach(str(joint), frame / motion.frame_rate, _offset(motion, frame, str(joint), rng),
                      relative=True) for joint in effectors]  # fmt: skip
     began = time.perf_counter()
     found = steer(motion, asked)

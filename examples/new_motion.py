@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import marey
-from marey.body import MotionModel, MotionStream, ReachAt, fill, steer, vary
+from marey.body import MotionModel, MotionStream, TimedReach, fill, steer, vary
 
 clip = marey.load(sys.argv[1], clean=True) if len(sys.argv) > 1 else marey.samples.walk(3)
 folder = Path(tempfile.mkdtemp())
@@ -23,7 +23,7 @@ marey.save(filled.motion, folder / "filled.bvh")
 print(f"{filled.frames_filled} frames filled; joints were within {100 * filled.mean_radius:.1f} cm with 90 %")
 
 hand = next(name for name in clip.skeleton.names if "hand" in name.lower())
-steered = steer(clip, [ReachAt(hand, middle, [0.0, 0.15, 0.0], relative=True)])
+steered = steer(clip, [TimedReach(hand, middle, [0.0, 0.15, 0.0], relative=True)])
 marey.save(steered.motion, folder / "steered.bvh")
 print(f"{hand} 15 cm higher at {middle:.2f} s: missed by {max(steered.residual_cm):.2f} cm")
 

@@ -21,8 +21,8 @@ from _cmu import all_clips, arguments, clip, folder
 import marey
 from marey.body import PoseModel
 from marey.body.feet import contacts, slide_speed
-from marey.body.steering import ReachAt, Steered, steer
-from marey.body.steering.requests import goals
+from marey.body.steer import SteerResult, TimedReach, steer
+from marey.body.steer.requests import targets
 
 HANDS, UP = ("LeftHand", "RightHand"), 0.15
 EVERY = 4
@@ -40,7 +40,7 @@ def main() -> int:
         print("143_20 is not at hand (--data, MAREY_DATA): the sample walk instead")
         motion = marey.samples.walk(seconds=4)
         frame = motion.frames // 2
-    asked = [ReachAt(hand, frame / motion.frame_rate, [0.0, UP, 0.0], relative=True) for hand in HANDS]
+    asked = [TimedReach(hand, frame / motion.frame_rate, [0.0, UP, 0.0], relative=True) for hand in HANDS]
     every = EVERY if motion.frame_rate > 100 else max(1, round(motion.frame_rate / 30))
     model = PoseModel.fit([motion], modes=15, metric="canonical")
     own = Curve(motion, model, every, frame)
@@ -54,7 +54,7 @@ def main() -> int:
         "displacement (default)": steer(motion, asked),
         "displacement, 0.2 s each side": steer(motion, asked, interval=0.4),
         "displacement, deviation 0.5": steer(motion, asked, deviation=0.5, rng=1),
-        "simulated as in the source": steer(motion, asked, mode="simulate", rng=1),
+        "simulated as in the source": steer(motion, asked, method="joint", rng=1),
     }
     standing = contacts(motion)
     still = slide_speed(motion, standing)
@@ -101,7 +101,7 @@ def catch_frame(motion: marey.Motion) -> int:
     return int(np.argmax(np.where(together, left[:, 1] + right[:, 1], -np.inf)))
 
 
-def draw(motion: marey.Motion, best: Steered, asked: list[ReachAt], model: PoseModel, out) -> None:
+def draw(motion: marey.Motion, best: SteerResult, asked: list[TimedReach], model: PoseModel, out) -> None:
     from PIL import Image
 
     from marey.views import plots, style
@@ -109,9 +109,9 @@ def draw(motion: marey.Motion, best: Steered, asked: list[ReachAt], model: PoseM
     from marey.views.shots import strip
     from marey.views.troupe import across_view, troupe
 
-    goal = goals(motion, asked)
+    goal = targets(motion, asked)
     frame = goal[0].frame
-    places = np.array([[one.place for one in goal]])
+    places = np.array([[one.position for one in goal]])
     right = across_view(motion[frame])
     pair = troupe([motion[frame], best.motion[frame]], shifts=[[0, 0, 0], 1.1 * right],
                   marks=np.concatenate([places, places + 1.1 * right], axis=1))  # fmt: skip

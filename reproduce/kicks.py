@@ -17,9 +17,9 @@ import numpy as np
 from _cmu import all_clips, arguments, clip, folder
 
 import marey
-from marey.body.chaining import Chained, chain
+from marey.body.chain import ChainResult, chain
 from marey.body.feet import contacts, slide_speed
-from marey.body.steering import ReachAt
+from marey.body.steer import TimedReach
 
 FRAMES = slice(130, 470)
 FOOT = "LeftToeBase"
@@ -41,7 +41,7 @@ def main() -> int:
     frame = int(np.argmax(kick.positions()[:, foot, 1]))
     if not 0.4 < frame / kick.frame_rate < (kick.frames - 1) / kick.frame_rate - 0.4:
         frame = kick.frames // 2
-    asked = [[ReachAt(FOOT, frame / kick.frame_rate, way, relative=True)] for way in WAYS]
+    asked = [[TimedReach(FOOT, frame / kick.frame_rate, way, relative=True)] for way in WAYS]
     found = chain(kick, asked, turns=TURNS)
     steered = found.steered
     assert steered is not None
@@ -71,7 +71,7 @@ def acceleration(motion: marey.Motion) -> float:
     return float(np.linalg.norm(np.diff(motion.positions(), n=2, axis=0), axis=-1).max())
 
 
-def draw(kick: marey.Motion, found: Chained, frame: int, out) -> None:
+def draw(kick: marey.Motion, found: ChainResult, frame: int, out) -> None:
     from PIL import Image
 
     from marey.views.rows import row

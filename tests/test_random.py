@@ -12,11 +12,11 @@ import pytest
 import marey
 from marey._random import seed_number, seed_sequence
 from marey.body import MotionModel
-from marey.body.chaining import chain
+from marey.body.chain import chain
 from marey.body.fill import fill
 from marey.body.particles import At, hand_chain, solve, solve_several
-from marey.body.steering import steer
-from marey.body.steering.requests import ReachAt
+from marey.body.steer import steer
+from marey.body.steer.requests import TimedReach
 from marey.body.stream import MotionStream
 from marey.body.vary import vary
 from marey.crowd import scenes
@@ -65,7 +65,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "fill": lambda rng: fill(walk(), [(20, 30)], samples=1, rng=rng).samples[0].rotations,
     "chain": lambda rng: chain(walk(), [[], []], rng=rng).motion.root,
     "steer": lambda rng: (
-        steer(walk(), [ReachAt("LeftHand", 1.0, [0, 0.1, 0], relative=True)], rng=rng).motion.root
+        steer(walk(), [TimedReach("LeftHand", 1.0, [0, 0.1, 0], relative=True)], rng=rng).motion.root
     ),
     "MotionModel.sample": lambda rng: motion_model().sample(20, rng=rng).rotations,
     "MotionStream": lambda rng: MotionStream(motion_model(), rng).step(),

@@ -46,7 +46,7 @@ def test_a_target_out_of_reach_is_told_and_written_all_the_same(
     out = tmp_path / "far.bvh"
     code, _, err = run(capsys, "body", "steer", walk, out, "--reach", "LeftHand@1=+0,5,0")
     assert code == 0 and out.exists()
-    assert "LeftHand at 1 s is missed by" in err
+    assert "LeftHand at 1 s: target out of reach, missed by" in err
 
 
 def test_the_clip_is_repeated_with_a_target_each_time(
@@ -72,7 +72,7 @@ def test_the_clip_is_repeated_with_a_target_each_time(
         (["--reach", "LeftHand@x=0,1,2"], "JOINT@TIME"),
         (["--reach", "LeftHand@99=0,1,0"], "from 0 to"),
         (["--reach", "Tail@1=0,1,0"], "Tail"),
-        (["--reach", "LeftHand@1=0,1,0", "--mode", "guess"], "displace"),
+        (["--reach", "LeftHand@1=0,1,0", "--method", "guess"], "displace"),
         (["--reach", "LeftHand@1=0,1,0", "--turn", "10"], "repeated"),
         (["--reach", "LeftHand@1=0,1,0/0,1,0", "--repeat", "3"], "different numbers"),
         (["--repeat", "2", "--turn", "10,x"], "degrees"),

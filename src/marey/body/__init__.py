@@ -1,7 +1,7 @@
 """Articulated characters."""
 
 from marey.body import differential, feet, ik, joint_frames
-from marey.body.chaining import chain
+from marey.body.chain import chain
 from marey.body.cleanup import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.dynamics import MotionModel
@@ -15,7 +15,7 @@ from marey.body.reconstruct import BodyFromTrackers, reconstruct
 from marey.body.restyle import restyle
 from marey.body.retarget import retarget
 from marey.body.skeleton import Skeleton
-from marey.body.steering import ReachAt, steer
+from marey.body.steer import TimedReach, steer
 from marey.body.stream import MotionStream
 from marey.body.trackers import Trackers
 from marey.body.vary import VaryResult, vary
@@ -31,8 +31,8 @@ __all__ = [
     "MotionModel",
     "MotionStream",
     "PoseModel",
-    "ReachAt",
     "Skeleton",
+    "TimedReach",
     "Trackers",
     "VaryResult",
     "chain",

@@ -12,7 +12,7 @@ from marey.body.dynamics import MotionModel
 from marey.body.feet import contacts, slide_speed
 from marey.body.fill import fill
 from marey.body.motion import Motion
-from marey.body.steering import ReachAt, steer
+from marey.body.steer import TimedReach, steer
 from marey.body.stream import MotionStream
 from marey.body.vary import vary
 from marey.demo.exhibit import SMALLER, Exhibit, Picture, thinned, timed, write_clip
@@ -87,8 +87,8 @@ def steered(folder: Path) -> Exhibit:
     """A walker who touches two points on the way."""
     walk = samples.walk(3)
     asked = [
-        ReachAt("RightHand", 1.0, [-0.05, 0.35, 0.15], relative=True),
-        ReachAt("LeftHand", 2.2, [0.05, 0.3, 0.15], relative=True),
+        TimedReach("RightHand", 1.0, [-0.05, 0.35, 0.15], relative=True),
+        TimedReach("LeftHand", 2.2, [0.05, 0.3, 0.15], relative=True),
     ]
     seconds, found = timed(lambda: steer(walk, asked))
     at = walk.positions()

@@ -68,7 +68,7 @@ def plant(
     floor: ArrayLike | None = None,
     keep: ArrayLike | None = None,
     limits: CompiledLimits | None = None,
-    root: Literal["follow", "firm"] = "follow",
+    root: Literal["follow", "firm", "fixed"] = "follow",
     max_slide: float = 0.0,
     settings: PlantSettings = SETTINGS,
 ) -> Motion:
@@ -81,7 +81,8 @@ def plant(
         floor: `(frames, feet)`, metres, heights below which feet never are; 1 cm below `heights` if None.
         keep: `(frames,)`, frames whose pose stays as it is (their place may shift with the root).
         limits: Limits of the joints; none if None.
-        root: "follow" if feet may lead the root's path anywhere, "firm" if it should stay near.
+        root: "follow" if feet may lead the root's path anywhere, "firm" if it should stay near, "fixed" if
+            it must not move.
         max_slide: Metres a second that a foot in contact may go on sliding.
         settings: Numbers of the method.
 
@@ -94,8 +95,8 @@ def plant(
     """
     mask = checked_contacts(motion, contact)
     frames, feet = mask.shape
-    if root not in ("follow", "firm"):
-        raise InputError(f"root {root!r}: one of follow, firm")
+    if root not in ("follow", "firm", "fixed"):
+        raise InputError(f"root {root!r}: one of follow, firm, fixed")
     kept = np.zeros(frames, bool) if keep is None else checked("keep", keep, (frames,), dtype=bool)
     ground = ground_heights(motion) if heights is None else checked("heights", heights, (feet,))
     low = ground - FeetSettings.sink if floor is None else checked("floor", floor, (frames, feet))
@@ -108,7 +109,7 @@ def plant(
     still = np.zeros(len(at), dtype=bool)
     places = np.searchsorted(at, np.flatnonzero(kept))
     still[places] = still[np.maximum(places - 1, 0)] = True
-    problem = _Problem(_legs(motion, at, limits), rate, settings, firm=root == "firm")
+    problem = _Problem(_legs(motion, at, limits), rate, settings, root)
     bounds = np.broadcast_to(low, mask.shape)[at], high[at]
     change = problem.solve(mask[at], bounds, still, max_slide)
     if len(at) < frames:
@@ -176,7 +177,7 @@ class _Problem:
     legs: list[_Leg]
     rate: float
     settings: PlantSettings
-    firm: bool
+    root: str
 
     def solve(
         self, contact: BoolArray, bounds: tuple[Array, Array], still: BoolArray, max_slide: float
@@ -190,6 +191,7 @@ class _Problem:
         change, fixed = np.zeros((frames, size)), np.zeros((frames, size), dtype=bool)
         fixed[still, 3:] = True
         fixed[0, [0, 2]] = True
+        fixed[:, :3] |= self.root == "fixed"
         # A step is a speed times a time: weighed so that a speed counts the same at every rate.
         weights = s.slide * (self.rate / 30.0) ** 2, s.lift, s.limit
         slide = max_slide / self.rate
@@ -238,7 +240,7 @@ class _Problem:
         s = self.settings
         squares = np.tile(np.square(np.repeat(s.arms, 3)), len(self.legs))
         # Feet may carry a root that follows anywhere over the ground, but not up or down.
-        sideways = s.root if self.firm else 1e-6
+        sideways = 1e-6 if self.root == "follow" else s.root
         weights = np.concatenate([[sideways, s.root, sideways], squares])
         bends = np.concatenate([np.full(3, s.root / s.root_hz**4), squares / s.leg_hz**4])
         bends *= (self.rate / (2 * np.pi)) ** 4

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.body.chaining import Chained, chain
+from marey.body.chain import ChainResult, chain
 from marey.body.motion import Motion
-from marey.body.steering import ReachAt, steer
-from marey.body.steering.requests import goals
+from marey.body.steer import TimedReach, steer
+from marey.body.steer.requests import targets
 from marey.cli._console import (
     Clip,
     Json,
@@ -53,21 +53,17 @@ def run(
             "X,Y,Z/X,Y,Z/…: for each repetition.",
         ),
     ] = None,
-    mode: Annotated[
-        str,
-        typer.Option(
-            metavar="MODE", help="displace: change the clip smoothly; simulate: draw it anew there."
-        ),
-    ] = "displace",
-    deviation: Annotated[
-        float, typer.Option(metavar="S", help="Chance beside the change; 1: as in the clip's own dynamics.")
-    ] = 0.0,
     method: Annotated[
         str,
         typer.Option(
-            metavar="METHOD", help="What chance follows: joint, or gp, the source's, each by itself."
+            metavar="METHOD",
+            help="displace: change the clip smoothly; joint or gp: simulate it anew, all together or each "
+            "coordinate by itself.",
         ),
-    ] = "joint",
+    ] = "displace",
+    deviation: Annotated[
+        float, typer.Option(metavar="S", help="Random change beside displace; 1: as in the clip's dynamics.")
+    ] = 0.0,
     interval: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="How long the change may take; as long as needed if not given."),
@@ -111,7 +107,7 @@ def run(
 
     marey body steer walk.bvh far.bvh --repeat 3                     the clip three times in a row
 
-    Frames outside the changed intervals stay as they are; standing feet stay where they stand.
+    Frames outside the changed intervals stay as they are; feet in contact stay where they are.
     """
     check_apart(out, source)
     if "Motion" not in format_to_write(out).writes:
@@ -130,21 +126,19 @@ def run(
     asked = [[one for one in some if one is not None] for some in wanted]
     facts: dict[str, Any]
     if times > 1:
-        if mode != "displace" or method != "joint" or interval is not None:
-            raise InputError("--mode, --method and --interval are for a clip that is not repeated")
+        if method != "displace" or interval is not None:
+            raise InputError("--method and --interval are for a clip that is not repeated")
         with progress_bar("chaining"):
             chained = chain(
                 motion, asked, turns=_turns(turn, times), transition=transition, deviation=deviation, rng=seed
             )
-        result, facts = chained.motion, _told(chained, motion)
+        result, facts = chained.motion, _reported(chained, motion)
         before, requests = chained.before, _at_their_times(asked, chained)
     else:
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
         with progress_bar("steering"):
-            found = steer(
-                motion, asked[0], mode=mode, deviation=deviation, method=method, interval=interval, rng=seed
-            )
+            found = steer(motion, asked[0], method=method, deviation=deviation, interval=interval, rng=seed)
         for line in found.lines():
             note(line)
         result, before, requests = found.motion, motion, asked[0]
@@ -160,7 +154,7 @@ def run(
     emit({**facts, "frames": result.frames, "path": str(out)}, as_json=json)
 
 
-def _told(chained: Chained, motion: Motion) -> dict[str, Any]:
+def _reported(chained: ChainResult, motion: Motion) -> dict[str, Any]:
     steered = chained.steered
     for line in steered.lines() if steered else ():
         note(line)
@@ -172,7 +166,7 @@ def _told(chained: Chained, motion: Motion) -> dict[str, Any]:
     }
 
 
-def _parsed(text: str) -> list[ReachAt | None]:
+def _parsed(text: str) -> list[TimedReach | None]:
     """One request, or one for each repetition (None where nothing is asked)."""
     name, equals, rest = text.partition("=")
     joint, at, when = name.rpartition("@")
@@ -185,7 +179,7 @@ def _parsed(text: str) -> list[ReachAt | None]:
     return [_place(text, joint.strip(), time, part) for part in rest.split("/")]
 
 
-def _place(text: str, joint: str, time: float, part: str) -> ReachAt | None:
+def _place(text: str, joint: str, time: float, part: str) -> TimedReach | None:
     if not part.strip():
         return None
     words = [word.strip() for word in part.split(",")]
@@ -195,10 +189,10 @@ def _place(text: str, joint: str, time: float, part: str) -> ReachAt | None:
         values = np.empty(0)
     if values.shape != (3,) or not np.isfinite(values).all():
         raise InputError(f"--reach {text}: write it as {EXAMPLE}")
-    return ReachAt(joint, time, values, relative=any(word.startswith("+") for word in words))
+    return TimedReach(joint, time, values, relative=any(word.startswith("+") for word in words))
 
 
-def _repetitions(parsed: list[list[ReachAt | None]], repeat: int | None) -> int:
+def _repetitions(parsed: list[list[TimedReach | None]], repeat: int | None) -> int:
     counts = {len(ways) for ways in parsed if len(ways) > 1}
     if repeat is not None and repeat < 1:
         raise InputError(f"--repeat {repeat}: at least once")
@@ -222,7 +216,7 @@ def _turns(text: str | None, times: int) -> list[float] | None:
     return angles
 
 
-def _at_their_times(asked: list[list[ReachAt]], chained: Chained) -> list[ReachAt]:
+def _at_their_times(asked: list[list[TimedReach]], chained: ChainResult) -> list[TimedReach]:
     """Requests of all repetitions at the times of the whole."""
     rate = chained.motion.frame_rate
     return [
@@ -232,17 +226,17 @@ def _at_their_times(asked: list[list[ReachAt]], chained: Chained) -> list[ReachA
     ]
 
 
-def _draw(before: Motion, after: Motion, requests: list[ReachAt], out: Path) -> None:
+def _draw(before: Motion, after: Motion, requests: list[TimedReach], out: Path) -> None:
     """Poses around the targets, the original above, the result below, balls where targets are."""
     from marey.io.images import encode_image
     from marey.views.rows import row
     from marey.views.shots import strip
 
-    asked = goals(before, requests) if requests else []
+    asked = targets(before, requests) if requests else []
     frames = _shown(after.frames, [goal.frame for goal in asked], after.frame_rate)
     marks = np.full((len(frames), len(asked), 3), np.nan)
     for column, goal in enumerate(asked):
-        marks[[frame == goal.frame for frame in frames], column] = goal.place
+        marks[[frame == goal.frame for frame in frames], column] = goal.position
     pictures = [strip(row(clip, frames, marks=marks), SIZE) for clip in (before, after)]
     with write_beside(out) as draft:
         draft.write_bytes(encode_image(np.concatenate(pictures), out.suffix))

@@ -14,8 +14,7 @@ from marey.studio.body.section import Section, workable
 from marey.studio.body.state import Aim, State
 
 if TYPE_CHECKING:
-    from marey.body.steering import ReachAt
-    from marey.body.steering.clip import Steered
+    from marey.body.steer import SteerResult, TimedReach
     from marey.studio.body.panel import BodyPanel
 
 # Of the figure's size.
@@ -92,7 +91,7 @@ class Reaching(Section):
 
     def reach(self) -> None:
         """Bend the clip aside."""
-        from marey.body.steering import steer
+        from marey.body.steer import steer
 
         state = self.state
         if state.aim is None:
@@ -100,11 +99,11 @@ class Reaching(Section):
         motion, request = workable(state.motion), self._request(state)
         model = self.panel.poser
 
-        def work(progress: Progress) -> Steered:
+        def work(progress: Progress) -> SteerResult:
             poses = model.body()
             return steer(motion, [request], model=model.model if poses is model.model else None)
 
-        def then(found: Steered) -> None:
+        def then(found: SteerResult) -> None:
             if self.state.motion is not motion:
                 raise InputError("the clip has changed meanwhile; press Reach again")
             self.panel.change(self.state.moved(found.motion, steered=found))
@@ -113,13 +112,13 @@ class Reaching(Section):
 
         self.desk.jobs.start("reaching", work, then)
 
-    def _request(self, state: State) -> ReachAt:
-        from marey.body.steering import ReachAt
+    def _request(self, state: State) -> TimedReach:
+        from marey.body.steer import TimedReach
 
         aim, ends = state.aim, self.panel.ends
         assert aim is not None
         time = aim.frame / state.motion.frame_rate
-        return ReachAt(ends.names[aim.end], time, aim.place, point=ends.points[aim.end])
+        return TimedReach(ends.names[aim.end], time, aim.place, point=ends.points[aim.end])
 
     def _pulled(self, pull: Pull) -> None:
         with self.desk.lock:

@@ -12,7 +12,7 @@ from marey.body.codec.clip import CompressedMotion
 from marey.body.compare import JointError
 from marey.body.fill import FillResult
 from marey.body.motion import Motion
-from marey.body.steering.clip import Steered
+from marey.body.steer import SteerResult
 from marey.character import Character
 
 
@@ -61,7 +61,7 @@ class State:
     filling: FillResult | None = None
     small: Small | None = None
     aim: Aim | None = None
-    steered: Steered | None = None
+    steered: SteerResult | None = None
     slid: int | None = None
 
     def moved(self, motion: Motion, **more: Any) -> State:

@@ -1,9 +1,9 @@
-"""What is drawn by chance around a request: the clip's joint model, given the frames that stay.
+"""Random motion around targets, sampled from the clip's dynamics given the frames that stay.
 
-Either the interval anew, given the poses at the request and all frames outside (conditional simulation,
-Courty 2013, section 3.2.3.2), or a deviation from a smooth change, nothing at the request and at the edges.
-The root's travel is part of the model; that it ends where the original goes on is imposed on its sum. What
-the model does not hold of a clip is kept. Cost: that of learning the dynamics, and of one conditional draw.
+Either the window anew, given the poses at the targets and all frames outside (conditional simulation, Courty
+2013, section 3.2.3.2), or a deviation from a smooth change, which is 0 at the targets and at the edges. The
+root's motion is part of the model; that it ends where the original goes on is imposed on its sum. What the
+model does not hold of a clip is kept. Cost: that of fitting the dynamics, and of one conditional sample.
 """
 
 from __future__ import annotations
@@ -17,61 +17,66 @@ from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.root_travel import heading
-from marey.body.steering.process import Span, merged
-from marey.body.steering.requests import Goal
+from marey.body.steer.requests import Target
+from marey.body.steer.windows import Window, covered, merge_windows
 from marey.geometry import rotations as so3
+from marey.geometry.continuity import like
+from marey.geometry.fades import minimum_jerk
 from marey.statistics.autoregression import condition
 
-# Seconds before and after a request whose poses are given too: it is passed at the right velocity.
+# Seconds before and after a target whose poses are given too: it is passed at the right velocity.
 BESIDE = 1 / 60
 
 
-def simulated(
+def simulate(
     learned: MotionModel,
     original: Motion,
     smooth: Motion,
-    asked: list[Goal],
-    spans: list[Span],
+    targets: list[Target],
+    windows: list[Window],
     *,
     share: float | None,
     rng: Rng,
 ) -> Motion:
-    """A clip that is drawn within the spans and the original outside.
+    """A clip that is simulated within the windows and the original outside.
 
-    smooth: the clip as it is steered without chance; its poses at the requests are kept
-    learned: dynamics of the original
-    share: how much of a simulated deviation from `smooth` is taken; None draws the motion itself
+    Args:
+        learned: Dynamics of the original.
+        original: The clip.
+        smooth: The clip as it is steered without simulation; its poses at the targets are kept.
+        targets: Of the clip.
+        windows: Around the targets.
+        share: How much of a simulated deviation from `smooth` is taken; None simulates the motion itself.
+        rng: Of the sample.
     """
     anew = share is None
     base = original if anew else smooth
     coordinates = learned.poses.encode(base)
     centre = learned.trend_at(original.frames)
-    stretches = merged(spans, original.frames)
-    unknown = np.zeros(original.frames, dtype=bool)
-    for first, last in stretches:
-        unknown[first : last + 1] = True
+    stretches = merge_windows(windows, original.frames)
+    unknown = covered(windows, original.frames)
     beside = max(1, round(BESIDE * original.frame_rate))
-    near = [f for goal in asked for f in range(goal.frame - beside, goal.frame + beside + 1)]
+    near = [f for target in targets for f in range(target.frame - beside, target.frame + beside + 1)]
     given = sorted({f for f in near if 0 <= f < original.frames and unknown[f]})
     unknown[given] = False
     known = coordinates - centre if anew else np.zeros_like(coordinates)
     if anew:
         known[given] = learned.poses.encode(smooth)[given] - centre[given]
-    law = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
-    rows, values = _way_back(learned, base, stretches, coordinates, centre if anew else None)
-    drawn = law.given(rows, values).sample(rng)
+    conditional = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
+    rows, values = _closing(learned, base, stretches, coordinates, centre if anew else None)
+    drawn = conditional.given(rows, values).sample(rng)
     new = drawn + centre if share is None else coordinates + share * drawn
-    return _transferred(learned, base, coordinates, new, stretches)
+    return _transfer(learned, base, coordinates, new, stretches)
 
 
-def _way_back(
+def _closing(
     learned: MotionModel,
     base: Motion,
     stretches: tuple[tuple[int, int], ...],
     coordinates: Array,
     centre: Array | None,
 ) -> tuple[Array, Array]:
-    """Conditions on the sums of turning and of travel over each stretch: the same way in the end."""
+    """Conditions on the sums of turning and of root motion over each window: the same position at its end."""
     travel = learned.poses.travel
     assert travel is not None
     facing = so3.exp(heading(base)[:, None] * [0.0, 1.0, 0.0])
@@ -93,10 +98,10 @@ def _way_back(
     return functionals, np.einsum("itc,tc->i", functionals, target)
 
 
-def _transferred(
+def _transfer(
     learned: MotionModel, base: Motion, old: Array, new: Array, stretches: tuple[tuple[int, int], ...]
 ) -> Motion:
-    """The change from old to new coordinates, put on the clip within the stretches."""
+    """The change from old to new coordinates, put on the clip within the windows."""
     rotations, root = np.array(base.rotations), np.array(base.root)
     yaw = heading(base)
     for first, last in stretches:
@@ -110,20 +115,13 @@ def _transferred(
         )
         turns = so3.log(so3.multiply(so3.inverse(before.rotations), after.rotations))
         shifts = after.root - before.root
-        # What is left of the way back, and of the turn, goes evenly over the stretch.
-        ramp = _step(len(shifts)) if last + 1 < base.frames else np.zeros(len(shifts))
+        # What is left of the shift and of the turn at the end is spread over the window.
+        ramp = minimum_jerk(np.linspace(0.0, 1.0, len(shifts))) * (last + 1 < base.frames)
         shifts -= ramp[:, None] * shifts[-1]
         turns[:, 0] -= ramp[:, None] * turns[-1, 0]
         inner = slice(first, last + 1)
         kept = slice(first - begin, last + 1 - begin)
         moved = so3.multiply(base.rotations[inner], so3.exp(turns[kept]))
-        flipped = np.einsum("tja,tja->tj", moved, base.rotations[inner]) < 0
-        rotations[inner] = so3.normalise(np.where(flipped[..., None], -moved, moved))
+        rotations[inner] = so3.normalise(like(moved, base.rotations[inner]))
         root[inner] = base.root[inner] + shifts[kept]
     return replace(base, rotations=rotations, root=root)
-
-
-def _step(count: int) -> Array:
-    """From 0 to 1 with velocity and acceleration 0 at both ends."""
-    x = np.linspace(0.0, 1.0, count)
-    return np.asarray(x**3 * (10 - 15 * x + 6 * x**2))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.chaining import chain
+from marey.body.chain import chain
 from marey.body.root_travel import heading
-from marey.body.steering import ReachAt
+from marey.body.steer import TimedReach
 from marey.errors import InputError
 
 
@@ -56,7 +56,7 @@ def test_a_repetition_turns_as_asked(walk: marey.Motion) -> None:
 
 def test_each_repetition_meets_targets_of_its_own(walk: marey.Motion) -> None:
     asked = [
-        [ReachAt("LeftHand", 1.5, way, relative=True)] for way in ([0, 0.1, 0], [0.1, 0.0, 0], [0, 0, 0.1])
+        [TimedReach("LeftHand", 1.5, way, relative=True)] for way in ([0, 0.1, 0], [0.1, 0.0, 0], [0, 0, 0.1])
     ]
     found = chain(walk, asked)
     assert found.steered is not None
@@ -97,7 +97,7 @@ def test_bad_chains_are_refused(
 def test_three_kicks_from_one(data_dir: Path) -> None:
     kick = marey.load(data_dir / "skeleton" / "cmu_bvh" / "143_24.bvh", clean=True)[130:470]
     ways = ([0.0, -0.15, 0.0], [0.05, 0.05, 0.1], [-0.05, -0.2, -0.1])
-    found = chain(kick, [[ReachAt("LeftToeBase", 163 / 120, way, relative=True)] for way in ways])
+    found = chain(kick, [[TimedReach("LeftToeBase", 163 / 120, way, relative=True)] for way in ways])
     assert found.steered is not None
     assert max(found.steered.residual_cm) < 2.0
     assert largest_step(found.motion) <= 1.5 * largest_step(kick)

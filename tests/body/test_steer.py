@@ -13,11 +13,11 @@ import marey
 from marey.body import PoseModel
 from marey.body.feet import contacts, foot_joints, slide_speed
 from marey.body.kinematics import forward_kinematics, global_frames
-from marey.body.steering import ReachAt, steer
-from marey.body.steering.freedom import Freedom, displaced
-from marey.body.steering.measures import latent_speeds
-from marey.body.steering.process import Span, covariance, factor, merged
-from marey.body.steering.requests import goals, path
+from marey.body.steer import TimedReach, steer
+from marey.body.steer.displacement import DisplacementPrior, displaced
+from marey.body.steer.requests import targets, trajectory
+from marey.body.steer.steer import latent_speeds
+from marey.body.steer.windows import Window, covariance, factor, merge_windows
 from marey.errors import InputError
 
 
@@ -26,8 +26,8 @@ def walk() -> marey.Motion:
     return marey.samples.walk(seconds=4)
 
 
-def up(joint: str, time: float, *way: float) -> ReachAt:
-    return ReachAt(joint, time, way or (0.0, 0.12, 0.05), relative=True)
+def up(joint: str, time: float, *way: float) -> TimedReach:
+    return TimedReach(joint, time, way or (0.0, 0.12, 0.05), relative=True)
 
 
 def outside(motion: marey.Motion, intervals: tuple[tuple[int, int], ...]) -> np.ndarray:
@@ -39,7 +39,7 @@ def outside(motion: marey.Motion, intervals: tuple[tuple[int, int], ...]) -> np.
 
 def test_covariance_of_the_process_is_the_curve_of_least_jerk() -> None:
     x = np.linspace(-1, 1, 201)
-    green = covariance(x, [0.0], Span(-1, 1))[:, 0]
+    green = covariance(x, [0.0], Window(-1, 1))[:, 0]
     assert np.allclose(green, 1 - 10 * x**2 / 3 + 5 * x**4 - 8 * np.abs(x) ** 5 / 3)
     slope = np.gradient(green, x)
     assert abs(green[0]) < 1e-12 and abs(slope[0]) < 1e-2 and abs(np.gradient(slope, x)[0]) < 0.2
@@ -48,7 +48,7 @@ def test_covariance_of_the_process_is_the_curve_of_least_jerk() -> None:
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.tuples(st.floats(-20, 60), st.floats(2, 80)), min_size=1, max_size=4))
 def test_process_has_a_factor_for_any_spans(ends: list[tuple[float, float]]) -> None:
-    spans = [Span(start, start + length) for start, length in ends]
+    spans = [Window(start, start + length) for start, length in ends]
     frames = np.arange(0, 61)
     total = sum(covariance(frames, frames, span) for span in spans)
     if np.abs(total).max() == 0:
@@ -59,21 +59,21 @@ def test_process_has_a_factor_for_any_spans(ends: list[tuple[float, float]]) -> 
 
 def test_gradients_of_points_are_those_of_finite_differences(walk: marey.Motion) -> None:
     few = walk[50:53]
-    freedom = Freedom.of(few, PoseModel.fit([walk], modes=6))
+    prior = DisplacementPrior.of(few, PoseModel.fit([walk], modes=6))
     rng = np.random.default_rng(0)
-    numbers = rng.standard_normal((3, freedom.size)) * [[0.3], [1.0], [6.0]]
+    numbers = rng.standard_normal((3, prior.size)) * [[0.3], [1.0], [6.0]]
     joint = few.skeleton.index("LeftHand")
     above = np.zeros((3, few.joints))
     above[:, list(few.skeleton.ancestors(joint))] = 1.0
 
     def points(numbers: np.ndarray) -> tuple[np.ndarray, ...]:
-        turns, shifts = freedom.displacement(numbers)
+        turns, shifts = prior.displacement(numbers)
         rotations, root = displaced(few.rotations, few.root, turns, shifts)
         pose = global_frames(few.skeleton.parents, few.skeleton.offsets, rotations, root)
         return turns, pose, pose.positions[:, joint]
 
     turns, pose, here = points(numbers)
-    slopes = freedom.gradients(numbers, turns, pose, above, here)
+    slopes = prior.gradients(numbers, turns, pose, above, here)
     direction = rng.standard_normal(numbers.shape)
     step = 1e-6
     moved = (points(numbers + step * direction)[2] - points(numbers - step * direction)[2]) / (2 * step)
@@ -88,8 +88,8 @@ def test_targets_are_met_and_frames_outside_stay_bit_by_bit(
 ) -> None:
     asked = [up(joint, 2.0, 0.0, height, 0.05)]
     found = steer(walk, asked)
-    goal = goals(walk, asked)[0]
-    assert np.linalg.norm(path(found.motion, goal)[goal.frame] - goal.place) < 0.005
+    goal = targets(walk, asked)[0]
+    assert np.linalg.norm(trajectory(found.motion, goal)[goal.frame] - goal.position) < 0.005
     assert found.residual_cm[0] < 0.5
     same = outside(walk, found.intervals)
     assert 0 < same.sum() < walk.frames
@@ -105,8 +105,8 @@ def test_acceleration_and_latent_speed_stay_like_those_of_the_clip(walk: marey.M
 
 
 def test_velocity_at_the_request_is_kept(walk: marey.Motion) -> None:
-    goal = goals(walk, [up("LeftHand", 2.0)])[0]
-    before, after = (path(m, goal) for m in (walk, steer(walk, [up("LeftHand", 2.0)]).motion))
+    goal = targets(walk, [up("LeftHand", 2.0)])[0]
+    before, after = (trajectory(m, goal) for m in (walk, steer(walk, [up("LeftHand", 2.0)]).motion))
     near = slice(goal.frame - 1, goal.frame + 2, 2)
     change = np.diff(after[near], axis=0) - np.diff(before[near], axis=0)
     assert np.linalg.norm(change) * walk.frame_rate / 2 < 0.05
@@ -157,7 +157,7 @@ def test_the_first_and_the_last_frame_can_be_asked_for(walk: marey.Motion, time:
 
 def test_absolute_and_relative_targets_agree(walk: marey.Motion) -> None:
     place = walk.positions()[120, walk.skeleton.index("LeftHand")] + [0.0, 0.1, 0.0]
-    one = steer(walk, [ReachAt("LeftHand", 2.0, place)])
+    one = steer(walk, [TimedReach("LeftHand", 2.0, place)])
     other = steer(walk, [up("LeftHand", 2.0, 0.0, 0.1, 0.0)])
     assert np.allclose(one.motion.positions(), other.motion.positions(), atol=1e-6)
 
@@ -171,9 +171,7 @@ def test_a_target_out_of_reach_is_missed_and_told_and_the_other_feet_stay_on_the
 ) -> None:
     found = steer(walk, [up(joint, 2.0, *way)])
     assert found.residual_cm[0] > 50
-    assert found.lines() == [
-        f"reach {joint} at 2 s is missed by {found.residual_cm[0]:.1f} cm: the body does not get further"
-    ]
+    assert found.lines() == [f"{joint} at 2 s: target out of reach, missed by {found.residual_cm[0]:.1f} cm"]
     assert found.residual_cm[0] < 100 * np.linalg.norm(way)
     assert np.linalg.norm(found.motion.root - walk.root, axis=1).max() < 0.301
     others = "Right" if joint == "LeftFoot" else ("Left", "Right")
@@ -193,7 +191,7 @@ def test_one_target_out_of_reach_does_not_spoil_the_others(walk: marey.Motion) -
     assert len(found.lines()) == 1
 
 
-@pytest.mark.parametrize("options", [{"deviation": 0.5}, {"mode": "simulate"}])
+@pytest.mark.parametrize("options", [{"deviation": 0.5}, {"method": "joint"}])
 def test_chance_differs_by_seed_but_meets_the_target(walk: marey.Motion, options: dict[str, object]) -> None:
     asked = [up("LeftHand", 2.0)]
     one, again, other = (steer(walk, asked, rng=seed, **options) for seed in (1, 1, 2))
@@ -236,7 +234,7 @@ def test_a_chain_without_feet_can_be_steered() -> None:
     turns = np.zeros((90, 3, 3))
     turns[:, 0, 2], turns[:, 1, 2] = 0.3 * np.sin(t), 0.5 + 0.4 * np.cos(2 * t)
     swing = marey.Motion(arm, so3.exp(turns), np.zeros((90, 3)), 30)
-    found = steer(swing, [ReachAt("c", 1.5, [0.0, 0.1, 0.0], relative=True)])
+    found = steer(swing, [TimedReach("c", 1.5, [0.0, 0.1, 0.0], relative=True)])
     assert found.residual_cm[0] < 0.5
 
 
@@ -247,23 +245,22 @@ def test_a_chain_without_feet_can_be_steered() -> None:
         ([up("LeftHand", 9.0)], {}, "from 0 to"),
         ([up("LeftHand", float("nan"))], {}, "from 0 to"),
         ([up("Tail", 1.0)], {}, "Tail"),
-        ([ReachAt("LeftHand", 1.0, [0.0, 1.0])], {}, "three finite numbers"),
+        ([TimedReach("LeftHand", 1.0, [0.0, 1.0])], {}, "three finite numbers"),
         ([up("LeftHand", 1.0), up("LeftHand", 1.0, 0.1, 0.1, 0.1)], {}, "twice"),
-        ([up("LeftHand", 1.0)], {"mode": "guess"}, "displace"),
-        ([up("LeftHand", 1.0)], {"method": "guess"}, "joint"),
+        ([up("LeftHand", 1.0)], {"method": "guess"}, "displace"),
         ([up("LeftHand", 1.0)], {"deviation": -1.0}, "deviation"),
         ([up("LeftHand", 1.0)], {"interval": 0.0}, "interval"),
     ],
 )
 def test_bad_requests_are_refused(
-    walk: marey.Motion, asked: list[ReachAt], options: dict[str, object], told: str
+    walk: marey.Motion, asked: list[TimedReach], options: dict[str, object], told: str
 ) -> None:
     with pytest.raises(InputError, match=told):
         steer(walk, asked, **options)
 
 
 def test_spans_that_touch_are_one_stretch() -> None:
-    assert merged([Span(-5, 10), Span(9, 20)], 15) == ((0, 14),)
+    assert merge_windows([Window(-5, 10), Window(9, 20)], 15) == ((0, 14),)
 
 
 def test_a_captured_catch_is_aimed_higher(data_dir: Path) -> None:
@@ -275,6 +272,6 @@ def test_a_captured_catch_is_aimed_higher(data_dir: Path) -> None:
     assert slide_speed(found.motion, standing) <= 1.01 * slide_speed(catch, standing)
     assert forward_kinematics(found.motion).positions.shape == catch.positions().shape
     drawn = steer(catch, [up(hand, 3.1, 0.0, 0.15, 0.0) for hand in ("LeftHand", "RightHand")],
-                  mode="simulate", rng=0)  # fmt: skip
+                  method="joint", rng=0)  # fmt: skip
     assert max(drawn.residual_cm) < 0.5
     assert drawn.peak_acceleration_ratio <= 1.5
