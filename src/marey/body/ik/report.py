@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import Array
+from marey._report import Report
 from marey.body.ik.engine import AIM
 from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.ik.targets import CompiledTargets, LookAt, Orient, Target, describe
@@ -42,7 +43,7 @@ class TargetError:
 
 
 @dataclass(frozen=True)
-class IKReport:
+class IKReport(Report):
     """What was missed by how much.
 
     Args:

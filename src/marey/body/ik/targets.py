@@ -120,21 +120,15 @@ class CompiledTargets:
         effectors: see :class:`Effectors`.
         owners: `(effectors,)`, which target each belongs to.
         priorities: `(effectors,)`.
-        recipes: for each effector its target, the scale of its weight, which field is its goal, how many
-            numbers.
         pinned: whether there are pins.
+        only_points: whether all targets are places to reach.
     """
 
     effectors: Effectors
     owners: NDArray[np.int64]
     priorities: NDArray[np.int64]
-    recipes: tuple[tuple[int, float, str, int], ...]
     pinned: bool
-
-    @cached_property
-    def only_points(self) -> bool:
-        """Whether all targets are places to reach."""
-        return all(field == "position" for _, _, field, _ in self.recipes)
+    only_points: bool
 
     @cached_property
     def ranked(self) -> bool:
@@ -169,9 +163,11 @@ def compile_targets(targets: Sequence[Target], skeleton: Skeleton) -> CompiledTa
         np.array([row[3] for row in rows]).reshape(-1, 3),
     )
     owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
-    recipes = tuple((row[4], _scale(row[0]), *_goal_field(targets[row[4]], row[0])) for row in rows)
-    pinned = any(isinstance(target, Pin) for target in targets)
-    return CompiledTargets(effectors, owners, priorities, recipes, pinned)
+    pinned, points = (
+        any(isinstance(target, Pin) for target in targets),
+        all(isinstance(target, Reach) for target in targets),
+    )
+    return CompiledTargets(effectors, owners, priorities, pinned, points)
 
 
 def targets_key(targets: Sequence[Target]) -> tuple[Any, ...]:
@@ -200,38 +196,17 @@ def same_targets(one: Sequence[Target], other: Sequence[Target]) -> bool:
 def goals_of_frame(
     targets: Sequence[Target], plan: CompiledTargets, places: Array | None
 ) -> tuple[Array, Array]:
-    """:func:`goals_and_weights` of a single frame, a few microseconds a target."""
-    goals, weights = np.zeros((1, plan.effectors.count, 4)), np.ones((1, plan.effectors.count))
+    """:func:`goals_and_weights` of a single frame; of points alone in a few microseconds."""
     if plan.only_points:
+        goals = np.zeros((1, plan.effectors.count, 4))
         try:
-            places_to_be: Any = [target.position for target in targets]  # type: ignore[union-attr]
-            goals[0, :, :3] = places_to_be
+            goals[0, :, :3] = [target.position for target in targets]  # type: ignore[union-attr, assignment]
             if math.isfinite(goals.sum()) and all(target.weight == 1.0 for target in targets):
-                return goals, weights
-        except (TypeError, ValueError):
-            return goals_and_weights(targets, plan, frames=1, places=places)
-    for f, (owner, scale, field, size) in enumerate(plan.recipes):
-        target = targets[owner]
-        try:
-            if field:
-                goals[0, f, :size] = getattr(target, field)
-            weights[0, f] = scale * math.sqrt(target.weight)  # type: ignore[arg-type]
+                return goals, np.ones((1, plan.effectors.count))
         except (TypeError, ValueError):
             # A row a frame, or something wrong: the slower way says which.
-            return goals_and_weights(targets, plan, frames=1, places=places)
-        if size == 4:
-            goals[0, f] = _quaternions(target, 1)[0]  # type: ignore[arg-type]
-        elif size == 0 and isinstance(target, Pin):
-            assert places is not None
-            goals[0, f, :3] = places[0, f]
-        elif size == 0:
-            goals[0, f, 1] = 1.0
-    if not np.isfinite(goals).all():
-        weights *= np.isfinite(goals).all(axis=2)
-        goals[~np.isfinite(goals)] = 0.0
-    if not np.isfinite(weights).all():
-        return goals_and_weights(targets, plan, frames=1, places=places)
-    return goals, weights
+            pass
+    return goals_and_weights(targets, plan, frames=1, places=places)
 
 
 def goals_and_weights(
@@ -323,17 +298,6 @@ assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _EFFE
 
 def _scale(kind: int) -> float:
     return SETTINGS.metres_per_radian if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
-
-
-def _goal_field(target: Target, kind: int) -> tuple[str, int]:
-    """Which field of a target an effector's goal is, if any, and how many numbers it has."""
-    if kind == engine.ROLL or isinstance(target, Pin):
-        return "", 0
-    if isinstance(target, Reach):
-        return "position", 3
-    if isinstance(target, Orient):
-        return "rotation", 4
-    return ("point", 3) if isinstance(target, LookAt) else ("height", 1)
 
 
 def _rows(target: Target, name: str, frames: int, columns: int) -> Array:

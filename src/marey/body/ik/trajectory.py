@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marey._arrays import Array
+from marey._report import Result
 from marey.body.ik.engine import (
     POINT,
     TURN,
@@ -41,7 +42,7 @@ from marey.geometry.continuity import continuous
 
 
 @dataclass(frozen=True, eq=False)
-class ClipResult:
+class ClipResult(Result):
     """A clip that was found, its coordinates `(frames, modes)` in the pose model, and what it missed."""
 
     motion: Motion
