@@ -31,7 +31,8 @@ import marey
 from marey import datasets
 from marey.body.codec import channel_bytes, tournier
 from marey.body.codec.clip import assemble
-from marey.body.compare import foot_skate, joint_error, relative_distortion
+from marey.body.compare import joint_error, relative_distortion
+from marey.body.feet import skate
 from marey.errors import InputError, MareyWarning
 
 
@@ -138,13 +139,12 @@ def show(row: Row, motion: marey.Motion, text_bytes: int | None, *, quick: bool)
         small = assemble("tournier", *clip.pack())
         decoded, milliseconds = timed_decoding(small.tournier)
         distortion, error = relative_distortion(motion, decoded), joint_error(motion, decoded)
-        skate = foot_skate(motion, decoded).decoded
         replicated = REPLICATED.get(row.clip, {}).get(name, "")
         text = f"{text_bytes / small.bytes:6.1f}" if text_bytes else f"{'-':>6}"
         print(
             f"  {name:7} {'Tournier':13} {clip.ratio:6.1f} {distortion.frobenius:6.2f} "
             f"{distortion.squared:7.3f} {replicated:>10} {100 * error.mean:7.2f} "
-            f"{100 * error.maximum:6.1f} {100 * skate:10.2f} {small.bytes:8,} "
+            f"{100 * error.maximum:6.1f} {100 * skate(decoded):10.2f} {small.bytes:8,} "
             f"{channel_bytes(motion) / small.bytes:8.1f} {text} {milliseconds:8.3f}"
         )
         if name == "table":

@@ -19,7 +19,7 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.codec.end_joints import end_joints
-from marey.body.compare import foot_skate
+from marey.body.feet import skate
 from marey.body.motion import Motion
 from marey.body.resampling import retime
 from marey.body.restyle import joint_pose_model, restyle
@@ -84,14 +84,14 @@ def in_step(reference: Motion, motion: Motion) -> tuple[float, float, float, flo
     ours = restyle(motion, reference)
     loose = restyle(motion, reference, open_ends=True)
     first, last = (int(k) for k in loose.alignment.path[[0, -1], 1])
-    before = foot_skate(motion, motion, still=0.15).original
+    before = skate(motion)
     return (
         agreement(even, reference),
         agreement(plain, reference),
         agreement(ours.motion, reference),
         agreement(loose.motion, reference[first : last + 1]),
         before,
-        foot_skate(loose.motion, loose.motion, still=0.15).original,
+        skate(loose.motion),
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import marey
 from marey.body import Motion, Skeleton
 from marey.body import compare as module
-from marey.body.compare import foot_skate, joint_error, joint_errors, relative_distortion
+from marey.body.compare import joint_error, joint_errors, relative_distortion
 from marey.body.kinematics import points_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -60,7 +60,6 @@ def test_blocks_do_not_change_any_measure(monkeypatch: pytest.MonkeyPatch) -> No
         return [
             *relative_distortion(walk, other),
             *joint_error(walk, other),
-            *foot_skate(walk, other, still=0.3),
             float(joint_errors(walk, other, shell=0.03).max()),
         ]
 
@@ -96,22 +95,6 @@ def test_shell_bound_is_tight_for_a_pure_turn() -> None:
     rest = Motion(arm, [[[1, 0, 0, 0]]], [[0, 0, 0]], 30)
     turned = replace(rest, rotations=[[so3.exp([0, 0, 1e-7])]])
     assert joint_errors(rest, turned, shell=0.5)[0, 0] == pytest.approx(0.5e-7, rel=1e-9)
-
-
-def test_foot_skate_sees_sliding_only_while_the_original_stands() -> None:
-    legs = Skeleton(("hips",), [-1], [[0, 0, 0]])
-    path = np.zeros((11, 3))
-    path[6:, 0] = np.arange(1, 6) * 0.1
-    walker = Motion(legs, so3.identity((11, 1)), path, 10)
-    slider = replace(walker, root=path + np.linspace(0, 1, 11)[:, None] * [0.0, 0.0, 0.3])
-    skate = foot_skate(walker, slider, feet=["hips"])
-    assert skate == pytest.approx((0.0, 0.3, 0.5))
-
-
-def test_foot_skate_of_a_clip_that_never_stands_is_not_a_number() -> None:
-    legs = Skeleton(("hips",), [-1], [[0, 0, 0]])
-    runner = Motion(legs, so3.identity((5, 1)), np.arange(15.0).reshape(5, 3), 10)
-    assert np.isnan(foot_skate(runner, runner).decoded)
 
 
 def test_clips_of_different_length_are_not_compared() -> None:

@@ -6,12 +6,12 @@ the memory they need is that of a block. Cost: two passes of forward kinematics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from marey._arrays import Array, FloatArray
+from marey._arrays import Array
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
@@ -47,19 +47,6 @@ class JointError(NamedTuple):
     percentile_99: float
     share_within: float
     threshold: float
-
-
-class FootSkate(NamedTuple):
-    """Mean horizontal speed of feet while those of the original stand, metres a second; NaN if none does.
-
-    Args:
-        original, decoded: of both clips.
-        share: of the frames in which a foot of the original stands.
-    """
-
-    original: float
-    decoded: float
-    share: float
 
 
 def relative_distortion(original: Motion, decoded: Motion) -> Distortion:
@@ -140,47 +127,6 @@ def joint_errors(original: Motion, decoded: Motion, *, shell: float = 0.0) -> Ar
     return np.concatenate(found)
 
 
-def foot_skate(
-    original: Motion, decoded: Motion, *, feet: Sequence[str] | None = None, still: float = 0.02
-) -> FootSkate:
-    """How fast feet slide over the ground while those of the original stand.
-
-    Args:
-        original, decoded: clips of the same figure and length.
-        feet: joints to watch; both toes (or feet) if None.
-        still: a foot of the original stands where its speed is below this, metres a second.
-
-    >>> import marey
-    >>> walk = marey.samples.walk()
-    >>> foot_skate(walk, walk, still=0.1).decoded < 0.1
-    True
-    """
-    if feet is None:
-        from marey.body.codec.end_joints import end_joints
-
-        named = end_joints(original.skeleton)
-        joints = [end.joint for end in named if end.part == "foot"] or [end.joint for end in named]
-    else:
-        joints = original.skeleton.indices(feet)
-    _check_comparable(original, decoded)
-    rate = original.frame_rate
-    true_sum = found_sum = 0.0
-    standing = 0
-    for start in range(0, original.frames, _BLOCK):
-        # One frame more than the block: steps, not frames, are counted.
-        frames = slice(start, min(start + _BLOCK + 1, original.frames))
-        truth = np.diff(original[frames].positions()[:, joints], axis=0) * rate
-        found = np.diff(decoded[frames].positions()[:, joints], axis=0) * rate
-        stands = np.linalg.norm(truth, axis=-1) < still
-        true_sum += float(_horizontal(truth)[stands].sum())
-        found_sum += float(_horizontal(found)[stands].sum())
-        standing += int(stands.sum())
-    if standing == 0:
-        return FootSkate(float("nan"), float("nan"), 0.0)
-    steps = (original.frames - 1) * len(joints)
-    return FootSkate(true_sum / standing, found_sum / standing, standing / steps)
-
-
 def _blocks(original: Motion, decoded: Motion) -> Iterator[tuple[Motion, Motion]]:
     _check_comparable(original, decoded)
     for start in range(0, original.frames, _BLOCK):
@@ -196,7 +142,3 @@ def _check_comparable(original: Motion, decoded: Motion) -> None:
         )
     if len(original.skeleton.end_parents) != len(decoded.skeleton.end_parents):
         raise InputError("cannot compare the clips: their end sites differ")
-
-
-def _horizontal(velocity: FloatArray) -> FloatArray:
-    return np.asarray(np.hypot(velocity[..., 0], velocity[..., 2]))
