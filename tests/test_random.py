@@ -100,7 +100,7 @@ def test_random_numbers_come_from_whatever_numpy_takes(function: str) -> None:
     draw(None)
 
 
-@pytest.mark.parametrize("function", ["vary", "stage.walk", "simulate"])
+@pytest.mark.parametrize("function", ["vary", "stage.walk", "simulate", "solve_several", "Processes.stream"])
 def test_a_sequence_of_seeds_gives_the_same_again(function: str) -> None:
     given = np.random.SeedSequence(7).spawn(2)[1]
     np.testing.assert_allclose(FUNCTIONS[function](given), FUNCTIONS[function](given), atol=1e-9)

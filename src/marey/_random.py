@@ -30,3 +30,14 @@ def seed_sequence(rng: Rng) -> np.random.SeedSequence:
     if isinstance(rng, np.random.SeedSequence):
         return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key, pool_size=rng.pool_size)
     return np.random.SeedSequence(None if rng is None else seed_number(rng))
+
+
+def as_generator(rng: Rng) -> np.random.Generator:
+    """The generator that was given, or a new one, whose children do not count as those of a given sequence.
+
+    >>> seeds = np.random.SeedSequence(7)
+    >>> _ = as_generator(seeds).spawn(2)
+    >>> seeds.n_children_spawned
+    0
+    """
+    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(seed_sequence(rng))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
+from marey._random import Rng, as_generator
 from marey.body.particles.chains import Chain
 from marey.body.particles.constraints import Constraint
 from marey.body.particles.filter import FilteredMotion, solve
@@ -40,7 +41,7 @@ def solve_several(
     constraints: Sequence[Constraint],
     solutions: int,
     *,
-    rng: np.random.Generator | int = 0,
+    rng: Rng = 0,
     **options: Any,
 ) -> list[Solution]:
     """Different motions, the best first; options are those of :func:`marey.body.particles.solve`.
@@ -52,7 +53,7 @@ def solve_several(
     """
     if solutions < 1:
         raise InputError(f"solutions: at least 1, got {solutions}")
-    rngs = np.random.default_rng(rng).spawn(RUNS * solutions if solutions > 1 else 1)
+    rngs = as_generator(rng).spawn(RUNS * solutions if solutions > 1 else 1)
     runs = [solve(chain, constraints, rng=each, **options) for each in rngs]
     ends = [run.means() for run in runs]
     places = np.stack([end.positions[-1].ravel() for end in ends])

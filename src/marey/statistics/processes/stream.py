@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
-from marey._random import Rng
+from marey._random import Rng, as_generator
 from marey.errors import InputError
 from marey.statistics.processes.covariances import Covariance
 from marey.statistics.processes.kriging import JITTER
@@ -65,7 +65,7 @@ class Stream:
         rng: Rng,
         draws: int = 1,
     ):
-        rng = np.random.default_rng(rng)
+        rng = as_generator(rng)
         self.covariance, self.trend, self.frame_rate = covariance, trend, frame_rate
         self.rng, self.draws = rng, draws
         self.reach = max(1, int(np.ceil(frame_rate * float(covariance.range(REACH).max()))))
