@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import marey
 from marey.body import Motion, Skeleton
-from marey.body.anatomy import segments, side_of
+from marey.body.anatomy import forward_axis, masses, segments, side_of
 from marey.body.feet import contacts, plant, slide_speed
 from marey.body.feet.two_bone import legs
-from marey.body.ik import PointMasses
 from marey.geometry import rotations as so3
 
 # Shares of body mass of de Leva (1996), table 4, men: of the whole trunk and head, of one limb.
@@ -117,7 +117,7 @@ def human(tool: str) -> Skeleton:
 def test_segments_have_the_published_shares_of_mass(tool: str) -> None:
     skeleton = human(tool)
     trunk, _, leg, arm, sides = TOOLS[tool]
-    mass = dict(zip(skeleton.names, PointMasses.of(skeleton).masses.tolist(), strict=True))
+    mass = dict(zip(skeleton.names, masses(skeleton).masses.tolist(), strict=True))
     found = {"trunk": sum(mass[name] for name in trunk.split())}
     found["head"] = next(share for name, share in mass.items() if name.split(":")[-1].lower() == "head")
     for side in sides:
@@ -166,3 +166,33 @@ def test_feet_are_held_by_turning_the_ankle_of_smpl() -> None:
     standing = np.ones((frames, 4), dtype=bool)
     assert contacts(clip).shape == standing.shape
     assert slide_speed(plant(clip, standing), standing) < 0.1 * slide_speed(clip, standing)
+
+
+def test_masses_follow_the_segment_table() -> None:
+    skeleton = marey.samples.walk().skeleton
+    body = masses(skeleton)
+    mass = dict(zip(skeleton.names, body.masses))
+    assert mass["LeftUpLeg"] == pytest.approx(0.1416) and mass["LeftLeg"] == pytest.approx(0.0433)
+    assert mass["RightArm"] == pytest.approx(0.0271) and mass["RightHand"] == pytest.approx(0.0061)
+    assert mass["Head"] == pytest.approx(0.0694) and mass["LeftThumb"] == 0
+    np.testing.assert_allclose(
+        body.points[skeleton.index("LeftLeg")], skeleton.offsets[skeleton.index("LeftFoot")] / 2
+    )
+
+
+def test_a_skeleton_whose_names_say_nothing_has_mass_along_its_bones() -> None:
+    body = masses(Skeleton(("p", "q", "r"), [-1, 0, 1], [[0, 0, 0], [0, 1, 0], [0, 3, 0]]))
+    np.testing.assert_allclose(body.masses, [0.25, 0.75, 0])
+    alone = masses(Skeleton(("p",), [-1], [[0, 0, 0]]))
+    assert alone.masses.tolist() == [1.0]
+
+
+def test_which_way_a_figure_faces() -> None:
+    offsets = np.array([[0, 0, 0], [0, 0, 1.0], [0, 0, -1.0]])
+    turned = Skeleton(("hips", "l_leg", "r_leg"), [-1, 0, 0], offsets)
+    np.testing.assert_allclose(forward_axis(turned), [-1, 0, 0], atol=1e-12)
+    for pair in (("calf_l", "calf_r"), ("LowerLeg_L", "LowerLeg_R"), ("clavicle.R", "clavicle.L")):
+        ahead = forward_axis(Skeleton(("pelvis", *pair), [-1, 0, 0], offsets))
+        np.testing.assert_allclose(ahead, [1, 0, 0] if pair[0].endswith("R") else [-1, 0, 0], atol=1e-12)
+    unknown = Skeleton(("a", "b", "c"), [-1, 0, 0], offsets)
+    np.testing.assert_allclose(forward_axis(unknown), [0, 0, 1])

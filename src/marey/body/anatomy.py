@@ -11,10 +11,13 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
+from marey.body.mirroring import mirror_partners
 from marey.body.skeleton import Skeleton
 
 LEG = ("thigh", "upleg", "upperleg", "leg", "knee", "shin", "calf", "ankle", "foot", "toe", "femur", "tibia")
@@ -24,6 +27,11 @@ MIDDLE = ("forearm", "lowerarm", "elbow", "knee", "shin", "calf", "lowerleg")
 HEAD, NECK = ("head", "skull"), ("neck",)
 ENDS = ("wrist", "hand", "ankle", "foot", "toe")
 SIDES = ("left", "right")
+# Share of body mass of one segment; what no segment begins at (neck, fingers, toes) has none of its own.
+MASS_SHARES = {
+    "hand": 0.0061, "forearm": 0.0162, "upper arm": 0.0271, "foot": 0.0137, "thigh": 0.1416, "shank": 0.0433,
+    "head": 0.0694, "trunk": 0.4346,
+}  # fmt: skip
 TRUNK = ("hip", "pelvis", "root", "spine", "back", "chest", "torso", "thorax", "abdomen", "waist")
 
 
@@ -34,6 +42,13 @@ class Limb:
     upper: int
     middle: int
     lower: int
+
+
+class PointMasses(NamedTuple):
+    """Masses `(joints,)`, in shares of the whole, and points `(joints, 3)` in the joints' frames, metres."""
+
+    masses: Array
+    points: Array
 
 
 @dataclass(frozen=True)
@@ -117,6 +132,55 @@ def segments(skeleton: Skeleton) -> tuple[str, ...]:
         for limb in _limbs(skeleton, lengths, keys).values():
             found |= zip((limb.upper, limb.middle, limb.lower), names, strict=True)
     return tuple(found.get(j, "") for j in range(skeleton.joints))
+
+
+def masses(skeleton: Skeleton) -> PointMasses:
+    """One mass a joint at the middle of the segment that it begins, in shares of the body's.
+
+    Shares follow de Leva (1996, Journal of Biomechanics 29(9), men); a skeleton whose names say nothing has
+    its mass spread by bone length.
+
+    >>> import marey
+    >>> float(masses(marey.samples.walk().skeleton).masses.sum().round(6))
+    1.0
+    """
+    points, lengths = np.zeros((skeleton.joints, 3)), np.zeros(skeleton.joints)
+    for joint in range(skeleton.joints):
+        below = [skeleton.offsets[c] for c in skeleton.children(joint)]
+        below += list(skeleton.end_offsets[skeleton.end_parents == joint])
+        if below:
+            points[joint] = 0.5 * np.mean(below, axis=0)
+            lengths[joint] = np.linalg.norm(below, axis=1).max()
+    found, shares = segments(skeleton), np.zeros(skeleton.joints)
+    for kind, share in MASS_SHARES.items():
+        members = [j for j, segment in enumerate(found) if segment == kind]
+        sides = 1 if kind in ("trunk", "head") else 2
+        shares[members] = sides * share / max(len(members), 1)
+    if shares.sum() < 0.5:
+        shares = lengths if lengths.sum() > 0 else np.ones(skeleton.joints)
+    return PointMasses(shares / shares.sum(), points)
+
+
+def forward_axis(skeleton: Skeleton) -> Array:
+    """Which way the figure faces at rest: up × to its right, from where its left and right joints are.
+
+    At rest all joint frames are the world's, so this is also what faces forward in every joint's frame.
+    The z axis if left and right cannot be told by name.
+
+    >>> import marey
+    >>> forward_axis(marey.samples.walk().skeleton).round(6) + 0.0
+    array([0., 0., 1.])
+    """
+    positions = np.zeros((skeleton.joints, 3))
+    for joint in range(1, skeleton.joints):
+        positions[joint] = positions[skeleton.parents[joint]] + skeleton.offsets[joint]
+    to_left = np.zeros(3)
+    for joint, partner in enumerate(mirror_partners(skeleton.names)):
+        if joint != partner and side_of(skeleton.names[joint]) == "left":
+            to_left += positions[joint] - positions[partner]
+    ahead = np.cross(to_left, [0.0, 1.0, 0.0])
+    length = float(np.linalg.norm(ahead))
+    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
 
 
 def side_of(name: str) -> str:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
+from marey.body.anatomy import masses
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem, moved, pull_back, turn_rates
-from marey.body.ik.masses import PointMasses
 from marey.body.limits import EllipsoidLimits, RangeLimits, SwingTwistLimits
 from marey.geometry import rotations as so3
 from tests.body.ik import oracle
@@ -122,7 +122,7 @@ def test_solutions_cost_no_more_than_those_of_scipy(seed: int, free: bool, kinet
     figure = Parameters.of(model)
     rng = np.random.default_rng(seed)
     features, goals, weights = random_features(seed, [engine.POINT] * 3 + [engine.TURN], figure.joints)
-    problem = Problem(figure, features, free, masses=PointMasses.of(model.skeleton) if kinetic else None)
+    problem = Problem(figure, features, free, masses=masses(model.skeleton) if kinetic else None)
     start = PoseArrays(np.zeros((1, 3)), np.zeros((1, figure.modes)), so3.random((1, figure.joints), rng=rng))
     precision = np.full(problem.unknowns, 0.1)
     found = problem.solve(goals, weights, start, centre=start, precision=precision, iterations=300)

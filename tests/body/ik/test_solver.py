@@ -10,17 +10,18 @@ import pytest
 
 import marey
 from marey.body import Motion, PoseModel, Skeleton
+from marey.body.anatomy import forward_axis
+from marey.body.anatomy import masses as body_masses
 from marey.body.ik import (
     Contact,
     LookAt,
     Orient,
     Pin,
-    PointMasses,
     PoseSolver,
     Reach,
     solve_pose,
 )
-from marey.body.ik.targets import find_point, forward_axis
+from marey.body.ik.targets import find_point
 from marey.body.kinematics import points_on
 from marey.body.limits import EllipsoidLimits, RangeLimits, SwingTwistLimits
 from marey.errors import InputError
@@ -199,7 +200,7 @@ def test_tolerance_trades_exactness_for_likelihood(walk: Motion, model: PoseMode
 def test_kinetic_steps_move_less_mass_for_the_same_target(walk: Motion) -> None:
     model = PoseModel.fit([walk], modes=10, metric="canonical")
     rng = np.random.default_rng(0)
-    masses = PointMasses.of(walk.skeleton)
+    masses = body_masses(walk.skeleton)
     carriers = np.arange(walk.joints)
     moved: dict[str, list[float]] = {"canonical": [], "kinetic": []}
     for frame in range(0, walk.frames, 30):

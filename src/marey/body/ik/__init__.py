@@ -2,7 +2,6 @@
 
 from marey.body.ik.blend import blend_pose
 from marey.body.ik.fixed_root import FixedRootResult, points_in_root_frame, solve_in_model
-from marey.body.ik.masses import PointMasses
 from marey.body.ik.report import IKReport, TargetError
 from marey.body.ik.settings import IKSettings
 from marey.body.ik.solver import PoseResult, PoseSolver, solve_pose
@@ -18,7 +17,6 @@ __all__ = [
     "LookAt",
     "Orient",
     "Pin",
-    "PointMasses",
     "PoseResult",
     "PoseSolver",
     "Reach",

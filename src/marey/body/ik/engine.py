@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray
-from marey.body.ik.masses import PointMasses
+from marey.body.anatomy import PointMasses
 from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.limits.ellipsoid import EllipsoidLimits
@@ -211,8 +211,9 @@ class Problem:
     @cached_property
     def _damping(self) -> tuple[Any, ...]:
         change = np.ones(self.unknowns) if self.typical_change is None else self.typical_change
-        masses = self.masses or PointMasses.none(self.parameters.joints)
-        return self.masses is not None, np.ascontiguousarray(change), masses.masses, masses.points
+        joints = self.parameters.joints
+        masses = self.masses or PointMasses(np.zeros(joints), np.zeros((joints, 3)))
+        return self.masses is not None, np.ascontiguousarray(change), *masses
 
     def solve(
         self,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
+from marey.body.anatomy import masses
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, kernels, world
 from marey.body.ik.hierarchy import solve_by_priority
-from marey.body.ik.masses import PointMasses
 from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.ik.targets import (
@@ -143,7 +143,7 @@ class PoseSolver:
         self.parameters, self.settings = Parameters.of(body), settings
         self.free_root, self.anchored = root == "free", anchor == "start"
         self.limits, self.damping = limits, damping
-        self.masses = PointMasses.of(self.skeleton) if damping == "kinetic" else None
+        self.masses = masses(self.skeleton) if damping == "kinetic" else None
         self.stop_error, self.refine, self.iterations = stop_error, refine, iterations
         self.precision = self._precision(tolerance, prior, root_stiffness)
         modes = self.parameters.modes

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array
-from marey.body.anatomy import side_of
+from marey.body.anatomy import forward_axis
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors
 from marey.body.ik.settings import SETTINGS
-from marey.body.mirroring import mirror_partners
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -256,28 +255,6 @@ def find_point(skeleton: Skeleton, name: str) -> tuple[int, Array]:
             raise InputError(f"{name[: -len(END)]!r} carries no end site; there are: {carriers or 'none'}")
         return joint, np.array(skeleton.end_offsets[ends[0]])
     return skeleton.index(name), np.zeros(3)
-
-
-def forward_axis(skeleton: Skeleton) -> Array:
-    """Which way the figure faces at rest: up × to its right, from where its left and right joints are.
-
-    At rest all joint frames are the world's, so this is also what faces forward in every joint's frame.
-    The z axis if left and right cannot be told by name.
-
-    >>> import marey
-    >>> forward_axis(marey.samples.walk().skeleton).round(6) + 0.0
-    array([0., 0., 1.])
-    """
-    positions = np.zeros((skeleton.joints, 3))
-    for joint in range(1, skeleton.joints):
-        positions[joint] = positions[skeleton.parents[joint]] + skeleton.offsets[joint]
-    to_left = np.zeros(3)
-    for joint, partner in enumerate(mirror_partners(skeleton.names)):
-        if joint != partner and side_of(skeleton.names[joint]) == "left":
-            to_left += positions[joint] - positions[partner]
-    ahead = np.cross(to_left, [0.0, 1.0, 0.0])
-    length = float(np.linalg.norm(ahead))
-    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
 
 
 def describe(target: Target) -> str:

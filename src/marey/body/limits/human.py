@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from marey._arrays import Array
-from marey.body.anatomy import segments
+from marey.body.anatomy import forward_axis, segments
 from marey.body.limits.swing_twist import UNLIMITED, JointFreedom, SwingTwistLimits
 from marey.body.skeleton import Skeleton
 
@@ -39,8 +39,6 @@ def human_joints(skeleton: Skeleton) -> dict[str, JointFreedom]:
 
     Joints that are neither a known segment nor known by name are balls within 45°.
     """
-    from marey.body.ik.targets import forward_axis
-
     left = np.cross(_UP, forward_axis(skeleton))
     table = {}
     for joint, (name, segment) in enumerate(zip(skeleton.names, segments(skeleton), strict=True)):

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from marey._arrays import Array
+from marey.body.anatomy import forward_axis
 from marey.body.codec.end_joints import end_joints
-from marey.body.ik.targets import forward_axis
 from marey.body.motion import Motion
 from marey.body.particles.chains import Chain, Freedom, bone_of, chain_of
 from marey.body.particles.constraints import At

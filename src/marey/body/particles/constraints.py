@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
-from marey.body.ik.masses import PointMasses
-from marey.body.ik.targets import forward_axis
+from marey.body.anatomy import PointMasses, forward_axis
+from marey.body.anatomy import masses as body_masses
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.geometry import rotations as so3
@@ -179,7 +179,7 @@ class Balanced:
     size: float | None = None
 
     def errors(self, poses: PoseBatch) -> Array:
-        masses = PointMasses.of(poses.skeleton) if self.masses is None else self.masses
+        masses = body_masses(poses.skeleton) if self.masses is None else self.masses
         there = poses.positions + so3.rotate(poses.world.rotations, masses.points)
         centre = np.einsum("j,nji->ni", masses.masses, there)[:, [0, 2]]
         corners = np.stack([poses.point(name)[:, [0, 2]] for name in self.supports], axis=1)
