@@ -86,7 +86,7 @@ def reduced_keys(motion: Motion, tolerance: float) -> tuple[int, Motion]:
     trial = tolerance
     for _ in range(SEARCH_STEPS):
         found = _with_keys(motion, arms, trial)
-        if joint_errors(motion, found[1], shell=SHELL).max() <= tolerance:
+        if joint_errors(motion, found[1], shell=SHELL)[:, : motion.joints].max() <= tolerance:
             fits, best = trial, found
             if trial == tolerance:
                 break

@@ -17,7 +17,7 @@ from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
-# Frames looked at together: a few megabytes for a human figure.
+# Frames measured together: a few megabytes for a human figure.
 _BLOCK = 4096
 
 

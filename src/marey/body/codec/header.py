@@ -164,7 +164,7 @@ def _text(header: Header) -> str:
     skeleton, quantum = header.skeleton, header.quantum
     points = np.concatenate([skeleton.offsets, skeleton.end_offsets]).ravel()
     offsets = points if quantum is None else [int(number) for number in np.rint(points / quantum)]
-    runs = [(words, len(list(alike))) for words, alike in groupby(header.channels or ())]
+    runs = [(words, len(list(run))) for words, run in groupby(header.channels or ())]
     fields = {
         "names": skeleton.names,
         "parents": skeleton.parents.tolist(),

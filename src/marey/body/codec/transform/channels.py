@@ -235,7 +235,7 @@ def reaches(skeleton: Skeleton, columns: Columns, positions: Array) -> Array:
 def _arms(skeleton: Skeleton, columns: Columns, points: Array) -> Array:
     """Root mean square displacement, `(columns,)`, of all joints at `points` by a unit of each column.
 
-    All axes of a turn are taken alike; `SHELL` about each joint turns as well.
+    All axes of a turn count the same; `SHELL` about each joint turns as well.
     """
     parents = skeleton.parents
     sums = np.column_stack([np.ones(len(parents)), points, (points**2).sum(axis=1)])

@@ -64,7 +64,7 @@ def overlap(frame_rate: float) -> int:
 
 
 def overlapping(lengths: list[int], frame_rate: float) -> list[range]:
-    """Frames of segments of these lengths, each beginning before the last one ends."""
+    """Frames of segments of these lengths, each starting before the last one ends."""
     found: list[range] = []
     for length in lengths:
         start = found[-1].stop - overlap(frame_rate) if found else 0

@@ -64,7 +64,7 @@ class Segment:
         return channels.motion(self.basis.expand(modes, lever_arms(skeleton, channels)))
 
     def steps(self, header: Header) -> Array:
-        """What each coefficient is rounded to, metres, `(frames, modes)`; `(1, 1)` if all alike."""
+        """What each coefficient is rounded to, metres, `(frames, modes)`; `(1, 1)` if all are equal."""
         if not self.refinement.any():
             return np.full((1, 1), step_size(self.step))
         groups = column_limbs(self.columns, header.skeleton)[self.basis.first_columns()]

@@ -268,7 +268,7 @@ def _column_metric(header: Header, channels: Channels, curves: Array, truth: Glo
     """Mean squared displacement of the joints by changes of the curves, `(columns, columns)`.
 
     Positions count by how much of the figure they carry, apart from rotations. A quaternion, whose axes turn
-    with the joint, counts alike in all directions.
+    with the joint, counts the same in all directions.
     """
     skeleton, columns = header.skeleton, channels.columns
     frames = np.unique(np.linspace(0, len(curves) - 1, SETTINGS.metric_poses).astype(int))
