@@ -281,6 +281,7 @@ class _Learned:
             floor=self.profile.floor(variant, contact),
             keep=keep,
             limits=self.ranges if limits else None,
+            root="firm",
             max_slide=0.2 * self.profile.slide,
         )
 
