@@ -54,9 +54,9 @@ def evaluate(
 
 @njit(**_OPTIONS)
 def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
-    """Precision times the way back to the centre, an entry an unknown; returns the cost.
+    """Precision times the difference from the centre, an entry an unknown; returns the cost.
 
-    The way back of a rotation is its log; d(½|log|²) is the log itself, so the pull is exact.
+    The difference of rotations is a log; d(½|log|²) is the log itself, so the pull is exact.
     """
     full, free = body[0], body[1]
     precision, centre_root, centre_pose, centre_rotations = prior

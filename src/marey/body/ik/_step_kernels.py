@@ -38,11 +38,11 @@ def normal_matrix(J: Array, precision: Array, spreads: Array, dual: bool, H: Arr
                 if factor != 0.0:
                     for k in range(m):
                         H[m, k] += factor * J[a, k]
-    usual = 0.0
+    scale = 0.0
     for m in range(unknowns):
-        usual += (H[m, m] + precision[m]) * spreads[m] * spreads[m]
+        scale += (H[m, m] + precision[m]) * spreads[m] * spreads[m]
     for m in range(unknowns):
-        diagonal[m] = (usual / unknowns + _TINY) / (spreads[m] * spreads[m])
+        diagonal[m] = (scale / unknowns + _TINY) / (spreads[m] * spreads[m])
 
 
 @njit(**_OPTIONS)

@@ -229,7 +229,7 @@ class Problem:
         chained: bool = False,
         jobs: int | None = None,
     ) -> Solution:
-        """Least weighted squares of the effectors' errors plus `precision` times the way from `centre`.
+        """Least weighted squares of errors plus `precision` times squared differences from `centre`.
 
         Limits that are not compiled do not enter.
 
@@ -336,8 +336,8 @@ def pull_back(
         parts.append(back[:, 1:].reshape(len(poses.root), -1))
     else:
         parts.append(centre.coordinates - poses.coordinates)
-    way = np.concatenate(parts, axis=1)
-    return precision * way, (precision * way**2).sum(axis=1)
+    difference = np.concatenate(parts, axis=1)
+    return precision * difference, (precision * difference**2).sum(axis=1)
 
 
 def turn_rates(parameters: Parameters, free_root: bool, poses: PoseArrays) -> Array:

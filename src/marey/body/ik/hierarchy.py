@@ -14,13 +14,9 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array
 from marey.body.ik.engine import PoseArrays, Problem, Solution, decoded, moved, pull_back
+from marey.body.ik.settings import SETTINGS, IKSettings
 
 Level = tuple[Array, Array]
-
-# Metres: two errors of a level that differ by less count as equal.
-EQUAL = 1e-4
-# Directions with smaller singular values than this share of the largest count as free.
-FREE = 1e-4
 
 
 def solve_by_priority(
@@ -63,10 +59,10 @@ def solve_by_priority(
     mu, count, converged = 1e-2, 0, False
     while count < iterations and not converged:
         count += 1
-        step = hierarchical_step(levels, mu, scale)
+        step = hierarchical_step(levels, mu, scale, problem.settings)
         trial = moved(parameters, free, poses, step[None])
         new_r, new_levels = measured(trial)
-        verdict = _better(levels, new_levels)
+        verdict = _better(levels, new_levels, problem.settings.equal_metres)
         if verdict > 0:
             poses, r, levels = trial, new_r, new_levels
             mu = max(0.2 * mu, 1e-9)
@@ -78,7 +74,9 @@ def solve_by_priority(
     return Solution(poses, problem.errors(r[None], weights), np.array([count]), np.array([converged]))
 
 
-def hierarchical_step(levels: Sequence[Level], mu: float, scale: Array) -> Array:
+def hierarchical_step(
+    levels: Sequence[Level], mu: float, scale: Array, settings: IKSettings = SETTINGS
+) -> Array:
     """A step `(unknowns,)` for levels of (residuals, Jacobian), damped by `mu`; lesser levels yield.
 
     Args:
@@ -97,7 +95,7 @@ def hierarchical_step(levels: Sequence[Level], mu: float, scale: Array) -> Array
         largest = values.max(initial=0.0)
         if largest <= 0:
             continue
-        kept = values > FREE * largest
+        kept = values > settings.free_share * largest
         damped = values[kept] / (values[kept] ** 2 + mu * largest**2)
         rank = int(kept.sum())
         step = step + basis @ (Vt[:rank].T @ (damped * (U[:, :rank].T @ (r - J @ step))))
@@ -111,11 +109,11 @@ def _unweighted(problem: Problem, r: Array, weights: Array) -> Array:
     return np.concatenate([errors[np.isfinite(errors)], r[3 * problem.effectors.count :]])
 
 
-def _better(old: Sequence[Level], new: Sequence[Level]) -> int:
+def _better(old: Sequence[Level], new: Sequence[Level], equal: float) -> int:
     """1 if the first level that changes improves, -1 if it gets worse, 0 if none changes."""
     for (r, _), (s, _) in zip(old, new):
         before, after = float(np.linalg.norm(r)), float(np.linalg.norm(s))
-        slack = EQUAL + 1e-3 * before
+        slack = equal + 1e-3 * before
         if not after <= before + slack:
             return -1
         if after < before - slack:
@@ -125,7 +123,7 @@ def _better(old: Sequence[Level], new: Sequence[Level]) -> int:
 
 
 def _scale(problem: Problem, precision: Array) -> Array:
-    """Pose coordinates are of no fixed unit: scaled by their deviation, which the prior's precision tells."""
+    """Pose coordinates are of no fixed unit: scaled by their deviation, known from the prior's precision."""
     scale = np.ones(problem.unknowns)
     pose = precision[6:] if problem.free_root else precision
     if not problem.parameters.full and (pose > 0).all() and pose.size:

@@ -23,6 +23,9 @@ class IKSettings:
         iterations: at most so many of the compiled solver for a pose.
         hierarchy_iterations: at most so many where targets have priorities, or limits are not compiled.
         trajectory_steps: at most so many for a whole clip.
+        equal_metres: two errors of targets of one priority that differ by less count as equal.
+        free_share: directions that move targets of a priority by less than this share of the largest effect
+            are left to lesser priorities.
         reached_metres, reached_degrees: a target that is as near as this is reported as reached.
     """
 
@@ -40,6 +43,8 @@ class IKSettings:
     iterations: int = 50
     hierarchy_iterations: int = 100
     trajectory_steps: int = 12
+    equal_metres: float = 1e-4
+    free_share: float = 1e-4
     reached_metres: float = 0.01
     reached_degrees: float = 3.0
 

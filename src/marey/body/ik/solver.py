@@ -90,9 +90,9 @@ class PoseSolver:
         prior: "mahalanobis", "isotropic" (all coordinates alike) or "none"; of a skeleton: stays near the
             start, or "none".
         prior_centre: `(modes,)`, coordinates; the mean if None.
-        root_stiffness: how reluctant a free root is to leave its last place; 0: not at all.
+        root_stiffness: how reluctant a free root is to leave its last position; 0: not at all.
         anchor: where that is: "last", the pose before, or "start", where the solver started, so that poses
-            follow from their targets and not from the way these took.
+            follow from their targets and not from earlier ones.
         damping: of steps: "spread" (unknowns go as far as they usually do), "canonical" (all alike) or
             "kinetic" (light limbs move first, figure 8.10; not with priorities).
         limits: of joints, of any kind; those of :mod:`marey.body.limits` are compiled, others slower.

@@ -31,7 +31,7 @@ _HERE = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """A point of the figure should be at a place.
+    """A point of the figure should be at a position.
 
     Args:
         joint: its name, or `NAME_end` for the end site the joint carries (toe tip, top of the head).
@@ -120,7 +120,7 @@ class CompiledTargets:
         owners: `(effectors,)`, which target each belongs to.
         priorities: `(effectors,)`.
         pinned: whether there are pins.
-        only_points: whether all targets are places to reach.
+        only_points: whether all targets are positions to reach.
     """
 
     effectors: Effectors
