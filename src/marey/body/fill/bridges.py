@@ -26,7 +26,7 @@ def linear(known: Array, edges: Edges) -> Array:
 def hermite(known: Array, edges: Edges, frame_rate: float) -> Array:
     """A curve through the edges with the velocities there, `(n, frames, features)`.
 
-    A velocity is felt for 1 s of a gap at most, and decays in 0.15 s beyond a single edge.
+    Beyond a single edge the velocity decays in 0.15 s.
     """
     line = linear(known, edges)
     steps: NDArray[np.int_] = np.arange(1, edges.frames + 1)[:, None]
@@ -39,7 +39,7 @@ def hermite(known: Array, edges: Edges, frame_rate: float) -> Array:
     span = edges.frames + 1
     before, after = _values(known, edges)
     even = (after - before) / span
-    felt = min(float(span), max(frame_rate, 2.0))
+    felt = min(float(span), max(edges.felt * frame_rate, 2.0))
 
     def bump(away: NDArray[np.int_]) -> Array:
         share = np.minimum(away / felt, 1.0)

@@ -1,7 +1,7 @@
 """Windows of a clip in coordinates in which they can be compared, wherever they happen and head.
 
 Joints are rotation vectors about the clip's mean, weighted by their lever arm; the root's rotation is
-relative to the one half-way between the edges of the gap, its position to the first edge and the heading
+relative to the one midway between the edges of the gap, its position to the first edge and the heading
 there. So a window starts and ends at its edges exactly, and nothing drifts. One pass over the frames of
 the windows.
 """
@@ -62,11 +62,19 @@ class FillSettings:
 
 
 class Edges(NamedTuple):
-    """Shape of a window: frames of its gap, and of the known frames before and after."""
+    """Shape of a window.
+
+    Attributes:
+        frames: Frames of its gap.
+        before: Known frames before it.
+        after: Known frames after it.
+        felt: Seconds that a velocity at an edge is felt across the gap at most.
+    """
 
     frames: int
     before: int
     after: int
+    felt: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +123,9 @@ class WindowCoordinates:
         earlier, later = gone[: gap.first][::-1], gone[gap.stop :]
         before = int(earlier.argmax()) if earlier.any() else len(earlier)
         after = int(later.argmax()) if later.any() else len(later)
-        return Edges(gap.frames, min(before, self.settings.reach), min(after, self.settings.reach))
+        reach = self.settings.reach
+        # A body keeps its momentum longer than a limb.
+        return Edges(gap.frames, min(before, reach), min(after, reach), 1.0 if 0 in gap.joints else 0.5)
 
     def complete(self, edges: Edges) -> Indices:
         """First gap frames `(n,)` of the windows of this shape in which nothing is missing."""
@@ -189,11 +199,11 @@ class WindowCoordinates:
         floor = (origin * (1.0, 0.0, 1.0))[:, None]
         tenth = 0.1 * self.motion.frame_rate
         parts = []
-        for known, edge, way in ((edges.before, starts - 1, -1), (edges.after, starts + edges.frames, 1)):
+        for known, edge, sign in ((edges.before, starts - 1, -1), (edges.after, starts + edges.frames, 1)):
             if not known:
                 continue
             step = min(3, known - 1)
-            speed = (positions[edge] - positions[edge + way * step]) * (-way * tenth / max(step, 1))
+            speed = (positions[edge] - positions[edge + sign * step]) * (-sign * tenth / max(step, 1))
             parts += [so3.rotate(back, positions[edge] - floor), so3.rotate(back, speed)]
         return np.concatenate(parts, axis=1).reshape(len(starts), -1)
 

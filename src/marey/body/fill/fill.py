@@ -1,6 +1,6 @@
 """Gaps of a clip filled: the likeliest motion, samples of it, and how far off it may be.
 
-Hole filling of Courty 2013, section 3.2.3.1 (Courty & Cuzol 2010, section 6.1), for whole frames, single
+Gaps are filled as in Courty 2013, section 3.2.3.1 (Courty & Cuzol 2010, section 6.1), in whole frames, single
 joints and the root's path, anywhere in a clip. Everything is learned from the known frames of the clip
 itself, and of others if given. A gap costs a second or less, whatever the length of the clip.
 """

@@ -2,9 +2,9 @@
 
 The Hermite curve of each known window misses something. Part of that follows from the frames beyond the
 edges, by the same weights for all joints (a pooled linear regression); part from the poses at the edges, as
-in windows that begin and end alike (Gaussian process regression over whole windows, which keeps limbs
-together). Whether either helps, and how much is missed in the end, is measured on windows that were left
-out. Of joints that are missing while others are known, most follows from the others (a linear
+in windows that begin and end similarly (Gaussian process regression over whole windows, which keeps limbs
+together). How much to trust either, and how much is missed in the end, is measured on windows that were
+left out. Of joints that are missing while others are known, most follows from the others (a linear
 regression over the whole frames of the clip); what does not is a series of its own with a gap. After
 Courty 2013, section 3.2.3.1, whose components are independent. O(windows² · frames + windows³).
 """
@@ -131,12 +131,15 @@ def _learn(
     missed = _inside(known, edges) - hermite(known, edges, rate)
     around, around_gap = (surroundings(part, edges, settings.beyond) for part in (known, own))
     weights, expected = _pooled(missed, around, folds, counts, settings)
-    correction = _within(np.einsum("kl,kd->ld", weights, around_gap[0]), expected)
-    missed = _scaled(missed - expected, around, around_gap[0])
+    independent = len(np.unique(starts // edges.frames))
+    trust = _trust(missed, expected, counts, independent)
+    correction = trust * _within(np.einsum("kl,kd->ld", weights, around_gap[0]), expected)
+    missed = _scaled(missed - trust * expected, around, around_gap[0])
     if apart is not None:
         more, expected = _exemplars(missed, apart, folds, counts, settings)
-        correction = correction + _within(more, expected)
-        missed = missed - expected
+        trust = _trust(missed, expected, counts, independent)
+        correction = correction + trust * _within(more, expected)
+        missed = missed - trust * expected
     return correction, missed
 
 
@@ -151,6 +154,16 @@ def _distances(features: Array, kept: int) -> Array | None:
     points = centred @ np.linalg.svd(centred[:-1], full_matrices=False)[2][:kept].T
     median = float(np.median(pdist(points[:-1], "sqeuclidean")))
     return cdist(points, points[:-1], "sqeuclidean") / median if median > 0.0 else None
+
+
+def _trust(missed: Array, expected: Array, counts: Array, independent: int) -> float:
+    """The share of what is expected that was best for windows left out; less if they were few."""
+    size = np.sqrt(np.square(missed).sum(axis=(1, 2)))
+    share = counts / np.maximum(size, max(1e-3 * float(size.max()), 1e-12))
+    along = float(share @ np.einsum("nld,nld->n", missed, expected))
+    square = float(share @ np.square(expected).sum(axis=(1, 2)))
+    best = min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
+    return best * independent / (independent + 2.0)
 
 
 def _within(correction: Array, expected: Array) -> Array:
@@ -194,7 +207,7 @@ def _pooled(
 def _exemplars(
     missed: Array, apart: Array, folds: Folds, counts: Array, settings: FillSettings
 ) -> tuple[Array, Array]:
-    """What windows that begin and end alike missed: for the gap, and for windows left out."""
+    """What windows that begin and end similarly missed: for the gap, and for windows left out."""
     count = len(missed)
     flat = missed.reshape(count, -1)
     values, vectors = np.linalg.eigh(flat @ flat.T)
