@@ -82,7 +82,8 @@ def add_leg(
                 row[12:] = slopes[point, 1]
                 _add_row(band, right, where, row, 12, wrong, weights[1])
         for joint in range(3):
-            if over[joint] > 0.0:
+            # A joint that was brought to its limit before may be beyond it by rounding.
+            if over[joint] > 1e-9:
                 row[12:] = 0.0
                 row[15 + 3 * joint : 18 + 3 * joint] = turning[joint]
                 _add_row(band, right, where, row, 12, over[joint], weights[2])
