@@ -1,4 +1,4 @@
-"""Rate against distortion: marey's codec, an ACL-style coder, plain baselines, and Tournier 2011, clip by clip.
+"""Rate against distortion, clip by clip: marey's codec, an ACL-style coder, baselines, and Tournier 2011.
 
 Draws one picture a clip: bytes against the error of joints (mean, and largest as dots), and the ratio to
 float32 channels against the distortion of Tournier 2011, section 9.3, in both readings: `d_F` as the text
