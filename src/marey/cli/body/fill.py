@@ -1,4 +1,4 @@
-"""`marey body fill`: repair holes of a clip."""
+"""`marey body fill`: fill gaps of a clip."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_SAMPLES = 1000
 
 
 def run(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Clip with holes.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Clip with gaps.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Clip to write.")],
     gap: Annotated[
         list[str] | None,
@@ -66,7 +66,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Repair holes of a clip: lost frames or joints, with alternatives and how sure they are.
+    """Fill gaps of a clip: lost frames or joints, with samples of what it may have been and how sure that is.
 
     [bold]Examples[/bold]
 
