@@ -1,8 +1,9 @@
 """Draws of a clip's coordinates from its distribution, with key frames and modes kept.
 
 The deviation is an angle φ between the clip and a new draw: x' = trend + cos φ · (x − trend) + sin φ · s.
-Both have the same law, so x' has it too at every φ; at 0 it is the clip, at 90° all is simulated as in Courty
-& Cuzol 2010, section 6.2. Kept numbers ask s for tan(φ/2) times what they are in the clip. Cost: a draw's.
+Both have the same distribution, so x' has it too at every φ; at 0 it is the clip, at 90° all is simulated as
+in Courty & Cuzol 2010, section 6.2. Kept numbers ask s for tan(φ/2) times what they are in the clip. Cost: a
+draw's.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from marey.statistics.processes.trend import Trend
 Seeds = Sequence[np.random.SeedSequence]
 
 METHODS = ("joint", "gp")
-# Of the numbers that the example's law can be told, the share above which the autoregression takes over.
+# If constraints exceed this share of the degrees of freedom, the autoregressive model is used.
 CROWDED = 0.5
 
 
@@ -40,10 +41,14 @@ def draw(
 ) -> Array:
     """New series `(draws, frames, modes)` about the trend.
 
-    rest: `(frames, modes)`, the clip's coordinates about the trend
-    deviation: 0 (the clip) … 1 (all new)
-    kept_frames, kept_modes: frames, and the first modes, that stay as they are
-    conditions: weighted sums of frames that the result must have
+    Args:
+        rest: `(frames, modes)`, the clip's coordinates about the trend.
+        frame_rate: Frames a second.
+        seeds: One for each draw.
+        deviation: 0 (the clip) … 1 (all new).
+        kept_frames, kept_modes: Frames, and the first modes, that stay as they are.
+        conditions: Weighted sums of frames that the result must have.
+        method: "joint" or "gp", see :func:`marey.body.vary.vary`.
     """
     frames, modes = rest.shape
     angle = 0.5 * np.pi * deviation
@@ -61,10 +66,10 @@ def draw(
         drawn[:, :, :kept_modes] = wanted[:, :kept_modes]
     elif method == "joint":
         pins = [Functional([frame], [1.0], wanted[frame]) for frame in kept_frames]
-        law = ExampleLaw.of(rest)
-        told = (len(pins) + len(asked)) * modes
-        if kept_modes == 0 and told <= CROWDED * law.room(frames):
-            drawn = law.sample(frames, rngs=seeds, conditions=[*pins, *asked])
+        process = ExampleLaw.of(rest)
+        constraints = (len(pins) + len(asked)) * modes
+        if kept_modes == 0 and constraints <= CROWDED * process.room(frames):
+            drawn = process.sample(frames, rngs=seeds, conditions=[*pins, *asked])
         else:
             drawn = _autoregressive(rest, wanted, kept_frames, kept_modes, asked, seeds)
     else:
@@ -87,7 +92,7 @@ def _autoregressive(
     known = np.full_like(rest, np.nan)
     known[:, :kept_modes] = wanted[:, :kept_modes]
     known[kept_frames] = wanted[kept_frames]
-    law = condition(fit_autoregression(rest), known)
+    conditional = condition(fit_autoregression(rest), known)
     if asked:
         modes = rest.shape[1]
         rows = np.zeros((len(asked), modes, *rest.shape))
@@ -97,8 +102,8 @@ def _autoregressive(
             ):
                 rows[i, np.arange(modes), frame, np.arange(modes)] += weight
         values = np.concatenate([np.broadcast_to(np.asarray(f.value, float), (modes,)) for f in asked])
-        law = law.given(rows.reshape(-1, *rest.shape), values)
-    return np.stack([law.sample(np.random.default_rng(seed)) for seed in seeds])
+        conditional = conditional.given(rows.reshape(-1, *rest.shape), values)
+    return np.stack([conditional.sample(np.random.default_rng(seed)) for seed in seeds])
 
 
 def _independent(
@@ -109,13 +114,13 @@ def _independent(
     asked: Sequence[Functional],
     seeds: Seeds,
 ) -> Array:
-    """Draws of the source's model: a squared exponential process for each mode by itself."""
+    """Draws of Courty & Cuzol (2010, section 5): a squared exponential process for each mode by itself."""
     from marey.statistics.processes.process import Processes
 
     frames, modes = rest.shape
     level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
-    law = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    processes = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
     known = np.zeros(frames, dtype=bool)
     known[kept_frames] = True
-    given = law.condition(wanted, known, functionals=asked)
+    given = processes.condition(wanted, known, functionals=asked)
     return np.concatenate([given.sample(1, rng=np.random.default_rng(seed)) for seed in seeds])

@@ -33,15 +33,16 @@ LEAST_SKATE = 1e-3
 class VariationReport(Report):
     """What was made.
 
-    deviation_cm: mean distance of joints from the example's, root and heading aligned
-    world_deviation_cm: the same in the world
-    diversity_cm: mean distance of joints between two variants, aligned; NaN of a single one
-    foot_skate_cm_s: speed of feet near the ground, by :func:`marey.body.feet.skate`, mean over the variants
-    example_foot_skate_cm_s: the same of the example
-    foot_slide_ratio: the first over the second
-    worst_foot_slide_ratio: of the variant whose feet skate most
-    beyond_range: largest share of its range by which a joint leaves it
-    plausibility: mean squared Mahalanobis distance of a frame, over that of the example's own frames
+    Attributes:
+        deviation_cm: Mean distance of joints from the example's, root and heading aligned.
+        world_deviation_cm: The same in the world.
+        diversity_cm: Mean distance of joints between two variants, aligned; NaN of a single one.
+        foot_skate_cm_s: Speed of feet near the ground, by :func:`marey.body.feet.skate`, mean of all.
+        example_foot_skate_cm_s: The same of the example.
+        foot_slide_ratio: The first over the second.
+        worst_foot_slide_ratio: Of the variant whose feet skate most.
+        beyond_range: Largest share of its range by which a joint leaves it.
+        plausibility: Mean squared Mahalanobis distance of a frame, over that of the example's own frames.
     """
 
     deviation_cm: float

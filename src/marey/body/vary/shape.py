@@ -23,7 +23,11 @@ def tempo(
 ) -> Array:
     """Where in the clip each frame is taken from, `(frames,)`: rising, with the ends and `kept` in place.
 
-    amount: standard deviation of the speed at which time runs, 0 for none
+    Args:
+        frames, frame_rate: Of the clip.
+        amount: Standard deviation of the speed at which time runs, 0 for none.
+        kept: Frames that stay in place.
+        rng: Of the tempo.
     """
     fixed = np.unique(np.concatenate([[0, frames - 1], kept])).astype(np.intp)
     if amount <= 0 or frames < 4:
@@ -66,7 +70,7 @@ def retime(motion: Motion, places: Array) -> Motion:
 
 
 def close(motion: Motion) -> Motion:
-    """The clip whose last pose is its first, wherever it then stands: both go half the way, smoothly."""
+    """The clip whose last pose is its first, wherever it is then: both go half the way, smoothly."""
     yaw = heading(motion)
     facing = so3.exp(np.stack([np.zeros_like(yaw), yaw, np.zeros_like(yaw)], axis=-1))
     poses = np.array(motion.rotations, dtype=np.float64)
