@@ -299,9 +299,9 @@ def places(motion: Motion, ends: list[tuple[int, Array]]) -> Array:
 
 
 def five_points(skeleton: Skeleton) -> list[tuple[int, Array]]:
-    from marey.body.codec.end_joints import end_joints
+    from marey.body.anatomy import end_effectors
 
-    return [(end.joint, np.array(end.point)) for end in end_joints(skeleton)]
+    return [(end.joint, np.array(end.point)) for end in end_effectors(skeleton)]
 
 
 def without_fingers(motion: Motion) -> Motion:

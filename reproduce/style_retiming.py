@@ -18,7 +18,7 @@ import numpy as np
 from _cmu import all_clips, arguments, clip, folder
 
 import marey
-from marey.body.codec.end_joints import end_joints
+from marey.body.anatomy import end_effectors
 from marey.body.feet import skate
 from marey.body.motion import Motion
 from marey.body.resampling import retime
@@ -100,7 +100,7 @@ def agreement(a: Motion, b: Motion) -> float:
 
 
 def standing_foot(motion: Motion) -> np.ndarray:
-    feet = [end.joint for end in end_joints(motion.skeleton) if end.part == "foot"]
+    feet = [end.joint for end in end_effectors(motion.skeleton) if end.part == "foot"]
     speed = np.linalg.norm(np.gradient(motion.positions()[:, feet], axis=0), axis=-1)
     return np.asarray(speed[:, 0] < speed[:, 1])
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.body import Motion, Skeleton
-from marey.body.mirroring import mirror_partners
+from marey.body.anatomy import mirror_partners
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 

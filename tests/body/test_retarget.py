@@ -62,12 +62,12 @@ def arms_lowered(motion: Motion) -> Motion:
     """The same motion of a skeleton that rests with its arms lowered by 40 degrees."""
     skeleton = motion.skeleton
     offsets, rotations = np.array(skeleton.offsets), np.array(motion.rotations)
-    for arm, sign in zip(anatomy(skeleton, np.linalg.norm(offsets, axis=1)).arms, (1, -1), strict=True):
+    for arm, sign in zip(anatomy(skeleton).arms, (1, -1), strict=True):
         turn = so3.exp([0.0, 0.0, -sign * np.radians(40)])
-        below = [j for j in skeleton.descendants(arm.upper) if j != arm.upper]
+        below = [j for j in skeleton.descendants(arm.root) if j != arm.root]
         offsets[below] = so3.rotate(turn, offsets[below])
         # A joint of the chain is conjugated: its frame at rest is turned with the bone.
-        rotations[:, arm.upper] = so3.multiply(rotations[:, arm.upper], so3.inverse(turn))
+        rotations[:, arm.root] = so3.multiply(rotations[:, arm.root], so3.inverse(turn))
         for joint in below:
             rotations[:, joint] = so3.multiply(so3.multiply(turn, rotations[:, joint]), so3.inverse(turn))
     return replace(motion, skeleton=replace(skeleton, offsets=offsets), rotations=rotations)

@@ -69,7 +69,7 @@ def test_feet_hardly_slide_whoever_walks_turns_or_stops(seed: int) -> None:
 
 
 def test_feet_do_not_sink_nor_float(same_way: WalkingCrowd) -> None:
-    toes = [leg.toe for leg in figure().legs]
+    toes = [leg.tip for leg in figure().legs]
     for person in range(same_way.people):
         lowest = same_way.person(person).positions()[:, toes, 1].min(axis=1) / same_way.sizes[person]
         at_rest = figure().positions[toes, 1].min()
@@ -125,7 +125,7 @@ def test_strides_and_cadence_both_grow_with_speed() -> None:
 
 def test_who_stands_stands_and_does_not_march() -> None:
     crowd = walk(straight([0.0, 0.02], seconds=6), rng=0)
-    legs = [joint for leg in figure().legs for joint in (leg.ankle, leg.toe)]
+    legs = [joint for leg in figure().legs for joint in (leg.end, leg.tip)]
     places = crowd.person(0).positions()[:, legs]
     assert np.ptp(places[10:], axis=0).max() < 1e-3
     # The upper body lives on, and a slow drift makes a few small steps.
@@ -140,7 +140,7 @@ def test_a_stop_ends_with_both_feet_down() -> None:
     motion = crowd.person(0)
     late = contacts(motion)[-40:]
     assert late.all()
-    feet = motion.positions()[-1, [leg.ankle for leg in figure().legs]]
+    feet = motion.positions()[-1, [leg.end for leg in figure().legs]]
     assert abs(feet[0, 0] - feet[1, 0]) < 0.45
 
 

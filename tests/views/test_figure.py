@@ -28,7 +28,7 @@ def body_of(motion: Motion, frame: int = 0):
 def test_landmarks_of_a_human_are_found_by_name_and_length():
     skeleton = human()
     marks = anatomy(skeleton, lengths(skeleton))
-    assert marks is not None
+    assert marks.human
     names = skeleton.names
     assert [names[j] for j in (marks.pelvis, marks.chest, marks.neck, marks.head)] == [
         "Hips",
@@ -36,8 +36,8 @@ def test_landmarks_of_a_human_are_found_by_name_and_length():
         "Neck",
         "Head",
     ]
-    assert [names[j] for j in vars(marks.legs[0]).values()] == ["LeftUpLeg", "LeftLeg", "LeftFoot"]
-    assert [names[j] for j in vars(marks.arms[1]).values()] == ["RightArm", "RightForeArm", "RightHand"]
+    assert [names[j] for j in marks.legs[0][:3]] == ["LeftUpLeg", "LeftLeg", "LeftFoot"]
+    assert [names[j] for j in marks.arms[1][:3]] == ["RightArm", "RightForeArm", "RightHand"]
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,14 @@ def test_landmarks_of_a_human_are_found_by_name_and_length():
 def test_other_ways_to_name_joints_make_no_difference(rename):
     skeleton = human()
     renamed = Skeleton(tuple(map(rename, skeleton.names)), skeleton.parents, skeleton.offsets)
-    assert anatomy(renamed, lengths(renamed)) == anatomy(skeleton, lengths(skeleton))
+    found, known = (anatomy(body, lengths(body)) for body in (renamed, skeleton))
+    for part in ("kind", "segments", "legs", "arms", "pelvis", "chest", "neck", "head"):
+        assert getattr(found, part) == getattr(known, part)
 
 
 def test_a_hand_is_not_a_human():
     hand = Skeleton(("WRIST", "INDEX_MCP", "RING_MCP"), [-1, 0, 0], [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0.03]])
-    assert anatomy(hand, lengths(hand)) is None
+    assert anatomy(hand, lengths(hand)).kind == "hand"
     assert side_of("RING_MCP") == ""
 
 

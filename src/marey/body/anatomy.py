@@ -3,22 +3,24 @@
 Names only say whether a joint belongs to a leg, an arm, the head or the trunk, and to which side; the two
 longest neighbouring segments of a leg are then its thigh and shank, those of an arm its upper arm and
 forearm, unless a wrist or ankle says where they end. So it does not matter whether "LeftShoulder" means a
-collarbone or an upper arm.
+collarbone or an upper arm. Where names say nothing, the tree of joints tells its tips and the lengths of its
+bones.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
-from marey.body.mirroring import mirror_partners
+from marey._arrays import Array, Integers
 from marey.body.skeleton import Skeleton
+from marey.errors import InputError
 
 LEG = ("thigh", "upleg", "upperleg", "leg", "knee", "shin", "calf", "ankle", "foot", "toe", "femur", "tibia")
 ARM = ("collar", "clavicle", "shoulder", "shldr", "arm", "elbow", "wrist", "hand", "humerus", "radius")
@@ -26,22 +28,45 @@ FINGER = ("finger", "thumb", "index", "mid", "ring", "pinky", "little")
 MIDDLE = ("forearm", "lowerarm", "elbow", "knee", "shin", "calf", "lowerleg")
 HEAD, NECK = ("head", "skull"), ("neck",)
 ENDS = ("wrist", "hand", "ankle", "foot", "toe")
+TRUNK = ("hip", "pelvis", "root", "spine", "back", "chest", "torso", "thorax", "abdomen", "waist")
+PAWS = ("paw", "hoof", "hock", "hind", "foreleg", "frontleg")
 SIDES = ("left", "right")
-# Share of body mass of one segment; what no segment begins at (neck, fingers, toes) has none of its own.
+# Share of body mass of one segment (de Leva 1996, table 4, men); a joint that begins none (neck, finger, toe)
+# has no mass of its own.
 MASS_SHARES = {
     "hand": 0.0061, "forearm": 0.0162, "upper arm": 0.0271, "foot": 0.0137, "thigh": 0.1416, "shank": 0.0433,
     "head": 0.0694, "trunk": 0.4346,
 }  # fmt: skip
-TRUNK = ("hip", "pelvis", "root", "spine", "back", "chest", "torso", "thorax", "abdomen", "waist")
 
 
-@dataclass(frozen=True)
-class Limb:
-    """One arm or leg: joints at its upper and lower end (hip, knee, ankle or shoulder, elbow, wrist)."""
+class Limb(NamedTuple):
+    """Joints of an arm or a leg from above.
 
-    upper: int
+    Args:
+        root: hip or shoulder.
+        middle: knee or elbow.
+        end: ankle or wrist.
+        tip: toes; -1 where there is no such joint, and in arms.
+    """
+
+    root: int
     middle: int
-    lower: int
+    end: int
+    tip: int = -1
+
+
+class EndEffector(NamedTuple):
+    """A point fixed in a joint's frame.
+
+    Args:
+        joint: index of the joint that carries it.
+        point: metres, in the joint's frame.
+        part: "head", "hand", "foot" or "" where unknown.
+    """
+
+    joint: int
+    point: tuple[float, float, float]
+    part: str
 
 
 class PointMasses(NamedTuple):
@@ -51,87 +76,156 @@ class PointMasses(NamedTuple):
     points: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Anatomy:
-    """The landmarks of a human figure, as joint indices."""
+    """What the joints of a figure are.
 
-    legs: tuple[Limb, Limb]
-    arms: tuple[Limb, Limb]
+    Args:
+        kind: "human", "quadruped", "hand" or "" where neither names nor tree tell.
+        segments: the segment of a body that each joint begins: "thigh", "shank", "foot", "upper arm",
+            "forearm", "hand", "head", "trunk", or "" for a neck, collarbone, finger, toe and what is unknown.
+        sides: "left", "right" or "" of each joint.
+        pairs: `(joints,)`, each joint's counterpart on the other side, itself where it has none.
+        legs: as far as they are found, left before right; both in a human.
+        arms: likewise.
+        pelvis: joint that both legs hang on; -1 unless human.
+        chest: joint that both arms hang on; -1 unless human.
+        neck: joint where the way to the head leaves the chest; -1 unless human.
+        head: joint of the head, -1 where there is none.
+        forward: `(3,)`, unit vector: which way the figure faces at rest. At rest all joint frames are the
+            world's, so this is also what faces forward in every joint's frame; z if no side is known.
+    """
+
+    kind: str
+    segments: tuple[str, ...]
+    sides: tuple[str, ...]
+    pairs: Integers
+    legs: tuple[Limb, ...]
+    arms: tuple[Limb, ...]
     pelvis: int
     chest: int
     neck: int
     head: int
+    forward: Array
+
+    @property
+    def human(self) -> bool:
+        """Whether this is a human figure: two legs and two arms on a trunk, and a head."""
+        return self.kind == "human"
+
+    @property
+    def missing_parts(self) -> tuple[str, ...]:
+        """Parts of a human figure that no joint's name tells of."""
+        parts = []
+        for side in SIDES:
+            for part, limbs in (("leg", self.legs), ("arm", self.arms)):
+                if not any(self.sides[limb.middle] == side for limb in limbs):
+                    parts.append(f"{side} {part}")
+        return tuple([*parts, *["head"] * (self.head < 0)] or ["a trunk between legs and arms"])
 
 
-def anatomy(skeleton: Skeleton, lengths: NDArray[np.float64]) -> Anatomy | None:
-    """The landmarks, left before right, or None if this is no human figure.
+def anatomy(skeleton: Skeleton, lengths: Array | None = None) -> Anatomy:
+    """Parts of a figure, by the names of its joints and the lengths of its bones.
 
-    lengths: `(joints,)`, distance of each joint from its parent
+    Args:
+        skeleton: of a human, an animal, a hand or anything else.
+        lengths: `(joints,)`, metres, distance of each joint from its parent; that at rest if None.
 
-    >>> from marey.body.skeleton import Skeleton
-    >>> anatomy(Skeleton(("wrist", "thumb"), [-1, 0], [[0, 0, 0], [0, 0.1, 0]]), np.array([0, 0.1])) is None
-    True
+    >>> hand = Skeleton(("wrist", "thumb", "index"), [-1, 0, 0], [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0.03]])
+    >>> anatomy(hand).kind, anatomy(hand).missing_parts[0]
+    ('hand', 'left leg')
     """
-    legs, arms = _limbs(skeleton, lengths, LEG), _limbs(skeleton, lengths, ARM)
-    heads = _middle(skeleton, HEAD)
-    if len(legs) < 2 or len(arms) < 2 or not heads:
-        return None
-    head = heads[0]
-    pelvis = _common_ancestor(skeleton, legs["left"].upper, legs["right"].upper)
-    chest = _common_ancestor(skeleton, arms["left"].upper, arms["right"].upper)
-    above = skeleton.ancestors(head)
-    # The neck starts where the head's chain leaves the chest.
-    below = [j for j in above if j in skeleton.descendants(chest) and j not in (head, chest)]
-    neck = below[-1] if below else head
-    if pelvis == legs["left"].upper or chest == arms["left"].upper or len({pelvis, head}) < 2:
-        return None
-    return Anatomy((legs["left"], legs["right"]), (arms["left"], arms["right"]), pelvis, chest, neck, head)
+    return _at_rest(skeleton) if lengths is None else _found(skeleton, lengths)
 
 
-def unfound(skeleton: Skeleton, lengths: NDArray[np.float64]) -> tuple[str, ...]:
-    """Parts of a human figure that no joint's name tells of.
+@lru_cache(maxsize=32)
+def _at_rest(skeleton: Skeleton) -> Anatomy:
+    return _found(skeleton, np.linalg.norm(skeleton.offsets, axis=1))
 
-    >>> from marey.body.skeleton import Skeleton
-    >>> unfound(Skeleton(("wrist", "thumb"), [-1, 0], [[0, 0, 0], [0, 0.1, 0]]), np.array([0, 0.1]))
-    ('left leg', 'left arm', 'right leg', 'right arm', 'head')
+
+def _found(skeleton: Skeleton, lengths: Array) -> Anatomy:
+    words = [_plain(name) for name in skeleton.names]
+    sides = tuple(side_of(name) for name in skeleton.names)
+    pairs = mirror_partners(skeleton.names)
+
+    def middle(keys: tuple[str, ...]) -> list[int]:
+        """Joints of neither side whose names hold one of `keys`."""
+        return [j for j, word in enumerate(words) if not sides[j] and _holds(word, keys)]
+
+    legs, arms = (
+        {side: limb for side in SIDES if (limb := _limb(skeleton, lengths, words, sides, side, keys))}
+        for keys in (LEG, ARM)
+    )
+    head = next(iter(middle(HEAD)), -1)
+    pelvis = chest = neck = -1
+    trunk = set(middle(TRUNK))
+    fingers = [j for j, word in enumerate(words) if _holds(word, FINGER)]
+    tailed = any("tail" in word for word in words) and not fingers
+    kind = "quadruped" if tailed or any(_holds(word, PAWS) for word in words) else ""
+    if len(legs) == len(arms) == 2 and head >= 0 and not kind:
+        low, high = (_fork(skeleton, *(limb.root for limb in limbs.values())) for limbs in (legs, arms))
+        if low not in (legs["left"].root, head) and high != arms["left"].root:
+            # Some rigs hang the arms on the neck.
+            chest = next(j for j in skeleton.ancestors(high) if not _holds(words[j], NECK))
+            kind, pelvis = "human", low
+            # The neck starts where the head's chain leaves the chest.
+            below = set(skeleton.descendants(chest)) - {chest, head}
+            neck = ([head] + [j for j in skeleton.ancestors(head) if j in below])[-1]
+            # What lies between the hips and the shoulders is trunk whatever its name, unless that is a neck.
+            spine = {*skeleton.ancestors(chest), *skeleton.ancestors(pelvis)}
+            between = spine.intersection(skeleton.descendants(pelvis)).difference(middle(NECK))
+            trunk = (trunk & spine) | between
+    if not (kind or legs or trunk or head >= 0) and len(fingers) >= 2:
+        kind = "hand"
+    segments = dict.fromkeys(trunk, "trunk") | dict.fromkeys([head] * (head >= 0), "head")
+    for limbs, names in ((legs, ("thigh", "shank", "foot")), (arms, ("upper arm", "forearm", "hand"))):
+        for limb in limbs.values():
+            segments |= zip(limb[:3], names, strict=True)
+    if kind == "quadruped":
+        segments = {}
+    return Anatomy(
+        kind,
+        tuple(segments.get(j, "") for j in range(skeleton.joints)),
+        sides,
+        pairs,
+        tuple(_with_toes(skeleton, lengths, leg) for leg in legs.values()),
+        tuple(arms.values()),
+        pelvis,
+        chest,
+        neck,
+        head,
+        _forward(skeleton, sides, pairs),
+    )
+
+
+def end_effectors(skeleton: Skeleton, names: Sequence[str] | None = None) -> tuple[EndEffector, ...]:
+    """The few points that lead a figure (Tournier 2011, section 9.2): top of the head, hands and feet.
+
+    Args:
+        skeleton: a figure that is no human gets up to five points at the tips of its limbs.
+        names: of the joints to take instead.
+
+    >>> import marey
+    >>> skeleton = marey.samples.walk().skeleton
+    >>> [skeleton.names[end.joint] for end in end_effectors(skeleton)]
+    ['Head', 'LeftHand', 'RightHand', 'LeftToeBase', 'RightToeBase']
     """
-    found = {"leg": _limbs(skeleton, lengths, LEG), "arm": _limbs(skeleton, lengths, ARM)}
-    missing = [f"{side} {part}" for side in SIDES for part in found if side not in found[part]]
-    if not _middle(skeleton, HEAD):
-        missing.append("head")
-    return tuple(missing or ["a trunk between legs and arms"])
-
-
-def legs_of(skeleton: Skeleton) -> list[Limb]:
-    """The left and the right leg, as far as the names tell them, in the order of their joints."""
-    found = _limbs(skeleton, np.linalg.norm(skeleton.offsets, axis=1), LEG)
-    return sorted(found.values(), key=lambda leg: leg.upper)
-
-
-def segments(skeleton: Skeleton) -> tuple[str, ...]:
-    """The segment of a body that each joint begins: "thigh", "shank", "foot", "upper arm", "forearm", "hand",
-    "head", "trunk", or "" for a neck, collarbone, finger, toe and anything unknown.
-
-    What lies between the hips and the shoulders is trunk whatever its name, unless that is a neck.
-
-    >>> from marey.body.skeleton import Skeleton
-    >>> offsets = [[0, 1, 0], [0.1, 0, 0], [0, -0.4, 0], [0, -0.4, 0]]
-    >>> segments(Skeleton(("Pelvis", "L_Hip", "L_Knee", "L_Ankle"), [-1, 0, 1, 2], offsets))
-    ('trunk', 'thigh', 'shank', 'foot')
-    """
-    lengths = np.linalg.norm(skeleton.offsets, axis=1)
-    trunk = set(_middle(skeleton, TRUNK))
-    marks = anatomy(skeleton, lengths)
-    if marks is not None:
-        spine = {*skeleton.ancestors(marks.chest), *skeleton.ancestors(marks.pelvis)}
-        between = spine.intersection(skeleton.descendants(marks.pelvis)).difference(_middle(skeleton, NECK))
-        trunk = (trunk & spine) | between
-    found = dict.fromkeys(trunk, "trunk")
-    found |= dict.fromkeys(_middle(skeleton, HEAD)[:1], "head")
-    for keys, names in ((LEG, ("thigh", "shank", "foot")), (ARM, ("upper arm", "forearm", "hand"))):
-        for limb in _limbs(skeleton, lengths, keys).values():
-            found |= zip((limb.upper, limb.middle, limb.lower), names, strict=True)
-    return tuple(found.get(j, "") for j in range(skeleton.joints))
+    parts = anatomy(skeleton)
+    here = (0.0, 0.0, 0.0)
+    if names is not None:
+        if not names:
+            raise InputError("end joints: name at least one joint")
+        if len(set(names)) < len(names):
+            raise InputError("end joints: a joint is named twice")
+        found = dict(enumerate(parts.segments)) | {leg.tip: "foot" for leg in parts.legs}
+        ends = ((joint, found[joint]) for joint in skeleton.indices(names))
+        known = ("head", "hand", "foot")
+        return tuple(EndEffector(joint, here, part if part in known else "") for joint, part in ends)
+    if not parts.human:
+        return _tips(skeleton)
+    hands = (EndEffector(arm.end, here, "hand") for arm in parts.arms)
+    feet = (EndEffector(leg.tip if leg.tip >= 0 else leg.end, here, "foot") for leg in parts.legs)
+    return (EndEffector(parts.head, _end_site(skeleton, parts.head), "head"), *hands, *feet)
 
 
 def masses(skeleton: Skeleton) -> PointMasses:
@@ -151,7 +245,7 @@ def masses(skeleton: Skeleton) -> PointMasses:
         if below:
             points[joint] = 0.5 * np.mean(below, axis=0)
             lengths[joint] = np.linalg.norm(below, axis=1).max()
-    found, shares = segments(skeleton), np.zeros(skeleton.joints)
+    found, shares = anatomy(skeleton).segments, np.zeros(skeleton.joints)
     for kind, share in MASS_SHARES.items():
         members = [j for j, segment in enumerate(found) if segment == kind]
         sides = 1 if kind in ("trunk", "head") else 2
@@ -159,28 +253,6 @@ def masses(skeleton: Skeleton) -> PointMasses:
     if shares.sum() < 0.5:
         shares = lengths if lengths.sum() > 0 else np.ones(skeleton.joints)
     return PointMasses(shares / shares.sum(), points)
-
-
-def forward_axis(skeleton: Skeleton) -> Array:
-    """Which way the figure faces at rest: up × to its right, from where its left and right joints are.
-
-    At rest all joint frames are the world's, so this is also what faces forward in every joint's frame.
-    The z axis if left and right cannot be told by name.
-
-    >>> import marey
-    >>> forward_axis(marey.samples.walk().skeleton).round(6) + 0.0
-    array([0., 0., 1.])
-    """
-    positions = np.zeros((skeleton.joints, 3))
-    for joint in range(1, skeleton.joints):
-        positions[joint] = positions[skeleton.parents[joint]] + skeleton.offsets[joint]
-    to_left = np.zeros(3)
-    for joint, partner in enumerate(mirror_partners(skeleton.names)):
-        if joint != partner and side_of(skeleton.names[joint]) == "left":
-            to_left += positions[joint] - positions[partner]
-    ahead = np.cross(to_left, [0.0, 1.0, 0.0])
-    length = float(np.linalg.norm(ahead))
-    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
 
 
 def side_of(name: str) -> str:
@@ -205,54 +277,129 @@ def side_of(name: str) -> str:
     return ""
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z]", "", name.split(":")[-1].lower())
+def mirror_partners(names: Sequence[str]) -> Integers:
+    """For each name the index of its counterpart on the other side, its own where it has none.
+
+    Understands Left/Right anywhere in the name, and L/R as prefix, suffix or separate letter, in either
+    case; a pair counts when both names are there.
+
+    >>> mirror_partners(["Hips", "LeftUpLeg", "RightUpLeg", "lfemur", "rfemur", "arm.L", "arm.R"]).tolist()
+    [0, 2, 1, 4, 3, 6, 5]
+    """
+    index = {name: i for i, name in enumerate(names)}
+    partners = np.arange(len(names))
+    for name, i in index.items():
+        for other in _other_sides(name):
+            if other in index and name in _other_sides(other):
+                partners[i] = index[other]
+                break
+    lonely = partners[partners] != np.arange(len(names))
+    return np.where(lonely, np.arange(len(names)), partners)
 
 
-def _middle(skeleton: Skeleton, keys: tuple[str, ...]) -> list[int]:
-    """Joints of neither side whose names hold one of `keys`."""
-    return [
-        j for j, name in enumerate(skeleton.names)
-        if not side_of(name) and any(key in _plain(name) for key in keys)
-    ]  # fmt: skip
+_WORDS = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
+_WORDS |= {right: left for left, right in _WORDS.items()}
+_WORD = re.compile("|".join(_WORDS))
+_LETTERS = {"l": "r", "r": "l", "L": "R", "R": "L"}
+_LETTER_PLACES = (
+    re.compile(r"(?<![A-Za-z])[lrLR](?![A-Za-z])"),  # arm.L, l_foot, Bip01 R Thigh
+    re.compile(r"(?<![A-Za-z])[lrLR](?=[A-Z])"),  # LArm, rShldr
+    re.compile(r"(?<=[a-z0-9])[LR](?![A-Za-z])"),  # footL
+    re.compile(r"(?<![A-Za-z])[lr](?=[a-z])"),  # lfemur
+    re.compile(r"(?<=[a-z])[lr](?![A-Za-z])"),  # footl
+)
 
 
-def _limbs(skeleton: Skeleton, lengths: NDArray[np.float64], keys: tuple[str, ...]) -> dict[str, Limb]:
-    """The limbs whose joints' names hold one of `keys`, by side, left before right."""
-    words = [_plain(name) for name in skeleton.names]
-    sides = [side_of(name) for name in skeleton.names]
-    found = {side: _limb(skeleton, lengths, words, sides, side, keys) for side in SIDES}
-    return {side: limb for side, limb in found.items() if limb is not None}
+def _other_sides(name: str) -> Iterator[str]:
+    """What the joint of the other side might be called, likeliest first."""
+    swapped = _WORD.sub(lambda found: _WORDS[found.group()], name)
+    if swapped != name:
+        yield swapped
+    for place in _LETTER_PLACES:
+        for found in place.finditer(name):
+            yield name[: found.start()] + _LETTERS[found.group()] + name[found.end() :]
 
 
 def _limb(
     skeleton: Skeleton,
-    lengths: NDArray[np.float64],
+    lengths: Array,
     words: list[str],
-    sides: list[str],
+    sides: Sequence[str],
     side: str,
     keys: tuple[str, ...],
 ) -> Limb | None:
-    members = [j for j, word in enumerate(words) if sides[j] == side and any(key in word for key in keys)]
+    """The limb of a side whose joints' names hold one of `keys`; None if it has fewer than two bones."""
+    members = [j for j, word in enumerate(words) if sides[j] == side and _holds(word, keys)]
     if not members:
         return None
     # Bones that carry twist may be deeper in the tree than the hand.
-    deepest = max(members, key=lambda j: (any(key in words[j] for key in ENDS), len(skeleton.ancestors(j))))
-    chain = [j for j in reversed(skeleton.ancestors(deepest)) if j in members or sides[j] == side]
+    deepest = max(members, key=lambda j: (_holds(words[j], ENDS), len(skeleton.ancestors(j))))
+    chain = [j for j in reversed(skeleton.ancestors(deepest)) if sides[j] == side]
     # Joints on the spot do not count: they split a rotation, not a limb.
     solid = [j for j in chain[1:] if lengths[j] > 1e-3 * lengths.sum()]
     if len(solid) < 2:
         return None
-    ends = [j for j in chain if any(key in words[j] for key in ENDS[:4])]
-    lower = ends[0] if ends else -1
-    if lower not in solid[1:]:
-        _, lower = max((float(lengths[a] + lengths[b]), b) for a, b in itertools.pairwise(solid))
-    before = solid[: solid.index(lower)]
-    middles = [j for j in before if any(key in words[j] for key in MIDDLE)]
-    middle = middles[0] if middles else before[-1]
-    return Limb(int(skeleton.parents[middle]), middle, lower)
+    end = next((j for j in chain if _holds(words[j], ENDS[:4])), -1)
+    if end not in solid[1:]:
+        _, end = max((float(lengths[a] + lengths[b]), b) for a, b in itertools.pairwise(solid))
+    before = solid[: solid.index(end)]
+    middle = next((j for j in before if _holds(words[j], MIDDLE)), before[-1])
+    root = int(skeleton.parents[middle])
+    # A bone in several pieces (upperleg01, upperleg02) begins with the first.
+    pieces = [j for j in chain if words[j] == words[root] and re.search(r"\d", skeleton.names[j])]
+    return Limb(min([root, *pieces]) if root in pieces else root, middle, end)
 
 
-def _common_ancestor(skeleton: Skeleton, a: int, b: int) -> int:
+def _with_toes(skeleton: Skeleton, lengths: Array, leg: Limb) -> Limb:
+    """The leg with the joint below its ankle that is called toe, else the farthest."""
+    below = [j for j in skeleton.children(leg.end) if lengths[j] > 0]
+    toe = max(below, key=lambda j: ("toe" in skeleton.names[j].lower(), lengths[j]), default=-1)
+    return leg._replace(tip=toe)
+
+
+def _forward(skeleton: Skeleton, sides: Sequence[str], pairs: Integers) -> Array:
+    """Up × to the right, from where left and right joints are at rest."""
+    left = [j for j, side in enumerate(sides) if side == "left" and pairs[j] != j]
+    positions = skeleton.rest_positions()
+    ahead = np.cross((positions[left] - positions[pairs[left]]).sum(axis=0), [0.0, 1.0, 0.0])
+    length = float(np.linalg.norm(ahead))
+    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.split(":")[-1].lower())
+
+
+def _holds(word: str, keys: tuple[str, ...]) -> bool:
+    return any(key in word for key in keys)
+
+
+def _fork(skeleton: Skeleton, a: int, b: int) -> int:
+    """The last joint on the ways to both `a` and `b`."""
     above = set(skeleton.ancestors(a))
     return next(j for j in skeleton.ancestors(b) if j in above)
+
+
+def _end_site(skeleton: Skeleton, joint: int) -> tuple[float, float, float]:
+    sites = skeleton.end_offsets[skeleton.end_parents == joint]
+    x, y, z = sites[0].tolist() if len(sites) else (0.0, 0.0, 0.0)
+    return x, y, z
+
+
+def _tips(skeleton: Skeleton, most: int = 5) -> tuple[EndEffector, ...]:
+    """Leaves of the tree, each as far as can be, along the bones, from those taken before."""
+    leaves = [j for j in range(skeleton.joints) if not skeleton.children(j)]
+    points = [_end_site(skeleton, j) for j in leaves]
+    chains = [set(skeleton.ancestors(j)) - {0} for j in leaves]
+    bone = np.linalg.norm(skeleton.offsets, axis=1)
+    tip = [float(np.linalg.norm(point)) for point in points]
+
+    def reach(a: int, b: int | None) -> float:
+        other = set() if b is None else chains[b]
+        return float(sum(bone[j] for j in chains[a] ^ other)) + tip[a] + (0.0 if b is None else tip[b])
+
+    taken = [max(range(len(leaves)), key=lambda i: reach(i, None))]
+    while len(taken) < min(most, len(leaves)):
+        rest = [i for i in range(len(leaves)) if i not in taken]
+        taken.append(max(rest, key=lambda i: min(reach(i, t) for t in taken)))
+    return tuple(EndEffector(leaves[i], points[i], "") for i in sorted(taken))

@@ -18,6 +18,7 @@ from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Result
 from marey.body import feet
+from marey.body.anatomy import anatomy
 from marey.body.fill import fill
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
@@ -221,9 +222,9 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
     t = np.arange(first, last + 1, max(1, (last + 1 - first) // 12))
     x = (t - (first - 1)) / (last + 2 - first)
     parts = []
-    for leg, (begin, end) in zip(feet.legs(motion.skeleton), ((0.05, 0.5), (0.5, 0.95)), strict=False):
+    for leg, (begin, end) in zip(anatomy(motion.skeleton).legs, ((0.05, 0.5), (0.5, 0.95)), strict=False):
         u = np.clip((x - begin) / (end - begin), 0.0, 1.0)
-        for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
+        for joint in (j for j in (leg.end, leg.tip) if j >= 0):
             a, b = positions[first - 1, joint], positions[last + 1, joint]
             away = float(np.linalg.norm(b - a))
             up = min(s.lift * away, s.highest) if away > s.step else 0.0

@@ -7,14 +7,14 @@ counterparts. One pass over the clip.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.anatomy import mirror_partners
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 
@@ -54,50 +54,8 @@ def mirror(motion: Motion, *, pairs: Mapping[str, str] | None = None) -> Motion:
     )
 
 
-def mirror_partners(names: Sequence[str]) -> NDArray[np.int64]:
-    """For each name the index of its counterpart on the other side, its own where it has none.
-
-    Understands Left/Right anywhere in the name, and L/R as prefix, suffix or separate letter, in either
-    case; a pair counts when both names are there.
-
-    >>> mirror_partners(["Hips", "LeftUpLeg", "RightUpLeg", "lfemur", "rfemur", "arm.L", "arm.R"]).tolist()
-    [0, 2, 1, 4, 3, 6, 5]
-    """
-    index = {name: i for i, name in enumerate(names)}
-    partners = np.arange(len(names))
-    for name, i in index.items():
-        for other in _other_sides(name):
-            if other in index and name in _other_sides(other):
-                partners[i] = index[other]
-                break
-    lonely = partners[partners] != np.arange(len(names))
-    return np.where(lonely, np.arange(len(names)), partners)
-
-
 _REFLECT = np.array([-1.0, 1.0, 1.0])
 _REFLECT_ROTATION = np.array([1.0, 1.0, -1.0, -1.0])
-
-_WORDS = {"left": "right", "Left": "Right", "LEFT": "RIGHT"}
-_WORDS |= {right: left for left, right in _WORDS.items()}
-_WORD = re.compile("|".join(_WORDS))
-_LETTERS = {"l": "r", "r": "l", "L": "R", "R": "L"}
-_LETTER_PLACES = (
-    re.compile(r"(?<![A-Za-z])[lrLR](?![A-Za-z])"),  # arm.L, l_foot, Bip01 R Thigh
-    re.compile(r"(?<![A-Za-z])[lrLR](?=[A-Z])"),  # LArm, rShldr
-    re.compile(r"(?<=[a-z0-9])[LR](?![A-Za-z])"),  # footL
-    re.compile(r"(?<![A-Za-z])[lr](?=[a-z])"),  # lfemur
-    re.compile(r"(?<=[a-z])[lr](?![A-Za-z])"),  # footl
-)
-
-
-def _other_sides(name: str) -> Iterator[str]:
-    """What the joint of the other side might be called, likeliest first."""
-    swapped = _WORD.sub(lambda found: _WORDS[found.group()], name)
-    if swapped != name:
-        yield swapped
-    for place in _LETTER_PLACES:
-        for found in place.finditer(name):
-            yield name[: found.start()] + _LETTERS[found.group()] + name[found.end() :]
 
 
 def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.int64]:

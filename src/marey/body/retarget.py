@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marey._arrays import Array, Integers
-from marey.body.anatomy import anatomy, side_of, unfound
+from marey.body.anatomy import SIDES, Limb, anatomy
 from marey.body.feet import FeetSettings, contacts, foot_joints
-from marey.body.feet.two_bone import Leg, bend_leg, legs
+from marey.body.feet.two_bone import bend_leg
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -24,8 +24,6 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.mean import karcher_mean
-
-SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def retarget(motion: Motion, skeleton: Skeleton, rest: GlobalPose | None = None)
         zero = so3.identity((1, skeleton.joints))
         rest = global_frames(skeleton.parents, skeleton.offsets, zero, np.zeros((1, 3)))
     motion, match = _matched(motion, skeleton)
-    bodies = _Bodies(skeleton, rest.positions[0], _rest_positions(motion.skeleton)[match], match)
+    bodies = _Bodies(skeleton, rest.positions[0], motion.skeleton.rest_positions()[match], match)
     pose = forward_kinematics(motion)
     turns = bodies.world_turns(pose.rotations)
     rotations = _local(so3.multiply(turns, rest.rotations), skeleton)
@@ -90,9 +88,9 @@ def retarget(motion: Motion, skeleton: Skeleton, rest: GlobalPose | None = None)
         root = 2 * centre - bodies.hip_centre(placed.positions)
         placed = global_frames(skeleton.parents, skeleton.offsets, rotations, root)
         for leg in bodies.legs:
-            ankle = source[:, leg.ankle]
-            if leg.toe >= 0:
-                ankle = source[:, leg.toe] + placed.positions[:, leg.ankle] - placed.positions[:, leg.toe]
+            ankle = source[:, leg.end]
+            if leg.tip >= 0:
+                ankle = source[:, leg.tip] + placed.positions[:, leg.end] - placed.positions[:, leg.tip]
             bend_leg(rotations, np.asarray(skeleton.parents, np.int64), placed, leg, ankle, None)
     return Motion(skeleton, continuous(rotations), root, motion.frame_rate, name=motion.name)
 
@@ -106,7 +104,7 @@ def upright_at_rest(motion: Motion) -> Motion:
     """
     motion = _with_toes(motion)
     skeleton, marks = motion.skeleton, _landmarks(motion.skeleton)
-    at_rest = _rest_positions(skeleton)
+    at_rest = skeleton.rest_positions()
     bones = (("pelvis", "head"), ("left foot", "left thigh"), ("right foot", "right thigh"))
     up = np.array([at_rest[marks[high]] - at_rest[marks[low]] for low, high in bones])
     if (up[:, 1] > SETTINGS.upright * np.linalg.norm(up, axis=1)).all():
@@ -145,14 +143,13 @@ class _Bodies:
         positions: `(joints, 3)`, metres, of the target.
         source: `(joints, 3)`, metres, of the matches in the source; not read where there is none.
         match: `(joints,)`, joints of the source, −1 where there is none.
-        legs: those with matches, left before right; their toe is −1 where it has none.
+        legs: those with matches, left before right; their tip is −1 where it has none.
     """
 
     def __init__(self, skeleton: Skeleton, positions: Array, source: Array, match: Integers) -> None:
         self.skeleton, self.positions, self.source, self.match = skeleton, positions, source, match
-        found = sorted(legs(skeleton), key=lambda leg: side_of(skeleton.names[leg.hip]))
-        found = [leg for leg in found if (match[list(leg[:3])] >= 0).all()]
-        self.legs = [leg if match[leg.toe] >= 0 else leg._replace(toe=-1) for leg in found]
+        found = [leg for leg in anatomy(skeleton).legs if (match[list(leg[:3])] >= 0).all()]
+        self.legs = [leg if match[leg.tip] >= 0 else leg._replace(tip=-1) for leg in found]
 
     @property
     def scale(self) -> float:
@@ -163,7 +160,7 @@ class _Bodies:
 
     def hip_centre(self, positions: Array) -> Array:
         """Centre of the hips, `(frames, 3)`, of positions `(frames, joints, 3)`."""
-        return np.asarray(positions[:, [leg.hip for leg in self.legs]].mean(axis=1))
+        return np.asarray(positions[:, [leg.root for leg in self.legs]].mean(axis=1))
 
     def world_turns(self, rotations: Array) -> Array:
         """Rotation of each target joint from its rest pose, in the world, `(frames, joints, 4)`.
@@ -184,10 +181,11 @@ class _Bodies:
         trunk = self._trunk_alignment()
         bones: dict[int, int] = {}
         below: set[int] = set()
-        for upper, middle, lower in _limbs(self.skeleton):
-            bones |= {upper: middle, middle: lower}
-            below |= set(self.skeleton.descendants(upper)) - {upper}
-        soles = {leg.ankle: leg.toe for leg in legs(self.skeleton)}
+        parts = anatomy(self.skeleton)
+        for limb in (*parts.arms, *parts.legs):
+            bones |= {limb.root: limb.middle, limb.middle: limb.end}
+            below |= set(self.skeleton.descendants(limb.root)) - {limb.root}
+        soles = {leg.end: leg.tip for leg in parts.legs}
         aligned: list[Array] = []
         for joint in range(self.skeleton.joints):
             turn = aligned[self.skeleton.parents[joint]] if joint in below else trunk
@@ -219,9 +217,9 @@ class _Bodies:
             turns: `(frames, 4)`, of the pelvis.
         """
         room = np.zeros((len(turns), 3))
-        for leg in (leg for leg in self.legs if leg.toe >= 0):
-            sole = self.positions[leg.ankle] - self.positions[leg.toe]
-            sole = sole - self.scale * (self.source[leg.ankle] - self.source[leg.toe])
+        for leg in (leg for leg in self.legs if leg.tip >= 0):
+            sole = self.positions[leg.end] - self.positions[leg.tip]
+            sole = sole - self.scale * (self.source[leg.end] - self.source[leg.tip])
             # The pelvis may lean, the sole does not: its height is that at rest.
             turned = so3.rotate(turns, sole)
             turned[:, 1] = sole[1]
@@ -242,7 +240,7 @@ def _matched(motion: Motion, skeleton: Skeleton) -> tuple[Motion, Integers]:
             f"missing, first {missing!r}; the clip's begin {', '.join(source.names[:4])}"
         )
     if not by_name and not _landmarks(source):
-        missing = ", ".join(unfound(source, np.linalg.norm(source.offsets, axis=1)))
+        missing = ", ".join(anatomy(source).missing_parts)
         raise InputError(
             f"the clip shows no human figure: {missing} not found by the names of its joints, "
             f"which begin {', '.join(source.names[:4])}"
@@ -261,8 +259,8 @@ def _matched(motion: Motion, skeleton: Skeleton) -> tuple[Motion, Integers]:
 
 def _landmarks(skeleton: Skeleton) -> dict[str, int]:
     """Joints of a human figure by part of the body; empty if it is none."""
-    marks = anatomy(skeleton, np.linalg.norm(skeleton.offsets, axis=1))
-    if marks is None:
+    marks = anatomy(skeleton)
+    if not marks.human:
         return {}
     found = {"pelvis": marks.pelvis, "head": marks.head}
     spine = [j for j in skeleton.ancestors(marks.chest)[::-1] if j in skeleton.descendants(marks.pelvis)]
@@ -271,23 +269,11 @@ def _landmarks(skeleton: Skeleton) -> dict[str, int]:
     if len(spine) > 2:
         found["back"] = spine[1]
     for side, leg, arm in zip(SIDES, marks.legs, marks.arms, strict=True):
-        found |= {f"{side} thigh": leg.upper, f"{side} shank": leg.middle, f"{side} foot": leg.lower}
-        found |= {f"{side} arm": arm.upper, f"{side} forearm": arm.middle, f"{side} hand": arm.lower}
-        below = skeleton.children(leg.lower)
-        if below:
-            found[f"{side} toe"] = max(below, key=lambda j: _toe_rank(skeleton, j))
+        found |= {f"{side} thigh": leg.root, f"{side} shank": leg.middle, f"{side} foot": leg.end}
+        found |= {f"{side} arm": arm.root, f"{side} forearm": arm.middle, f"{side} hand": arm.end}
+        if leg.tip >= 0:
+            found[f"{side} toe"] = leg.tip
     return found
-
-
-def _toe_rank(skeleton: Skeleton, joint: int) -> tuple[bool, float]:
-    return "toe" in skeleton.names[joint].lower(), float(np.linalg.norm(skeleton.offsets[joint]))
-
-
-def _limbs(skeleton: Skeleton) -> list[tuple[int, int, int]]:
-    """Upper, middle and lower joint of every limb that is found."""
-    marks = anatomy(skeleton, np.linalg.norm(skeleton.offsets, axis=1))
-    arms = [(arm.upper, arm.middle, arm.lower) for arm in (marks.arms if marks is not None else ())]
-    return [*arms, *((leg.hip, leg.knee, leg.ankle) for leg in legs(skeleton))]
 
 
 def _with_toes(motion: Motion) -> Motion:
@@ -327,7 +313,7 @@ def _levelled(motion: Motion, positions: Array) -> Array:
     touching = positions[:, joints][frame, foot]
     middle = touching[:, 0::2].mean(axis=0) if len(touching) else np.zeros(2)
     # Least squares: one height at rest for ankles, one for toes, and one slope with a prior.
-    toes = np.isin(joints, [leg.toe for leg in legs(motion.skeleton)])[foot]
+    toes = np.isin(joints, [leg.tip for leg in anatomy(motion.skeleton).legs])[foot]
     terms = np.stack([toes, ~toes, *(touching[:, 0::2] - middle).T], axis=1) / SETTINGS.noise
     prior = np.eye(4)[2:] / SETTINGS.slope
     rise = np.concatenate([touching[:, 1] / SETTINGS.noise, np.zeros(2)])
@@ -337,13 +323,13 @@ def _levelled(motion: Motion, positions: Array) -> Array:
     return level
 
 
-def _body_axes(positions: Array, both: list[Leg]) -> Array | None:
+def _body_axes(positions: Array, both: list[Limb]) -> Array | None:
     """Left, up and front of a body at rest as columns; None without two legs or if its hips coincide."""
     if len(both) != 2:
         return None
-    hips = positions[[leg.hip for leg in both]]
+    hips = positions[[leg.root for leg in both]]
     left = hips[0] - hips[1]
-    up = hips.mean(axis=0) - positions[[leg.ankle for leg in both]].mean(axis=0)
+    up = hips.mean(axis=0) - positions[[leg.end for leg in both]].mean(axis=0)
     if min(np.linalg.norm(left), np.linalg.norm(up)) < SETTINGS.shortest:
         return None
     up = up / np.linalg.norm(up)
@@ -358,11 +344,3 @@ def _local(world: Array, skeleton: Skeleton) -> Array:
     below = np.flatnonzero(skeleton.parents >= 0)
     local[:, below] = so3.multiply(so3.inverse(world[:, skeleton.parents[below]]), world[:, below])
     return local
-
-
-def _rest_positions(skeleton: Skeleton) -> Array:
-    """Where the joints are with all rotations zero, `(joints, 3)`."""
-    positions = np.array(skeleton.offsets, np.float64)
-    for joint in range(1, skeleton.joints):
-        positions[joint] += positions[skeleton.parents[joint]]
-    return positions

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, IntArray, assign, checked
+from marey._arrays import Array, FloatArray, IntArray, assign, checked
 from marey.errors import InputError
 
 
@@ -100,6 +100,13 @@ class Skeleton:
     def ancestors(self, joint: int) -> tuple[int, ...]:
         """`joint`, its parent, … up to the root."""
         return chain_above(self.parents, joint)
+
+    def rest_positions(self) -> Array:
+        """Where the joints are with all rotations zero, `(joints, 3)`, metres."""
+        positions = np.array(self.offsets, dtype=np.float64)
+        for joint in range(1, self.joints):
+            positions[joint] += positions[self.parents[joint]]
+        return positions
 
 
 def checked_parents(parents: ArrayLike, names: Sequence[str] | None = None) -> NDArray[np.int64]:

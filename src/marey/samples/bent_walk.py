@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.feet.two_bone import bend_leg, legs
+from marey.body.anatomy import anatomy
+from marey.body.feet.two_bone import bend_leg
 from marey.body.kinematics import GlobalPose, forward_kinematics
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
@@ -44,11 +45,11 @@ def bent(motion: Motion, *, turn: float, start: float, stop: float) -> Motion:
     )
     rotations = np.array(motion.rotations, np.float64)
     rotations[:, 0] = turned[:, 0]
-    for leg in legs(motion.skeleton):
-        ball = pose.positions[:, leg.toe]
+    for leg in anatomy(motion.skeleton).legs:
+        ball = pose.positions[:, leg.tip]
         under = about("y", curve.heading(ball[:, 2]))
-        ankle = curve.place(ball) + so3.rotate(under, pose.positions[:, leg.ankle] - ball)
-        turned[:, leg.ankle] = so3.multiply(under, pose.rotations[:, leg.ankle])
+        ankle = curve.place(ball) + so3.rotate(under, pose.positions[:, leg.end] - ball)
+        turned[:, leg.end] = so3.multiply(under, pose.rotations[:, leg.end])
         bend_leg(rotations, parents, world, leg, ankle, None)
     return Motion(motion.skeleton, so3.continuous(rotations), root, motion.frame_rate, name=motion.name)
 

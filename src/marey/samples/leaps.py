@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.feet.two_bone import bend_leg, legs
+from marey.body.anatomy import anatomy
+from marey.body.feet.two_bone import bend_leg
 from marey.body.kinematics import GlobalPose, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -155,13 +156,11 @@ class _Figure:
         """Legs bent so that the balls of the feet are where they should be, at the given pitch."""
         pose = global_frames(self.skeleton.parents, self.skeleton.offsets, self.rotations, self.root)
         turned = np.array(pose.rotations)
-        for leg in legs(self.skeleton):
-            side = 1 if self.skeleton.names[leg.hip].startswith("Left") else -1
+        for leg in anatomy(self.skeleton).legs:
+            side = 1 if self.skeleton.names[leg.root].startswith("Left") else -1
             ball, pitch = wanted[side]
-            turned[:, leg.ankle] = so3.multiply(
-                about("y", np.full(len(pitch), side * 0.1)), about("x", pitch)
-            )
-            arm = so3.rotate(turned[:, leg.ankle], -self.skeleton.offsets[leg.toe])
+            turned[:, leg.end] = so3.multiply(about("y", np.full(len(pitch), side * 0.1)), about("x", pitch))
+            arm = so3.rotate(turned[:, leg.end], -self.skeleton.offsets[leg.tip])
             bend_leg(
                 self.rotations,
                 np.asarray(self.skeleton.parents, np.int64),
@@ -172,7 +171,7 @@ class _Figure:
             )
             # The toes stay flat while the heel rises.
             down = np.clip(pitch, 0.0, 0.9) * (ball[:, 1] < BALL_HEIGHT * STATURE + 0.03)
-            self.rotations[:, leg.toe] = about("x", -down)
+            self.rotations[:, leg.tip] = about("x", -down)
 
     def motion(self, frame_rate: float, name: str) -> Motion:
         return Motion(self.skeleton, so3.continuous(self.rotations), self.root, frame_rate, name=name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.feet.two_bone import legs
+from marey.body.anatomy import anatomy
 from marey.body.kinematics import GlobalPose
 from marey.body.motion import Motion
 from marey.body.retarget import retarget
@@ -95,7 +95,7 @@ def _is_own(character: Character, motion: Motion) -> bool:
 def _foot_vertices(character: Character) -> NDArray[np.int64]:
     """Vertices that mostly follow the feet; all of them, if the mesh has no feet."""
     skin, own = character.skin, character.motion.skeleton
-    joints = {own.names[j] for leg in legs(own) for j in (leg.ankle, leg.toe) if j >= 0}
+    joints = {own.names[j] for leg in anatomy(own).legs for j in (leg.end, leg.tip) if j >= 0}
     followed = np.isin(skin.influences, [i for i, name in enumerate(skin.joint_names) if name in joints])
     feet = np.flatnonzero((skin.weights * followed).sum(axis=1) > 0.5)
     return feet if feet.size else np.arange(len(skin.vertices))

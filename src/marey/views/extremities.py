@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 def foot(parts: Parts, some: Sample, leg: Limb, s: float, colour: str) -> None:
     """A foot whose sole is level when the foot is down."""
-    ankle = leg.lower
+    ankle = leg.end
     toes = [j for j in some.below(ankle) if some.lengths[j] > 0.02 * s]
     toe = max(toes, key=lambda j: some.lengths[j]) if toes else -1
     up = _sole_normal(some, leg, ankle if toe < 0 else toe)
@@ -58,10 +58,10 @@ def foot(parts: Parts, some: Sample, leg: Limb, s: float, colour: str) -> None:
 
 def _sole_normal(some: Sample, leg: Limb, toe: int) -> Array:
     """World's up as the ankle sees it while the foot is lowest; the shank's direction if that is far off."""
-    shank = unit(some.vector(leg.lower, some.at(leg.lower), some.at(leg.middle)))
-    height = some.at(leg.lower, toe)[:, 1]
+    shank = unit(some.vector(leg.end, some.at(leg.end), some.at(leg.middle)))
+    height = some.at(leg.end, toe)[:, 1]
     down = height <= np.quantile(height, 0.3)
-    up = unit(some.rotations[down, leg.lower, 1].mean(axis=0))
+    up = unit(some.rotations[down, leg.end, 1].mean(axis=0))
     return up if up @ shank > 0.75 else shank
 
 
@@ -102,7 +102,7 @@ def _toes(
 
 def hand(parts: Parts, some: Sample, arm: Limb, s: float) -> None:
     """A mitten, or a palm with fingers when there are at least three."""
-    wrist = arm.lower
+    wrist = arm.end
     along = unit(some.vector(wrist, some.at(arm.middle), some.at(wrist)))
     carried = [j for j in some.subtree(wrist) if some.lengths[j] > 0.004 * s]
     # Knuckles: the first points of each finger away from the wrist.
@@ -144,7 +144,7 @@ def head(parts: Parts, some: Sample, marks: Anatomy, s: float) -> None:
     """Neck and an egg with a jaw that shows where it looks."""
     joint = marks.head
     # Where the neck begins is a matter of the shoulders: its joint may lie anywhere along the spine.
-    base = some.add(marks.chest, some.at(marks.arms[0].upper, marks.arms[1].upper))
+    base = some.add(marks.chest, some.at(marks.arms[0].root, marks.arms[1].root))
     segment(parts, some, base, joint, [(0.0, 0.033 * s), (0.4, 0.029 * s), (1.0, 0.027 * s)], style.SKIN)
     tops = [j for j in some.below(joint) if some.lengths[j] > 0.03 * s and not side_of(some.names[j])]
     upwards = np.broadcast_to([0.0, 1.0, 0.0], some.points[:, joint].shape)
@@ -156,7 +156,7 @@ def head(parts: Parts, some: Sample, marks: Anatomy, s: float) -> None:
         if np.linalg.norm(up) < 0.6:
             up = some.vector(joint, some.at(marks.chest), some.at(joint))
         up, reach = unit(up), 0.0
-    left = some.vector(joint, some.at(marks.arms[1].upper), some.at(marks.arms[0].upper))
+    left = some.vector(joint, some.at(marks.arms[1].root), some.at(marks.arms[0].root))
     left = square(left, up)
     half = 0.064 * s
     lift = reach - half if 0.085 * s < reach < 0.16 * s else 0.046 * s

@@ -106,8 +106,8 @@ def _stature(some: Sample, marks: Anatomy | None) -> float | None:
     if marks is None:
         return None
     leg = marks.legs[0]
-    stature = (some.between(leg.upper, leg.middle) + some.between(leg.middle, leg.lower)) / LEG_SHARE
-    back = some.at(*(arm.upper for arm in marks.arms)) - some.at(*(limb.upper for limb in marks.legs))
+    stature = (some.between(leg.root, leg.middle) + some.between(leg.middle, leg.end)) / LEG_SHARE
+    back = some.at(*(arm.root for arm in marks.arms)) - some.at(*(limb.root for limb in marks.legs))
     length = float(np.median(np.linalg.norm(back, axis=1)))
     human = 0.05 * stature < length < stature and 0.4 * some.size < stature < 3.0 * some.size
     return stature if human else None
@@ -118,20 +118,20 @@ def _limbs(parts: Parts, some: Sample, marks: Anatomy, s: float) -> None:
     for leg, colour in zip(marks.legs, (style.LEFT, style.RIGHT), strict=True):
         thigh = [(0.0, 0.047 * s), (0.25, 0.047 * s), (0.6, 0.040 * s), (1.0, 0.031 * s)]
         shank = [(0.0, 0.031 * s), (0.25, 0.0335 * s), (0.55, 0.027 * s), (1.0, 0.0195 * s)]
-        segment(parts, some, leg.upper, leg.middle, thigh, colour, sleeve=0.42)
-        segment(parts, some, leg.middle, leg.lower, shank, colour)
+        segment(parts, some, leg.root, leg.middle, thigh, colour, sleeve=0.42)
+        segment(parts, some, leg.middle, leg.end, shank, colour)
         foot(parts, some, leg, s, colour)
     for arm, colour in zip(marks.arms, (style.LEFT, style.RIGHT), strict=True):
         upper = [(0.0, 0.031 * s), (0.3, 0.028 * s), (0.7, 0.025 * s), (1.0, 0.0215 * s)]
         fore = [(0.0, 0.0215 * s), (0.25, 0.0235 * s), (0.6, 0.019 * s), (1.0, 0.0145 * s)]
-        segment(parts, some, arm.upper, arm.middle, upper, colour, sleeve=0.40)
-        segment(parts, some, arm.middle, arm.lower, fore, colour)
+        segment(parts, some, arm.root, arm.middle, upper, colour, sleeve=0.40)
+        segment(parts, some, arm.middle, arm.end, fore, colour)
         hand(parts, some, arm, s)
-        collar = int(some.parents[arm.upper])
-        if some.between(collar, arm.upper) > 0.02 * s:
-            segment(parts, some, collar, arm.upper, [(0.0, 0.024 * s), (1.0, 0.028 * s)], style.CLOTH)
+        collar = int(some.parents[arm.root])
+        if some.between(collar, arm.root) > 0.02 * s:
+            segment(parts, some, collar, arm.root, [(0.0, 0.024 * s), (1.0, 0.028 * s)], style.CLOTH)
     head(parts, some, marks, s)
-    roots = [*(leg.upper for leg in marks.legs), *(arm.upper for arm in marks.arms), marks.neck]
+    roots = [*(leg.root for leg in marks.legs), *(arm.root for arm in marks.arms), marks.neck]
     dressed = {j for root in roots for j in (*some.skeleton.ancestors(root), *some.subtree(root))}
     # Tails, props, wings.
     others = [j for j in some.subtree(marks.pelvis) if j not in dressed and some.lengths[j] > 0.02 * s]

@@ -71,7 +71,8 @@ class Poses:
         some = self.points[:: max(len(self) // 100, 1)]
         parents = np.maximum(self.skeleton.parents, 0)
         steps = some[:, : self.skeleton.joints] - some[:, parents]
-        return anatomy(self.skeleton, np.median(np.linalg.norm(steps, axis=-1), axis=0))
+        found = anatomy(self.skeleton, np.median(np.linalg.norm(steps, axis=-1), axis=0))
+        return found if found.human else None
 
     @property
     def body(self) -> Array:
@@ -83,7 +84,7 @@ class Poses:
         """Horizontal directions the pelvis faces, `(frames, 3)`, not of unit length; None if not human."""
         if self.landmarks is None:
             return None
-        left, right = (leg.upper for leg in self.landmarks.legs)
+        left, right = (leg.root for leg in self.landmarks.legs)
         return np.cross(self.points[:, left] - self.points[:, right], [0.0, 1.0, 0.0])
 
 

@@ -203,20 +203,20 @@ def _bending(motion: Motion) -> dict[str, Lines] | None:
         return None
     at = poses.points
     parents = np.concatenate([motion.skeleton.parents, motion.skeleton.end_parents])
-    hips = at[:, [leg.upper for leg in landmarks.legs]].mean(axis=1)
-    down = hips - at[:, [arm.upper for arm in landmarks.arms]].mean(axis=1)
+    hips = at[:, [leg.root for leg in landmarks.legs]].mean(axis=1)
+    down = hips - at[:, [arm.root for arm in landmarks.arms]].mean(axis=1)
     panels: dict[str, Lines] = {name: {} for name in ("Hip", "Knee", "Ankle", "Shoulder", "Elbow")}
     sides = (("left", style.PALETTE[0]), ("right", style.PALETTE[1]))
     for leg, (side, colour) in zip(landmarks.legs, sides, strict=True):
-        thigh, shank = at[:, leg.middle] - at[:, leg.upper], at[:, leg.lower] - at[:, leg.middle]
+        thigh, shank = at[:, leg.middle] - at[:, leg.root], at[:, leg.end] - at[:, leg.middle]
         panels["Hip"][side] = _between(down, thigh), colour
         panels["Knee"][side] = _between(thigh, shank), colour
-        toes = [int(j) for j in np.flatnonzero(parents == leg.lower)]
-        toes = [j for j in toes if np.linalg.norm(at[0, j] - at[0, leg.lower]) > 1e-3]
+        toes = [int(j) for j in np.flatnonzero(parents == leg.end)]
+        toes = [j for j in toes if np.linalg.norm(at[0, j] - at[0, leg.end]) > 1e-3]
         if toes:
-            panels["Ankle"][side] = 90.0 - _between(shank, at[:, toes[0]] - at[:, leg.lower]), colour
+            panels["Ankle"][side] = 90.0 - _between(shank, at[:, toes[0]] - at[:, leg.end]), colour
     for arm, (side, colour) in zip(landmarks.arms, sides, strict=True):
-        upper, fore = at[:, arm.middle] - at[:, arm.upper], at[:, arm.lower] - at[:, arm.middle]
+        upper, fore = at[:, arm.middle] - at[:, arm.root], at[:, arm.end] - at[:, arm.middle]
         panels["Shoulder"][side] = _between(down, upper), colour
         panels["Elbow"][side] = _between(upper, fore), colour
     upright = np.broadcast_to([0.0, -1.0, 0.0], down.shape)

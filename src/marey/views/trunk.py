@@ -65,8 +65,8 @@ class Trunk:
 def trunk(some: Sample, marks: Anatomy, stature: float) -> Trunk:
     """The trunk of a figure of that stature, metres."""
     s = stature
-    left_hip, right_hip = (leg.upper for leg in marks.legs)
-    left_arm, right_arm = (arm.upper for arm in marks.arms)
+    left_hip, right_hip = (leg.root for leg in marks.legs)
+    left_arm, right_arm = (arm.root for arm in marks.arms)
     hips, shoulders = some.at(left_hip, right_hip), some.at(left_arm, right_arm)
     length = float(np.median(np.linalg.norm(shoulders - hips, axis=1)))
     left_low = unit(some.vector(marks.pelvis, some.at(right_hip), some.at(left_hip)))

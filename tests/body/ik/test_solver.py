@@ -10,7 +10,7 @@ import pytest
 
 import marey
 from marey.body import Motion, PoseModel, Skeleton
-from marey.body.anatomy import forward_axis
+from marey.body.anatomy import anatomy
 from marey.body.anatomy import masses as body_masses
 from marey.body.ik import (
     Contact,
@@ -137,7 +137,7 @@ def test_orientations_are_met(walk: Motion) -> None:
 
 
 def test_the_head_faces_what_it_looks_at_and_stays_upright(walk: Motion) -> None:
-    ahead = forward_axis(walk.skeleton)
+    ahead = anatomy(walk.skeleton).forward
     np.testing.assert_allclose(ahead, [0, 0, 1], atol=1e-6)
     for thing in ([3.0, 1.0, 2.0], [-2.0, 2.5, 1.0]):
         posed = solve_pose(walk.skeleton, [LookAt("Head", thing, upright=True)], start=walk, root="fixed")

@@ -11,7 +11,7 @@ from marey.body.feet.contacts import (
 from marey.body.feet.plant import PlantSettings, plant
 from marey.body.feet.skate import skate, slide_speed
 from marey.body.feet.targets import contact_targets
-from marey.body.feet.two_bone import bend_leg, legs
+from marey.body.feet.two_bone import bend_leg
 
 __all__ = [
     "ContactProfile",
@@ -23,7 +23,6 @@ __all__ = [
     "contacts_like",
     "foot_joints",
     "ground_heights",
-    "legs",
     "plant",
     "skate",
     "slide_speed",

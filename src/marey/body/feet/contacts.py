@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, FloatArray, checked, runs
-from marey.body.feet.two_bone import legs
+from marey.body.anatomy import anatomy
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -155,7 +155,7 @@ def foot_joints(skeleton: Skeleton) -> tuple[int, ...]:
     >>> [skeleton.names[joint] for joint in foot_joints(skeleton)]
     ['LeftFoot', 'LeftToeBase', 'RightFoot', 'RightToeBase']
     """
-    return tuple(joint for leg in legs(skeleton) for joint in (leg.ankle, leg.toe) if joint >= 0)
+    return tuple(joint for leg in anatomy(skeleton).legs for joint in (leg.end, leg.tip) if joint >= 0)
 
 
 def foot_positions(motion: Motion) -> FloatArray:
@@ -174,7 +174,7 @@ def ground_heights(motion: Motion, settings: FeetSettings = SETTINGS) -> Array:
         ]
     )
     found = np.minimum(found, np.percentile(high, 5, axis=0) + settings.height)
-    toes = np.isin(joints, [leg.toe for leg in legs(motion.skeleton)])
+    toes = np.isin(joints, [leg.tip for leg in anatomy(motion.skeleton).legs])
     for kind in (toes, ~toes):
         lowest = found[kind].min(initial=np.inf)
         found[kind] = lowest + np.minimum(found[kind] - lowest, settings.height / 2)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, checked
+from marey.body.anatomy import anatomy
 from marey.body.feet.contacts import FeetSettings, checked_contacts, foot_joints, ground_heights
-from marey.body.feet.two_bone import legs
 from marey.body.kinematics import forward_kinematics
 from marey.body.limits.protocol import CompiledLimits
 from marey.body.motion import Motion
@@ -117,8 +117,8 @@ def plant(
 
         change = CubicSpline(at, change)(np.arange(frames))
     rotations = np.array(motion.rotations, dtype=np.float64)
-    for number, leg in enumerate(legs(motion.skeleton)):
-        joints, first = [leg.hip, leg.knee, leg.ankle], 3 + 9 * number
+    for number, leg in enumerate(anatomy(motion.skeleton).legs):
+        joints, first = [leg.root, leg.middle, leg.end], 3 + 9 * number
         turns = change[:, first : first + 9].reshape(-1, 3, 3)
         rotations[:, joints] = so3.multiply(rotations[:, joints], so3.exp(turns))
     rotations[kept] = motion.rotations[kept]
@@ -140,17 +140,17 @@ def _legs(motion: Motion, at: NDArray[np.intp], limits: CompiledLimits | None) -
     turned, places = pose.rotations[at], pose.positions[at]
     parents, feet = motion.skeleton.parents, foot_joints(motion.skeleton)
     found = []
-    for leg in legs(motion.skeleton):
-        joints = [leg.toe if leg.toe >= 0 else leg.ankle]
-        while joints[-1] != leg.hip:
+    for leg in anatomy(motion.skeleton).legs:
+        joints = [leg.tip if leg.tip >= 0 else leg.end]
+        while joints[-1] != leg.root:
             joints.append(int(parents[joints[-1]]))
         joints.reverse()
-        points = [joint for joint in (leg.ankle, leg.toe) if joint >= 0]
-        turning = [leg.hip, leg.knee, leg.ankle]
+        points = [joint for joint in (leg.end, leg.tip) if joint >= 0]
+        turning = [leg.root, leg.middle, leg.end]
         moved = np.diff(places[:, joints], axis=1)
         chain = (
-            np.ascontiguousarray(turned[:, int(parents[leg.hip])]),
-            np.ascontiguousarray(places[:, leg.hip]),
+            np.ascontiguousarray(turned[:, int(parents[leg.root])]),
+            np.ascontiguousarray(places[:, leg.root]),
             np.ascontiguousarray(motion.rotations[at][:, joints], dtype=np.float64),
             np.ascontiguousarray(so3.rotate(so3.inverse(turned[:, joints[:-1]]), moved)),
             np.array([turning.index(j) if j in turning else -1 for j in joints]),

@@ -7,52 +7,20 @@ iterated: O(frames) a leg, and a leg that is asked to stay keeps its rotations.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.anatomy import legs_of
-from marey.body.codec.end_joints import end_joints
+from marey.body.anatomy import Limb
 from marey.body.kinematics import GlobalPose
-from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 
 # Share of a leg's length from which its reach is softened, and which it never passes.
 SOFT, FULL = 0.97, 0.9995
 
 
-class Leg(NamedTuple):
-    """Joints of a leg from above; toe is −1 where the skeleton has none."""
-
-    hip: int
-    knee: int
-    ankle: int
-    toe: int
-
-
-@lru_cache(maxsize=16)
-def legs(skeleton: Skeleton) -> tuple[Leg, ...]:
-    """The legs of a skeleton, by the names and places of their joints; none if it has no feet.
-
-    >>> import marey
-    >>> skeleton = marey.samples.walk().skeleton
-    >>> [skeleton.names[joint] for joint in legs(skeleton)[0]]
-    ['LeftUpLeg', 'LeftLeg', 'LeftFoot', 'LeftToeBase']
-    """
-    found = []
-    has_feet = any(end.part == "foot" for end in end_joints(skeleton))
-    for limb in legs_of(skeleton) if has_feet else ():
-        below = [j for j in skeleton.children(limb.lower) if _length(skeleton, j) > 0]
-        toe = max(below, key=lambda j: ("toe" in skeleton.names[j].lower(), _length(skeleton, j)), default=-1)
-        found.append(Leg(limb.upper, limb.middle, limb.lower, toe))
-    return tuple(found)
-
-
 def bend_leg(
-    rotations: Array, parents: NDArray[np.int64], pose: GlobalPose, leg: Leg, ankle: Array, toe: Array | None
+    rotations: Array, parents: NDArray[np.int64], pose: GlobalPose, leg: Limb, ankle: Array, toe: Array | None
 ) -> None:
     """Turn hip, knee and ankle in `rotations` `(frames, joints, 4)`, in place.
 
@@ -60,28 +28,28 @@ def bend_leg(
     ankle, toe: `(frames, 3)`, metres, where they should be
     """
     places, turned = pose.positions, pose.rotations
-    hip, knee, foot = places[:, leg.hip], places[:, leg.knee], places[:, leg.ankle]
+    hip, knee, foot = places[:, leg.root], places[:, leg.middle], places[:, leg.end]
     thigh, shin = np.linalg.norm(knee - hip, axis=-1), np.linalg.norm(foot - knee, axis=-1)
     now = np.linalg.norm(foot - hip, axis=-1)
     wanted = softened(np.linalg.norm(ankle - hip, axis=-1), now, thigh + shin, np.abs(thigh - shin))
     change = _knee_angle(thigh, shin, wanted) - _knee_angle(thigh, shin, now)
-    hinge = _hinge(turned[:, leg.hip], hip, knee, foot)
+    hinge = _hinge(turned[:, leg.root], hip, knee, foot)
     at_knee = so3.exp(hinge * -change[:, None])
     bent = knee + so3.rotate(at_knee, foot - knee)
     at_hip = so3.between(_unit(bent - hip), _unit(ankle - hip))
     here = hip + so3.rotate(at_hip, bent - hip)
 
-    whole = {leg.hip: so3.multiply(at_hip, turned[:, leg.hip])}
-    whole[leg.knee] = so3.multiply(at_hip, so3.multiply(at_knee, turned[:, leg.knee]))
-    whole[leg.ankle] = turned[:, leg.ankle]
-    if toe is not None and leg.toe >= 0:
-        sole = places[:, leg.toe] - foot
+    whole = {leg.root: so3.multiply(at_hip, turned[:, leg.root])}
+    whole[leg.middle] = so3.multiply(at_hip, so3.multiply(at_knee, turned[:, leg.middle]))
+    whole[leg.end] = turned[:, leg.end]
+    if toe is not None and leg.tip >= 0:
+        sole = places[:, leg.tip] - foot
         swing = so3.between(_unit(sole), _unit(toe - here))
-        whole[leg.ankle] = so3.multiply(swing, turned[:, leg.ankle])
+        whole[leg.end] = so3.multiply(swing, turned[:, leg.end])
     # A joint between two of the leg's turns with the one above it.
-    carried = {leg.hip: whole[leg.hip]}
+    carried = {leg.root: whole[leg.root]}
     chain = _chain(parents, leg)
-    above = _above(turned, parents, leg.hip)
+    above = _above(turned, parents, leg.root)
     for joint in chain:
         if joint in whole:
             carried[joint] = whole[joint]
@@ -124,19 +92,15 @@ def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> Array:
     return _unit(blended)
 
 
-def _chain(parents: NDArray[np.int64], leg: Leg) -> list[int]:
-    chain = [leg.ankle]
-    while chain[-1] != leg.hip:
+def _chain(parents: NDArray[np.int64], leg: Limb) -> list[int]:
+    chain = [leg.end]
+    while chain[-1] != leg.root:
         chain.append(int(parents[chain[-1]]))
     return chain[::-1]
 
 
 def _above(turned: Array, parents: NDArray[np.int64], joint: int) -> Array:
     return turned[:, parents[joint]]
-
-
-def _length(skeleton: Skeleton, joint: int) -> float:
-    return float(np.linalg.norm(skeleton.offsets[joint]))
 
 
 def _unit(vectors: Array) -> Array:

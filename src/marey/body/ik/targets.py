@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array
-from marey.body.anatomy import forward_axis
+from marey.body.anatomy import anatomy
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors
 from marey.body.ik.settings import SETTINGS
@@ -150,7 +150,7 @@ def compile_targets(targets: Sequence[Target], skeleton: Skeleton) -> CompiledTa
             kind = engine.ABOVE if target.above else engine.PLANE
             found = [(kind, point, _unit(target, "normal"))]
         else:
-            ahead = forward_axis(skeleton) if target.axis is None else _unit(target, "axis")
+            ahead = anatomy(skeleton).forward if target.axis is None else _unit(target, "axis")
             found = [(engine.AIM, place, ahead)]
             if target.upright:
                 found.append((engine.ROLL, place, _side_axis(ahead)))

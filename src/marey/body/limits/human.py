@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from marey._arrays import Array
-from marey.body.anatomy import forward_axis, segments
+from marey.body.anatomy import anatomy
 from marey.body.limits.swing_twist import UNLIMITED, JointFreedom, SwingTwistLimits
 from marey.body.skeleton import Skeleton
 
@@ -39,9 +39,9 @@ def human_joints(skeleton: Skeleton) -> dict[str, JointFreedom]:
 
     Joints that are neither a known segment nor known by name are balls within 45°.
     """
-    left = np.cross(_UP, forward_axis(skeleton))
+    left = np.cross(_UP, anatomy(skeleton).forward)
     table = {}
-    for joint, (name, segment) in enumerate(zip(skeleton.names, segments(skeleton), strict=True)):
+    for joint, (name, segment) in enumerate(zip(skeleton.names, anatomy(skeleton).segments, strict=True)):
         bone = bone_of(skeleton, joint)
         plain = re.sub(r"[^a-z]", "", (segment or name).lower())
         make = next(

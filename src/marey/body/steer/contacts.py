@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from marey._arrays import Array, BoolArray, runs
-from marey.body.feet import bend_leg, contacts, foot_joints, ground_heights, legs
+from marey.body.anatomy import anatomy
+from marey.body.feet import bend_leg, contacts, foot_joints, ground_heights
 from marey.body.feet.contacts import foot_positions
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -103,9 +104,9 @@ def settle(motion: Motion, targets: list[Target], plan: ContactPlan, windows: li
     rotations, pose = np.array(motion.rotations, dtype=np.float64), forward_kinematics(motion)
     frames = max(1, round(FADE * motion.frame_rate))
     busy = {joint for target in targets for joint in foot_of(motion, target)}
-    for leg in (leg for leg in legs(motion.skeleton) if leg.ankle not in busy):
+    for leg in (leg for leg in anatomy(motion.skeleton).legs if leg.end not in busy):
         goals: list[Array] = []
-        for joint in (j for j in (leg.ankle, leg.toe) if j >= 0):
+        for joint in (j for j in (leg.end, leg.tip) if j >= 0):
             column = plan.joints.index(joint)
             held, here = plan.contact[:, column] & inside, pose.positions[:, joint]
             shift = _faded(plan.positions[:, column] - here, held, frames)
@@ -135,8 +136,8 @@ def feet_stay(
 
 def foot_of(motion: Motion, target: Target) -> set[int]:
     """Joints of the foot that a target is about; none if it is about another part."""
-    for leg in legs(motion.skeleton):
-        below = {leg.ankle, *motion.skeleton.descendants(leg.ankle)}
+    for leg in anatomy(motion.skeleton).legs:
+        below = {leg.end, *motion.skeleton.descendants(leg.end)}
         if target.joint in below:
             return below
     return set()

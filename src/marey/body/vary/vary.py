@@ -19,6 +19,7 @@ from marey._progress import Progress
 from marey._random import Rng, seed_sequence
 from marey._report import Result
 from marey.body import feet
+from marey.body.anatomy import anatomy
 from marey.body.limits.ranges import RangeLimits, soft_clip
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -265,8 +266,8 @@ class _Learned:
         found = np.ones(self.detail.shape[1])
         turns = found[: 3 * skeleton.joints].reshape(-1, 3)
         turns[0] = 0.0
-        for leg in feet.legs(skeleton):
-            turns[list(skeleton.descendants(leg.hip))] = 0.0
+        for leg in anatomy(skeleton).legs:
+            turns[list(skeleton.descendants(leg.root))] = 0.0
         return found
 
     def planted(self, variant: Motion, kept: NDArray[np.intp], *, limits: bool) -> Motion:

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from marey.body.anatomy import end_effectors
 from marey.body.cleanup import clean
-from marey.body.codec.end_joints import end_joints
 from marey.body.ik.targets import find_point
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -213,7 +213,7 @@ def _is_joint(skeleton: Skeleton, name: str) -> bool:
 
 
 def _feet_and_head(skeleton: Skeleton) -> list[str]:
-    found = [end for end in end_joints(skeleton) if end.part in ("head", "foot")]
+    found = [end for end in end_effectors(skeleton) if end.part in ("head", "foot")]
     if not found:
         raise InputError("no feet and head found by name: say which joints to follow, --joints J1,J2,…")
     return [skeleton.names[end.joint] + ("_end" if any(end.point) else "") for end in found]

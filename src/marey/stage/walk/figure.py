@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.feet.two_bone import Leg, legs
+from marey.body.anatomy import Limb, anatomy
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
@@ -57,7 +57,7 @@ class Figure:
     skeleton: Skeleton
     positions: Array
     rotations: Array
-    legs: tuple[Leg, Leg]
+    legs: tuple[Limb, Limb]
     parts: NDArray[np.int64]
     height: float
 
@@ -109,7 +109,7 @@ def figure(level: int = 0) -> Figure:
     skeleton = Skeleton(names, parents, offsets)
     bind = rigid.to_matrix(rigid.Rigid(rotations, positions))
     skin = SkinnedMesh(vertices.astype(np.float64), faces, names, bind, influences, weights)
-    left, right = sorted(legs(skeleton), key=lambda leg: skeleton.names[leg.hip])
+    left, right = anatomy(skeleton).legs
     height = float(np.ptp(skin.vertices[:, 1]))
     return Figure(skin, skeleton, positions, rotations, (left, right), parts.astype(np.int64), height)
 

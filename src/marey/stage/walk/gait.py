@@ -160,7 +160,7 @@ def cycle(figure: Figure, motion: Motion) -> Cycle:
 
 def trunk_joints(figure: Figure) -> list[int]:
     """All joints but those of the legs, root first."""
-    below = {joint for leg in figure.legs for joint in figure.skeleton.descendants(leg.hip)}
+    below = {joint for leg in figure.legs for joint in figure.skeleton.descendants(leg.root)}
     return [joint for joint in range(figure.skeleton.joints) if joint not in below]
 
 
@@ -208,7 +208,7 @@ class _Clip:
         found: list[tuple[float, int]] = []
         offs = []
         for foot, leg in enumerate(self.figure.legs):
-            away = (self.pose.positions[:, leg.ankle] - self.pose.positions[:, 0])[:, [0, 2]]
+            away = (self.pose.positions[:, leg.end] - self.pose.positions[:, 0])[:, [0, 2]]
             ahead = away[:, 0] * np.sin(self.heading) + away[:, 1] * np.cos(self.heading)
             fore, back = (
                 find_peaks(sign * ahead, prominence=SETTINGS.prominence, distance=0.3 * FRAME_RATE)[0]
@@ -240,20 +240,20 @@ class _Clip:
         middle = STEP // 2
         for foot, leg in enumerate(self.figure.legs):
             offs = steps.offs[foot]
-            from_rest = so3.inverse(self.figure.rotations[leg.ankle])
+            from_rest = so3.inverse(self.figure.rotations[leg.end])
             toes = so3.log(
-                so3.multiply(so3.inverse(self.figure.local[leg.toe]), self.motion.rotations[:, leg.toe])
+                so3.multiply(so3.inverse(self.figure.local[leg.tip]), self.motion.rotations[:, leg.tip])
             )
             for a, b in pairwise(steps.strikes[steps.foot == foot]):
                 inside = offs[(offs > a) & (offs < b)]
                 off = inside[0] if len(inside) else a + steps.duty * (b - a)
                 at = np.concatenate([np.linspace(a, off, STEP + 1), np.linspace(off, b, STEP + 1)[1:]])
                 upright = so3.exp([0.0, -float(_at(self.heading, at[middle : middle + 1])[0]), 0.0])
-                ball = _at(self.pose.positions[:, leg.toe], at)
+                ball = _at(self.pose.positions[:, leg.tip], at)
                 stand = ball[middle] * [1.0, 0.0, 1.0]
                 away = so3.rotate(upright, ball - stand)
-                away[:, 1] -= self.figure.positions[leg.toe, 1]
-                turned = so3.multiply(from_rest, so3.multiply(upright, self.pose.rotations[:, leg.ankle]))
+                away[:, 1] -= self.figure.positions[leg.tip, 1]
+                turned = so3.multiply(from_rest, so3.multiply(upright, self.pose.rotations[:, leg.end]))
                 tables[foot].append(np.hstack([away, _at(so3.log(turned), at), _at(toes, at)]))
                 x, z = stand[[0, 2]] - _at(self.path, at[middle : middle + 1])[0]
                 stands[foot].append(so3.rotate(upright, [x, 0.0, z])[[0, 2]])

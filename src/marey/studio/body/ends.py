@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.anatomy import side_of
-from marey.body.codec.end_joints import EndJoint, end_joints
+from marey.body.anatomy import EndEffector, end_effectors, side_of
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.studio.body.section import MOST_JOINTS
@@ -46,7 +45,7 @@ class Ends:
         >>> Ends.of(marey.samples.walk().skeleton).labels
         ('head', 'left hand', 'right hand', 'left foot', 'right foot')
         """
-        found = end_joints(skeleton) if skeleton.joints <= MOST_JOINTS else ()
+        found = end_effectors(skeleton) if skeleton.joints <= MOST_JOINTS else ()
         names = tuple(skeleton.names[end.joint] for end in found)
         labels: list[str] = []
         for end, name in zip(found, names, strict=True):
@@ -69,17 +68,14 @@ class Ends:
         return np.asarray(poses.points[frame, self.joints] + turned)
 
 
-def _crown(skeleton: Skeleton, head: EndJoint) -> Array:
+def _crown(skeleton: Skeleton, head: EndEffector) -> Array:
     """The top of the head, `(3,)` in its frame: where skeletons end there is still a head around."""
     tip = np.array(head.point)
     up = tip if tip.any() else np.array(skeleton.offsets[head.joint])
     length = float(np.linalg.norm(up))
     if length <= 0:
         return tip
-    rest = np.array(skeleton.offsets)
-    for joint in range(1, skeleton.joints):
-        rest[joint] += rest[skeleton.parents[joint]]
-    tall = float(np.ptp(rest, axis=0).max())
+    tall = float(np.ptp(skeleton.rest_positions(), axis=0).max())
     return np.asarray(up * max(float(np.linalg.norm(tip)), HEAD * tall) / length)
 
 
@@ -95,10 +91,10 @@ def limbs(poses: Poses, ends: Ends) -> dict[str, tuple[str, ...] | None]:
     skeleton, marks = poses.skeleton, poses.landmarks
     if marks is not None:
         tops = {
-            "left arm": marks.arms[0].upper,
-            "right arm": marks.arms[1].upper,
-            "left leg": marks.legs[0].upper,
-            "right leg": marks.legs[1].upper,
+            "left arm": marks.arms[0].root,
+            "right arm": marks.arms[1].root,
+            "left leg": marks.legs[0].root,
+            "right leg": marks.legs[1].root,
             "head": marks.neck,
         }
     else:

@@ -43,7 +43,7 @@ def walking_page(crowd: WalkingCrowd, page: Page) -> None:
     present = np.ascontiguousarray(crowd.present[::step])
     page.frames, page.frame_rate, page.frame_step = len(rotations), crowd.frame_rate / step, step
     body = figure()
-    legs = sorted({0} | {joint for leg in body.legs for joint in (leg.hip, leg.knee, leg.ankle)})
+    legs = sorted({0} | {joint for leg in body.legs for joint in (leg.root, leg.middle, leg.end)})
     others = [joint for joint in range(crowd.skeleton.joints) if joint not in legs]
     # Absent people rest: nothing changes, so nothing is kept.
     known = _held(present)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array, FloatArray, assign, checked
 from marey._timed import as_slice
-from marey.body.codec.end_joints import EndJoint
+from marey.body.anatomy import EndEffector
 from marey.body.codec.header import Header, whole
 from marey.body.codec.tournier.curves import expand
 from marey.body.codec.tournier.sizes import coarse_length
@@ -60,7 +60,7 @@ class TournierClip:
     mean: Array
     directions: Array
     variances: Array
-    ends: tuple[EndJoint, ...]
+    ends: tuple[EndEffector, ...]
     root: FloatArray
     root_turns: FloatArray
     curves: tuple[FloatArray, ...]
@@ -224,7 +224,7 @@ def _unpacked(header: Header, payload: bytes) -> TournierClip:
         np.concatenate([np.zeros((modes, 1, 3)), directions], axis=1),
         variances,
         tuple(
-            EndJoint(whole(joint), tuple(point.tolist()), str(part))
+            EndEffector(whole(joint), tuple(point.tolist()), str(part))
             for (joint, part), point in zip(ends, points, strict=True)
         ),
         root,

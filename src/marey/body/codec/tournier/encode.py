@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from marey._arrays import Array, FloatArray
-from marey.body.codec.end_joints import end_joints
+from marey.body.anatomy import end_effectors
 from marey.body.codec.header import Header
 from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip
 from marey.body.codec.tournier.curves import decimate
@@ -78,7 +78,7 @@ class Encoder:
             )
         self.motion = self.header.motion(motion.rotations, motion.root[:, None])
         self.geodesics = PoseModel.fit([self.motion], variance=1.0, metric="canonical").geodesics
-        ends = end_joints(skeleton, effectors)
+        ends = end_effectors(skeleton, effectors)
         points = _single(np.array([end.point for end in ends]))
         self.ends = tuple(
             end._replace(point=tuple(point)) for end, point in zip(ends, points.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""End joints: found by name, or by the shape of the tree."""
+"""End effectors: found by name, or by the shape of the tree."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import pytest
 
 import marey
 from marey.body import Skeleton
-from marey.body.codec.end_joints import end_joints
+from marey.body.anatomy import end_effectors
 from marey.errors import InputError
 
 
-def test_end_joints_are_found_by_name() -> None:
-    ends = end_joints(marey.samples.walk().skeleton)
+def test_end_effectors_are_found_by_name() -> None:
+    ends = end_effectors(marey.samples.walk().skeleton)
     assert [end.part for end in ends] == ["head", "hand", "hand", "foot", "foot"]
 
 
-def test_end_joints_of_a_nameless_figure_are_its_limb_tips() -> None:
+def test_end_effectors_of_a_nameless_figure_are_its_limb_tips() -> None:
     # Five limbs of two bones; one of them forks into two close fingers.
     parents = [-1, 0, 1, 0, 3, 0, 5, 0, 7, 0, 9, 10, 10]
     rng = np.random.default_rng(0)
     offsets = rng.normal(size=(13, 3))
     offsets[11:] *= 0.01
-    ends = end_joints(Skeleton(tuple(f"j{i}" for i in range(13)), parents, offsets))
+    ends = end_effectors(Skeleton(tuple(f"j{i}" for i in range(13)), parents, offsets))
     assert len(ends) == 5
     assert len({end.joint for end in ends} & {11, 12}) == 1
 
 
-def test_end_joints_may_be_named() -> None:
+def test_end_effectors_may_be_named() -> None:
     skeleton = marey.samples.walk().skeleton
-    assert [end.joint for end in end_joints(skeleton, ["LeftLeg"])] == [skeleton.index("LeftLeg")]
+    assert [end.joint for end in end_effectors(skeleton, ["LeftLeg"])] == [skeleton.index("LeftLeg")]
     with pytest.raises(InputError, match="did you mean"):
-        end_joints(skeleton, ["LeftLag"])
+        end_effectors(skeleton, ["LeftLag"])
     with pytest.raises(InputError, match="twice"):
-        end_joints(skeleton, ["Head", "Head"])
+        end_effectors(skeleton, ["Head", "Head"])
