@@ -1,6 +1,6 @@
 """Inverse kinematics by particles: how fast, beside what one would write first, and beside scipy.
 
-The task is the source's hand of 26 degrees of freedom with five fingertip targets and coupled last joints,
+The task is the published hand of 26 degrees of freedom with five fingertip targets and coupled last joints,
 300 particles and 60 steps (bar: under 1 s). Then one step of noise, limits and kinematics of all particles,
 beside a careful NumPy loop over particles that does the same, in particles × joints a second. Last, scipy's
 `differential_evolution` and `least_squares` on the same errors: time and miss. Same process, one thread, CPU
@@ -25,8 +25,8 @@ from _ledger import record
 from _plain_numpy import fastest, plain_exp, plain_product
 from scipy.optimize import differential_evolution, least_squares
 
-from marey.body.particles import At, PoseBatch, RandomWalk, hand_chain, solve
-from marey.body.particles.errors import Errors
+from marey.body.particles import Noisy, PoseBatch, RandomWalk, Reach, hand_chain, solve
+from marey.body.particles.constraints import Errors
 from marey.body.particles.hands import FINGERS
 from marey.geometry import rotations as so3
 
@@ -54,7 +54,7 @@ def main() -> int:
     return len(missed) > 0
 
 
-def targets(chain) -> list[At]:
+def targets(chain) -> list[Noisy]:
     rng = np.random.default_rng(0)
     pose = so3.identity(17)
     for rule in chain.rules:
@@ -62,7 +62,7 @@ def targets(chain) -> list[At]:
         pose[chain.skeleton.index(rule.other)] = so3.exp(angle * np.asarray(rule.axis))
         pose[chain.skeleton.index(rule.joint)] = so3.exp(2 / 3 * angle * np.asarray(rule.axis))
     batch = PoseBatch(chain.skeleton, pose[None], np.zeros((1, 3)))
-    return [At(name, batch.point(name)[0], noise=0.002) for name in TIPS]
+    return [Noisy(Reach(name, batch.point(name)[0]), noise=0.002) for name in TIPS]
 
 
 def worst(chain, tips, pose) -> float:
@@ -73,11 +73,11 @@ def worst(chain, tips, pose) -> float:
 def one_step(chain) -> float:
     """Noise within limits and world positions of all particles."""
     count, joints = 300, chain.skeleton.joints
-    law, rng = RandomWalk(chain), np.random.default_rng(0)
+    walk, rng = RandomWalk(chain), np.random.default_rng(0)
     poses = PoseBatch(chain.skeleton, so3.identity((count, joints)), np.zeros((count, 3)))
-    poses = law.advance(poses, 1.0, rng)
+    poses = walk.advance(poses, 1.0, rng)
     ours, loop = fastest(
-        lambda: law.advance(poses, 1.0, rng).positions, lambda: looped(chain, poses, rng), repeats=5
+        lambda: walk.advance(poses, 1.0, rng).positions, lambda: looped(chain, poses, rng), repeats=5
     )
     rates = [count * joints / spent for spent in (ours, loop)]
     print(f"one step: {rates[0] / 1e6:.2f} million particles × joints a second, a loop {rates[1] / 1e6:.4f}")
@@ -89,7 +89,7 @@ def one_step(chain) -> float:
 def looped(chain, poses, rng) -> np.ndarray:
     """The same particle by particle: draw all joints, draw those beyond their limits again, place."""
     limits, skeleton = chain.limits, chain.skeleton
-    axes = so3.rotate(chain.noise.frames[:, None], np.eye(3)) * 0.1 * chain.noise.deviations[..., None]
+    axes = so3.rotate(chain.limits.frames[:, None], np.eye(3)) * 0.1 * chain.mobility[..., None]
     places = np.empty((poses.count, skeleton.joints, 3))
     for n in range(poses.count):
         pose, left = poses.rotations[n].copy(), np.arange(skeleton.joints)
@@ -116,26 +116,26 @@ def looped(chain, poses, rng) -> np.ndarray:
 
 
 def by_scipy(chain, tips) -> None:
-    law = RandomWalk(chain, deviation=1.0)
+    walk = RandomWalk(chain, deviation=1.0)
     rest = PoseBatch(chain.skeleton, so3.identity((1, 17)), np.zeros((1, 3)))
     rules = [*tips, *chain.rules]
-    noise = Errors.noise(rules, 1.0)
+    noise = Errors.noise(rules)
 
     def errors(x: np.ndarray) -> np.ndarray:
-        posed, _ = law.move(rest, x[None], 1.0, bounce=False)
+        posed, _ = walk.move(rest, x[None], 1.0, reflect=False)
         return Errors.of(rules, posed).scaled(noise)[0]
 
     def report(name: str, run) -> None:
         began = time.process_time()
         found = run()
         spent = time.process_time() - began
-        pose, _ = law.move(rest, found.x[None], 1.0, bounce=False)
+        pose, _ = walk.move(rest, found.x[None], 1.0, reflect=False)
         print(f"  {name}: {spent:.2f} s, misses {1000 * worst(chain, tips, pose.rotations[0]):.2f} mm, "
               f"{found.nfev} evaluations")  # fmt: skip
 
     print("scipy on the same errors (a single pose, no motion)")
-    bounds = [(-1.5, 1.5)] * law.freedoms
-    report("least_squares", lambda: least_squares(errors, np.full(law.freedoms, 0.1)))
+    bounds = [(-1.5, 1.5)] * walk.freedoms
+    report("least_squares", lambda: least_squares(errors, np.full(walk.freedoms, 0.1)))
     report(
         "differential_evolution, as many evaluations as 300 × 60",
         lambda: differential_evolution(

@@ -2,9 +2,9 @@
 
 Figure 13: noise on rotations with three covariances. Figure 14: a whole body of 40 joints, feet on the floor,
 each hand to a target. Figure 15: forearm and hand, five fingertips, two sets of targets one after the other.
-The source gives no numbers for these; those beside ours are what the law implies (figure 13) and the bars
-one would set (others). A table of the filter's parameters on a chain of eight segments, with values of an
-independent run in NumPy beside ours. Last, fingers of a captured hand from its fingertips alone.
+The text gives no numbers for these; those beside ours are what the distribution implies (figure 13) and the
+bars one would set (others). A table of the filter's parameters on a chain of eight segments, with values of
+an independent run in NumPy beside ours. Last, fingers of a captured hand from its fingertips alone.
 
     python reproduce/monte_carlo_ik.py [--data DIR] [--out DIR] [--quick]
 """
@@ -18,18 +18,20 @@ from pathlib import Path
 
 import numpy as np
 from _cmu import arguments, folder
+from _published_body import body_chain
 
 import marey
 from marey.body import Motion, Skeleton
 from marey.body.particles import (
-    At,
-    Balanced,
-    Freedom,
-    NearRest,
+    ArticulatedChain,
+    Balance,
+    FilterSettings,
+    JointFreedom,
+    NearPose,
+    Noisy,
     PoseBatch,
     RandomWalk,
-    body_chain,
-    chain_of,
+    Reach,
     feet_on_floor,
     fingers_from_tips,
     hand_chain,
@@ -77,7 +79,7 @@ def noise() -> None:
         half = so3.half_log(q)
         ours = (np.abs(half) / np.linalg.norm(half, axis=1, keepdims=True)).mean(axis=0)
         share = (np.abs(q - strict).max(axis=1) > 1e-12).mean()
-        print(f"  σ {deviations}: {told(ours)}, {share:.2f}   expected {told(axis)}, {beyond:.2f}")
+        print(f"  σ {deviations}: {formatted(ours)}, {share:.2f}   expected {formatted(axis)}, {beyond:.2f}")
 
 
 def study(runs: int) -> None:
@@ -89,35 +91,35 @@ def study(runs: int) -> None:
     chain = segments()
     for (particles, deviation, shrinks), theirs in STUDY.items():
         cells = []
-        for (sigma, loose), told_there in zip(NOISES, theirs, strict=True):
+        for (sigma, scale), reported in zip(NOISES, theirs, strict=True):
             measured = np.median(
-                [trial(chain, particles, deviation, shrinks, sigma, loose, seed) for seed in range(runs)],
+                [trial(chain, particles, deviation, shrinks, sigma, scale, seed) for seed in range(runs)],
                 axis=0,
             )
-            cells.append(f"{measured[0]:.3f} / {measured[1]:.3f} ({told_there})")
+            cells.append(f"{measured[0]:.3f} / {measured[1]:.3f} ({reported})")
         name = f"{particles:5} particles, σ_x {deviation:.2f}" + (", shrinking" if shrinks else "")
         print(f"  {name:34}" + "".join(f"{cell:>29}" for cell in cells))
     guided = []
     for seed in range(runs):
-        target = At("j7_end", [3.0, 3.0, 2.0], noise=0.02)
+        target = Noisy(Reach("j7_end", [3.0, 3.0, 2.0]), noise=0.02)
         guided.append(measure(solve(chain, [target], particles=200, rng=seed), target))
-    print(f"  200 particles, guided, σ_z 0.02 (ours): {told(np.median(guided, axis=0))}")
+    print(f"  200 particles, guided, σ_z 0.02 (ours): {formatted(np.median(guided, axis=0))}")
 
 
 def segments():
     skeleton = Skeleton(
         tuple(f"j{i}" for i in range(8)), np.arange(-1, 7), [[0, 0, 0]] + [[0, 1, 0]] * 7, [7], [[0, 1, 0]]
     )
-    balls = {f"j{i}": Freedom.ball([0, 1, 0], (-2, 2), 2.0) for i in range(3)}
-    hinges = {f"j{i}": Freedom.hinge([1, 0, 0], -2, 2) for i in range(3, 8)}
-    return chain_of(skeleton, {**balls, **hinges})
+    balls = {f"j{i}": JointFreedom.ball([0, 1, 0], (-2, 2), 2.0) for i in range(3)}
+    hinges = {f"j{i}": JointFreedom.hinge([1, 0, 0], -2, 2) for i in range(3, 8)}
+    return ArticulatedChain.of(skeleton, {**balls, **hinges})
 
 
-def trial(chain, particles, deviation, shrinks, sigma, loose, seed):
-    target = At("j7_end", [3.0, 3.0, 2.0], noise=sigma, loose=loose)
+def trial(chain, particles, deviation, shrinks, sigma, initial_scale, seed):
+    target = Noisy(Reach("j7_end", [3.0, 3.0, 2.0]), noise=sigma, initial_scale=initial_scale)
     found = solve(
         chain, [target], particles=particles, steps=60, evolution=RandomWalk(chain, deviation), guided=False,
-        tempering=None, resample=1.0, least_step=0.1 if shrinks else 1.0, rng=seed,
+        settings=FilterSettings(tempering=None, resample=1.0, least_step=0.1 if shrinks else 1.0), rng=seed,
     )  # fmt: skip
     return measure(found, target)
 
@@ -138,9 +140,9 @@ def body(out: Path, runs: int) -> None:
     pose = so3.identity(40)
     pose[index("LeftArm")], pose[index("RightArm")] = so3.exp([0, 0, -1.2]), so3.exp([0, 0, 1.2])
     first = PoseBatch(chain.skeleton, pose[None], np.array(chain.skeleton.offsets[:1]))
-    hands = [At("RightHand", [-0.35, 0.35, 0.45]), At("LeftHand", [0.45, 1.15, 0.35])]
+    hands = [Reach("RightHand", [-0.35, 0.35, 0.45]), Reach("LeftHand", [0.45, 1.15, 0.35])]
     feet = feet_on_floor(first)
-    rules = [*hands, *feet, Balanced([foot.joint for foot in feet]), NearRest(pose)]
+    rules = [*hands, *feet, Balance([foot.target.joint for foot in feet]), NearPose(pose)]
     rows = []
     for seed in range(runs):
         found = solve(chain, rules, start=pose, root=first.root[0], rng=seed)
@@ -162,7 +164,10 @@ def figures(chain, motion, hands, feet) -> tuple[float, float, float]:
     """Centimetres that hands miss and feet drift, and by how many degrees the more bent knee bends."""
     places, index = motion.positions(), chain.skeleton.index
     miss = max(np.linalg.norm(places[-1, index(hand.joint)] - hand.position) for hand in hands)
-    drift = max(np.linalg.norm(places[:, index(foot.joint)] - foot.position, axis=1).max() for foot in feet)
+    drift = max(
+        np.linalg.norm(places[:, index(foot.target.joint)] - foot.target.position, axis=1).max()
+        for foot in feet
+    )
     knees = chain.limits.parts(motion.rotations)[:, [index("LeftLeg"), index("RightLeg")], 0]
     return 100 * miss, 100 * drift, float(np.degrees(knees[-1].max() - knees[0].max()))
 
@@ -175,7 +180,7 @@ def hand(out: Path, runs: int) -> None:
         start, motions, marks = so3.identity(17), [], []
         for part in (0, 1):
             batch = PoseBatch(chain.skeleton, posed(chain, 2 * seed + part)[None], np.zeros((1, 3)))
-            tips = [At(name, batch.point(name)[0], noise=0.002) for name in TIPS]
+            tips = [Noisy(Reach(name, batch.point(name)[0]), noise=0.002) for name in TIPS]
             found = solve(chain, tips, start=start, rng=seed)
             end = found.path()
             rows.append(
@@ -188,7 +193,7 @@ def hand(out: Path, runs: int) -> None:
             )
             start = end.rotations[-1]
             motions.append(found.motion(30.0))
-            marks.append(np.array([tip.position for tip in tips]))
+            marks.append(np.array([tip.target.position for tip in tips]))
         if seed == 0:
             for part, motion in enumerate(motions):
                 draw(motion, marks[part], out / f"particles-hand-{part + 1}.png")
@@ -212,8 +217,8 @@ def posed(chain, seed):
     for finger in FINGERS:
         joint = index(f"{finger}1")
         bend = [0.0, rng.uniform(0, 0.8), rng.uniform(-0.15, 0.15)]
-        pose[joint] = so3.exp(so3.rotate(chain.noise.frames[joint], bend))
-    return chain.limits.clamp(pose)
+        pose[joint] = so3.exp(so3.rotate(chain.limits.frames[joint], bend))
+    return chain.limits.project(pose)
 
 
 def captured_hand(data: Path | None, quick: bool) -> None:
@@ -232,7 +237,7 @@ def captured_hand(data: Path | None, quick: bool) -> None:
     unseen = clip[2000:4000:16] if quick else clip[2000:4000:4]
     names = [skeleton.names[j] + "_end" for j in skeleton.end_parents]
     for likely in (True, False):
-        chain = hand_of_clip(clip[:2000], likely=likely)
+        chain = hand_of_clip(clip[:2000], prior_noise=5.0 if likely else None)
         began = time.perf_counter()
         found = fingers_from_tips(chain, unseen.end_positions(), names, frame_rate=unseen.frame_rate)
         spent = time.perf_counter() - began
@@ -240,7 +245,7 @@ def captured_hand(data: Path | None, quick: bool) -> None:
         turned = np.degrees(so3.distance(found.motion.rotations, unseen.rotations))[:, 1:]
         print(
             f"  {'likely poses' if likely else 'limits alone'}: tips "
-            f"{1000 * found.misses.max():.2f} mm at most, "
+            f"{1000 * found.errors.max():.2f} mm at most, "
             f"joints {apart.mean():.2f} mm, {turned.mean():.1f}° on average, {apart.max():.1f} mm at most, "
             f"{1000 * spent / unseen.frames:.1f} ms a frame"
         )
@@ -256,7 +261,7 @@ def draw(motion: Motion, marks: np.ndarray, path: Path) -> None:
     print(f"  drawn: {path}")
 
 
-def told(values) -> str:
+def formatted(values) -> str:
     return "(" + ", ".join(f"{value:.2f}" if value >= 0.05 else f"{value:.3f}" for value in values) + ")"
 
 

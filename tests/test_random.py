@@ -14,7 +14,7 @@ from marey._random import seed_number, seed_sequence
 from marey.body import MotionModel
 from marey.body.chain import chain
 from marey.body.fill import fill
-from marey.body.particles import At, hand_chain, solve, solve_several
+from marey.body.particles import Reach, hand_chain, solve, solve_many
 from marey.body.steer import steer
 from marey.body.steer.requests import TimedReach
 from marey.body.stream import MotionStream
@@ -59,7 +59,7 @@ def motion_model() -> MotionModel:
 
 
 KNOWN = np.arange(120) % 10 == 0
-TIP = [At("Index3_end", [0.05, -0.1, 0.35])]
+TIP = [Reach("Index3_end", [0.05, -0.1, 0.35])]
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "vary": lambda rng: vary(walk(), count=1, rng=rng)[0].rotations,
     "fill": lambda rng: fill(walk(), [(20, 30)], samples=1, rng=rng).samples[0].rotations,
@@ -70,7 +70,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "MotionModel.sample": lambda rng: motion_model().sample(20, rng=rng).rotations,
     "MotionStream": lambda rng: MotionStream(motion_model(), rng).step(),
     "particles.solve": lambda rng: solve(hand_chain(), TIP, particles=20, steps=5, rng=rng).path().rotations,
-    "solve_several": lambda rng: len(solve_several(hand_chain(), TIP, 2, particles=20, steps=5, rng=rng)),
+    "solve_many": lambda rng: len(solve_many(hand_chain(), TIP, 2, particles=20, steps=5, rng=rng)),
     "stage.walk": lambda rng: let_walk(marey.samples.crowd(people=1, seconds=1), [walk()], rng=rng).rotations,
     "samples.crowd": lambda rng: marey.samples.crowd(people=3, seconds=2, rng=rng).positions,
     "simulate": lambda rng: (
@@ -100,7 +100,7 @@ def test_random_numbers_come_from_whatever_numpy_takes(function: str) -> None:
     draw(None)
 
 
-@pytest.mark.parametrize("function", ["vary", "stage.walk", "simulate", "solve_several", "Processes.stream"])
+@pytest.mark.parametrize("function", ["vary", "stage.walk", "simulate", "solve_many", "Processes.stream"])
 def test_a_sequence_of_seeds_gives_the_same_again(function: str) -> None:
     given = np.random.SeedSequence(7).spawn(2)[1]
     np.testing.assert_allclose(FUNCTIONS[function](given), FUNCTIONS[function](given), atol=1e-9)

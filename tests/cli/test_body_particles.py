@@ -38,7 +38,7 @@ def test_a_hand_reaches_while_the_feet_stand(
         "--polish",
     )
     found = result(capsys, *words, *QUICK)
-    assert found["residual_cm"] < 0.1 and found["foot_drift_cm"] < 1
+    assert found["error_cm"] < 0.1 and found["foot_drift_cm"] < 1
     assert found["particles"] == 80 and 0 < found["effective"] <= 80 and found["seconds"] > 0
     motion = marey.load(out)
     walk = marey.load(folder / "walk.bvh")
@@ -78,8 +78,8 @@ def test_several_solutions_likely_poses_and_learned_dynamics(
     found = result(capsys, *words, "--solutions", 2)
     assert [Path(path).name for path in found["files"]] == ["o-1.bvh", "o-2.bvh"]
     assert all(Path(path).is_file() for path in found["files"])
-    assert result(capsys, *words, "--model", folder / "walk.mry")["residual_cm"] < 3
-    assert result(capsys, *words, "--dynamics")["residual_cm"] < 10
+    assert result(capsys, *words, "--model", folder / "walk.mry")["error_cm"] < 3
+    assert result(capsys, *words, "--dynamics")["error_cm"] < 10
 
 
 def test_a_look_is_missed_by_degrees(
@@ -87,7 +87,7 @@ def test_a_look_is_missed_by_degrees(
 ) -> None:
     words = ("body", "particles", folder / "walk.bvh", tmp_path / "o.bvh", "--look-at", "Head=1,1.5,5")
     found = result(capsys, *words, *QUICK)
-    assert found["residual_cm"] is None and 0 <= found["residual_degrees"] < 6
+    assert found["error_cm"] is None and 0 <= found["error_degrees"] < 6
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.particles import At, Chain, PoseBatch, feet_on_floor
+from marey.body.particles import ArticulatedChain, Noisy, PoseBatch, Reach, feet_on_floor
 from marey.body.particles.hands import FINGERS
 from marey.geometry import rotations as so3
 
 Array = NDArray[np.float64]
 
+ROOT = Path(__file__).resolve().parents[3]
+body_chain = runpy.run_path(str(ROOT / "reproduce" / "_published_body.py"))["body_chain"]
 TIPS = tuple(f"{finger}3_end" for finger in FINGERS)
 
 
-def standing(chain: Chain) -> PoseBatch:
+def standing(chain: ArticulatedChain) -> PoseBatch:
     """The body upright with its arms down."""
     pose = so3.identity(chain.skeleton.joints)
     pose[chain.skeleton.index("LeftArm")] = so3.exp([0.0, 0.0, -1.2])
@@ -22,13 +27,13 @@ def standing(chain: Chain) -> PoseBatch:
     return PoseBatch(chain.skeleton, pose[None], np.array(chain.skeleton.offsets[:1]))
 
 
-def reach_low_and_high(chain: Chain) -> tuple[list[At], list[At]]:
+def reach_low_and_high(chain: ArticulatedChain) -> tuple[list[Reach], list[Noisy]]:
     """Hands to a low and a high place; feet where they stand."""
-    hands = [At("RightHand", [-0.35, 0.35, 0.45]), At("LeftHand", [0.45, 1.15, 0.35])]
+    hands = [Reach("RightHand", [-0.35, 0.35, 0.45]), Reach("LeftHand", [0.45, 1.15, 0.35])]
     return hands, feet_on_floor(standing(chain))
 
 
-def curled(chain: Chain, seed: int) -> Array:
+def curled(chain: ArticulatedChain, seed: int) -> Array:
     """A pose of the hand that obeys its rules."""
     rng = np.random.default_rng(seed)
     pose, index = so3.identity(chain.skeleton.joints), chain.skeleton.index
@@ -39,10 +44,10 @@ def curled(chain: Chain, seed: int) -> Array:
     for finger in FINGERS:
         joint = index(f"{finger}1")
         bend = [0.0, rng.uniform(0, 0.8), rng.uniform(-0.15, 0.15)]
-        pose[joint] = so3.exp(so3.rotate(chain.noise.frames[joint], bend))
-    return chain.limits.clamp(pose)
+        pose[joint] = so3.exp(so3.rotate(chain.limits.frames[joint], bend))
+    return chain.limits.project(pose)
 
 
-def tips_of(chain: Chain, pose: Array) -> list[At]:
+def tips_of(chain: ArticulatedChain, pose: Array) -> list[Noisy]:
     batch = PoseBatch(chain.skeleton, pose[None], np.zeros((1, 3)))
-    return [At(name, batch.point(name)[0], noise=0.002) for name in TIPS]
+    return [Noisy(Reach(name, batch.point(name)[0]), noise=0.002) for name in TIPS]

@@ -32,7 +32,7 @@ def tips_of(motion: Motion) -> np.ndarray:
 
 def test_tips_and_rules_give_the_fingers_back(truth: Motion) -> None:
     found = fingers_from_tips(HAND, tips_of(truth), TIPS, frame_rate=30)
-    assert found.misses.max() < 0.003 and found.searches >= 1
+    assert found.errors.max() < 0.003 and found.searches >= 1
     assert HAND.limits.excess(found.motion.rotations).max() < 1e-9
     poses = PoseBatch(HAND.skeleton, np.array(found.motion.rotations), np.zeros((25, 3)))
     assert max(np.degrees(np.abs(rule.errors(poses))).max() for rule in HAND.rules) < 3
@@ -55,7 +55,7 @@ def test_missing_tips_leave_the_others_alone(truth: Motion) -> None:
     tips = tips_of(truth)
     tips[5:10, 1] = np.nan
     found = fingers_from_tips(HAND, tips, TIPS, frame_rate=30)
-    assert np.isnan(found.misses[5:10, 1]).all() and np.nanmax(found.misses) < 0.003
+    assert np.isnan(found.errors[5:10, 1]).all() and np.nanmax(found.errors) < 0.003
     with pytest.raises(InputError, match="no frame"):
         fingers_from_tips(HAND, np.full((3, 5, 3), np.nan), TIPS, frame_rate=30)
 
@@ -63,7 +63,7 @@ def test_missing_tips_leave_the_others_alone(truth: Motion) -> None:
 def test_a_hand_learned_from_a_clip_turns_as_it_did(truth: Motion) -> None:
     chain = hand_of_clip(truth)
     hinge = chain.skeleton.index("Index2")
-    assert (chain.noise.deviations[hinge] > 0).tolist() == [True, False, False]
+    assert (chain.mobility[hinge] > 0).tolist() == [True, False, False]
     assert chain.limits.excess(truth.rotations).max() <= 0
     with pytest.raises(InputError, match="frames"):
         hand_of_clip(truth[:5])
@@ -83,6 +83,6 @@ def test_a_captured_hand_is_found_from_tips_it_was_not_learned_from(data_dir: Pa
     unseen = hand[2000:2400:8]
     names = [skeleton.names[j] + "_end" for j in skeleton.end_parents]
     found = fingers_from_tips(chain, unseen.end_positions(), names, frame_rate=15)
-    assert found.misses.max() < 0.003
+    assert found.errors.max() < 0.003
     assert np.linalg.norm(found.motion.positions() - unseen.positions(), axis=2).mean() < 0.003
     assert chain.limits.excess(found.motion.rotations)[:, 1:].max() < 1e-9

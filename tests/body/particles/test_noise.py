@@ -1,14 +1,17 @@
-"""Noise on rotations has the law it is said to have."""
+"""Noise on rotations has the distribution it is said to have."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from marey.body.particles import JointNoise, sample_qutem
+from marey.body.limits import SwingTwistLimits
+from marey.body.particles import ArticulatedChain, sample_qutem
+from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
+JOINT = Skeleton(("joint",), [-1], [[0, 0, 0]])
 PUBLISHED = {
     (1.0, 1.0, 1.0): (0.50, 0.50, 0.50),
     (1.0, 1.0, 0.05): (0.64, 0.63, 0.05),
@@ -27,7 +30,7 @@ def test_axes_spread_as_in_the_published_figure(deviations: tuple[float, float, 
 @pytest.mark.parametrize(
     ("deviations", "share"), [((1, 1, 1), 0.48), ((1, 1, 0.05), 0.29), ((1, 0.1, 0.05), 0.12)]
 )
-def test_as_many_draws_pass_half_a_turn_as_the_law_says(deviations: tuple[float, ...], share: float) -> None:
+def test_as_many_draws_pass_half_a_turn_as_expected(deviations: tuple[float, ...], share: float) -> None:
     covariance = np.diag(np.square(deviations))
     wrapped = sample_qutem([1, 0, 0, 0], covariance, 40_000, rng=2)
     redrawn = sample_qutem([1, 0, 0, 0], covariance, 40_000, rng=2, beyond="redraw")
@@ -48,13 +51,14 @@ def test_small_noise_has_the_covariance_asked_for_around_any_mode() -> None:
 
 def test_covariances_follow_the_frames() -> None:
     frame = so3.exp([0.0, 0.0, np.pi / 2])
-    noise = JointNoise(frame[None], [[1.0, 0.2, 0.0]])
-    np.testing.assert_allclose(noise.covariances()[0], np.diag([0.04, 1.0, 0.0]), atol=1e-12)
-    assert noise.freedoms == 2
+    free = SwingTwistLimits.free(1).with_joint(0, twist=(-3, 3), swing=((3, 3), (3, 3)), frame=frame)
+    joint = ArticulatedChain(JOINT, [[1.0, 0.2, 0.0]], free)
+    np.testing.assert_allclose(joint.covariances()[0], np.diag([0.04, 1.0, 0.0]), atol=1e-12)
+    assert joint.freedoms == 2
 
 
 def test_what_is_no_covariance_is_refused() -> None:
     with pytest.raises(InputError, match="symmetric"):
         sample_qutem([1, 0, 0, 0], -np.eye(3), 5, rng=0)
     with pytest.raises(InputError, match="negative"):
-        JointNoise([[1, 0, 0, 0]], [[-1, 0, 0]])
+        ArticulatedChain(JOINT, [[-1, 0, 0]], SwingTwistLimits.free(1))

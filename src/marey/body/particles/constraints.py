@@ -1,205 +1,180 @@
-"""What poses should satisfy, each told by nothing but how far a pose is off (Courty 2013, section 3.1.3).
+"""What poses should satisfy, each given by nothing but how far a pose is off (Courty 2013, section 3.1.3).
 
-A constraint gives errors `(particles, numbers)`, zero where it holds, and the noise `σ` to which it is
-meant: a pose has the likelihood `exp(-Σ |error|² / σ²)`, so small noise makes a constraint important and
-large noise optional. While the filter runs the noise falls from `loose · σ` to `σ`. Any Python function of a
-:class:`PoseBatch` makes a constraint too. Cost: a few NumPy operations over all particles.
+A constraint has errors `(particles, numbers)`, zero where it holds, and the noise `σ` to which it is meant: a
+pose has the likelihood `exp(-Σ |error|² / σ²)` (equation 3.13), so small noise makes a constraint important
+and large noise optional. While the filter runs the noise falls from `initial_scale · σ` to `σ`. Targets of
+inverse kinematics are constraints too, and so is any Python function of a :class:`PoseBatch`. Cost: a few
+NumPy operations over all particles.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import combinations
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array
-from marey.body.anatomy import PointMasses, forward_axis
-from marey.body.anatomy import masses as body_masses
+from marey._arrays import Array, IntArray, assign
+from marey.body.anatomy import PointMasses, anatomy, masses
+from marey.body.ik.targets import Contact, LookAt, Orient, Reach
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
+from marey.errors import InputError
 from marey.geometry import rotations as so3
 
-_HERE = (0.0, 0.0, 0.0)
-_UP = (0.0, 1.0, 0.0)
+# The noise of a target of weight 1: metres, or radians.
+TARGET_NOISE = {Reach: 0.005, Orient: 0.03, LookAt: 0.05, Contact: 0.003}
 
 
-@runtime_checkable
-class Constraint(Protocol):
-    """Anything with errors and a noise."""
+@dataclass(frozen=True, eq=False)
+class Constraint(ABC):
+    """Anything with errors and a noise.
 
-    @property
-    def noise(self) -> float:
-        """To what the errors are meant, in their own unit."""
+    Args:
+        noise: to what the errors are meant, in their own unit.
+        initial_scale: times how much larger the noise is at first.
+        full_step_error: an error this large asks for full steps; a quarter of the figure's longest chain if
+            None.
+    """
 
-    @property
-    def loose(self) -> float:
-        """Times how much larger the noise is at first."""
+    _: KW_ONLY
+    noise: float = 0.003
+    initial_scale: float = 1.0
+    full_step_error: float | None = None
 
-    @property
-    def size(self) -> float | None:
-        """An error this large asks for full steps; None: a quarter of the figure's longest chain."""
-
+    @abstractmethod
     def errors(self, poses: PoseBatch) -> Array:
         """`(particles, numbers)`, zero where the constraint holds."""
 
 
+Target = Reach | Orient | LookAt | Contact
+
+
 @dataclass(frozen=True, eq=False)
-class At:
-    """A point of the figure is at a place: `position (3,)`, world, metres; `point` in the joint's frame.
+class Noisy(Constraint):
+    """A target of inverse kinematics, for a single frame, with a noise instead of its weight.
 
     >>> import marey
     >>> walk = marey.samples.walk()
     >>> batch = PoseBatch(walk.skeleton, walk.rotations[:1], walk.root[:1])
-    >>> At("Hips", walk.root[0] - [0, 0.1, 0]).errors(batch).round(6).tolist()
+    >>> Noisy(Reach("Hips", walk.root[0] - [0, 0.1, 0]), noise=0.002).errors(batch).round(6).tolist()
     [[0.0, 0.1, 0.0]]
     """
 
-    joint: str
-    position: ArrayLike
-    point: ArrayLike = _HERE
-    noise: float = 0.005
-    loose: float = 1.0
-    size: float | None = None
+    target: Target
+
+    def __post_init__(self) -> None:
+        if self.full_step_error is None and isinstance(self.target, Orient | LookAt):
+            assign(self, full_step_error=0.5)
 
     def errors(self, poses: PoseBatch) -> Array:
-        return poses.point(self.joint, np.asarray(self.point, dtype=np.float64)) - np.asarray(self.position)
+        target = self.target
+        if isinstance(target, Reach):
+            return poses.point(target.joint, target.point) - np.asarray(target.position)
+        if isinstance(target, Orient):
+            return so3.log(so3.multiply(so3.inverse(target.rotation), poses.turn(target.joint)))
+        if isinstance(target, Contact):
+            normal = np.asarray(target.normal, dtype=np.float64)
+            place = poses.point(target.joint, target.point)
+            off = place @ (normal / np.linalg.norm(normal)) - np.asarray(target.height)
+            return np.asarray((np.minimum(off, 0.0) if target.above else off)[:, None])
+        axis = anatomy(poses.skeleton).forward if target.axis is None else np.asarray(target.axis)
+        ahead = so3.rotate(poses.turn(target.joint), axis / np.linalg.norm(axis))
+        way = np.asarray(target.point) - poses.point(target.joint)
+        sine, cosine = np.linalg.norm(np.cross(ahead, way), axis=1), np.einsum("ni,ni->n", ahead, way)
+        return np.asarray(np.arctan2(sine, cosine)[:, None])
+
+
+def as_constraints(given: Sequence[Constraint | Target]) -> tuple[Constraint, ...]:
+    """Constraints as they are; targets with the noise of their kind over the root of their weight."""
+    return tuple(one if isinstance(one, Constraint) else _noisy(one) for one in given)
+
+
+def _noisy(target: Target) -> Noisy:
+    if type(target) not in TARGET_NOISE:
+        raise InputError(
+            f"{type(target).__name__}: not a constraint; give a Reach, Orient, LookAt or Contact"
+        )
+    weight = np.asarray(target.weight, dtype=np.float64)
+    if weight.shape or not weight > 0:
+        raise InputError(f"{type(target).__name__}: its weight must be one number above 0")
+    if isinstance(target, LookAt) and target.upright:
+        raise InputError("LookAt: particles keep no head upright; add an Orient or a Custom constraint")
+    return Noisy(target, noise=TARGET_NOISE[type(target)] / float(np.sqrt(weight)))
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
-    """A joint has a world rotation `(4,)`; errors in radians."""
-
-    joint: str
-    rotation: ArrayLike
-    noise: float = 0.03
-    loose: float = 1.0
-    size: float | None = 0.5
-
-    def errors(self, poses: PoseBatch) -> Array:
-        return so3.log(so3.multiply(so3.inverse(self.rotation), poses.turn(self.joint)))
-
-
-@dataclass(frozen=True, eq=False)
-class Facing:
-    """A joint's `axis` (in its frame; what faces forward at rest if None) points to a place in the world."""
-
-    joint: str
-    point: ArrayLike
-    axis: ArrayLike | None = None
-    noise: float = 0.05
-    loose: float = 1.0
-    size: float | None = 0.5
-
-    def errors(self, poses: PoseBatch) -> Array:
-        ahead = forward_axis(poses.skeleton) if self.axis is None else np.asarray(self.axis, dtype=np.float64)
-        seen = so3.rotate(poses.turn(self.joint), ahead / np.linalg.norm(ahead))
-        way = np.asarray(self.point) - poses.point(self.joint)
-        way = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-9)
-        sine, cosine = np.linalg.norm(np.cross(seen, way), axis=1), np.einsum("ni,ni->n", seen, way)
-        return np.arctan2(sine, cosine)[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class OnPlane:
-    """A point touches a plane, such as a foot the floor; `above`: it only does not go below."""
-
-    joint: str
-    height: float = 0.0
-    normal: ArrayLike = _UP
-    above: bool = False
-    point: ArrayLike = _HERE
-    noise: float = 0.003
-    loose: float = 1.0
-    size: float | None = None
-
-    def errors(self, poses: PoseBatch) -> Array:
-        normal = np.asarray(self.normal, dtype=np.float64)
-        place = poses.point(self.joint, np.asarray(self.point, dtype=np.float64))
-        off = place @ (normal / np.linalg.norm(normal)) - self.height
-        return (np.minimum(off, 0.0) if self.above else off)[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class Apart:
+class Distance(Constraint):
     """Two points have a distance, such as 0 for fingertips that touch, or at least that (`least`)."""
 
     joint: str
     other: str
     distance: float = 0.0
     least: bool = False
-    noise: float = 0.003
-    loose: float = 1.0
-    size: float | None = None
 
     def errors(self, poses: PoseBatch) -> Array:
         way = poses.point(self.joint) - poses.point(self.other)
         if self.distance == 0.0 and not self.least:
             return way
         off = np.linalg.norm(way, axis=1) - self.distance
-        return (np.minimum(off, 0.0) if self.least else off)[:, None]
+        return np.asarray((np.minimum(off, 0.0) if self.least else off)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Coupled:
+class Coupled(Constraint):
     """A hinge turns in proportion to another: the last joint of a finger by 2/3 of the one before.
 
-    axis, other_axis: of the hinges, in the joints' frames; zero, other_zero: their rotations at angle 0
+    Args:
+        axis: `(3,)`, of both hinges, in the joints' frames.
     """
 
     joint: str
     other: str
     ratio: float = 2.0 / 3.0
     axis: ArrayLike = (1.0, 0.0, 0.0)
-    other_axis: ArrayLike | None = None
-    zero: ArrayLike = (1.0, 0.0, 0.0, 0.0)
-    other_zero: ArrayLike = (1.0, 0.0, 0.0, 0.0)
-    noise: float = 0.02
-    loose: float = 1.0
-    size: float | None = 1.0
+    noise: float = field(default=0.02, kw_only=True)
+    full_step_error: float | None = field(default=1.0, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
-        other_axis = self.axis if self.other_axis is None else self.other_axis
-        one = twist_angle(poses.local(self.joint), self.axis, self.zero)
-        other = twist_angle(poses.local(self.other), other_axis, self.other_zero)
-        return (one - self.ratio * other)[:, None]
+        one, other = (twist_angle(poses.local(name), self.axis) for name in (self.joint, self.other))
+        return np.asarray((one - self.ratio * other)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
-class Balanced:
+class Balance(Constraint):
     """The centre of mass is above the polygon of some joints on the ground: metres outside of it."""
 
     supports: Sequence[str]
     masses: PointMasses | None = None
-    noise: float = 0.02
-    loose: float = 1.0
-    size: float | None = None
+    noise: float = field(default=0.02, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
-        masses = body_masses(poses.skeleton) if self.masses is None else self.masses
-        there = poses.positions + so3.rotate(poses.world.rotations, masses.points)
-        centre = np.einsum("j,nji->ni", masses.masses, there)[:, [0, 2]]
+        points = masses(poses.skeleton) if self.masses is None else self.masses
+        there = poses.positions + so3.rotate(poses.world.rotations, points.points)
+        centre = np.einsum("j,nji->ni", points.masses, there)[:, [0, 2]]
         corners = np.stack([poses.point(name)[:, [0, 2]] for name in self.supports], axis=1)
         return _outside(centre, corners)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
-class Clear:
+class Avoid(Constraint):
     """Balls at joints stay out of balls in the world: metres by which they sink in.
 
-    joints: names; radius: of the balls at them, metres; centres `(balls, 3)`, radii `(balls,)`
+    Args:
+        joints: names.
+        centres: `(balls, 3)`, world, metres.
+        radii: `(balls,)`, metres.
+        radius: of the balls at the joints, metres.
     """
 
     joints: Sequence[str]
     centres: ArrayLike
     radii: ArrayLike
     radius: float = 0.05
-    noise: float = 0.003
-    loose: float = 1.0
-    size: float | None = None
 
     def errors(self, poses: PoseBatch) -> Array:
         places = np.stack([poses.point(name) for name in self.joints], axis=1)
@@ -209,33 +184,30 @@ class Clear:
 
 
 @dataclass(frozen=True, eq=False)
-class Likely:
+class PosePrior(Constraint):
     """The pose is likely under a pose model: its coordinates, in deviations (Mahalanobis).
 
     With `noise` √2 the likelihood is that of the model's Gaussian.
     """
 
     model: PoseModel
-    noise: float = 2.0**0.5
-    loose: float = 1.0
-    size: float | None = np.inf
+    noise: float = field(default=2.0**0.5, kw_only=True)
+    full_step_error: float | None = field(default=np.inf, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
-        rotations = np.array(poses.rotations)
+        rotations, geodesics = np.array(poses.rotations), self.model.geodesics
         if self.model.travel is None:
-            rotations[:, 0] = self.model.geodesics.mean[0]
-        geodesics = self.model.geodesics
+            rotations[:, 0] = geodesics.mean[0]
         return geodesics.encode(rotations) / np.maximum(geodesics.deviations, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
-class NearRest:
+class NearPose(Constraint):
     """Joints, the root too, stay near a pose: `rotations (joints, 4)`, at identity if None; radians."""
 
     rotations: ArrayLike | None = None
-    noise: float = 0.5
-    loose: float = 1.0
-    size: float | None = np.inf
+    noise: float = field(default=0.5, kw_only=True)
+    full_step_error: float | None = field(default=np.inf, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
         rest = so3.identity(poses.skeleton.joints) if self.rotations is None else self.rotations
@@ -244,30 +216,91 @@ class NearRest:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Whatever a function of the poses tells: `function(poses) -> (particles,)` or `(particles, numbers)`.
+class Custom(Constraint):
+    """Whatever a function of the poses measures.
 
-    >>> level = Asked(lambda poses: poses.point("Head")[:, 1] - 1.2, noise=0.01)
+    Args:
+        function: of a :class:`PoseBatch`, gives errors `(particles,)` or `(particles, numbers)`.
+
+    >>> level = Custom(lambda poses: poses.point("Head")[:, 1] - 1.2, noise=0.01)
     """
 
     function: Callable[[PoseBatch], Array]
-    noise: float = 0.01
-    loose: float = 1.0
-    size: float | None = None
+    noise: float = field(default=0.01, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
         return np.asarray(self.function(poses), dtype=np.float64).reshape(poses.count, -1)
 
 
-def twist_angle(rotations: Array, axis: ArrayLike, zero: ArrayLike = (1.0, 0.0, 0.0, 0.0)) -> Array:
+def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002, height: float = 0.05) -> list[Noisy]:
+    """Constraints that keep the feet of a pose (the first of the batch) where they stand, ankle and toe.
+
+    Args:
+        height: metres above the lower foot up to which the other one stands too.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> batch = PoseBatch(walk.skeleton, walk.rotations[:1], walk.root[:1])
+    >>> sorted(kept.target.joint for kept in feet_on_floor(batch))
+    ['RightFoot', 'RightToeBase']
+    """
+    skeleton, places = poses.skeleton, poses.positions[0]
+    feet = [[joint for joint in (leg.tip, leg.end) if joint >= 0] for leg in anatomy(skeleton).legs]
+    if not feet:
+        raise InputError("no feet found by name; keep joints where they are with constraints of your own")
+    lowest = min(places[foot[0], 1] for foot in feet)
+    standing = [joint for foot in feet if places[foot[0], 1] <= lowest + height for joint in foot]
+    return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=noise) for joint in standing]
+
+
+class Errors(NamedTuple):
+    """Errors of all constraints, `(particles, numbers)`, and which constraint each number is of."""
+
+    values: Array
+    owners: IntArray
+
+    @classmethod
+    def of(cls, constraints: Sequence[Constraint], poses: PoseBatch) -> Errors:
+        blocks = [constraint.errors(poses) for constraint in constraints]
+        for constraint, block in zip(constraints, blocks):
+            if block.ndim != 2 or len(block) != poses.count or not np.isfinite(block).all():
+                raise InputError(
+                    f"{type(constraint).__name__}: errors must be finite, ({poses.count}, numbers); "
+                    f"got shape {block.shape}"
+                )
+        owners = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])
+        return cls(np.concatenate(blocks, axis=1), owners)
+
+    @staticmethod
+    def noise(constraints: Sequence[Constraint], progress: float = 1.0) -> Array:
+        """Noise `(constraints,)` at some `progress`, 0 … 1, of the schedule."""
+        return np.array([c.noise * c.initial_scale ** (1.0 - progress) for c in constraints])
+
+    def scaled(self, noise: Array) -> Array:
+        """In units of the noise."""
+        return self.values / noise[self.owners]
+
+    def log_likelihood(self, noise: Array) -> Array:
+        """`-Σ |error|² / noise²`, `(particles,)`."""
+        return np.asarray(-np.square(self.scaled(noise)).sum(axis=1))
+
+    def lengths(self, constraints: int) -> Array:
+        """Lengths `(particles, constraints)` of each constraint's errors."""
+        member = self.owners[:, None] == np.arange(constraints)
+        return np.sqrt(np.square(self.values) @ member)
+
+    def take(self, rows: IntArray) -> Errors:
+        return Errors(self.values[rows], self.owners)
+
+
+def twist_angle(rotations: Array, axis: ArrayLike) -> Array:
     """Angle `(...)` about an axis of local rotations `(..., 4)`, radians, from -π to π.
 
     >>> round(float(twist_angle(so3.exp([0.5, 0, 0]), [1, 0, 0])), 6)
     0.5
     """
-    q = so3.multiply(so3.inverse(zero), rotations)
     along = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-    angle = 2.0 * np.arctan2(q[..., 1:] @ along, q[..., 0])
+    angle = 2.0 * np.arctan2(rotations[..., 1:] @ along, rotations[..., 0])
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
@@ -291,6 +324,6 @@ def _outside(points: Array, corners: Array) -> Array:
 
 
 def _side(a: Array, b: Array, points: Array) -> Array:
-    """Above 0 for points to the left of the way from a to b."""
+    """Above 0 for points to the left of the line from a to b."""
     way, towards = b - a, points - a
     return way[:, 0] * towards[:, 1] - way[:, 1] * towards[:, 0]

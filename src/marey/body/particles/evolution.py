@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.particles.chains import Chain
+from marey.body.particles.chain import ArticulatedChain
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
@@ -25,14 +25,14 @@ from marey.statistics.autoregression import VectorAutoregression
 
 
 class Evolution(Protocol):
-    """A law of how particles move."""
+    """How particles move."""
 
     @property
     def freedoms(self) -> int:
         """How many standard normal numbers drive a step."""
 
     def begin(self, poses: PoseBatch) -> PoseBatch:
-        """The first particles, with what the law has to remember."""
+        """The first particles, with what has to be remembered."""
 
     def expected(self, poses: PoseBatch) -> PoseBatch:
         """Where the particles go without noise."""
@@ -41,14 +41,14 @@ class Evolution(Protocol):
         """The particles one step on; `scale`, from 0 to 1, times the usual noise."""
 
     def move(
-        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+        self, poses: PoseBatch, drive: Array, scale: float, *, reflect: bool = True
     ) -> tuple[PoseBatch, Array]:
         """The same, driven by given numbers `(particles, freedoms)`, and the numbers that were really done:
-        at limits, joints are reflected (`bounce`) or stay."""
+        at limits, joints are reflected (`reflect`) or stay."""
 
 
 class Dynamics(Protocol):
-    """A law of coordinates in time."""
+    """How coordinates change in time."""
 
     @property
     def order(self) -> int:
@@ -61,10 +61,10 @@ class Dynamics(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RandomWalk:
-    """Every joint strays by noise of its own, within its limits; the root's place by Gaussian noise.
+    """Every joint turns by noise of its own, within its limits; the root moves by Gaussian noise.
 
-    chain: whose joints
-    deviation: radians a step of a joint that turns freely
+    Args:
+        deviation: radians a step of a joint that turns freely.
 
     >>> from marey.body.particles.hands import hand_chain
     >>> chain = hand_chain()
@@ -74,12 +74,12 @@ class RandomWalk:
     True
     """
 
-    chain: Chain
+    chain: ArticulatedChain
     deviation: float = 0.1
 
     @cached_property
     def _driven(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        return self.chain.noise.deviations > 0, np.asarray(self.chain.root_deviation) > 0
+        return self.chain.mobility > 0, np.asarray(self.chain.root_deviation) > 0
 
     @property
     def freedoms(self) -> int:
@@ -93,83 +93,79 @@ class RandomWalk:
         return poses
 
     def advance(self, poses: PoseBatch, scale: float, rng: np.random.Generator) -> PoseBatch:
-        from marey.body.particles._kernels import wander
+        from marey.body.particles._kernels import propose
 
-        limits, noise = self.chain.limits, self.chain.noise
-        step = self.deviation * scale
+        chain, step = self.chain, self.deviation * scale
         out = np.empty_like(poses.rotations)
-        wander(
-            poses.rotations, limits.centres, noise.frames, noise.deviations, limits.twists, limits.swings,
-            step, rng, out,
-        )  # fmt: skip
+        centres, limits = chain.limits.centres, chain.limits.parameters
+        propose(poses.rotations, step * chain.mobility, centres, limits, rng, out)
         root = poses.root
-        if any(self.chain.root_deviation):
-            root = root + step * np.asarray(self.chain.root_deviation) * rng.standard_normal(root.shape)
+        if any(chain.root_deviation):
+            root = root + step * np.asarray(chain.root_deviation) * rng.standard_normal(root.shape)
         return PoseBatch(poses.skeleton, out, root)
 
     def move(
-        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+        self, poses: PoseBatch, drive: Array, scale: float, *, reflect: bool = True
     ) -> tuple[PoseBatch, Array]:
-        from marey.body.particles._kernels import displace
+        from marey.body.particles import _kernels
 
-        limits, noise = self.chain.limits, self.chain.noise
-        joints, free = self._driven
+        limits, (joints, free) = self.chain.limits, self._driven
         step = self.deviation * scale
         count = int(joints.sum())
-        unit = step * noise.deviations[joints]
+        unit = step * self.chain.mobility[joints]
         vectors = np.zeros((poses.count, *joints.shape))
         vectors[:, joints] = unit * drive[:, :count]
         out = np.empty_like(poses.rotations)
-        displace(
-            poses.rotations, vectors, limits.centres, noise.frames, limits.twists, limits.swings, bounce, out
-        )  # fmt: skip
+        _kernels.move(poses.rotations, vectors, limits.centres, limits.parameters, reflect, out)
         root = poses.root.copy()
         root[:, free] += step * np.asarray(self.chain.root_deviation)[free] * drive[:, count:]
-        really = np.concatenate([vectors[:, joints] / unit, drive[:, count:]], axis=1)
-        return PoseBatch(poses.skeleton, out, root), really
+        done = np.concatenate([vectors[:, joints] / unit, drive[:, count:]], axis=1)
+        return PoseBatch(poses.skeleton, out, root), done
 
 
 @dataclass(frozen=True, eq=False)
 class Autoregressive:
-    """A vector autoregression as a law of coordinates: x_t = μ + Σ A_i (x_{t-i} - μ) + spread · L ε.
+    """A vector autoregression of coordinates: x_t = μ + Σ A_i (x_{t-i} - μ) + spread · L ε.
 
-    spread: times the noise of the data; above 1 the motion can be steered further from it
+    Args:
+        spread: times the noise of the data; above 1 the motion can be steered further from it.
 
-    >>> law = Autoregressive(VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]]))
-    >>> law.propose(np.array([[[1.0], [1.0]]]), np.array([[1.0]])).round(6).tolist()
+    >>> dynamics = Autoregressive(VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]]))
+    >>> dynamics.propose(np.array([[[1.0], [1.0]]]), np.array([[1.0]])).round(6).tolist()
     [[1.05]]
     """
 
-    law: VectorAutoregression
+    model: VectorAutoregression
     spread: float = 1.0
 
     @property
     def order(self) -> int:
-        return self.law.order
+        return self.model.order
 
     @cached_property
     def _factor(self) -> Array:
-        values, vectors = np.linalg.eigh(self.law.noise)
+        values, vectors = np.linalg.eigh(self.model.noise)
         return np.asarray(self.spread * vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def propose(self, history: Array, drive: Array) -> Array:
-        past = history[:, ::-1] - self.law.mean
-        expected = np.einsum("iab,nib->na", self.law.coefficients, past)
-        return np.asarray(self.law.mean + expected + drive @ self._factor.T)
+        past = history[:, ::-1] - self.model.mean
+        expected = np.einsum("iab,nib->na", self.model.coefficients, past)
+        return np.asarray(self.model.mean + expected + drive @ self._factor.T)
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedDynamics:
-    """Particles follow dynamics of pose-model coordinates; the root strays as in a random walk.
+    """Particles follow dynamics of pose-model coordinates; the root moves as in a random walk.
 
-    chain: limits, and how the root strays; the model's poses are turned back to the limits where beyond
-    model: whose coordinates; dynamics: their law
-    root_step: radians and, times the chain's `root_deviation`, metres that the root strays a step
+    Args:
+        chain: limits, to which poses of the model are turned back, and how the root moves.
+        dynamics: of the model's coordinates.
+        root_step: radians and, times the chain's `root_deviation`, metres that the root moves a step.
 
     The noise of the dynamics is that of the data and does not shrink: motion goes on while it is steered.
     """
 
-    chain: Chain
+    chain: ArticulatedChain
     model: PoseModel
     dynamics: Dynamics
     root_step: float = 0.03
@@ -178,7 +174,7 @@ class LearnedDynamics:
         if self.model.skeleton.names != self.chain.skeleton.names:
             raise InputError("the pose model and the chain have different joints")
         if self.model.travel is not None:
-            raise InputError("learned dynamics: take a pose model without the root's travel (root='none')")
+            raise InputError("learned dynamics: take a pose model without root motion (root='none')")
 
     @property
     def freedoms(self) -> int:
@@ -197,15 +193,15 @@ class LearnedDynamics:
         return self.move(poses, rng.standard_normal((poses.count, self.freedoms)), scale)[0]
 
     def move(
-        self, poses: PoseBatch, drive: Array, scale: float, *, bounce: bool = True
+        self, poses: PoseBatch, drive: Array, scale: float, *, reflect: bool = True
     ) -> tuple[PoseBatch, Array]:
         assert poses.history is not None
         modes = self.model.modes
         coordinates = self.dynamics.propose(poses.history, drive[:, :modes])
         rotations = self.model.decode(coordinates)
-        strays = self.root_step * scale * drive[:, modes:]
-        rotations[:, 0] = so3.multiply(poses.rotations[:, 0], so3.exp(strays[:, :3]))
-        root = poses.root + np.asarray(self.chain.root_deviation) * strays[:, 3:]
+        moves = self.root_step * scale * drive[:, modes:]
+        rotations[:, 0] = so3.multiply(poses.rotations[:, 0], so3.exp(moves[:, :3]))
+        root = poses.root + np.asarray(self.chain.root_deviation) * moves[:, 3:]
         history = np.concatenate([poses.history[:, 1:], coordinates[:, None]], axis=1)
-        inside = self.chain.limits.clamp(so3.normalise(rotations))
+        inside = self.chain.limits.project(so3.normalise(rotations))
         return PoseBatch(poses.skeleton, inside, root, history), drive

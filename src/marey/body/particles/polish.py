@@ -14,73 +14,70 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.body.motion import Motion
-from marey.body.particles.chains import Chain
-from marey.body.particles.constraints import Constraint
-from marey.body.particles.errors import Errors
+from marey.body.particles.chain import ArticulatedChain
+from marey.body.particles.constraints import Constraint, Errors, Target, as_constraints
 from marey.body.particles.evolution import RandomWalk
 from marey.body.particles.poses import PoseBatch
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.geometry.fades import minimum_jerk
 
-# Radians of the finite differences.
-DIFFERENCE = 1e-4
-# Radians that cost as much as an error by its own noise: the pose is left no more than needed.
-STRAY = 0.5
-# The same for the last frame of a motion, whose targets count for more.
-FAR = 10.0
+# Radians of the finite differences; radians that cost as much as an error by its own noise, in motions.
+DIFFERENCE, MOTION_SCALE = 1e-4, 10.0
 
 
 def polished_pose(
-    chain: Chain,
-    constraints: Sequence[Constraint],
+    chain: ArticulatedChain,
+    constraints: Sequence[Constraint | Target],
     rotations: Array,
     root: Array,
     *,
     iterations: int = 12,
-    stray: float = STRAY,
+    prior_scale: float = 0.5,
 ) -> tuple[Array, Array]:
-    """The pose near `rotations (joints, 4)`, `root (3,)` that meets the constraints, within the limits.
+    """The pose near another that meets the constraints, within the limits.
 
-    stray: radians by which a joint may leave the pose for an error as large as its noise
+    Args:
+        rotations: `(joints, 4)`, local, to begin with.
+        root: `(3,)`, metres.
+        prior_scale: radians by which a joint may leave that pose for an error as large as its noise.
 
-    >>> from marey.body.particles import At, hand_chain
-    >>> hand, there = hand_chain(), At("Middle3_end", [0.0, -0.06, 0.42], noise=0.001)
-    >>> curled = hand.limits.clamp(so3.exp(np.tile([0.2, 0.0, 0.0], (17, 1))))
+    >>> from marey.body.particles import Noisy, Reach, hand_chain
+    >>> hand, there = hand_chain(), Noisy(Reach("Middle3_end", [0.0, -0.06, 0.42]), noise=0.001)
+    >>> curled = hand.limits.project(so3.exp(np.tile([0.2, 0.0, 0.0], (17, 1))))
     >>> q, p = polished_pose(hand, [there], curled, np.zeros(3))
     >>> bool(np.linalg.norm(there.errors(PoseBatch(hand.skeleton, q[None], p[None]))) < 1e-3)
     True
     """
-    from marey.body.particles import _guide_kernels as algebra
-
-    law = RandomWalk(chain, deviation=1.0)
-    noise = Errors.noise(constraints, 1.0)
-    freedoms = law.freedoms
-    here = PoseBatch(chain.skeleton, chain.limits.clamp(rotations[None]), np.array(root)[None])
-    gone = np.zeros(freedoms)
-    value = Errors.of(constraints, here).scaled(noise)[0]
+    rules = as_constraints(constraints)
+    walk = RandomWalk(chain, deviation=1.0)
+    noise = Errors.noise(rules)
+    freedoms = walk.freedoms
+    here = PoseBatch(chain.skeleton, chain.limits.project(rotations[None]), np.array(root)[None])
+    gone, prior = np.zeros(freedoms), 1 / prior_scale**2
+    value = Errors.of(rules, here).scaled(noise)[0]
     cost = float(value @ value)
     damping = 1e-3
     for _ in range(iterations):
         many = here.take(np.zeros(freedoms, dtype=np.int64))
-        nearby, steps = law.move(many, DIFFERENCE * np.eye(freedoms), 1.0)
+        nearby, steps = walk.move(many, DIFFERENCE * np.eye(freedoms), 1.0)
         lengths = np.diag(steps).copy()
         lengths[np.abs(lengths) < 0.1 * DIFFERENCE] = np.inf
-        jacobian = (Errors.of(constraints, nearby).scaled(noise) - value) / lengths[:, None]
+        jacobian = (Errors.of(rules, nearby).scaled(noise) - value) / lengths[:, None]
         held = np.zeros(freedoms, dtype=bool)
         improved = False
         for _ in range(8):
-            normal = algebra.gram(np.ascontiguousarray(jacobian.T))
-            normal[np.diag_indices(freedoms)] += 1 / stray**2 + damping * np.diag(normal).mean()
-            downhill = -(jacobian @ value + gone / stray**2)
+            normal = jacobian @ jacobian.T
+            normal[np.diag_indices(freedoms)] += prior + damping * np.diag(normal).mean()
+            downhill = -(jacobian @ value + prior * gone)
             normal[held], normal[:, held], downhill[held] = 0.0, 0.0, 0.0
             normal[held, held] = 1.0
-            algebra.factorise(normal)
-            step = downhill[:, None]
-            algebra.solve(normal, step)
-            trial, really = law.move(here, step.T, 1.0, bounce=False)
-            stopped = np.abs(really[0] - step[:, 0]) > 1e-9 + 1e-3 * np.abs(step[:, 0])
-            found = Errors.of(constraints, trial).scaled(noise)[0]
-            new = float(found @ found) + float(((gone + really[0]) ** 2).sum()) / stray**2
+            step = np.linalg.solve(normal, downhill)
+            trial, moved = walk.move(here, step[None], 1.0, reflect=False)
+            done = moved[0]
+            stopped = np.abs(done - step) > 1e-9 + 1e-3 * np.abs(step)
+            found = Errors.of(rules, trial).scaled(noise)[0]
+            new = float(found @ found) + prior * float(np.square(gone + done).sum())
             if new < cost - 1e-12:
                 improved = True
                 break
@@ -92,7 +89,7 @@ def polished_pose(
         if not improved:
             break
         gain = (cost - new) / max(cost, 1e-300)
-        here, gone, value, cost = trial, gone + really[0], found, new
+        here, gone, value, cost = trial, gone + done, found, new
         damping = max(0.1 * damping, 1e-9)
         if gain < 1e-3:
             break
@@ -100,24 +97,28 @@ def polished_pose(
 
 
 def polished(
-    chain: Chain, motion: Motion, held: Sequence[Constraint], reached: Sequence[Constraint]
+    chain: ArticulatedChain,
+    motion: Motion,
+    held: Sequence[Constraint | Target],
+    reached: Sequence[Constraint | Target],
 ) -> Motion:
     """A motion of particles whose last frame meets `reached` and all of whose frames meet `held`.
 
     What the last frame changes fades in over the frames before.
     """
     rotations, root = np.array(motion.rotations), np.array(motion.root)
-    q, p = polished_pose(chain, [*reached, *held], rotations[-1], root[-1], iterations=30, stray=FAR)
+    q, p = polished_pose(
+        chain, [*reached, *held], rotations[-1], root[-1], iterations=30, prior_scale=MOTION_SCALE
+    )
     way, shift = so3.log(so3.multiply(so3.inverse(rotations[-1]), q)), p - root[-1]
-    t = np.linspace(0.0, 1.0, len(rotations))
-    share = t**3 * (10.0 - 15.0 * t + 6.0 * t**2)
+    share = minimum_jerk(np.linspace(0.0, 1.0, len(rotations)))
     rotations = so3.multiply(rotations, so3.exp(share[:, None, None] * way))
     root = root + share[:, None] * shift
-    rotations = chain.limits.clamp(so3.normalise(rotations))
+    rotations = chain.limits.project(so3.normalise(rotations))
     if held:
         for frame in range(1, len(rotations) - 1):
             rotations[frame], root[frame] = polished_pose(
-                chain, held, rotations[frame], root[frame], iterations=4, stray=FAR
+                chain, held, rotations[frame], root[frame], iterations=4, prior_scale=MOTION_SCALE
             )
     rotations[-1], root[-1] = q, p
     return replace(motion, rotations=continuous(rotations), root=root)

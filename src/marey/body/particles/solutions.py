@@ -12,63 +12,70 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, IntArray
 from marey._random import Rng, as_generator
-from marey.body.particles.chains import Chain
-from marey.body.particles.constraints import Constraint
+from marey.body.particles.chain import ArticulatedChain
+from marey.body.particles.constraints import Constraint, Errors, Target
 from marey.body.particles.filter import FilteredMotion, solve
 from marey.body.particles.poses import PoseBatch
 from marey.errors import InputError
 
-# Filters run for each solution asked for.
-RUNS = 3
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """One way to meet the constraints: a filtered motion, its mean miss in units of noise, and how many of
-    all filters ended near it."""
+    """One way to meet the constraints.
+
+    Attributes:
+        motion: of the filter.
+        error: of the last mean pose, in units of noise.
+        share: of all filters that ended near it.
+    """
 
     motion: FilteredMotion
-    miss: float
+    error: float
     share: float
 
 
-def solve_several(
-    chain: Chain,
-    constraints: Sequence[Constraint],
+def solve_many(
+    chain: ArticulatedChain,
+    constraints: Sequence[Constraint | Target],
     solutions: int,
     *,
     rng: Rng = 0,
+    runs: int = 3,
     **options: Any,
 ) -> list[Solution]:
-    """Different motions, the best first; options are those of :func:`marey.body.particles.solve`.
+    """Different motions, the best first.
 
-    >>> from marey.body.particles import At, hand_chain
-    >>> both = solve_several(hand_chain(), [At("Index3_end", [0.05, -0.1, 0.35])], 2, particles=60, steps=20)
+    Args:
+        solutions: how many.
+        runs: filters for each of them, if more than one.
+        options: of :func:`marey.body.particles.solve`.
+
+    >>> from marey.body.particles import Reach, hand_chain
+    >>> both = solve_many(hand_chain(), [Reach("Index3_end", [0.05, -0.1, 0.35])], 2, particles=60, steps=20)
     >>> len(both)
     2
     """
     if solutions < 1:
         raise InputError(f"solutions: at least 1, got {solutions}")
-    rngs = as_generator(rng).spawn(RUNS * solutions if solutions > 1 else 1)
-    runs = [solve(chain, constraints, rng=each, **options) for each in rngs]
-    ends = [run.means() for run in runs]
+    rngs = as_generator(rng).spawn(runs * solutions if solutions > 1 else 1)
+    found = [solve(chain, constraints, rng=each, **options) for each in rngs]
+    ends = [one.means() for one in found]
     places = np.stack([end.positions[-1].ravel() for end in ends])
-    misses = np.array([_miss(run, end) for run, end in zip(runs, ends)])
-    groups = grouped(places, misses, solutions)
-    found = []
+    errors = np.array([_error(one, end) for one, end in zip(found, ends)])
+    groups = grouped(places, errors, solutions)
+    chosen = []
     for group in range(solutions):
         members = np.flatnonzero(groups == group)
         if members.size:
-            best = int(members[np.argmin(misses[members])])
-            found.append(Solution(runs[best], float(misses[best]), members.size / len(runs)))
-    return sorted(found, key=lambda solution: solution.miss)
+            best = int(members[np.argmin(errors[members])])
+            chosen.append(Solution(found[best], float(errors[best]), members.size / len(found)))
+    return sorted(chosen, key=lambda solution: solution.error)
 
 
-def grouped(places: Array, costs: Array, groups: int) -> NDArray[np.int64]:
+def grouped(places: Array, costs: Array, groups: int) -> IntArray:
     """Which of `groups` each row belongs to: seeds are the cheapest row and then those farthest from all
     seeds before; the others join the nearest mean until nothing changes."""
     seeds = [int(np.argmin(costs))]
@@ -91,10 +98,7 @@ def grouped(places: Array, costs: Array, groups: int) -> NDArray[np.int64]:
     return member
 
 
-def _miss(run: FilteredMotion, means: PoseBatch) -> float:
+def _error(run: FilteredMotion, means: PoseBatch) -> float:
     """Of the last mean pose: the length of all errors, in units of their noise."""
-    from marey.body.particles.errors import Errors
-
     last = means.take(np.array([run.steps]))
-    scaled = Errors.of(run.constraints, last).scaled(Errors.noise(run.constraints, 1.0))
-    return float(np.linalg.norm(scaled))
+    return float(np.sqrt(-Errors.of(run.constraints, last).log_likelihood(Errors.noise(run.constraints))[0]))

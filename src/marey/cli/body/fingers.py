@@ -12,7 +12,7 @@ import typer
 
 from marey.body.ik.targets import END, find_point
 from marey.body.motion import Motion
-from marey.body.particles import Chain, fingers_from_tips, hand_chain, hand_of_clip
+from marey.body.particles import ArticulatedChain, fingers_from_tips, hand_chain, hand_of_clip
 from marey.body.particles.hands import FINGERS
 from marey.body.trackers import Trackers
 from marey.character import Character
@@ -109,8 +109,8 @@ def run(
     facts: dict[str, Any] = {
         "frames": motion.frames,
         "tips": list(tips.names),
-        "residual_cm": round(100 * float(np.nanmax(found.misses)), 5),
-        "residual_mean_cm": round(100 * float(np.nanmean(found.misses)), 5),
+        "error_cm": round(100 * float(np.nanmax(found.errors)), 5),
+        "error_mean_cm": round(100 * float(np.nanmean(found.errors)), 5),
         "searches": found.searches,
         "milliseconds_per_frame": round(1e3 * seconds / motion.frames, 3),
         "path": str(out),
@@ -118,8 +118,8 @@ def run(
     if truth is not None:
         apart = np.linalg.norm(motion.positions() - truth.positions(), axis=2)[:, 1:]
         turned = so3.distance(motion.rotations, truth.rotations)[:, 1:]
-        facts["error_cm"] = round(100 * float(apart.mean()), 5)
-        facts["error_degrees"] = round(float(np.degrees(turned.mean())), 4)
+        facts["joint_error_cm"] = round(100 * float(apart.mean()), 5)
+        facts["joint_error_degrees"] = round(float(np.degrees(turned.mean())), 4)
     emit(facts, as_json=json)
 
 
@@ -139,21 +139,21 @@ def _hand(path: Path, options: dict[str, Any]) -> Motion:
     return replace(motion, skeleton=replace(skeleton, end_offsets=ends), translations=None)
 
 
-def _ends(chain: Chain) -> list[str]:
+def _ends(chain: ArticulatedChain) -> list[str]:
     skeleton = chain.skeleton
     if not len(skeleton.end_parents):
         raise InputError("the hand's fingers have no tips: its skeleton has no end sites")
     return [skeleton.names[joint] + END for joint in skeleton.end_parents]
 
 
-def _renamed(tips: Trackers, chain: Chain) -> Trackers:
+def _renamed(tips: Trackers, chain: ArticulatedChain) -> Trackers:
     """Fingers by name as the tips of our hand."""
     ours = {finger: f"{finger}3{END}" for finger in FINGERS if f"{finger}3" in chain.skeleton.names}
     return tips.renamed({name: ours[name] for name in tips.names if name in ours})
 
 
-def _wrist(tips: Trackers, chain: Chain) -> tuple[Trackers, tuple[np.ndarray, np.ndarray] | None]:
-    """The fingertips alone, and where the wrist was if that is told."""
+def _wrist(tips: Trackers, chain: ArticulatedChain) -> tuple[Trackers, tuple[np.ndarray, np.ndarray] | None]:
+    """The fingertips alone, and where the wrist was if that is known."""
     root = chain.skeleton.names[0]
     others = [name for name in tips.names if name != root]
     for name in others:

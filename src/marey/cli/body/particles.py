@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 from marey.body.ik.targets import find_point
 from marey.body.motion import Motion
 from marey.body.particles import (
-    At,
+    ArticulatedChain,
     Autoregressive,
-    Balanced,
-    Chain,
+    Balance,
     Constraint,
-    Facing,
     FilteredMotion,
     LearnedDynamics,
-    Likely,
-    NearRest,
+    LookAt,
+    NearPose,
+    Noisy,
     PoseBatch,
-    as_seen,
+    PosePrior,
+    Reach,
     feet_on_floor,
-    human_chain,
     polished,
-    solve_several,
+    solve_many,
 )
+from marey.body.particles.constraints import Target, as_constraints
 from marey.body.pose_model import PoseModel
 from marey.cli._console import (
     Clip,
@@ -51,7 +51,7 @@ from marey.errors import InputError
 
 NAME = "particles"
 
-# Centimetres from which on a miss is told in words.
+# Centimetres from which on an error is reported in words.
 MISSED = 2.0
 
 Array = NDArray[np.float64]
@@ -124,35 +124,35 @@ def run(
         note("joints that slide are posed with the bones of the skeleton at rest")
         motion = replace(motion, translations=None)
     first = _frame(motion, at)
-    chain = as_seen(human_chain(motion.skeleton), motion)
+    chain = ArticulatedChain.human(motion.skeleton).widened_to(motion)
     asked = _targets(first, reach, move, look_at)
     held: list[Constraint] = []
     if floor:
         feet = feet_on_floor(first)
-        held = [*feet, Balanced([foot.joint for foot in feet])]
+        held = [*feet, Balance([foot.target.joint for foot in feet])]
     if model is not None:
-        habits: list[Constraint] = [Likely(load_pose_model(model, motion))]
+        priors: list[Constraint] = [PosePrior(load_pose_model(model, motion))]
     else:
-        habits = [NearRest(first.rotations[0])]
+        priors = [NearPose(first.rotations[0])]
     options: dict[str, Any] = {"particles": count, "steps": steps}
     if dynamics:
         options["evolution"] = _dynamics(chain, motion, frame_rate)
     began = time.perf_counter()
     with progress_bar("solving"):
-        found = solve_several(
-            chain, [*asked, *held, *habits], solutions, start=first.rotations[0], root=first.root[0],
+        found = solve_many(
+            chain, [*asked, *held, *priors], solutions, start=first.rotations[0], root=first.root[0],
             rng=seed, **options,
         )  # fmt: skip
         results = [_finished(chain, one.motion, frame_rate, asked, held, polish, motion) for one in found]
     seconds = time.perf_counter() - began
     paths = [out] if solutions == 1 else [_numbered(out, i + 1) for i in range(len(results))]
-    marks = np.array([target.position for target in asked if isinstance(target, At)]).reshape(-1, 3)
+    marks = np.array([target.position for target in asked if isinstance(target, Reach)]).reshape(-1, 3)
     for path, result in zip(paths, results):
         write(result, path, np.repeat(marks[None], result.frames, axis=0))
-    residuals = [_residuals(result, asked) for result in results]
+    errors = [_errors(result, asked) for result in results]
     facts: dict[str, Any] = {
-        "residual_cm": residuals[0][0],
-        "residual_degrees": residuals[0][1],
+        "error_cm": errors[0][0],
+        "error_degrees": errors[0][1],
         "foot_drift_cm": round(100 * _drift(results[0], held), 4) if floor else None,
         "seconds": round(seconds, 3),
         "particles": count,
@@ -162,9 +162,9 @@ def run(
         "files": [str(path) for path in paths],
     }
     if solutions > 1:
-        facts["residuals_cm"] = [miss for miss, _ in residuals]
-    if (residuals[0][0] or 0.0) > MISSED:
-        note(f"a target is missed by {residuals[0][0]:.1f} cm: it may be out of reach; more --steps may help")
+        facts["errors_cm"] = [error for error, _ in errors]
+    if (errors[0][0] or 0.0) > MISSED:
+        note(f"a target is missed by {errors[0][0]:.1f} cm: it may be out of reach; more --steps may help")
     emit(facts, as_json=json)
 
 
@@ -190,22 +190,22 @@ def _frame(motion: Motion, at: float) -> PoseBatch:
 
 def _targets(
     first: PoseBatch, reach: list[str] | None, move: list[str] | None, look_at: list[str] | None
-) -> list[Constraint]:
-    targets: list[Constraint] = []
+) -> list[Target]:
+    targets: list[Target] = []
     for option, texts in (("--reach", reach), ("--move", move), ("--look-at", look_at)):
         for text in texts or []:
             joint, place = joint_numbers(option, text)
             find_point(first.skeleton, joint)
             if option == "--look-at":
-                targets.append(Facing(joint, place))
+                targets.append(LookAt(joint, place))
             else:
-                targets.append(At(joint, place + (first.point(joint)[0] if option == "--move" else 0.0)))
+                targets.append(Reach(joint, place + (first.point(joint)[0] if option == "--move" else 0.0)))
     if not targets:
         raise InputError("nothing to do: give a target, e.g. --reach LeftHand=0.3,1.4,0.5")
     return targets
 
 
-def _dynamics(chain: Chain, motion: Motion, frame_rate: float) -> LearnedDynamics:
+def _dynamics(chain: ArticulatedChain, motion: Motion, frame_rate: float) -> LearnedDynamics:
     """A second-order autoregression of the clip's poses, at the frame rate of the result."""
     from marey.statistics.autoregression import fit
 
@@ -219,10 +219,10 @@ def _dynamics(chain: Chain, motion: Motion, frame_rate: float) -> LearnedDynamic
 
 
 def _finished(
-    chain: Chain,
+    chain: ArticulatedChain,
     found: FilteredMotion,
     frame_rate: float,
-    asked: list[Constraint],
+    asked: list[Target],
     held: list[Constraint],
     polish: bool,
     like: Motion,
@@ -237,12 +237,12 @@ def _numbered(out: Path, number: int) -> Path:
     return out.with_name(f"{out.stem}-{number}{out.suffix}")
 
 
-def _residuals(result: Motion, asked: list[Constraint]) -> tuple[float | None, float | None]:
+def _errors(result: Motion, asked: list[Target]) -> tuple[float | None, float | None]:
     """Centimetres and, for looks, degrees by which the last frame misses its targets at most."""
     last = PoseBatch(result.skeleton, np.array(result.rotations[-1:]), np.array(result.root[-1:]))
-    misses = [(isinstance(target, Facing), float(np.linalg.norm(target.errors(last)))) for target in asked]
-    places = [100 * miss for look, miss in misses if not look]
-    looks = [math.degrees(miss) for look, miss in misses if look]
+    errors = [float(np.linalg.norm(one.errors(last))) for one in as_constraints(asked)]
+    places = [100 * error for error, target in zip(errors, asked) if isinstance(target, Reach)]
+    looks = [math.degrees(error) for error, target in zip(errors, asked) if isinstance(target, LookAt)]
     return _largest(places), _largest(looks)
 
 
@@ -253,5 +253,5 @@ def _largest(values: list[float]) -> float | None:
 def _drift(result: Motion, held: list[Constraint]) -> float:
     """Metres by which feet leave their places at most."""
     all_frames = PoseBatch(result.skeleton, np.array(result.rotations), np.array(result.root))
-    feet = [foot for foot in held if isinstance(foot, At)]
+    feet = [foot for foot in held if isinstance(foot, Noisy)]
     return max(float(np.linalg.norm(foot.errors(all_frames), axis=1).max()) for foot in feet)
