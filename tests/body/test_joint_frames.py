@@ -4,11 +4,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.body.joint_frames import JointFrames, bone_frames, pull_back, push_forward
 from marey.body.kinematics import forward_kinematics
 from marey.geometry import rigid
 from marey.geometry import rotations as so3
 from marey.geometry.rigid import Rigid
+from tests.body.joint_frames import JointFrames, bone_frames, pull_back, push_forward
 
 from .trees import random_motion, random_skeleton
 

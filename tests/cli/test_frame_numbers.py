@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.cleanup import clean
+from marey.body.clean import clean
 from marey.body.motion import concatenate
 from marey.body.pose_model import PoseModel
 from tests.cli.commands import result, run

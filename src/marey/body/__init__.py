@@ -1,8 +1,8 @@
 """Articulated characters."""
 
-from marey.body import differential, feet, ik, joint_frames
+from marey.body import feet, ik, kinematics
 from marey.body.chain import chain
-from marey.body.cleanup import CleanReport, clean
+from marey.body.clean import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
@@ -40,14 +40,13 @@ __all__ = [
     "compress",
     "concatenate",
     "decompress",
-    "differential",
     "end_positions",
     "feet",
     "fill",
     "filter_motion",
     "forward_kinematics",
     "ik",
-    "joint_frames",
+    "kinematics",
     "reconstruct",
     "restyle",
     "retarget",

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import FloatArray, assign, checked, checked_rate, handed_over
 from marey._timed import Timed, as_slice
-from marey.body import kinematics, mirroring, placement, resampling, selection
+from marey.body import kinematics, mirroring, resampling, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
+from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.convention import Convention, UpAxis, unit_size
 
@@ -158,8 +159,17 @@ class Motion(Timed):
     def transform(
         self, *, rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0), translation: ArrayLike = (0.0, 0.0, 0.0)
     ) -> Motion:
-        """The clip turned about the world's origin by a quaternion, then moved, metres."""
-        return placement.transform(self, rotation=rotation, translation=translation)
+        """The clip turned about the world's origin, then moved; only the root changes.
+
+        Args:
+            rotation: `(4,)` quaternion, such as `rotations.exp([0, angle, 0])` to turn on the ground.
+            translation: `(3,)`, metres.
+        """
+        turn = so3.normalise(checked("rotation", rotation, (4,)))
+        rotations = np.array(self.rotations)
+        rotations[:, 0] = so3.multiply(turn, rotations[:, 0])
+        root = so3.rotate(turn, self.root) + checked("translation", translation, (3,))
+        return replace(self, rotations=rotations, root=root)
 
     def with_convention(self, *, unit: str | float | None = None, up: UpAxis | None = None) -> Motion:
         """The same clip, to be written with another unit (`"cm"`, or metres) or up axis."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.cleanup import clean as clean_motion
+from marey.body.clean import clean as clean_motion
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.cli._console import (

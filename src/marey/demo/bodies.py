@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from marey import datasets, samples
-from marey.body.cleanup import clean
+from marey.body.clean import clean
 from marey.body.codec import compress
 from marey.body.compare import joint_error
 from marey.body.kinematics import forward_kinematics

@@ -134,7 +134,7 @@ def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> A
     `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH, or
     `compressed=True` for a compressed clip that is not to be decoded; see `marey.io.<format>.read`. With
     `clean`, a skeleton motion loses an artificial T-pose and glitches; what was done is said in warnings
-    (:func:`marey.body.cleanup.clean` returns it as a report).
+    (:func:`marey.body.clean.clean` returns it as a report).
 
     >>> import marey, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "walk.bvh"
@@ -284,7 +284,7 @@ def _check_plausible(thing: Any, path: Path) -> None:
 
 
 def _cleaned(thing: Any, path: Path) -> Any:
-    from marey.body.cleanup import clean
+    from marey.body.clean import clean
 
     if type(thing).__name__ != "Motion":
         raise InputError(f"{path}: only skeleton motion can be cleaned, this is a {type(thing).__name__}")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.differential import orientation_jacobian, position_jacobian
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded, turn_rates, world
-from marey.body.kinematics import points_on
+from marey.body.kinematics import orientation_jacobian, points_on, position_jacobian
 from marey.geometry import rotations as so3
 from marey.geometry.tangent import dexp_body_inverse
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.body.cleanup import clean
+from marey.body.clean import clean
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.root_travel import travelling_joint

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.body.cleanup import clean as clean_motion
-from marey.body.cleanup import starts_in_rest_pose
+from marey.body.clean import clean as clean_motion
+from marey.body.clean import starts_in_rest_pose
 from marey.body.codec import CompressedMotion, compress, engine_bytes
 from marey.body.codec.clip import METHODS
 from marey.body.codec.compress import MAX_ERROR

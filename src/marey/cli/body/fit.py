@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from marey._progress import Progress
-from marey.body.cleanup import CleanReport, clean
+from marey.body.clean import CleanReport, clean
 from marey.body.motion import Motion
 from marey.body.pose_model import METRICS, PoseModel
 from marey.body.root_travel import travelling_joint

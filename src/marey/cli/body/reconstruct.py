@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from marey.body.anatomy import end_effectors
-from marey.body.cleanup import clean
+from marey.body.clean import clean
 from marey.body.ik.targets import find_point
 from marey.body.markers import Markers
 from marey.body.motion import Motion

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marey.body.cleanup import clean
+from marey.body.clean import clean
 from marey.body.codec.clip import CompressedMotion
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion

@@ -2,7 +2,7 @@
 
 Joint i has the frame C_i in the parent bone and P_i in its own bone: `f_i = f_parent C_i r_i P_i^-1`, a
 product of rigid transforms. Bones may then be framed where it suits, such as at their centres of mass.
-BVH-like skeletons are the case C_i = offset, P_i = 1, for which `kinematics` and `differential` are the
+BVH-like skeletons are the case C_i = offset, P_i = 1, for which `marey.body.kinematics` is the
 quicker road. Twists are body twists `(omega, v)`. Each sweep is O(bones) a pose.
 """
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import Motion, Skeleton
-from marey.body.cleanup import clean, starts_in_rest_pose
+from marey.body.clean import clean, starts_in_rest_pose
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 

@@ -6,8 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.body import GlobalPose, Motion, forward_kinematics
-from marey.body.differential import orientation_jacobian, position_jacobian, pull_back, push_forward
-from marey.body.kinematics import global_frames
+from marey.body.kinematics import (
+    global_frames,
+    orientation_jacobian,
+    position_jacobian,
+    pull_back,
+    push_forward,
+)
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 

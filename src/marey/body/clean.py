@@ -1,0 +1,387 @@
+"""Repair what capture and conversion leave behind, and say what was done (Tournier 2011; Courty 2013, 2.1.1).
+
+A converter's rest pose in frame 0 is dropped. Joints that turn faster than 120 rad/s, the outlier test of
+Tournier's chapter 12, are looked at. One that toggles by half turns is turned back, which keeps what was
+captured in between. A short excursion, out by a wild step and back again, is bridged by a great arc. What
+does not come back is left alone and reported: from the rotations alone nobody can tell which side of a
+lasting jump is right. Joints that never move are reported, too. Cost: one pass over the clip, plus a little
+work for each joint with such a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import runs
+from marey.body.motion import Motion
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError
+from marey.geometry import rotations as so3
+
+Array = NDArray[Any]
+# Frames start…stop-1.
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class CleanSettings:
+    """Numbers of the method.
+
+    Args:
+        speed: radians per second beyond which a joint is suspected: the outlier test of the source, 1 rad a
+            frame at 120 Hz.
+        step: radians a frame. At low frame rates the speed would pass a half turn, beyond which steps are
+            indistinguishable from smaller ones the other way.
+        root_speed: metres per second; nobody's hips are faster on foot.
+        longest: seconds a repaired excursion may last: a great arc tells little about a longer one.
+        half_turn: radians; a step beyond this is a half turn, give or take a frame of motion.
+        around: seconds on both sides of a half turn in which the motion must fit once it is turned back.
+        fits: radians that a joint may really turn in that time.
+        rest: radians that joints of a converter's rest pose may be away from zero.
+        rest_jump: how much farther than an ordinary step the clip then jumps.
+        still: radians; below this range a joint is treated as static.
+    """
+
+    speed: float = 120.0
+    step: float = 2.0
+    root_speed: float = 15.0
+    longest: float = 0.5
+    half_turn: float = 2.5
+    around: float = 0.05
+    fits: float = 2.0
+    rest: float = 0.5
+    rest_jump: float = 10.0
+    still: float = 1e-4
+
+
+SETTINGS = CleanSettings()
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Frames `start` to `stop - 1` of one joint, by their numbers in the file, that were replaced."""
+
+    joint: str
+    start: int
+    stop: int
+
+    @property
+    def frames(self) -> int:
+        """How many."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A step of a joint too fast to be true, from `frame` (of the file) to the next, that was left alone."""
+
+    joint: str
+    frame: int
+    radians: float
+
+
+@dataclass(frozen=True)
+class CleanReport:
+    """What `clean` found and did; frames are numbered as in the file (:attr:`Motion.first_frame`).
+
+    rest_frame: whether frame 0 was an artificial rest pose and was dropped
+    sign_changes: quaternions whose sign was changed for continuity (the rotations stay the same)
+    flips: half turns to and fro that were turned back, keeping the motion in between
+    glitches: excursions of joints that were bridged
+    root_spikes: excursions of the root's position that were bridged
+    jumps: steps that do not return and were left alone
+    still: joints that never move
+    """
+
+    rest_frame: bool = False
+    sign_changes: int = 0
+    flips: tuple[Repair, ...] = ()
+    glitches: tuple[Repair, ...] = ()
+    root_spikes: tuple[Repair, ...] = ()
+    jumps: tuple[Jump, ...] = ()
+    still: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether any rotation or position differs from what was given."""
+        return self.rest_frame or bool(self.flips or self.glitches or self.root_spikes)
+
+    def lines(self) -> list[str]:
+        """The report for people, one finding a line."""
+        found = []
+        if self.rest_frame:
+            found.append("dropped frame 0, an artificial rest pose")
+        for repairs, did in (
+            (self.flips, "turned back half-turn flips"),
+            (self.glitches, "bridged glitches"),
+            (self.root_spikes, "bridged spikes of the root"),
+        ):
+            if repairs:
+                found.append(f"{did}: {_counted([(r.joint, r.frames) for r in repairs], 'frames')}")
+        if self.jumps:
+            found.append(f"left alone, too fast but lasting: {_counted([(j.joint, 1) for j in self.jumps])}")
+        if self.still:
+            found.append(f"never moving: {', '.join(self.still)}")
+        return found or ["nothing to clean"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain values, for JSON."""
+        return asdict(self)
+
+
+def clean(
+    motion: Motion, *, drop_rest_frame: bool = True, speed_limit: float = SETTINGS.speed
+) -> tuple[Motion, CleanReport]:
+    """The clip without artificial rest pose, flips and glitches, and a report of what was done.
+
+    speed_limit: radians per second; only steps faster than this are suspected
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> spoilt = np.array(walk.rotations)
+    >>> spoilt[20, 3] = so3.multiply(spoilt[20, 3], so3.exp([2.5, 0, 0]))
+    >>> repaired, report = clean(replace(walk, rotations=spoilt))
+    >>> [(repair.start, repair.frames) for repair in report.glitches]
+    [(20, 1)]
+    """
+    if not speed_limit > 0:
+        raise InputError(f"speed limit: must be a positive number of radians per second, got {speed_limit}")
+    rest_frame = drop_rest_frame and starts_in_rest_pose(motion)
+    if rest_frame:
+        motion = motion[1:]
+    names, first = motion.skeleton.names, motion.first_frame
+    longest = max(2, round(SETTINGS.longest * motion.frame_rate))
+
+    def numbered(found: Iterable[tuple[int, tuple[int, int]]]) -> tuple[Repair, ...]:
+        return tuple(Repair(names[j], first + a, first + b) for j, (a, b) in found)
+
+    rotations = so3.continuous(motion.rotations)
+    sign_changes = int((np.einsum("tji,tji->tj", rotations, motion.rotations) < 0).sum())
+    limit = min(speed_limit / motion.frame_rate, SETTINGS.step)
+    around = round(SETTINGS.around * motion.frame_rate)
+    flips = numbered(turn_back_flips(motion.skeleton, rotations, limit, around))
+    glitches = numbered(bridge_limbs(motion.skeleton, rotations, limit, longest))
+    steps = steps_of(rotations)
+    jumps = [
+        Jump(names[j], first + int(t), round(float(steps[t, j]), 3)) for t, j in np.argwhere(steps > limit)
+    ]
+
+    root = np.array(motion.root)
+    root_limit = SETTINGS.root_speed / motion.frame_rate
+    spikes = numbered((0, span) for span in bridge_excursions(root, root_limit, longest, PLACES))
+
+    still = so3.distance(rotations, rotations[:1]).max(axis=0) < SETTINGS.still
+    report = CleanReport(
+        rest_frame,
+        sign_changes,
+        flips,
+        glitches,
+        spikes,
+        tuple(jumps),
+        tuple(names[j] for j in np.flatnonzero(still)) if motion.frames > 1 else (),
+    )
+    return replace(motion, rotations=so3.continuous(rotations), root=root), report
+
+
+def starts_in_rest_pose(motion: Motion) -> bool:
+    """Whether frame 0 is a rest pose that some converter put in front of the captured frames.
+
+    All joints are near zero rotation there, and the jump to frame 1 is more than ten ordinary steps.
+    """
+    if motion.frames < 3:
+        return False
+    first = so3.distance(motion.rotations[0], so3.identity())
+    steps = steps_of(motion.rotations).mean(axis=1)
+    return bool(
+        first.max() < SETTINGS.rest and steps[0] > SETTINGS.rest_jump * np.median(steps[1:]) + SETTINGS.still
+    )
+
+
+def _counted(found: Sequence[tuple[str, int]], unit: str = "") -> str:
+    """`LeftFoot 12, RThumb 3 frames`, in the order of first appearance."""
+    totals: dict[str, int] = {}
+    for name, count in found:
+        totals[name] = totals.get(name, 0) + count
+    return f"{', '.join(f'{name} {count}' for name, count in totals.items())} {unit}".strip()
+
+
+class Geometry(NamedTuple):
+    """How far apart values are, and what lies at share t of the way from one to the other."""
+
+    distance: Callable[[Array, Array], Array]
+    between: Callable[[Array, Array, Array], Array]
+
+
+def steps_of(rotations: Array) -> Array:
+    """Angles `(frames - 1, joints)` between neighbouring frames."""
+    return so3.distance(rotations[:-1], rotations[1:])
+
+
+def turn_back_flips(
+    skeleton: Skeleton, rotations: Array, limit: float, around: int
+) -> Iterator[tuple[int, Span]]:
+    """Undo half turns of joints, and give joint and frames of each.
+
+    Only joints all of whose wild steps (beyond `limit` radians) are half turns, so that there are two
+    sides, of which the rarer is turned onto the other. A joint is left out when one above or below it
+    jumps along: there the half turn is made good further down the limb, and undoing it alone would break
+    what is right now. The curve must fit together over `around` frames on both sides of each turn.
+    """
+    steps = steps_of(rotations)
+    for joint in (int(j) for j in np.flatnonzero((steps > SETTINGS.half_turn).any(axis=0))):
+        turns = np.flatnonzero(steps[:, joint] > limit)
+        limb = sorted({*skeleton.ancestors(joint), *skeleton.descendants(joint)} - {joint})
+        near = (turns[:, None] + [-1, 0, 1]).clip(0, len(steps) - 1)
+        together = bool((steps[:, limb][near] > 0.5 * limit).any())
+        if (
+            together
+            or steps[turns, joint].min() < SETTINGS.half_turn
+            or np.median(steps[:, joint]) > 0.1 * limit
+        ):
+            continue
+        segments = [(int(a), int(b)) for a, b in pairwise([0, *(turns + 1), len(rotations)])]
+        spans = min(segments[::2], segments[1::2], key=_frames_in)
+        q = np.array(rotations[:, joint])
+        for span in spans:
+            _turn_back(q, *span)
+        # A full turn smeared over some frames has one step like a flip; turned back it would not fit.
+        before, after = (turns - around).clip(0), (turns + 1 + around).clip(None, len(q) - 1)
+        if so3.distance(q[before], q[after]).max() < SETTINGS.fits:
+            rotations[:, joint] = q
+            yield from ((joint, span) for span in spans)
+
+
+def bridge_limbs(
+    skeleton: Skeleton, rotations: Array, limit: float, longest: int
+) -> Iterator[tuple[int, Span]]:
+    """Bridge the excursions of all joints, from the root outwards, and give joint and frames of each.
+
+    Joints below a glitch often make it good in part, at the same frames but without coming back to where
+    they were; they are bridged along with it.
+    """
+    repaired: dict[int, list[Span]] = {}
+    wild = steps_of(rotations) > limit
+    for joint in (int(j) for j in np.flatnonzero(wild.any(axis=0))):
+        above = {span for a in skeleton.ancestors(joint)[1:] for span in repaired.get(a, [])}
+        shared = [(start, stop) for start, stop in sorted(above) if wild[[start - 1, stop - 1], joint].any()]
+        for span in shared:
+            _bridge(rotations[:, joint], *span, TURNS)
+        repaired[joint] = sorted(shared + bridge_excursions(rotations[:, joint], limit, longest, TURNS))
+        for span in repaired[joint]:
+            yield joint, span
+
+
+def bridge_excursions(values: Array, limit: float, longest: int, geometry: Geometry) -> list[Span]:
+    """Bridge runs of at most `longest` frames that leave by a step beyond `limit` and come back.
+
+    Glitches are often smeared over some frames by the tools a clip went through, so their edges are taken
+    as runs of brisk steps, first strictly, then more loosely where that does not explain the wild step.
+    Loose edges must both be wild, or ordinary quick motion would pass for one.
+    """
+    spans: list[Span] = []
+    for share in (0.5, 0.25, 0.15):
+        steps = geometry.distance(values[:-1], values[1:])
+        usual = float(np.median(steps)) if len(steps) else 0.0
+        wild = steps > max(limit, 10 * usual)
+        if not wild.any():
+            break
+        edges = [
+            Edge(before, after, bool(wild[before:after].any()))
+            for before, after in runs(steps > max(share * limit, 3 * usual))
+        ]
+
+        def returns(first: Edge, last: Edge, loose: bool = share < 0.5) -> bool:
+            wild_enough = first.wild and last.wild if loose else True
+            return wild_enough and _returns(values, first.before, last.after, 0.5 * limit, geometry)
+
+        found = _fewest_frames(edges, longest, returns)
+        for span in found:
+            _bridge(values, *span, geometry)
+        spans += found
+    return sorted(spans)
+
+
+class Edge(NamedTuple):
+    """A run of brisk steps: the frames before and after it, and whether it holds a wild step."""
+
+    before: int
+    after: int
+    wild: bool
+
+
+def _fewest_frames(edges: Sequence[Edge], longest: int, returns: Callable[[Edge, Edge], bool]) -> list[Span]:
+    """The excursions that explain most wild edges, and of those ways the one that changes fewest frames.
+
+    By dynamic programming from the last edge to the first: each edge is left alone or opens an excursion
+    that a later one, or itself, closes.
+    """
+    alone = 1 + edges[-1].after if edges else 0
+    cost = [0] * (len(edges) + 1)
+    closing = [-1] * len(edges)
+    for i in reversed(range(len(edges))):
+        cost[i] = cost[i + 1] + alone * edges[i].wild
+        wild = False
+        for j in range(i, len(edges)):
+            frames = edges[j].after - edges[i].before
+            if frames > longest or edges[j].after - edges[j].before > longest // 4:
+                break
+            wild = wild or edges[j].wild
+            if wild and frames + cost[j + 1] < cost[i] and returns(edges[i], edges[j]):
+                cost[i], closing[i] = frames + cost[j + 1], j
+    spans, i = [], 0
+    while i < len(edges):
+        if closing[i] >= 0:
+            spans.append((edges[i].before + 1, edges[closing[i]].after))
+        i = max(closing[i], i) + 1
+    return spans
+
+
+def _returns(values: Array, first: int, last: int, least: float, geometry: Geometry) -> bool:
+    """Whether the frames between wander farther from the direct way than its ends lie apart."""
+    if last - first < 2:
+        return False
+    direct = geometry.between(values[first], values[last], _shares(first + 1, last))
+    out = geometry.distance(values[first + 1 : last], direct).max()
+    return bool(out > max(least, 2 * geometry.distance(values[first], values[last])))
+
+
+def _bridge(values: Array, start: int, stop: int, geometry: Geometry) -> None:
+    values[start:stop] = geometry.between(values[start - 1], values[stop], _shares(start, stop))
+
+
+def _frames_in(spans: Sequence[Span]) -> int:
+    return sum(stop - start for start, stop in spans)
+
+
+def _turn_back(q: Array, start: int, stop: int) -> None:
+    """Turn the frames so that they meet their neighbours, at both ends where both are in the clip."""
+    onto = [
+        so3.multiply(so3.inverse(q[inside]), q[outside])
+        for inside, outside in ((start, start - 1), (stop - 1, stop))
+        if 0 <= outside < len(q)
+    ]
+    share = (np.arange(start, stop) - start + 0.5) / (stop - start)
+    q[start:stop] = so3.multiply(q[start:stop], so3.slerp(onto[0], onto[-1], share))
+
+
+def _shares(start: int, stop: int) -> Array:
+    """How far frames start…stop-1 are on the way from the frame before to the frame after."""
+    return np.arange(1, stop - start + 1) / (stop - start + 1)
+
+
+def _gap(a: Array, b: Array) -> Array:
+    return np.asarray(np.linalg.norm(b - a, axis=-1))
+
+
+def _line(a: Array, b: Array, t: Array) -> Array:
+    return a + t[:, None] * (b - a)
+
+
+TURNS = Geometry(so3.distance, so3.slerp)
+PLACES = Geometry(_gap, _line)
