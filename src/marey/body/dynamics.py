@@ -152,6 +152,11 @@ class MotionModel:
         return self.poses.frames
 
     @property
+    def duration(self) -> float:
+        """Seconds that the example lasts."""
+        return self.frames / self.frame_rate
+
+    @property
     def radius(self) -> float:
         """Spectral radius of the dynamics: the nearer to 1, the longer they remember."""
         return self.dynamics.radius
