@@ -11,12 +11,12 @@ import marey
 from marey.body import PoseModel
 from marey.body.particles import (
     ArticulatedChain,
-    Autoregressive,
     FilteredMotion,
     FilterSettings,
     JointFreedom,
     LearnedDynamics,
     Noisy,
+    PoseBatch,
     RandomWalk,
     Reach,
     hand_chain,
@@ -131,13 +131,17 @@ def test_learned_dynamics_keep_to_the_model_and_reach() -> None:
     model = PoseModel.fit([walk], modes=6)
     chain = ArticulatedChain.human(walk.skeleton)
     chain = ArticulatedChain.of(walk.skeleton, {}, root_deviation=chain.root_deviation)
-    law = Autoregressive(fit(model.encode(walk), order=2), spread=3.0)
+    law = fit(model.encode(walk), order=2)
+    evolution = LearnedDynamics(chain, model, law, spread=3.0)
     there = walk.positions()[0, walk.skeleton.index("LeftHand")] + [0.0, 0.05, 0.1]
     found = solve(
         chain, [Reach("LeftHand", there)], start=walk.rotations[0], root=walk.root[0], particles=100,
-        steps=30, evolution=LearnedDynamics(chain, model, law), rng=0,
+        steps=30, evolution=evolution, rng=0,
     )  # fmt: skip
     assert found.errors[-1, 0] < 0.25 * found.errors[0, 0]
+    begun = evolution.begin(PoseBatch(walk.skeleton, walk.rotations[:1], walk.root[:1]))
+    ahead = law.mean + law.coefficients.sum(axis=0) @ (begun.history[0, -1] - law.mean)
+    np.testing.assert_allclose(evolution.expected(begun).history[0, -1], ahead, atol=1e-12)
     poses = np.array(found.rotations[-1])
     poses[:, 0] = model.geodesics.mean[0]
     rebuilt = model.decode(model.geodesics.encode(poses))

@@ -15,7 +15,7 @@ from marey.body.particles.constraints import (
     PosePrior,
     feet_on_floor,
 )
-from marey.body.particles.evolution import Autoregressive, LearnedDynamics, RandomWalk
+from marey.body.particles.evolution import LearnedDynamics, RandomWalk
 from marey.body.particles.filter import FilteredMotion, FilterSettings, solve
 from marey.body.particles.fingers import FingerResult, fingers_from_tips
 from marey.body.particles.hands import hand_chain, hand_of_clip
@@ -25,7 +25,6 @@ from marey.body.particles.solutions import Solution, solve_many
 
 __all__ = [
     "ArticulatedChain",
-    "Autoregressive",
     "Avoid",
     "Balance",
     "Constraint",

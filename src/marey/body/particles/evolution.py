@@ -47,18 +47,6 @@ class Evolution(Protocol):
         at limits, joints are reflected (`reflect`) or stay."""
 
 
-class Dynamics(Protocol):
-    """How coordinates change in time."""
-
-    @property
-    def order(self) -> int:
-        """How many of the last coordinates it looks at."""
-
-    def propose(self, history: Array, drive: Array) -> Array:
-        """Next coordinates `(particles, modes)` after `(particles, order, modes)`, the latest last, driven by
-        standard normal numbers `(particles, modes)`."""
-
-
 @dataclass(frozen=True, eq=False)
 class RandomWalk:
     """Every joint turns by noise of its own, within its limits; the root moves by Gaussian noise.
@@ -124,50 +112,23 @@ class RandomWalk:
 
 
 @dataclass(frozen=True, eq=False)
-class Autoregressive:
-    """A vector autoregression of coordinates: x_t = μ + Σ A_i (x_{t-i} - μ) + spread · L ε.
-
-    Args:
-        spread: times the noise of the data; above 1 the motion can be steered further from it.
-
-    >>> dynamics = Autoregressive(VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]]))
-    >>> dynamics.propose(np.array([[[1.0], [1.0]]]), np.array([[1.0]])).round(6).tolist()
-    [[1.05]]
-    """
-
-    model: VectorAutoregression
-    spread: float = 1.0
-
-    @property
-    def order(self) -> int:
-        return self.model.order
-
-    @cached_property
-    def _factor(self) -> Array:
-        values, vectors = np.linalg.eigh(self.model.noise)
-        return np.asarray(self.spread * vectors * np.sqrt(np.maximum(values, 0.0)))
-
-    def propose(self, history: Array, drive: Array) -> Array:
-        past = history[:, ::-1] - self.model.mean
-        expected = np.einsum("iab,nib->na", self.model.coefficients, past)
-        return np.asarray(self.model.mean + expected + drive @ self._factor.T)
-
-
-@dataclass(frozen=True, eq=False)
 class LearnedDynamics:
-    """Particles follow dynamics of pose-model coordinates; the root moves as in a random walk.
+    """Coordinates of a pose model follow an autoregression, the root a random walk (Courty 2013, 2.3.1).
+
+    With coordinates x: x_t = μ + Σ A_i (x_{t-i} - μ) + spread · L ε. The noise does not shrink: motion
+    goes on while it is steered.
 
     Args:
         chain: limits, to which poses of the model are turned back, and how the root moves.
         dynamics: of the model's coordinates.
+        spread: times the noise of the data; above 1 the motion can be steered further from it.
         root_step: radians and, times the chain's `root_deviation`, metres that the root moves a step.
-
-    The noise of the dynamics is that of the data and does not shrink: motion goes on while it is steered.
     """
 
     chain: ArticulatedChain
     model: PoseModel
-    dynamics: Dynamics
+    dynamics: VectorAutoregression
+    spread: float = 1.0
     root_step: float = 0.03
 
     def __post_init__(self) -> None:
@@ -175,6 +136,11 @@ class LearnedDynamics:
             raise InputError("the pose model and the chain have different joints")
         if self.model.travel is not None:
             raise InputError("learned dynamics: take a pose model without root motion (root='none')")
+
+    @cached_property
+    def _factor(self) -> Array:
+        values, vectors = np.linalg.eigh(self.dynamics.noise)
+        return np.asarray(self.spread * vectors * np.sqrt(np.maximum(values, 0.0)))
 
     @property
     def freedoms(self) -> int:
@@ -196,8 +162,9 @@ class LearnedDynamics:
         self, poses: PoseBatch, drive: Array, scale: float, *, reflect: bool = True
     ) -> tuple[PoseBatch, Array]:
         assert poses.history is not None
-        modes = self.model.modes
-        coordinates = self.dynamics.propose(poses.history, drive[:, :modes])
+        modes, mean = self.model.modes, self.dynamics.mean
+        ahead = np.einsum("iab,nib->na", self.dynamics.coefficients, poses.history[:, ::-1] - mean)
+        coordinates = mean + ahead + drive[:, :modes] @ self._factor.T
         rotations = self.model.decode(coordinates)
         moves = self.root_step * scale * drive[:, modes:]
         rotations[:, 0] = so3.multiply(poses.rotations[:, 0], so3.exp(moves[:, :3]))

@@ -76,26 +76,14 @@ def solve_many(
 
 
 def grouped(places: Array, costs: Array, groups: int) -> IntArray:
-    """Which of `groups` each row belongs to: seeds are the cheapest row and then those farthest from all
-    seeds before; the others join the nearest mean until nothing changes."""
+    """Which of `groups` each row belongs to: k-means, from the cheapest row and those farthest from it."""
+    from scipy.cluster.vq import kmeans2
+
     seeds = [int(np.argmin(costs))]
     while len(seeds) < min(groups, len(places)):
         apart = np.min([np.linalg.norm(places - places[seed], axis=1) for seed in seeds], axis=0)
         seeds.append(int(np.argmax(apart)))
-    centres = places[seeds]
-    member = np.zeros(len(places), dtype=np.int64)
-    for _ in range(50):
-        nearest = np.linalg.norm(places[:, None] - centres, axis=2).argmin(axis=1)
-        centres = np.stack(
-            [
-                places[nearest == group].mean(axis=0) if (nearest == group).any() else centres[group]
-                for group in range(len(centres))
-            ]
-        )
-        if (nearest == member).all():
-            break
-        member = nearest
-    return member
+    return np.asarray(kmeans2(places, places[seeds], minit="matrix", iter=50)[1])
 
 
 def _error(run: FilteredMotion, means: PoseBatch) -> float:

@@ -16,7 +16,6 @@ from marey.body.ik.targets import find_point
 from marey.body.motion import Motion
 from marey.body.particles import (
     ArticulatedChain,
-    Autoregressive,
     Balance,
     Constraint,
     FilteredMotion,
@@ -215,7 +214,7 @@ def _dynamics(chain: ArticulatedChain, motion: Motion, frame_rate: float) -> Lea
             f"--dynamics: {clip.frames} frames are too few to learn from; {3 * MODES} are needed"
         )
     model = PoseModel.fit([clip], modes=min(MODES, 3 * clip.joints))
-    return LearnedDynamics(chain, model, Autoregressive(fit(model.encode(clip), order=2), spread=2.0))
+    return LearnedDynamics(chain, model, fit(model.encode(clip), order=2), spread=2.0)
 
 
 def _finished(
