@@ -16,7 +16,7 @@ import numpy as np
 from _cmu import arguments, clip, folder
 
 import marey
-from marey.body.filtering import FilterSettings, filter_motion
+from marey.body.filter import FilterSettings, filter_motion
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
 from marey.geometry.filtering import bilateral_rotations, gaussian_mask, linear_rotations, rotation_noise

@@ -20,7 +20,7 @@ from marey.body.fill import fill
 from marey.body.fill.fill import independent_processes
 from marey.body.kinematics import global_frames
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import heading
+from marey.body.root_motion import yaw
 from marey.errors import MareyWarning
 
 Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ def source(clip: marey.Motion, first: int, stop: int, *, closed: bool) -> Array:
         np.concatenate([left[-1:], guessed, right[:1]]),
         clip.frame_rate,
         start=clip.root[first - 1],
-        heading=float(heading(clip)[first - 1]),
+        heading=float(yaw(clip)[first - 1]),
     )
     root = np.array(made.root)
     if closed:

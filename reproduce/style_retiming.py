@@ -21,9 +21,9 @@ import marey
 from marey.body.anatomy import end_effectors
 from marey.body.feet import skate
 from marey.body.motion import Motion
-from marey.body.resampling import retime
+from marey.body.resample import retime
 from marey.body.restyle import joint_pose_model, restyle
-from marey.body.root_travel import without_carriers
+from marey.body.root_motion import without_carriers
 from marey.errors import MareyWarning
 from marey.statistics.time_warping import align, time_map
 from marey.views import comparisons, plots

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 import marey
-from marey.body.filtering import FilterSettings
+from marey.body.filter import FilterSettings
 from marey.body.restyle import restyle
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3

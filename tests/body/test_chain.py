@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from marey.body.chain import chain
-from marey.body.root_travel import heading
+from marey.body.root_motion import yaw
 from marey.body.steer import TimedReach
 from marey.errors import InputError
 
@@ -50,7 +50,7 @@ def test_each_repetition_is_the_clip_itself_placed_elsewhere(walk: marey.Motion)
 def test_a_repetition_turns_as_asked(walk: marey.Motion) -> None:
     straight, turned = chain(walk, [[], []]), chain(walk, [[], []], turns=[0.6])
     at = straight.starts[1] + walk.frames // 2
-    change = heading(turned.motion)[at] - heading(straight.motion)[at]
+    change = yaw(turned.motion)[at] - yaw(straight.motion)[at]
     assert abs(change - 0.6) < 0.02
 
 

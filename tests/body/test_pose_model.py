@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import marey
 from marey.body import Motion, PoseModel, Skeleton
 from marey.body.pose_model import pose_rotations
-from marey.body.root_travel import travel
+from marey.body.root_motion import root_motion
 from marey.errors import InputError, MareyError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import principal_geodesics
@@ -183,7 +183,7 @@ def test_a_rig_that_lies_down_unturned_stands_when_decoded(walk):
 def test_root_weight_moves_the_modes_towards_the_travel(walk):
     def travel_error(weight):
         model = PoseModel.fit([walk], modes=3, root="heading", root_weight=weight)
-        truth = travel(walk, "heading").features
+        truth = root_motion(walk, "heading").features
         return np.square((model.travel.decode(model.encode(walk)) - truth) / truth.std(axis=0)).mean()
 
     assert travel_error(30.0) < 0.7 * travel_error(0.1)

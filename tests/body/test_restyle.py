@@ -12,9 +12,9 @@ import marey
 from marey.body.feet import skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.resampling import retime
+from marey.body.resample import retime
 from marey.body.restyle import align_clips, joint_pose_model, restyle
-from marey.body.root_travel import without_carriers
+from marey.body.root_motion import without_carriers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 

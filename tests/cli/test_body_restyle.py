@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.resampling import retime
+from marey.body.resample import retime
 from tests.cli.commands import refused, result, run
 
 

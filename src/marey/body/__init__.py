@@ -6,7 +6,7 @@ from marey.body.clean import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
-from marey.body.filtering import FilterSettings, filter_motion
+from marey.body.filter import FilterSettings, filter_motion
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
 from marey.body.motion import Motion, concatenate

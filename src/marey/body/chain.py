@@ -22,7 +22,7 @@ from marey.body.anatomy import anatomy
 from marey.body.fill import fill
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import heading
+from marey.body.root_motion import about_y, positions_in_heading_frame, yaw
 from marey.body.steer import SteerResult, TimedReach, steer
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
 from marey.body.steer.windows import Window
@@ -163,11 +163,9 @@ def _join(motion: Motion, times: list[float], transition: float | None) -> _Join
 
 def _in_heading_frame(motion: Motion) -> tuple[Array, Array]:
     """Joints `(frames, joints, 3)` from the ground below the root, facing ahead, and their velocities."""
-    back = so3.exp(-heading(motion)[:, None] * [0.0, 1.0, 0.0])[:, None]
     positions = motion.positions()
-    places = so3.rotate(back, positions - (motion.root * [1.0, 0.0, 1.0])[:, None])
     speeds = np.gradient(positions, axis=0) * motion.frame_rate if motion.frames > 1 else 0 * positions
-    return places, so3.rotate(back, speeds)
+    return positions_in_heading_frame(motion), so3.rotate(about_y(-yaw(motion))[:, None], speeds)
 
 
 def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, rng: Rng) -> ChainResult:
@@ -204,12 +202,12 @@ def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, r
 def _next(placed: Motion, motion: Motion, join: _Join, turn: float) -> Motion:
     """The clip where it goes on after a repetition: the root keeps its velocity over the transition."""
     seconds = (join.frames + 1) / motion.frame_rate
-    yaw, rate = heading(motion), motion.frame_rate
+    turned, rate = yaw(motion), motion.frame_rate
     speed = np.gradient(motion.root, axis=0) * rate
-    spin = 0.5 * seconds * rate * sum(np.gradient(yaw)[[join.last, join.first]])
-    facing = heading(placed)[join.last] - yaw[join.last]
-    ahead = facing + yaw[join.last] + spin + turn - yaw[join.first]
-    turns = so3.exp(np.outer([facing, ahead], [0.0, 1.0, 0.0]))
+    spin = 0.5 * seconds * rate * sum(np.gradient(turned)[[join.last, join.first]])
+    facing = yaw(placed)[join.last] - turned[join.last]
+    ahead = facing + turned[join.last] + spin + turn - turned[join.first]
+    turns = about_y(np.array([facing, ahead]))
     way = 0.5 * seconds * so3.rotate(turns, speed[[join.last, join.first]]).sum(axis=0)
     goal = placed.root[join.last] + way
     shift = (goal - so3.rotate(turns[1], motion.root[join.first])) * [1.0, 0.0, 1.0]

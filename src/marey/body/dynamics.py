@@ -18,7 +18,7 @@ from marey._arrays import Array, assign, checked, checked_rate
 from marey._random import Rng
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import heading
+from marey.body.root_motion import yaw
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
 from marey.statistics.autoregression.fitting import information_criterion
@@ -143,7 +143,7 @@ class MotionModel:
             dynamics = fit_independent_gp(rest, motion.frame_rate, order=order or DEFAULT.gp_order)
         else:
             dynamics = fit_autoregression(rest, order=order)
-        facing = float(heading(motion)[0])
+        facing = float(yaw(motion)[0])
         return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
 
     @property

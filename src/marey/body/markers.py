@@ -8,7 +8,7 @@ import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate
 from marey._timed import Timed, as_slice
-from marey.body.resampling import resample_markers
+from marey.body.resample import resample_markers
 from marey.errors import InputError
 from marey.geometry.convention import Convention
 

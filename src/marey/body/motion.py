@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import FloatArray, assign, checked, checked_rate, handed_over
 from marey._timed import Timed, as_slice
-from marey.body import kinematics, mirroring, resampling, selection
+from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -138,11 +138,11 @@ class Motion(Timed):
 
     def resample(self, frame_rate: float, *, antialias: bool = False) -> Motion:
         """The clip at another frame rate; `antialias` smooths first when the rate goes down."""
-        return resampling.resample(self, frame_rate, antialias=antialias)
+        return resample.resample(self, frame_rate, antialias=antialias)
 
     def mirror(self, *, pairs: Mapping[str, str] | None = None) -> Motion:
         """The clip mirrored in the plane x = 0, left and right swapped by name or by `pairs`."""
-        return mirroring.mirror(self, pairs=pairs)
+        return mirror.mirror(self, pairs=pairs)
 
     def pick(self, names: Sequence[str]) -> Motion:
         """The clip of these joints alone, each moving in the world as before."""

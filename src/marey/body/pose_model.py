@@ -22,7 +22,7 @@ from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
 from marey.body.pose_samples import Clip, Clips, check_joints, pose_samples
 from marey.body.pose_samples import pose_rotations as pose_rotations
-from marey.body.root_travel import LEAST_SPREAD, RootTravel, Travel, heading, path
+from marey.body.root_motion import LEAST_SPREAD, RootMotion, RootMotionModes, integrate_root_motion, yaw
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
@@ -63,7 +63,7 @@ class PoseModel:
     frames: int
     metric: str = "canonical"
     radius: Array = field(default_factory=_unknown)
-    travel: RootTravel | None = None
+    travel: RootMotionModes | None = None
     stance: Array = field(default_factory=so3.identity)
 
     def __post_init__(self) -> None:
@@ -187,8 +187,10 @@ class PoseModel:
             positions = np.tile(begin, (len(rotations), 1))
             rotations[:, 0] = so3.multiply(so3.exp([0.0, float(heading), 0.0]), self.stance)
         else:
-            travelled = Travel(self.travel.decode(coordinates), rotations[:, 0])
-            positions, rotations[:, 0] = path(travelled, frame_rate, start=begin, heading=heading)
+            moved = RootMotion(self.travel.decode(coordinates), rotations[:, 0], self.travel.frame)
+            positions, rotations[:, 0] = integrate_root_motion(
+                moved, frame_rate, start=begin, heading=heading
+            )
         return Motion(self.skeleton, so3.normalise(rotations), positions, frame_rate, name=name)
 
     def rebuild(self, motion: Motion) -> Motion:
@@ -198,7 +200,7 @@ class PoseModel:
             rotations = self.decode(coordinates)
             rotations[:, 0] = motion.rotations[:, 0]
             return replace(motion, rotations=so3.normalise(rotations))
-        facing = float(heading(motion)[0]) if self.travel.frame == "heading" else 0.0
+        facing = float(yaw(motion)[0]) if self.travel.frame == "heading" else 0.0
         return self.decode_motion(
             coordinates, motion.frame_rate, start=motion.root[0], heading=facing, name=motion.name
         )
@@ -250,7 +252,7 @@ def _full_model(
     )
     way = None
     if root != "none":
-        way = RootTravel(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
+        way = RootMotionModes(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
     return PoseModel(skeleton, geodesics, found.samples, name, found.radius, way)
 
 

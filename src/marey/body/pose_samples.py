@@ -13,7 +13,7 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.body.motion import Motion
-from marey.body.root_travel import STILL, checked_frame, travel, travelling_joint
+from marey.body.root_motion import STILL, checked_frame, moving_root, root_motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
@@ -39,7 +39,7 @@ def pose_samples(motion: Motion, root: str) -> Chunk:
     """Local rotations with what the model holds of the root in row 0, and the travel features."""
     if root == "none":
         return Chunk(pose_rotations(motion), np.empty((motion.frames, 0)))
-    moved = travel(motion, root)
+    moved = root_motion(motion, root)
     poses = np.array(motion.rotations, dtype=np.float64)
     poses[:, 0] = moved.rotations
     return Chunk(poses, moved.features)
@@ -107,7 +107,7 @@ class Clips:
         if not (ranges > STILL).any():
             return
         names = motion.skeleton.names
-        top = travelling_joint(motion)
+        top = moving_root(motion)
         if top:
             said = f"{names[top]!r} travels by itself below {names[0]!r}: where it faces counts as pose; "
             self.sliding[said + f"learn from motion.subtree({names[top]!r})"] = None
@@ -133,4 +133,4 @@ class Clips:
 def _stance(motion: Motion) -> Array:
     """The mean turn of the root without the way it faces, `(4,)`."""
     some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
-    return centred(travel(some, "heading").rotations[:, None]).mean[0]
+    return centred(root_motion(some, "heading").rotations[:, None]).mean[0]

@@ -21,8 +21,8 @@ from marey._report import Result
 from marey.body.feet import contacts, foot_joints, ground_heights, plant, skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.resampling import retime
-from marey.body.root_travel import heading, travel, with_carriers, without_carriers
+from marey.body.resample import retime
+from marey.body.root_motion import root_motion, with_carriers, without_carriers, yaw
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.time_warping import Alignment, align, time_map
@@ -234,10 +234,10 @@ def _from(alignment: Alignment) -> Alignment:
 
 def _tilted(figure: Motion, other: Motion, amount: float) -> Array:
     """The root's rotations with the mean tilt of the other's."""
-    tilts = travel(figure).rotations, travel(other).rotations
+    tilts = root_motion(figure).rotations, root_motion(other).rotations
     lean = so3.log(so3.multiply(so3.inverse(tilts[0]), tilts[1])).mean(axis=0)
     facing = np.zeros((figure.frames, 3))
-    facing[:, 1] = heading(figure)
+    facing[:, 1] = yaw(figure)
     return so3.multiply(so3.exp(facing), so3.multiply(tilts[0], so3.exp(amount * lean)))
 
 

@@ -57,7 +57,7 @@ TYPES: dict[str, str] = {
     "FieldSeries": "marey.crowd.fields",
     "FourierFields": "marey.crowd.spectrum.compression",
     "PrincipalGeodesics": "marey.statistics.geodesics",
-    "RootTravel": "marey.body.root_travel",
+    "RootMotionModes": "marey.body.root_motion",
     "PoseModel": "marey.body.pose_model",
     "Trend": "marey.statistics.processes.trend",
     "Processes": "marey.statistics.processes.process",

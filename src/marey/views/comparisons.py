@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.restyle import RestyleResult
-from marey.body.root_travel import without_carriers
+from marey.body.root_motion import without_carriers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.views import style

@@ -14,9 +14,9 @@ import numpy as np
 
 from marey._arrays import Array
 from marey._random import Rng
+from marey.body import root_motion
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
-from marey.body.root_travel import heading
 from marey.body.steer.requests import Target
 from marey.body.steer.windows import Window, covered, merge_windows
 from marey.geometry import rotations as so3
@@ -79,7 +79,7 @@ def _closing(
     """Conditions on the sums of turning and of root motion over each window: the same position at its end."""
     travel = learned.poses.travel
     assert travel is not None
-    facing = so3.exp(heading(base)[:, None] * [0.0, 1.0, 0.0])
+    facing = root_motion.about_y(root_motion.yaw(base))
     sideways = so3.rotate(facing, np.array([1.0, 0.0, 0.0]))
     ahead = so3.rotate(facing, np.array([0.0, 0.0, 1.0]))
     rows = []
@@ -103,7 +103,7 @@ def _transfer(
 ) -> Motion:
     """The change from old to new coordinates, put on the clip within the windows."""
     rotations, root = np.array(base.rotations), np.array(base.root)
-    yaw = heading(base)
+    yaw = root_motion.yaw(base)
     for first, last in stretches:
         begin = max(first - 1, 0)
         frames = slice(begin, min(last + 2, base.frames))

@@ -18,7 +18,7 @@ from marey.body.feet.skate import skate, skate_heights
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
-from marey.body.root_travel import heading
+from marey.body.root_motion import positions_in_heading_frame
 from marey.geometry import rotations as so3
 
 # Pairs looked at for the diversity.
@@ -58,8 +58,8 @@ class VariationReport(Report):
 
 def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> VariationReport:
     """Measure variants of an example beside it."""
-    own, there = aligned(example), example.positions()
-    posed = [aligned(variant) for variant in variants]
+    own, there = positions_in_heading_frame(example), example.positions()
+    posed = [positions_in_heading_frame(variant) for variant in variants]
     away = [float(np.linalg.norm(p - own, axis=-1).mean()) for p in posed]
     world = [float(np.linalg.norm(v.positions() - there, axis=-1).mean()) for v in variants]
     pairs = list(combinations(range(len(posed)), 2))[:MOST_PAIRS]
@@ -81,15 +81,6 @@ def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> 
         beyond_range=max(beyond_range(example, variant, poses.geodesics.mean) for variant in variants),
         plausibility=float(np.mean(likely)),
     )
-
-
-def aligned(motion: Motion) -> Array:
-    """Positions `(frames, joints, 3)` with the root above the origin and facing one way in every frame."""
-    level = np.array(motion.root, dtype=np.float64)
-    level[:, 1] = 0.0
-    yaw = heading(motion)
-    back = so3.exp(np.stack([np.zeros_like(yaw), -yaw, np.zeros_like(yaw)], axis=-1))
-    return so3.rotate(back[:, None], motion.positions() - level[:, None])
 
 
 def beyond_range(example: Motion, variant: Motion, mean: Array) -> float:

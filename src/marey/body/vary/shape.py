@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array, FloatArray
 from marey.body.motion import Motion
-from marey.body.root_travel import heading
+from marey.body.root_motion import about_y, yaw
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
@@ -71,8 +71,7 @@ def retime(motion: Motion, places: Array) -> Motion:
 
 def close(motion: Motion) -> Motion:
     """The clip whose last pose is its first, wherever it is then: both go half the way, smoothly."""
-    yaw = heading(motion)
-    facing = so3.exp(np.stack([np.zeros_like(yaw), yaw, np.zeros_like(yaw)], axis=-1))
+    facing = about_y(yaw(motion))
     poses = np.array(motion.rotations, dtype=np.float64)
     poses[:, 0] = so3.multiply(so3.inverse(facing), poses[:, 0])
     long = max(1, min(round(CLOSE * motion.frame_rate), motion.frames // 2))

@@ -24,7 +24,7 @@ from marey.body.limits.ranges import RangeLimits, soft_clip
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
-from marey.body.root_travel import Travel, heading, path
+from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, yaw
 from marey.body.vary.distribution import METHODS, draw
 from marey.body.vary.report import VariationReport, report_on
 from marey.body.vary.shape import TEMPO, close, retime, tempo
@@ -232,11 +232,10 @@ class _Learned:
             features = travel.decode(coordinates) + detail[:, 3 * example.joints :]
             if limits:
                 features = soft_clip(features, *self.speeds, give=give)
-            yaw = float(heading(example)[0])
-            travelled = path(
-                Travel(features, rotations[:, 0]), example.frame_rate, start=example.root[0], heading=yaw
+            moved = RootMotion(features, rotations[:, 0], travel.frame)
+            places, rotations[:, 0] = integrate_root_motion(
+                moved, example.frame_rate, start=example.root[0], heading=float(yaw(example)[0])
             )
-            rotations[:, 0], places = travelled.rotations, travelled.positions
         return replace(example, rotations=continuous(so3.normalise(rotations)), root=places, channels=None)
 
     def _detail(
@@ -289,10 +288,10 @@ class _Learned:
     def limited(self, variant: Motion) -> Motion:
         """The clip with all joints within their range; planting and other times may lead beyond it."""
         rotations = np.array(variant.rotations, dtype=np.float64)
-        yaw = heading(variant)[:, None] * [0.0, 1.0, 0.0]
-        rotations[:, 0] = so3.multiply(so3.exp(-yaw), rotations[:, 0])
+        facing = about_y(yaw(variant))
+        rotations[:, 0] = so3.multiply(so3.inverse(facing), rotations[:, 0])
         rotations = self.ranges.project(rotations)
-        rotations[:, 0] = so3.multiply(so3.exp(yaw), rotations[:, 0])
+        rotations[:, 0] = so3.multiply(facing, rotations[:, 0])
         if self.root == "none":
             rotations[:, 0] = variant.rotations[:, 0]
         return replace(variant, rotations=continuous(so3.normalise(rotations)))

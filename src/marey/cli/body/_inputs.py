@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from marey.body.clean import clean
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import travelling_joint
+from marey.body.root_motion import moving_root
 from marey.character import Character
 from marey.cli._console import load_with_bar, note
 from marey.errors import InputError
@@ -36,7 +36,7 @@ def load_whole_clip(source: Path, *, raw: bool = False, clip: str | None = None,
 def figure_of(thing: Any, source: Path, *, raw: bool) -> Motion:
     """The clip of what a file holds: without joints that only carry the figure, and cleaned unless `raw`."""
     motion = motion_of(thing, source)
-    if top := travelling_joint(motion):
+    if top := moving_root(motion):
         names = motion.skeleton.names
         note(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
         motion = motion.subtree(names[top])

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from marey.body.filtering import CUTOFF, METHODS, FilterSettings, filter_motion
+from marey.body.filter import CUTOFF, METHODS, FilterSettings, filter_motion
 from marey.cli._console import (
     Clip,
     Json,

@@ -14,7 +14,7 @@ from marey._progress import Progress
 from marey.body.clean import CleanReport, clean
 from marey.body.motion import Motion
 from marey.body.pose_model import METRICS, PoseModel
-from marey.body.root_travel import travelling_joint
+from marey.body.root_motion import moving_root
 from marey.character import Character
 from marey.cli._console import Json, Unit, Up, check_apart, emit, note, parse_length, progress_bar
 from marey.errors import InputError
@@ -142,7 +142,7 @@ class _Clips:
             raise InputError(
                 f"{path}: a pose model is learned from skeleton motion, not a {type(motion).__name__}"
             )
-        if top := travelling_joint(motion):
+        if top := moving_root(motion):
             names = motion.skeleton.names
             self.carriers[f"left out {', '.join(names[:top])}: {names[top]} below travels by itself"] = None
             motion = motion.subtree(names[top])

@@ -11,7 +11,7 @@ from marey.body.codec.clip import CompressedMotion
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.root_travel import travelling_joint
+from marey.body.root_motion import moving_root
 from marey.character import Character
 from marey.errors import MareyError
 from marey.studio.body.state import State
@@ -40,7 +40,7 @@ def opened(thing: Opened) -> tuple[State, list[str]]:
 
 def _clip(motion: Motion) -> tuple[State, list[str]]:
     told = []
-    if top := travelling_joint(motion):
+    if top := moving_root(motion):
         names = motion.skeleton.names
         told.append(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
         motion = motion.subtree(names[top])

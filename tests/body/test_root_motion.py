@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.body.root_travel import RootTravel, heading, path, travel
+from marey.body.root_motion import RootMotionModes, integrate_root_motion, root_motion, yaw
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -18,8 +18,10 @@ from .trees import random_motion
 
 
 def back(motion, frame):
-    facing = heading(motion)[0] if frame == "heading" else 0.0
-    return path(travel(motion, frame), motion.frame_rate, start=motion.root[0], heading=facing)
+    facing = yaw(motion)[0] if frame == "heading" else 0.0
+    return integrate_root_motion(
+        root_motion(motion, frame), motion.frame_rate, start=motion.root[0], heading=facing
+    )
 
 
 @settings(max_examples=30)
@@ -49,8 +51,8 @@ def test_a_long_path_comes_back_without_drift():
 def test_heading_features_do_not_see_where_the_walk_leads():
     walk = marey.samples.walk()
     elsewhere = walk.transform(rotation=so3.exp([0, 1.2, 0]), translation=[3, 0, -5])
-    assert travel(elsewhere).features == pytest.approx(travel(walk).features, abs=1e-9)
-    assert so3.distance(travel(elsewhere).rotations, travel(walk).rotations).max() < 1e-9
+    assert root_motion(elsewhere).features == pytest.approx(root_motion(walk).features, abs=1e-9)
+    assert so3.distance(root_motion(elsewhere).rotations, root_motion(walk).rotations).max() < 1e-9
 
 
 def test_walking_on_a_circle_is_steady_in_the_heading_frame():
@@ -61,14 +63,14 @@ def test_walking_on_a_circle_is_steady_in_the_heading_frame():
         root=np.stack([2 * np.sin(angle), np.ones(400), 2 * np.cos(angle)], axis=1),
         rotations=so3.exp(angle[:, None] * [0, 1, 0])[:, None],
     )
-    assert np.ptp(travel(circle).features, axis=0).max() < 1e-9
-    assert np.ptp(travel(circle, "world").features, axis=0).max() > 1.0
+    assert np.ptp(root_motion(circle).features, axis=0).max() < 1e-9
+    assert np.ptp(root_motion(circle, "world").features, axis=0).max() > 1.0
 
 
 def test_unknown_frames_are_refused():
     with pytest.raises(InputError, match="none, heading, world"):
-        travel(marey.samples.walk(), "sideways")
+        root_motion(marey.samples.walk(), "sideways")
     with pytest.raises(InputError, match="heading, world"):
-        RootTravel("none", np.zeros(3), np.zeros((1, 3)), np.zeros((1, 3)))
+        RootMotionModes("none", np.zeros(3), np.zeros((1, 3)), np.zeros((1, 3)))
     with pytest.raises(InputError, match="mean"):
-        RootTravel("heading", np.zeros(3), np.zeros((1, 4)), np.zeros((1, 4)))
+        RootMotionModes("heading", np.zeros(3), np.zeros((1, 4)), np.zeros((1, 4)))

@@ -38,8 +38,8 @@ LEAST_SPREAD: dict[str, tuple[float, ...]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class RootTravel:
-    """The root's part of a pose model: travel features by the model's coordinates.
+class RootMotionModes:
+    """The root's part of a pose model: features of root motion by the model's coordinates.
 
     frame: "heading" or "world", which features (names in `FEATURES`)
     mean: `(features,)`
@@ -63,11 +63,11 @@ class RootTravel:
         )
 
     def encode(self, features: ArrayLike) -> Array:
-        """What travel features `(..., features)` add to the coordinates `(..., modes)`."""
+        """What features `(..., features)` add to the coordinates `(..., modes)`."""
         return (np.asarray(features, dtype=np.float64) - self.mean) @ self.duals.T
 
     def decode(self, coordinates: ArrayLike) -> Array:
-        """Travel features `(..., features)` of coordinates `(..., modes)`."""
+        """Features `(..., features)` of coordinates `(..., modes)`."""
         return self.mean + np.asarray(coordinates, dtype=np.float64) @ self.directions
 
 
@@ -78,20 +78,27 @@ class RootPath(NamedTuple):
     rotations: Array
 
 
-class Travel(NamedTuple):
-    """A root path taken apart: features `(frames, features)`, and what stays a rotation `(frames, 4)`."""
+class RootMotion(NamedTuple):
+    """A root path taken apart.
+
+    Args:
+        features: `(frames, features)`, see `FEATURES`.
+        rotations: `(frames, 4)`, what stays a rotation.
+        frame: "heading" or "world", which features.
+    """
 
     features: Array
     rotations: Array
+    frame: str
 
 
-def travel(motion: Motion, frame: Frame | str = "heading") -> Travel:
+def root_motion(motion: Motion, frame: Frame | str = "heading") -> RootMotion:
     """How the root of a clip moves, frame by frame; the last frame goes on as the one before.
 
     >>> import marey
     >>> walk = marey.samples.walk()
-    >>> found = travel(walk)
-    >>> back = path(found, walk.frame_rate, start=walk.root[0], heading=heading(walk)[0])
+    >>> found = root_motion(walk)
+    >>> back = integrate_root_motion(found, walk.frame_rate, start=walk.root[0], heading=yaw(walk)[0])
     >>> bool(np.abs(back.positions - walk.root).max() < 1e-9)
     True
     """
@@ -100,38 +107,40 @@ def travel(motion: Motion, frame: Frame | str = "heading") -> Travel:
     turns = np.asarray(motion.rotations[:, 0], dtype=np.float64)
     velocity = np.diff(root, axis=0) * motion.frame_rate
     if frame == "world":
-        return Travel(_continued(velocity), turns)
-    yaw = heading(motion)
-    facing = _about_y(yaw)
+        return RootMotion(_continued(velocity), turns, frame)
+    turned = yaw(motion)
+    facing = about_y(turned)
     seen = _continued(so3.rotate(so3.inverse(facing[:-1]), velocity))
-    rate = _continued(np.diff(yaw) * motion.frame_rate)
+    rate = _continued(np.diff(turned) * motion.frame_rate)
     features = np.stack([seen[:, 0], seen[:, 2], root[:, 1], rate], axis=1)
-    return Travel(features, so3.multiply(so3.inverse(facing), turns))
+    return RootMotion(features, so3.multiply(so3.inverse(facing), turns), frame)
 
 
-def path(
-    travelled: Travel, frame_rate: float, *, start: ArrayLike = (0.0, 0.0, 0.0), heading: float = 0.0
+def integrate_root_motion(
+    moved: RootMotion, frame_rate: float, *, start: ArrayLike = (0.0, 0.0, 0.0), heading: float = 0.0
 ) -> RootPath:
-    """The root's path from its travel.
+    """The root's path from its motion.
 
-    start: `(3,)`, metres, where it begins (the height comes from the features in the heading frame)
-    heading: radians about y, which way it faces at the start in the heading frame
+    Args:
+        moved: features and rotations, by frame.
+        frame_rate: frames per second.
+        start: `(3,)`, metres, where it begins (the height comes from the features in the heading frame).
+        heading: radians about y, which way it faces at the start in the heading frame.
     """
-    features = np.asarray(travelled.features, dtype=np.float64)
-    turns = np.asarray(travelled.rotations, dtype=np.float64)
+    features = np.asarray(moved.features, dtype=np.float64)
+    turns = np.asarray(moved.rotations, dtype=np.float64)
     start = checked("start", start, (3,))
     rate = checked_rate(frame_rate)
-    if features.shape[-1] == len(FEATURES["world"]):
+    if moved.frame == "world":
         return RootPath(_summed(start, features / rate), turns)
-    yaw = _summed(np.array([float(heading)]), features[:, 3:] / rate)[:, 0]
-    facing = _about_y(yaw)
+    facing = about_y(_summed(np.array([float(heading)]), features[:, 3:] / rate)[:, 0])
     flat = np.stack([features[:, 0], np.zeros(len(features)), features[:, 1]], axis=1)
     positions = _summed(start, so3.rotate(facing, flat) / rate)
     positions[:, 1] = features[:, 2]
     return RootPath(positions, so3.multiply(facing, turns))
 
 
-def heading(motion: Motion) -> Array:
+def yaw(motion: Motion) -> Array:
     """Yaw of the root, radians about y `(frames,)`, without jumps: what is left is a tilt about a level axis.
 
     Where the root is upside down every yaw would do, and it may spin; the path back is exact all the same.
@@ -140,14 +149,27 @@ def heading(motion: Motion) -> Array:
     return np.unwrap(2.0 * np.arctan2(turns[:, 2], turns[:, 0]))
 
 
-def travelling_joint(motion: Motion) -> int:
+def about_y(angle: Array) -> Array:
+    """Rotations `(..., 4)` by angles `(...)` about y, radians."""
+    half = 0.5 * angle
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+
+
+def positions_in_heading_frame(motion: Motion) -> Array:
+    """Joints `(frames, joints, 3)`, metres, from the ground below the root, facing ahead in every frame."""
+    from_ground = motion.positions() - (motion.root * [1.0, 0.0, 1.0])[:, None]
+    return so3.rotate(about_y(-yaw(motion))[:, None], from_ground)
+
+
+def moving_root(motion: Motion) -> int:
     """The joint whose path leads the figure: 0, the root, or the only one that slides if it carries the rest.
 
     Exporters and engines put the figure below joints of their own, still ones or such that follow it;
-    `motion.subtree(name)` of the travelling joint is the figure by itself.
+    `motion.subtree(name)` of that joint is the figure by itself.
 
     >>> import marey
-    >>> travelling_joint(marey.samples.walk())
+    >>> moving_root(marey.samples.walk())
     0
     """
     if motion.translations is None:
@@ -157,14 +179,14 @@ def travelling_joint(motion: Motion) -> int:
 
 
 def without_carriers(motion: Motion) -> Motion:
-    """The clip from the travelling joint downwards: without the joints that exporters put above the hips."""
-    top = travelling_joint(motion)
+    """The clip without the joints that exporters put above the hips: from the moving root downwards."""
+    top = moving_root(motion)
     return motion.subtree(motion.skeleton.names[top]) if top else motion
 
 
 def with_carriers(figure: Motion, motion: Motion) -> Motion:
     """The whole clip with the rotations and the root path of a changed `figure`, see `without_carriers`."""
-    top = travelling_joint(motion)
+    top = moving_root(motion)
     if not top:
         return replace(motion, rotations=figure.rotations, root=figure.root)
     rotations, translations = np.array(motion.rotations), np.array(motion.translations)
@@ -177,7 +199,7 @@ def with_carriers(figure: Motion, motion: Motion) -> Motion:
 
 
 def checked_frame(frame: str) -> str:
-    """One of the frames that travel can be told in."""
+    """One of the frames of root motion."""
     if frame not in FEATURES:
         raise InputError(f"root {frame!r}: it is one of none, {', '.join(FEATURES)}")
     return frame
@@ -200,9 +222,3 @@ def _continued(steps: Array) -> Array:
 def _summed(start: Array, steps: Array) -> Array:
     """Start, start + first step, …; the last step leads beyond and is left out."""
     return start + np.concatenate([np.zeros_like(steps[:1]), np.cumsum(steps[:-1], axis=0)])
-
-
-def _about_y(angle: Array) -> Array:
-    half = 0.5 * angle
-    zero = np.zeros_like(half)
-    return np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.body.filtering import FilterSettings, filter_motion
+from marey.body.filter import FilterSettings, filter_motion
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
