@@ -72,11 +72,8 @@ class FilteredMotion:
     Attributes:
         rotations, roots: of all particles at all steps, `(steps + 1, particles, joints, 4)`, `(…, 3)`.
         weights: `(steps + 1, particles)`.
-        likelihoods: `(steps + 1, particles)`, logarithms, of the constraints with their final noise.
         ancestors: `(steps, particles)`, which particle of the step before each came from.
         effective: `(steps,)`, number of particles that count, 1 / Σ w².
-        powers: `(steps,)`, from 0 to 1, to which the likelihood was taken.
-        scales: `(steps,)`, of the noise.
         errors: `(steps + 1, constraints)`, mean length of each constraint's errors, by weight.
     """
 
@@ -85,11 +82,8 @@ class FilteredMotion:
     rotations: Array
     roots: Array
     weights: Array
-    likelihoods: Array
     ancestors: IntArray
     effective: Array
-    powers: Array
-    scales: Array
     errors: Array
     seconds: float = 0.0
 
@@ -99,16 +93,11 @@ class FilteredMotion:
     ) -> FilteredMotion:
         rows = steps + 1, particles
         rotations, roots = np.empty((*rows, chain.skeleton.joints, 4)), np.empty((*rows, 3))
-        (weights, likelihoods), (effective, powers, scales) = np.empty((2, *rows)), np.empty((3, steps))
-        return cls(
-            chain, constraints, rotations, roots, weights, likelihoods,
-            np.tile(np.arange(particles), (steps, 1)), effective, powers, scales,
-            np.empty((steps + 1, len(constraints))),
-        )  # fmt: skip
+        ancestors, errors = np.tile(np.arange(particles), (steps, 1)), np.empty((rows[0], len(constraints)))
+        return cls(chain, constraints, rotations, roots, np.empty(rows), ancestors, np.empty(steps), errors)
 
     def _keep(self, step: int, poses: PoseBatch, weight: Array, errors: Errors) -> None:
         self.rotations[step], self.roots[step], self.weights[step] = poses.rotations, poses.root, weight
-        self.likelihoods[step] = errors.log_likelihood(Errors.noise(self.constraints))
         self.errors[step] = weight @ errors.lengths(len(self.constraints))
 
     @property
@@ -119,7 +108,9 @@ class FilteredMotion:
     @cached_property
     def best(self) -> int:
         """The particle that meets the constraints best in the end."""
-        return int(np.argmax(self.likelihoods[-1]))
+        final = PoseBatch(self.chain.skeleton, self.rotations[-1], self.roots[-1])
+        errors = Errors.of(self.constraints, final)
+        return int(np.argmax(errors.log_likelihood(Errors.noise(self.constraints))))
 
     def path(self) -> PoseBatch:
         """Poses that led to the best final particle: `(steps + 1)` of them."""
@@ -222,9 +213,8 @@ def solve(
         log_weights = _normalised(log_weights + power * gained)
         weight = np.exp(log_weights)
         found._keep(step, poses, weight, errors)
-        effective = float(1.0 / np.square(weight).sum())
-        found.effective[step - 1], found.powers[step - 1], found.scales[step - 1] = effective, power, scale
-        if step < steps and effective < settings.resample * particles:
+        found.effective[step - 1] = 1.0 / np.square(weight).sum()
+        if step < steps and found.effective[step - 1] < settings.resample * particles:
             rows = found.ancestors[step] = systematic(weight, rng)
             poses, errors, log_weights = poses.take(rows), errors.take(rows), even
     return replace(found, seconds=time.perf_counter() - began)
