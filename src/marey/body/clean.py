@@ -90,13 +90,14 @@ class Jump:
 class CleanReport:
     """What `clean` found and did; frames are numbered as in the file (:attr:`Motion.first_frame`).
 
-    rest_frame: whether frame 0 was an artificial rest pose and was dropped
-    sign_changes: quaternions whose sign was changed for continuity (the rotations stay the same)
-    flips: half turns to and fro that were turned back, keeping the motion in between
-    glitches: excursions of joints that were bridged
-    root_spikes: excursions of the root's position that were bridged
-    jumps: steps that do not return and were left alone
-    still: joints that never move
+    Args:
+        rest_frame: whether frame 0 was an artificial rest pose and was dropped.
+        sign_changes: quaternions whose sign was changed for continuity (the rotations stay the same).
+        flips: half turns to and fro that were turned back, keeping the motion in between.
+        glitches: excursions of joints that were bridged.
+        root_spikes: excursions of the root's position that were bridged.
+        jumps: steps that do not return and were left alone.
+        still: joints that never move.
     """
 
     rest_frame: bool = False
@@ -140,7 +141,8 @@ def clean(
 ) -> tuple[Motion, CleanReport]:
     """The clip without artificial rest pose, flips and glitches, and a report of what was done.
 
-    speed_limit: radians per second; only steps faster than this are suspected
+    Args:
+        speed_limit: radians per second; only steps faster than this are suspected.
 
     >>> import marey
     >>> walk = marey.samples.walk()

@@ -43,16 +43,17 @@ STILL = 1e-4
 class FilterSettings:
     """How to filter a joint.
 
-    method: "bilateral", "gaussian", "binomial", "butterworth", or "mask" for weights of your own
-    sigma: seconds, width of the bell in time; one frame if None, as in the source (not of butterworth)
-    sigma_g: half-angle radians, bilateral only: poses farther apart than this do not mix; if None, from the
-        noise of each joint
-    passes: how often; 5 if None for bilateral and gaussian, as in the source, otherwise once
-    cutoff: hertz, butterworth only: what is faster is taken away
-    order: butterworth only, of the filter that runs forwards and then backwards
-    mask: `(2 k + 1,)`, weights of your own
-    guided: bilateral only: compare poses of a smoothed copy; overshoots less
-    boundary: "continue", motion goes on beyond the ends; or "mirror", as in the source
+    Args:
+        method: "bilateral", "gaussian", "binomial", "butterworth", or "mask" for weights of your own.
+        sigma: seconds, width of the bell in time; one frame if None, as in the source (not of butterworth).
+        sigma_g: half-angle radians, bilateral only: poses farther apart than this do not mix; if None, from
+            the noise of each joint.
+        passes: how often; 5 if None for bilateral and gaussian, as in the source, otherwise once.
+        cutoff: hertz, butterworth only: what is faster is taken away.
+        order: butterworth only, of the filter that runs forwards and then backwards.
+        mask: `(2 k + 1,)`, weights of your own.
+        guided: bilateral only: compare poses of a smoothed copy; overshoots less.
+        boundary: "continue", motion goes on beyond the ends; or "mirror", as in the source.
     """
 
     method: str = "bilateral"
@@ -121,12 +122,14 @@ class FilterSettings:
 class FilterReport:
     """What a filter changed.
 
-    change_degrees: root mean square of the angles by which filtered joints were turned
-    change_max_degrees: the largest of them
-    change_root_cm: root mean square of how far the root was moved
-    noise_degrees: noise of the rotations before, each component, median over the filtered joints that move
-    speed_ratio: largest angular speed after over before, median over the filtered joints that move
-    joints: names of the filtered joints
+    Args:
+        change_degrees: root mean square of the angles by which filtered joints were turned.
+        change_max_degrees: the largest of them.
+        change_root_cm: root mean square of how far the root was moved.
+        noise_degrees: noise of the rotations before, each component, median over the filtered joints that
+            move.
+        speed_ratio: largest angular speed after over before, median over the filtered joints that move.
+        joints: names of the filtered joints.
     """
 
     change_degrees: float
@@ -152,10 +155,11 @@ def filter_motion(
 ) -> tuple[Motion, FilterReport]:
     """The clip filtered along time, and what that changed.
 
-    settings: how; the bilateral filter with automatic scales if None
-    joints: only these, the root's path being the root joint's; all if None
-    per_joint: other settings for some joints
-    root_path: whether to filter positions too: the root's, and those of joints that slide
+    Args:
+        settings: how; the bilateral filter with automatic scales if None.
+        joints: only these, the root's path being the root joint's; all if None.
+        per_joint: other settings for some joints.
+        root_path: whether to filter positions too: the root's, and those of joints that slide.
 
     >>> import marey
     >>> walk = marey.samples.walk()

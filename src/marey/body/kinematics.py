@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 class GlobalPose(NamedTuple):
     """World frames of all joints.
 
-    positions: `(..., joints, 3)`, metres
-    rotations: `(..., joints, 4)`, unit quaternions
+    Args:
+        positions: `(..., joints, 3)`, metres.
+        rotations: `(..., joints, 4)`, unit quaternions.
     """
 
     positions: Array
@@ -80,11 +81,12 @@ def global_frames(
 ) -> GlobalPose:
     """World frames of all joints, for any leading shape of the poses.
 
-    parents: `(joints,)`, parents first, -1 for joint 0
-    offsets: `(joints, 3)`, position in the parent's frame
-    rotations: `(..., joints, 4)`, in the parent's frame
-    root: `(..., 3)`, position of joint 0
-    translations: `(..., joints, 3)`, takes the place of the offsets (row 0 is not used)
+    Args:
+        parents: `(joints,)`, parents first, -1 for joint 0.
+        offsets: `(joints, 3)`, position in the parent's frame.
+        rotations: `(..., joints, 4)`, in the parent's frame.
+        root: `(..., 3)`, position of joint 0.
+        translations: `(..., joints, 3)`, takes the place of the offsets (row 0 is not used).
 
     >>> pose = global_frames([-1, 0], [[0, 0, 0], [0, 1, 0]], so3.identity((5, 2)), np.zeros((5, 3)))
     >>> pose.positions.shape, pose.positions[0, 1].tolist()
@@ -124,8 +126,9 @@ def local_positions(motion: Motion) -> FloatArray:
 def points_on(pose: GlobalPose, joints: ArrayLike, local: ArrayLike) -> Array:
     """World positions `(..., points, 3)` of points fixed in the frames of `joints`.
 
-    joints: `(points,)`, index of the joint that carries each point
-    local: `(points, 3)`, the point in that joint's frame
+    Args:
+        joints: `(points,)`, index of the joint that carries each point.
+        local: `(points, 3)`, the point in that joint's frame.
     """
     carriers = np.asarray(joints, dtype=np.int64)
     return pose.positions[..., carriers, :] + so3.rotate(pose.rotations[..., carriers, :], local)
@@ -136,8 +139,9 @@ def push_forward(
 ) -> Velocities:
     """World velocities of all joints.
 
-    joint_velocities: `(..., joints, 3)`, in each joint's own frame
-    root_velocity: `(..., 3)`, of the root's position in the world
+    Args:
+        joint_velocities: `(..., joints, 3)`, in each joint's own frame.
+        root_velocity: `(..., 3)`, of the root's position in the world.
 
     >>> pose = global_frames([-1, 0], [[0, 0, 0], [1, 0, 0]], so3.identity(2), np.zeros(3))
     >>> push_forward([-1, 0], pose, [[0, 0, 2], [0, 0, 1]]).linear[1]
@@ -162,7 +166,8 @@ def pull_back(
 
     One sweep from the leaves to the root; no Jacobian is formed.
 
-    forces, torques: `(..., joints, 3)`, world frame, acting on each joint at its position
+    Args:
+        forces, torques: `(..., joints, 3)`, world frame, acting on each joint at its position.
 
     >>> pose = global_frames([-1, 0], [[0, 0, 0], [1, 0, 0]], so3.identity(2), np.zeros(3))
     >>> pull_back([-1, 0], pose, [[0, 0, 0], [0, 3, 0]]).joints[0]
@@ -186,7 +191,8 @@ def position_jacobian(
 
     Columns: the body angular velocity of each joint in turn, then the root's world velocity.
 
-    point: `(..., 3)`, world position of the point; the joint's own if None
+    Args:
+        point: `(..., 3)`, world position of the point; the joint's own if None.
     """
     chain = chain_above(checked_parents(parents), joint)
     x = pose.positions[..., joint, :] if point is None else np.asarray(point, dtype=np.float64)

@@ -17,9 +17,10 @@ from marey.geometry.convention import Convention
 class Markers(Timed):
     """Marker positions in metres, y up.
 
-    names: one per marker
-    positions: `(frames, markers, 3)`; NaN where a marker was not seen
-    frame_rate: frames per second
+    Args:
+        names: one per marker.
+        positions: `(frames, markers, 3)`; NaN where a marker was not seen.
+        frame_rate: frames per second.
 
     >>> seen = Markers(("head",), [[[0, 1.7, 0]], [[np.nan] * 3]], 100)
     >>> seen.present.tolist()

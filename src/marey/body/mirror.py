@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def mirror(motion: Motion, *, pairs: Mapping[str, str] | None = None) -> Motion:
     """The clip mirrored in the plane x = 0, left and right joints swapped.
 
-    pairs: `{left: right}` joint names, where the names do not say it; found by name if None
+    Args:
+        pairs: `{left: right}` joint names, where the names do not say it; found by name if None.
 
     >>> import marey
     >>> walk = marey.samples.walk()

@@ -29,19 +29,21 @@ SAME_OFFSET = 1e-5
 class Motion(Timed):
     """What a skeleton does over time. Metres, radians, seconds; y up; quaternions `(w, x, y, z)`.
 
-    skeleton: the joints
-    rotations: `(frames, joints, 4)`, unit (within 1e-6, and then made so), of each joint in its parent's
-        frame; the root's in the world
-    root: `(frames, 3)`, position of the root joint in the world
-    frame_rate: frames per second
-    translations: `(frames, joints, 3)` or None. Only for joints that slide (6-channel BVH, glTF
-        translation tracks): positions in the parent's frame that replace the offsets. Row 0 is made to
-        repeat `root`.
-    convention: how the file it came from measures; used when it is written back
-    channels: BVH channels per joint as the file had them, or None
-    name: what to call it
-    first_frame: number of its first frame in the file it came from, where frames count from 0. Commands name
-        and print frames by these numbers; indices of arrays and slices count from 0 in the clip itself.
+    Args:
+        skeleton: the joints.
+        rotations: `(frames, joints, 4)`, unit (within 1e-6, and then made so), of each joint in its parent's
+            frame; the root's in the world.
+        root: `(frames, 3)`, position of the root joint in the world.
+        frame_rate: frames per second.
+        translations: `(frames, joints, 3)` or None. Only for joints that slide (6-channel BVH, glTF
+            translation tracks): positions in the parent's frame that replace the offsets. Row 0 is made to
+            repeat `root`.
+        convention: how the file it came from measures; used when it is written back.
+        channels: BVH channels per joint as the file had them, or None.
+        name: what to call it.
+        first_frame: number of its first frame in the file it came from, where frames count from 0. Commands
+            name and print frames by these numbers; indices of arrays and slices count from 0 in the clip
+            itself.
 
     >>> still = Motion(Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]] * 3, [[0, 1, 0]] * 3, 30)
     >>> still.frames, still.duration

@@ -34,7 +34,8 @@ def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
     The squared arm of a joint is the sum of squared distances from it to every joint and end site it
     carries; arms shorter than a thousandth of the longest count as that.
 
-    rotations: `(poses, joints, 4)`, local
+    Args:
+        rotations: `(poses, joints, 4)`, local.
 
     >>> arm = Skeleton(("shoulder", "elbow"), [-1, 0], [[0, 0, 0], [3, 0, 0]], [1], [[1, 0, 0]])
     >>> lever_weights(arm, so3.identity((1, 2))).tolist()  # (3² + 4²) and 1²
@@ -61,8 +62,10 @@ def kinetic_matrix(
     the figure's reach around it (5 cm of a grown human): without that, turns about a bone's own axis, such
     as of the head, would cost nothing. Scaled so that the largest diagonal entry is 1.
 
-    mean: `(joints, 4)`; rotations: `(poses, joints, 4)`, local
-    masses: `(joints + ends,)`; all alike if None, which makes it the metric of joint positions
+    Args:
+        mean: `(joints, 4)`.
+        rotations: `(poses, joints, 4)`, local.
+        masses: `(joints + ends,)`; all alike if None, which makes it the metric of joint positions.
     """
     poses = np.asarray(rotations, dtype=np.float64)
     poses = poses[:: max(1, -(-len(poses) // MOST_POSES))]

@@ -42,14 +42,15 @@ def _unknown() -> Array:
 class PoseModel:
     """Poses of a skeleton in a few coordinates.
 
-    skeleton: whose poses
-    geodesics: mean `(joints, 4)`, directions `(modes, joints, 3)`, …; row 0, the root, is neutral, or the
-        root's tilt or orientation if the model has `travel`
-    frames: how many it was learned from
-    metric: "kinetic", "lever", "canonical" or "weights": what its variance counts
-    radius: `(joints,)`, radians, the farthest that a joint was from the mean; empty if unknown
-    travel: how the root moves with the coordinates, or None
-    stance: `(4,)`, how the root is usually turned, whichever way it faces; some rigs lie down without it
+    Args:
+        skeleton: whose poses.
+        geodesics: mean `(joints, 4)`, directions `(modes, joints, 3)`, …; row 0, the root, is neutral, or the
+            root's tilt or orientation if the model has `travel`.
+        frames: how many it was learned from.
+        metric: "kinetic", "lever", "canonical" or "weights": what its variance counts.
+        radius: `(joints,)`, radians, the farthest that a joint was from the mean; empty if unknown.
+        travel: how the root moves with the coordinates, or None.
+        stance: `(4,)`, how the root is usually turned, whichever way it faces; some rigs lie down without it.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -100,20 +101,21 @@ class PoseModel:
     ) -> PoseModel:
         """Learn from clips of one skeleton.
 
-        motions: clips, or functions that load one (`lambda: marey.load(path)`), which are then called as
-            often as needed and held one at a time. A list is gone through until the mean is exact (two to
-            four times); an iterator only once, see :mod:`marey.statistics.streaming`. The first clip's
-            skeleton is kept; bones of the others may differ, joints may not.
-        modes, variance, error, max_error: how many coordinates. A number; or enough for that share of the
-            variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
-            the largest, error of joint positions (root held still) below so many metres.
-        metric: what counts as variance. "canonical", the source's choice, counts angles of all joints alike.
-            "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips about a
-            third less error in position at equal modes. "kinetic" also knows how turns of several joints
-            add up or cancel in the body's motion: half the error of "canonical" or less, also on frames
-            not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
-        root: "none"; or "heading" or "world" to learn with the poses how the root travels
-        root_weight: times how much of an average joint each number of the root's travel counts
+        Args:
+            motions: clips, or functions that load one (`lambda: marey.load(path)`), which are then called as
+                often as needed and held one at a time. A list is gone through until the mean is exact (two to
+                four times); an iterator only once, see :mod:`marey.statistics.streaming`. The first clip's
+                skeleton is kept; bones of the others may differ, joints may not.
+            modes, variance, error, max_error: how many coordinates. A number; or enough for that share of the
+                variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
+                the largest, error of joint positions (root held still) below so many metres.
+            metric: what counts as variance. "canonical", the source's choice, counts angles of all joints
+                alike. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
+                about a third less error in position at equal modes. "kinetic" also knows how turns of several
+                joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
+                frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
+            root: "none"; or "heading" or "world" to learn with the poses how the root travels.
+            root_weight: times how much of an average joint each number of the root's travel counts.
         """
         _check_choice(modes, variance, error, max_error)
         clips = Clips(motions, root)
@@ -176,9 +178,10 @@ class PoseModel:
     ) -> Motion:
         """A clip of coordinates `(frames, modes)`; without travel it stays at `start`.
 
-        start: `(3,)`, metres, where the root begins; the skeleton's own place if None
-        heading: radians about y, which way it then faces (of a model with travel in the world, that is in
-            the coordinates)
+        Args:
+            start: `(3,)`, metres, where the root begins; the skeleton's own place if None.
+            heading: radians about y, which way it then faces (of a model with travel in the world, that is in
+                the coordinates).
         """
         coordinates = checked("coordinates", coordinates, (None, self.modes))
         begin = checked("start", self.skeleton.offsets[0] if start is None else start, (3,))

@@ -32,7 +32,8 @@ WINDOW = 3
 def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> Motion:
     """The clip at another rate; it starts with the same frame and does not reach beyond the last one.
 
-    antialias: when the rate goes down, first smooth away what is faster than half the new rate
+    Args:
+        antialias: when the rate goes down, first smooth away what is faster than half the new rate.
 
     >>> import marey
     >>> walk = marey.samples.walk()

@@ -41,10 +41,11 @@ LEAST_SPREAD: dict[str, tuple[float, ...]] = {
 class RootMotionModes:
     """The root's part of a pose model: features of root motion by the model's coordinates.
 
-    frame: "heading" or "world", which features (names in `FEATURES`)
-    mean: `(features,)`
-    directions: `(modes, features)`, change of the features by a unit of each coordinate
-    duals: `(modes, features)`, change of each coordinate by a unit of the features
+    Args:
+        frame: "heading" or "world", which features (names in `FEATURES`).
+        mean: `(features,)`.
+        directions: `(modes, features)`, change of the features by a unit of each coordinate.
+        duals: `(modes, features)`, change of each coordinate by a unit of the features.
     """
 
     frame: str

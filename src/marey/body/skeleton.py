@@ -25,11 +25,12 @@ def _no_points() -> FloatArray:
 class Skeleton:
     """Joints in an order in which parents come first; joint 0 is the root.
 
-    names: one per joint, all different
-    parents: `(joints,)`, index of the parent, -1 for the root
-    offsets: `(joints, 3)`, metres, position of the joint in its parent's frame
-    end_parents: `(ends,)`, joints that carry an end site (fingertip, toe, top of the head)
-    end_offsets: `(ends, 3)`, metres, the end site in that joint's frame
+    Args:
+        names: one per joint, all different.
+        parents: `(joints,)`, index of the parent, -1 for the root.
+        offsets: `(joints, 3)`, metres, position of the joint in its parent's frame.
+        end_parents: `(ends,)`, joints that carry an end site (fingertip, toe, top of the head).
+        end_offsets: `(ends, 3)`, metres, the end site in that joint's frame.
 
     >>> arm = Skeleton(("shoulder", "elbow"), [-1, 0], [[0, 1.4, 0], [0.3, 0, 0]], [1], [[0.25, 0, 0]])
     >>> arm.joints, arm.index("elbow"), arm.children(0)
@@ -112,7 +113,8 @@ class Skeleton:
 def checked_parents(parents: ArrayLike, names: Sequence[str] | None = None) -> NDArray[np.int64]:
     """`parents` as whole numbers `(joints,)`: -1 for joint 0, every other parent before its children.
 
-    names: of the joints, to tell where it is wrong
+    Args:
+        names: of the joints, to tell where it is wrong.
 
     >>> checked_parents([-1, 0, 0, 2]).tolist()
     [-1, 0, 0, 2]
