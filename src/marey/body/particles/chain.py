@@ -31,8 +31,8 @@ class ArticulatedChain:
     """A skeleton with what its joints can do.
 
     Args:
-        mobility: `(joints, 3)`, standard deviations of noise along the axes of the limits' frames; 1 is a
-            free way to turn, 0 none.
+        mobility: `(joints, 3)`, standard deviations of noise along the axes of the limits' frames; 1 is
+            free, 0 stiff.
         limits: of all joints.
         root_deviation: `(3,)`, metres the root moves for each radian that joints turn; 0: it is held.
         rules: constraints that always hold, such as coupled joints.

@@ -84,8 +84,8 @@ class Noisy(Constraint):
             return np.asarray((np.minimum(off, 0.0) if target.above else off)[:, None])
         axis = anatomy(poses.skeleton).forward if target.axis is None else np.asarray(target.axis)
         ahead = so3.rotate(poses.turn(target.joint), axis / np.linalg.norm(axis))
-        way = np.asarray(target.point) - poses.point(target.joint)
-        sine, cosine = np.linalg.norm(np.cross(ahead, way), axis=1), np.einsum("ni,ni->n", ahead, way)
+        offset = np.asarray(target.point) - poses.point(target.joint)
+        sine, cosine = np.linalg.norm(np.cross(ahead, offset), axis=1), np.einsum("ni,ni->n", ahead, offset)
         return np.asarray(np.arctan2(sine, cosine)[:, None])
 
 
@@ -117,10 +117,10 @@ class Distance(Constraint):
     least: bool = False
 
     def errors(self, poses: PoseBatch) -> Array:
-        way = poses.point(self.joint) - poses.point(self.other)
+        offset = poses.point(self.joint) - poses.point(self.other)
         if self.distance == 0.0 and not self.least:
-            return way
-        off = np.linalg.norm(way, axis=1) - self.distance
+            return offset
+        off = np.linalg.norm(offset, axis=1) - self.distance
         return np.asarray((np.minimum(off, 0.0) if self.least else off)[:, None])
 
 
@@ -249,8 +249,8 @@ def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002, height: float = 0.0
     if not feet:
         raise InputError("no feet found by name; keep joints where they are with constraints of your own")
     lowest = min(places[foot[0], 1] for foot in feet)
-    standing = [joint for foot in feet if places[foot[0], 1] <= lowest + height for joint in foot]
-    return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=noise) for joint in standing]
+    contact = [joint for foot in feet if places[foot[0], 1] <= lowest + height for joint in foot]
+    return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=noise) for joint in contact]
 
 
 class Errors(NamedTuple):
@@ -312,9 +312,9 @@ def _outside(points: Array, corners: Array) -> Array:
     count = corners.shape[1]
     least = np.linalg.norm(points - corners[:, 0], axis=1)
     for i, j in combinations(range(count), 2):
-        way, towards = corners[:, j] - corners[:, i], points - corners[:, i]
-        share = np.einsum("ni,ni->n", towards, way) / np.maximum(np.einsum("ni,ni->n", way, way), 1e-18)
-        off = towards - np.clip(share, 0.0, 1.0)[:, None] * way
+        edge, towards = corners[:, j] - corners[:, i], points - corners[:, i]
+        share = (towards * edge).sum(axis=1) / np.maximum((edge * edge).sum(axis=1), 1e-18)
+        off = towards - np.clip(share, 0.0, 1.0)[:, None] * edge
         least = np.minimum(least, np.linalg.norm(off, axis=1))
     for triple in combinations(range(count), 3):
         a, b, c = (corners[:, i] for i in triple)
@@ -325,5 +325,5 @@ def _outside(points: Array, corners: Array) -> Array:
 
 def _side(a: Array, b: Array, points: Array) -> Array:
     """Above 0 for points to the left of the line from a to b."""
-    way, towards = b - a, points - a
-    return way[:, 0] * towards[:, 1] - way[:, 1] * towards[:, 0]
+    edge, towards = b - a, points - a
+    return edge[:, 0] * towards[:, 1] - edge[:, 1] * towards[:, 0]

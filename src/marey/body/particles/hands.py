@@ -94,8 +94,8 @@ def hand_of_clip(motion: Motion, *, margin: float = 0.2, prior_noise: float | No
 
     Args:
         margin: radians that joints may turn farther than in the clip.
-        prior_noise: of the rule that fingers keep to likely poses of the clip, in deviations, so that it
-            gives way to the tips; None: no such rule.
+        prior_noise: of the rule that fingers keep to likely poses of the clip, in deviations, so that
+            tips count for more; None: no such rule.
 
     >>> from marey.body.motion import Motion
     >>> hand = hand_chain(forearm=False)

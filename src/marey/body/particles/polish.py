@@ -1,8 +1,8 @@
 """The last millimetre: damped Gauss–Newton steps on whatever constraints there are (Courty 2013, 3.1.1).
 
-The Jacobian comes from finite differences of all ways to turn at once, which is one evaluation of as many
-poses, so constraints need no derivatives here either. Joints that reach a limit stay there and the others
-make up for it. Cost: about 1 ms a step for 80 degrees of freedom.
+The Jacobian comes from finite differences of all degrees of freedom at once, which is one evaluation of as
+many poses, so constraints need no derivatives here either. Joints that reach a limit stay there and the
+others make up for it. Cost: about 1 ms a step for 80 degrees of freedom.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ def polished_pose(
         lengths[np.abs(lengths) < 0.1 * DIFFERENCE] = np.inf
         jacobian = (Errors.of(rules, nearby).scaled(noise) - value) / lengths[:, None]
         held = np.zeros(freedoms, dtype=bool)
-        improved = False
         for _ in range(8):
             normal = jacobian @ jacobian.T
             normal[np.diag_indices(freedoms)] += prior + damping * np.diag(normal).mean()
@@ -79,14 +78,13 @@ def polished_pose(
             found = Errors.of(rules, trial).scaled(noise)[0]
             new = float(found @ found) + prior * float(np.square(gone + done).sum())
             if new < cost - 1e-12:
-                improved = True
                 break
             # Joints at their limits are left out before smaller steps are tried.
             if (stopped & ~held).any():
                 held |= stopped
             else:
                 damping *= 10.0
-        if not improved:
+        else:
             break
         gain = (cost - new) / max(cost, 1e-300)
         here, gone, value, cost = trial, gone + done, found, new
@@ -110,9 +108,9 @@ def polished(
     q, p = polished_pose(
         chain, [*reached, *held], rotations[-1], root[-1], iterations=30, prior_scale=MOTION_SCALE
     )
-    way, shift = so3.log(so3.multiply(so3.inverse(rotations[-1]), q)), p - root[-1]
+    turn, shift = so3.log(so3.multiply(so3.inverse(rotations[-1]), q)), p - root[-1]
     share = minimum_jerk(np.linspace(0.0, 1.0, len(rotations)))
-    rotations = so3.multiply(rotations, so3.exp(share[:, None, None] * way))
+    rotations = so3.multiply(rotations, so3.exp(share[:, None, None] * turn))
     root = root + share[:, None] * shift
     rotations = chain.limits.project(so3.normalise(rotations))
     if held:

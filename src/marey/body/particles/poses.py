@@ -95,8 +95,8 @@ def smoothed(rotations: Array, root: Array, width: float) -> tuple[Array, Array]
         weight = np.exp(-0.5 * (shift / local[rows]) ** 2)
         total[rows] += 2 * weight
         for other in (rows - shift, rows + shift):
-            way = so3.log(so3.multiply(so3.inverse(rotations[rows]), rotations[other]))
-            turned[rows] += weight[:, None, None] * way
+            turn = so3.log(so3.multiply(so3.inverse(rotations[rows]), rotations[other]))
+            turned[rows] += weight[:, None, None] * turn
             moved[rows] += weight[:, None] * (root[other] - root[rows])
     out = so3.multiply(rotations, so3.exp(turned / total[:, None, None]))
     return so3.normalise(out), root + moved / total[:, None]

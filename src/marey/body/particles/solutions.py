@@ -24,7 +24,7 @@ from marey.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """One way to meet the constraints.
+    """One motion that meets the constraints.
 
     Attributes:
         motion: of the filter.

@@ -45,7 +45,7 @@ def run(
     source: Annotated[
         Path, typer.Argument(metavar="TIPS", help="Table of fingertips (.csv), or a clip of a hand.")
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Clip or picture (.png) of the hand to write.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Clip or image (.png) of the hand to write.")],
     hand: Annotated[
         Path | None,
         typer.Option(metavar="CLIP", help="Another clip of the hand, to learn from how its joints turn."),

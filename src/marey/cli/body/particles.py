@@ -61,7 +61,7 @@ MODES = 12
 
 def run(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Clip of the character.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Clip or picture (.png) to write.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Clip or image (.png) to write.")],
     reach: Annotated[
         list[str] | None, typer.Option(metavar="JOINT=X,Y,Z", help="Bring a joint to a place, metres.")
     ] = None,
@@ -108,7 +108,7 @@ def run(
 
     marey body particles walk.bvh reach.png --move RightHand=0,-0.5,0.3 --floor --polish
 
-    marey body particles walk.bvh way.bvh --move LeftHand=0,0.4,0.2 --solutions 3 --seed 7
+    marey body particles walk.bvh up.bvh --move LeftHand=0,0.4,0.2 --solutions 3 --seed 7
 
     marey body particles walk.bvh turn.bvh --look-at Head=2,1.5,0 --model walk.mry
 
