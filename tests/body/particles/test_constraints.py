@@ -16,6 +16,7 @@ from marey.body.particles import (
     Coupled,
     Custom,
     Distance,
+    FilterSettings,
     LookAt,
     NearPose,
     Noisy,
@@ -23,6 +24,7 @@ from marey.body.particles import (
     PoseBatch,
     PosePrior,
     Reach,
+    feet_on_floor,
     hand_chain,
     solve,
 )
@@ -117,6 +119,10 @@ def test_any_function_is_a_constraint_and_nonsense_is_refused() -> None:
         solve(hand, [Noisy(Reach("Index3_end", [0, 0, 0]), noise=0.0)], particles=20, steps=2)
     with pytest.raises(InputError, match="GB"):
         solve(hand, [low], particles=10**7, steps=100)
+    with pytest.raises(InputError, match="resample: a share"):
+        FilterSettings(resample=2.0)
+    with pytest.raises(InputError, match="no feet"):
+        feet_on_floor(found.means())
 
 
 def test_targets_are_meant_to_the_noise_of_their_kind_and_weight() -> None:
