@@ -93,3 +93,13 @@ def test_wrong_shapes_are_named() -> None:
 def test_trees_that_are_none_are_refused_before_anything_is_read(parents: list[int]) -> None:
     with pytest.raises(InputError, match="parents: joint"):
         global_frames(parents, np.zeros((3, 3)), so3.identity((5, 3)), np.zeros((5, 3)))
+
+
+@given(motions)
+@settings(max_examples=20)
+def test_rest_positions_are_those_without_any_rotation(motion: Motion) -> None:
+    skeleton = motion.skeleton
+    still = global_frames(
+        skeleton.parents, skeleton.offsets, so3.identity(skeleton.joints), skeleton.offsets[0]
+    )
+    np.testing.assert_allclose(skeleton.rest_positions(), still.positions, atol=1e-12)

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.body.root_motion import RootMotionModes, integrate_root_motion, root_motion, yaw
+from marey.body.root_motion import (
+    RootMotion,
+    RootMotionModes,
+    integrate_root_motion,
+    positions_in_heading_frame,
+    root_motion,
+    yaw,
+)
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -74,3 +81,20 @@ def test_unknown_frames_are_refused():
         RootMotionModes("none", np.zeros(3), np.zeros((1, 3)), np.zeros((1, 3)))
     with pytest.raises(InputError, match="mean"):
         RootMotionModes("heading", np.zeros(3), np.zeros((1, 4)), np.zeros((1, 4)))
+
+
+def test_positions_in_the_heading_frame_do_not_depend_on_where_and_which_way_a_clip_goes() -> None:
+    walk = marey.samples.walk(seconds=0.5)
+    elsewhere = walk.transform(rotation=so3.exp([0, 1.3, 0]), translation=[4.0, 0.0, -2.0])
+    places = positions_in_heading_frame(walk)
+    assert positions_in_heading_frame(elsewhere) == pytest.approx(places, abs=1e-9)
+    assert places[:, 0, [0, 2]] == pytest.approx(np.zeros((walk.frames, 2)), abs=1e-12)
+
+
+def test_the_frame_of_root_motion_is_what_it_says_whatever_the_number_of_features() -> None:
+    turns = so3.identity(3)
+    features = np.array([[1.0, 0.0, 0.5, 0.0]] * 3)
+    ahead = integrate_root_motion(RootMotion(features, turns, "heading"), 1.0, heading=np.pi / 2)
+    assert ahead.positions == pytest.approx(np.array([[0, 0.5, 0], [0, 0.5, -1], [0, 0.5, -2]]), abs=1e-12)
+    world = integrate_root_motion(RootMotion(features[:, :3], turns, "world"), 1.0, heading=np.pi / 2)
+    assert world.positions == pytest.approx(np.array([[0, 0, 0], [1, 0, 0.5], [2, 0, 1.0]]), abs=1e-12)

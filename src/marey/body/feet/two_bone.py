@@ -24,8 +24,9 @@ def bend_leg(
 ) -> None:
     """Turn hip, knee and ankle in `rotations` `(frames, joints, 4)`, in place.
 
-    pose: world frames before
-    ankle, toe: `(frames, 3)`, metres, where they should be
+    Args:
+        pose: world frames before.
+        ankle, toe: `(frames, 3)`, metres, where they should be.
     """
     places, turned = pose.positions, pose.rotations
     hip, knee, foot = places[:, leg.root], places[:, leg.middle], places[:, leg.end]

@@ -116,9 +116,11 @@ def descend(
     Damping follows Nielsen's rule: it falls with how well the last step was predicted. The curvature that
     JᵀJ leaves out is estimated as the steps go, and used whenever it would have predicted the last better.
 
-    stop_error: metres; stops as soon as every effector and limit is as near as this (0: at the least cost)
-    mu: damping to begin with
-    there: another state, overwritten
+    Args:
+        stop_error: metres; stops as soon as every effector and limit is as near as this (0: at the least
+            cost).
+        mu: damping to begin with.
+        there: another state, overwritten.
     """
     A, C, J, H, S, diagonal, y, step, metric, downhill, slope_change, total_change, curvature = work
     kinetic, spreads, amounts, centres = damping
@@ -272,11 +274,15 @@ def solve_frames(
 ) -> None:  # fmt: skip
     """Every frame by `descend`, from its own start or, `chained`, from the frame before.
 
-    prior: precision, centre's root, pose and rotations; damping: whether kinetic, how far unknowns usually
-    go, masses, their points; settings: most iterations, stop error, damping to begin with and of frames that
-    start from the one before, whether chained. Goals, weights and centre have a row a frame. poses (root,
-    pose, rotations) hold the start and become the result, complete whether a target needs a joint or not.
-    results: unweighted errors, iterations, whether converged.
+    Args:
+        goals, weights: a row a frame, as has the centre of the prior.
+        prior: precision, centre's root, pose and rotations.
+        damping: whether kinetic, how far unknowns usually go, masses, their points.
+        settings: most iterations, stop error, damping to begin with and of frames that start from the one
+            before, whether chained.
+        poses: root, pose, rotations; they hold the start and become the result, complete whether a target
+            needs a joint or not.
+        results: unweighted errors, iterations, whether converged.
     """
     full, free, needed, _, _, mean, directions = body
     most, stop_error, first_mu, next_mu, chained = settings

@@ -118,7 +118,10 @@ class Effectors:
 class PoseArrays(NamedTuple):
     """Poses, a row a frame; rotations are complete, the root's in row 0.
 
-    root: `(frames, 3)`, metres; coordinates: `(frames, modes)`; rotations: `(frames, joints, 4)`, local
+    Args:
+        root: `(frames, 3)`, metres.
+        coordinates: `(frames, modes)`.
+        rotations: `(frames, joints, 4)`, local.
     """
 
     root: Array

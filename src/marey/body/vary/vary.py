@@ -212,7 +212,8 @@ class _Learned:
     ) -> Motion:
         """The clip of coordinates `(frames, modes)` about the trend, from where the example began.
 
-        noise: seed of new detail; none if None
+        Args:
+            noise: seed of new detail; none if None.
         """
         example, give = self.example, self.settings.give
         coordinates = self.trend + rest
