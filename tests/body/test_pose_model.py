@@ -184,7 +184,7 @@ def test_root_weight_moves_the_modes_towards_the_travel(walk):
     def travel_error(weight):
         model = PoseModel.fit([walk], modes=3, root="heading", root_weight=weight)
         truth = root_motion(walk, "heading").features
-        return np.square((model.travel.decode(model.encode(walk)) - truth) / truth.std(axis=0)).mean()
+        return np.square((model.root_motion.decode(model.encode(walk)) - truth) / truth.std(axis=0)).mean()
 
     assert travel_error(30.0) < 0.7 * travel_error(0.1)
 
@@ -303,7 +303,7 @@ def test_damaged_model_files_are_refused_in_words(walk, tmp_path):
     [
         ("frames", "many"),
         ("frames", -3),
-        ("travel", {"type": "Skeleton", "fields": {}}),
+        ("root_motion", {"type": "Skeleton", "fields": {}}),
         ("geodesics", None),
         ("skeleton", 3),
         ("radius", [1.0, 2.0]),

@@ -45,11 +45,11 @@ class PoseModel:
     Args:
         skeleton: whose poses.
         geodesics: mean `(joints, 4)`, directions `(modes, joints, 3)`, …; row 0, the root, is neutral, or the
-            root's tilt or orientation if the model has `travel`.
+            root's tilt or orientation if the model has `root_motion`.
         frames: how many it was learned from.
         metric: "kinetic", "lever", "canonical" or "weights": what its variance counts.
         radius: `(joints,)`, radians, the farthest that a joint was from the mean; empty if unknown.
-        travel: how the root moves with the coordinates, or None.
+        root_motion: how the root moves with the coordinates, or None.
         stance: `(4,)`, how the root is usually turned, whichever way it faces; some rigs lie down without it.
 
     >>> import marey
@@ -64,15 +64,15 @@ class PoseModel:
     frames: int
     metric: str = "canonical"
     radius: Array = field(default_factory=_unknown)
-    travel: RootMotionModes | None = None
+    root_motion: RootMotionModes | None = None
     stance: Array = field(default_factory=so3.identity)
 
     def __post_init__(self) -> None:
         joints = self.skeleton.joints
         if len(self.geodesics.mean) != joints:
             raise InputError(f"the model's mean has {len(self.geodesics.mean)} joints, the skeleton {joints}")
-        if self.travel is not None and len(self.travel.directions) != self.geodesics.modes:
-            raise InputError("the model's travel and its geodesics have different numbers of modes")
+        if self.root_motion is not None and len(self.root_motion.directions) != self.geodesics.modes:
+            raise InputError("the model's root motion and its geodesics have different numbers of modes")
         if isinstance(self.frames, bool) or not isinstance(self.frames, int | np.integer) or self.frames < 0:
             raise InputError(f"frames: a whole number, got {self.frames!r}")
         radius = self.radius if np.size(self.radius) else _unknown()
@@ -115,7 +115,7 @@ class PoseModel:
                 joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
                 frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
             root: "none"; or "heading" or "world" to learn with the poses how the root travels.
-            root_weight: times how much of an average joint each number of the root's travel counts.
+            root_weight: times how much of an average joint each number of root motion counts.
         """
         _check_choice(modes, variance, error, max_error)
         clips = Clips(motions, root)
@@ -136,8 +136,8 @@ class PoseModel:
 
     @property
     def root(self) -> str:
-        """What it holds of the root: "none", or its travel in the "heading" or "world" frame."""
-        return "none" if self.travel is None else self.travel.frame
+        """What it holds of the root: "none", or its motion in the "heading" or "world" frame."""
+        return "none" if self.root_motion is None else self.root_motion.frame
 
     @property
     def variance(self) -> float:
@@ -153,13 +153,13 @@ class PoseModel:
 
     def first(self, modes: int) -> PoseModel:
         """The same model with only the first `modes` coordinates."""
-        geodesics, way = self.geodesics.first(modes), self.travel
+        geodesics, way = self.geodesics.first(modes), self.root_motion
         if way is not None:
             way = replace(way, directions=way.directions[:modes], duals=way.duals[:modes])
-        return replace(self, geodesics=geodesics, travel=way)
+        return replace(self, geodesics=geodesics, root_motion=way)
 
     def encode(self, motion: Motion) -> Array:
-        """Coordinates `(frames, modes)` of a clip's poses, and of its travel if the model holds that."""
+        """Coordinates `(frames, modes)` of a clip's poses, and of its root motion if the model holds that."""
         check_joints(self.skeleton, motion)
         return _encoded(self, pose_samples(motion, self.root))
 
@@ -176,21 +176,21 @@ class PoseModel:
         heading: float = 0.0,
         name: str = "",
     ) -> Motion:
-        """A clip of coordinates `(frames, modes)`; without travel it stays at `start`.
+        """A clip of coordinates `(frames, modes)`; without root motion it stays at `start`.
 
         Args:
             start: `(3,)`, metres, where the root begins; the skeleton's own place if None.
-            heading: radians about y, which way it then faces (of a model with travel in the world, that is in
-                the coordinates).
+            heading: radians about y, which way it then faces (of a model with root motion in the world, that
+                is in the coordinates).
         """
         coordinates = checked("coordinates", coordinates, (None, self.modes))
         begin = checked("start", self.skeleton.offsets[0] if start is None else start, (3,))
         rotations = self.decode(coordinates)
-        if self.travel is None:
+        if self.root_motion is None:
             positions = np.tile(begin, (len(rotations), 1))
             rotations[:, 0] = so3.multiply(so3.exp([0.0, float(heading), 0.0]), self.stance)
         else:
-            moved = RootMotion(self.travel.decode(coordinates), rotations[:, 0], self.travel.frame)
+            moved = RootMotion(self.root_motion.decode(coordinates), rotations[:, 0], self.root_motion.frame)
             positions, rotations[:, 0] = integrate_root_motion(
                 moved, frame_rate, start=begin, heading=heading
             )
@@ -199,11 +199,11 @@ class PoseModel:
     def rebuild(self, motion: Motion) -> Motion:
         """A clip as the model sees it: poses projected, the root kept, or travelled anew from its start."""
         coordinates = self.encode(motion)
-        if self.travel is None:
+        if self.root_motion is None:
             rotations = self.decode(coordinates)
             rotations[:, 0] = motion.rotations[:, 0]
             return replace(motion, rotations=so3.normalise(rotations))
-        facing = float(yaw(motion)[0]) if self.travel.frame == "heading" else 0.0
+        facing = float(yaw(motion)[0]) if self.root_motion.frame == "heading" else 0.0
         return self.decode_motion(
             coordinates, motion.frame_rate, start=motion.root[0], heading=facing, name=motion.name
         )
@@ -216,7 +216,9 @@ class PoseModel:
 
 def _encoded(model: PoseModel, samples: Chunk) -> Array:
     coordinates = model.geodesics.encode(samples.rotations)
-    return coordinates if model.travel is None else coordinates + model.travel.encode(samples.numbers)
+    return (
+        coordinates if model.root_motion is None else coordinates + model.root_motion.encode(samples.numbers)
+    )
 
 
 def _metric(skeleton: Skeleton, found: Moments, metric: str | ArrayLike) -> tuple[Array, str]:
@@ -243,7 +245,7 @@ def _full_model(
     joints = skeleton.joints
     size = 3 * joints
     if root != "none":
-        weights = _with_travel(weights, found, root, root_weight)
+        weights = _with_root_motion(weights, found, root, root_weight)
     axes = principal_axes(found.covariance, weights)
     count = len(axes.spectrum)
     geodesics = PrincipalGeodesics(
@@ -259,8 +261,8 @@ def _full_model(
     return PoseModel(skeleton, geodesics, found.samples, name, found.radius, way)
 
 
-def _with_travel(weights: Array, found: Moments, root: str, root_weight: float) -> Array:
-    """The metric with entries for the travel: each feature counts like an average joint, by its spread."""
+def _with_root_motion(weights: Array, found: Moments, root: str, root_weight: float) -> Array:
+    """The metric with entries for root motion: each feature counts like an average joint, by its spread."""
     if not (np.isfinite(root_weight) and root_weight > 0):
         raise InputError(f"root_weight: a number above 0, got {root_weight}")
     size = len(weights)

@@ -36,7 +36,7 @@ def pose_rotations(motion: Motion) -> Array:
 
 
 def pose_samples(motion: Motion, root: str) -> Chunk:
-    """Local rotations with what the model holds of the root in row 0, and the travel features."""
+    """Local rotations with what the model holds of the root in row 0, and the features of root motion."""
     if root == "none":
         return Chunk(pose_rotations(motion), np.empty((motion.frames, 0)))
     moved = root_motion(motion, root)

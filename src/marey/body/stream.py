@@ -172,7 +172,7 @@ class MotionStream:
 
     def _move_roots(self, coordinates: Array) -> None:
         """Height of the roots in this frame, position and yaw in the next."""
-        motion = self.model.poses.travel
+        motion = self.model.poses.root_motion
         assert motion is not None
         features = motion.decode(coordinates)
         rate = self.model.frame_rate

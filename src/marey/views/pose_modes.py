@@ -184,7 +184,7 @@ class _Stage:
 def _standing(model: PoseModel, coordinates: Array) -> Array:
     """Local rotations of poses, the root turned as it usually is."""
     rotations = so3.normalise(model.decode(coordinates))
-    if model.travel is None:
+    if model.root_motion is None:
         rotations[:, 0] = model.stance
     return rotations
 

@@ -196,7 +196,7 @@ class PosePrior(Constraint):
 
     def errors(self, poses: PoseBatch) -> Array:
         rotations, geodesics = np.array(poses.rotations), self.model.geodesics
-        if self.model.travel is None:
+        if self.model.root_motion is None:
             rotations[:, 0] = geodesics.mean[0]
         return geodesics.encode(rotations) / np.maximum(geodesics.deviations, 1e-9)
 

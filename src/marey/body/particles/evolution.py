@@ -134,7 +134,7 @@ class LearnedDynamics:
     def __post_init__(self) -> None:
         if self.model.skeleton.names != self.chain.skeleton.names:
             raise InputError("the pose model and the chain have different joints")
-        if self.model.travel is not None:
+        if self.model.root_motion is not None:
             raise InputError("learned dynamics: take a pose model without root motion (root='none')")
 
     @cached_property

@@ -77,8 +77,8 @@ def _closing(
     centre: Array | None,
 ) -> tuple[Array, Array]:
     """Conditions on the sums of turning and of root motion over each window: the same position at its end."""
-    travel = learned.poses.travel
-    assert travel is not None
+    moved = learned.poses.root_motion
+    assert moved is not None
     facing = root_motion.about_y(root_motion.yaw(base))
     sideways = so3.rotate(facing, np.array([1.0, 0.0, 0.0]))
     ahead = so3.rotate(facing, np.array([0.0, 0.0, 1.0]))
@@ -88,11 +88,11 @@ def _closing(
         inside[max(first - 1, 0) : last] = 1.0
         for axis in (0, 2):
             there = (
-                sideways[:, axis, None] * travel.directions[:, 0]
-                + ahead[:, axis, None] * travel.directions[:, 1]
+                sideways[:, axis, None] * moved.directions[:, 0]
+                + ahead[:, axis, None] * moved.directions[:, 1]
             )
             rows.append(inside[:, None] * there)
-        rows.append(inside[:, None] * travel.directions[:, 3])
+        rows.append(inside[:, None] * moved.directions[:, 3])
     functionals = np.array(rows)
     target = np.zeros_like(coordinates) if centre is None else coordinates - centre
     return functionals, np.einsum("itc,tc->i", functionals, target)

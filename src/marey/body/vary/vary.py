@@ -192,8 +192,8 @@ class _Learned:
         # joints, does not come twice.
         rebuilt = self.poses.decode(self.coordinates)
         detail = so3.log(so3.multiply(so3.inverse(rebuilt), samples.rotations))
-        travel = self.poses.travel
-        away = samples.numbers - (0.0 if travel is None else travel.decode(self.coordinates))
+        path = self.poses.root_motion
+        away = samples.numbers - (0.0 if path is None else path.decode(self.coordinates))
         self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
         self.detail_law = ExampleLaw.of((self.detail - self.detail.mean(axis=0)) * self._simulated_detail())
         self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
@@ -226,14 +226,14 @@ class _Learned:
         rotations = so3.multiply(self.poses.decode(coordinates), so3.exp(turns))
         if limits:
             rotations = self.ranges.project(rotations)
-        travel = self.poses.travel
-        if travel is None:
+        path = self.poses.root_motion
+        if path is None:
             rotations[:, 0], places = example.rotations[:, 0], example.root
         else:
-            features = travel.decode(coordinates) + detail[:, 3 * example.joints :]
+            features = path.decode(coordinates) + detail[:, 3 * example.joints :]
             if limits:
                 features = soft_clip(features, *self.speeds, give=give)
-            moved = RootMotion(features, rotations[:, 0], travel.frame)
+            moved = RootMotion(features, rotations[:, 0], path.frame)
             places, rotations[:, 0] = integrate_root_motion(
                 moved, example.frame_rate, start=example.root[0], heading=float(yaw(example)[0])
             )
