@@ -351,9 +351,14 @@ def _limb(
 
 
 def _with_toes(skeleton: Skeleton, lengths: Array, leg: Limb) -> Limb:
-    """The leg with the joint below its ankle that is called toe, else the farthest."""
-    below = [j for j in skeleton.children(leg.end) if lengths[j] > 0]
-    toe = max(below, key=lambda j: ("toe" in skeleton.names[j].lower(), lengths[j]), default=-1)
+    """The leg with the joint below its ankle that is called toe or ball of the foot, else the farthest."""
+
+    def rank(joint: int) -> tuple[bool, float]:
+        word = _plain(skeleton.names[joint])
+        # Rigs of Character Creator have bones that share the skin between others.
+        return _holds(word, ("toe", "ball")) and "share" not in word, float(lengths[joint])
+
+    toe = max((j for j in skeleton.children(leg.end) if lengths[j] > 0), key=rank, default=-1)
     return leg._replace(tip=toe)
 
 

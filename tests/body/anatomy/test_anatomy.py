@@ -89,6 +89,13 @@ def test_twist_bones_beside_a_hand_do_not_shift_the_arm() -> None:
     assert anatomy(twisted).segments[: plain.joints] == anatomy(plain).segments
 
 
+def test_bones_that_share_skin_are_no_toes() -> None:
+    plain = human("NGT signs, Character Creator")
+    names = (*plain.names, "cc_base_l_toebasesharebone")
+    shared = Skeleton(names, [*plain.parents, plain.index("foot_l")], [*plain.offsets, [0, -0.1, 0.3]])
+    assert anatomy(shared).legs == anatomy(plain).legs
+
+
 def test_a_nameless_joint_is_of_no_side() -> None:
     assert side_of("") == side_of("rig:") == ""
     figure = Skeleton(("rig:", "", "Head"), [-1, 0, 1], [[0, 0, 0], [0, 1, 0], [0, 0.2, 0]])
