@@ -36,7 +36,8 @@ def shelf(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    # An address, since pip takes spaces for the ends of paths.
+    monkeypatch.setenv("PIP_FIND_LINKS", folder.as_uri())
     return folder
 
 
