@@ -1,4 +1,4 @@
-"""Characters that run on: distribution and poses of the model's clips, constraints met, crowds out of step."""
+"""Characters that run on: poses and distribution of the clips, constraints met, crowds out of step."""
 
 from __future__ import annotations
 
