@@ -22,6 +22,7 @@ from marey.io import _gltf_build, gltf, mesh_stores, npz, obj, point_caches
 import zarr
 
 folder = Path(sys.argv[1])
+zarr.config.set({"threading.max_workers": 1})  # on a busy machine more start, each with a stack of 8 MB
 small = marey.MeshSequence(np.zeros((2, 8, 3), np.float32), [[0, 1, 2]], 25)
 for ending in (".npz", ".mry", ".zarr", ".pc2", ".glb"):
     marey.save(small, folder / f"small{ending}")

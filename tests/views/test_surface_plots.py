@@ -36,13 +36,13 @@ def some_graph(transitions: int) -> Graph:
     """Chains with random transitions between 36 frames, several between the same two if need be."""
     chains = Graph.chains(STARTS.tolist(), alpha=0.2, windows=WINDOWS)
     ends = np.random.default_rng(1).integers(0, 36, (2, transitions))
-    sources = np.concatenate([chains.sources, ends[0]])
-    order = np.argsort(sources, kind="stable")
+    sources, targets = np.concatenate([[chains.sources, chains.targets], ends], axis=1)
+    order = np.lexsort((targets, sources))
     synthetic = np.arange(len(sources)) >= chains.edges
     return Graph(
         STARTS,
         sources[order],
-        np.concatenate([chains.targets, ends[1]])[order],
+        targets[order],
         synthetic[order],
         np.where(synthetic, np.linspace(1, 2, len(sources)), 0.0)[order],
         np.where(synthetic, 5, 1)[order],
