@@ -28,8 +28,8 @@ from marey.crowd.animation.flow import Flow
 from marey.crowd.animation.place import Place
 from marey.crowd.animation.seeding import scattered
 from marey.crowd.animation.walkers import Walkers
-from marey.crowd.evaluation import collisions, deviation
-from marey.crowd.homography import orthographic
+from marey.crowd.cameras import orthographic
+from marey.crowd.evaluation import flow_deviation, overlaps
 
 Array = NDArray[np.float64]
 Look = Callable[[FloatArray, Array], Array]
@@ -76,7 +76,7 @@ def _avoiding() -> None:
             tracks = animate(AnimatedCrowd(fields, people, manner=Manner(avoid=way)), 1.0)
             crowd = AnimatedCrowd(fields, people, manner=Manner(avoid=way))
             spent = 1e3 * _processor(crowd.advance, FRAMES)
-            pairs, off = collisions(tracks).pairs, deviation(tracks, fields)
+            pairs, off = overlaps(tracks).pairs, flow_deviation(tracks, fields)
             print(f"{people:9,} people, {way:12} {pairs:22.1f} {100 * off:9.2f}% {spent:10.2f}")
 
 

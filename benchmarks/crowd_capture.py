@@ -28,13 +28,13 @@ from _ledger import record
 from flow import peers
 from numpy.typing import NDArray
 
-from marey.crowd.background import make_background, sampled_frames
-from marey.crowd.capturing import STEADY, data_weight, plan_capture
-from marey.crowd.estimation import Estimator
+from marey.crowd.capture import FlowEstimator, plan_capture
+from marey.crowd.capture.background import make_background, sampled_frames
+from marey.crowd.capture.capture import SETTINGS, data_weight
 from marey.crowd.evaluation.fields import ErrorSums
-from marey.crowd.evaluation.grids import on_grid, to_grid
-from marey.crowd.evaluation.paths import path_errors
+from marey.crowd.evaluation.trajectories import trajectory_errors
 from marey.crowd.fields import FieldSeries
+from marey.crowd.grids import on_grid, pixel_map
 from marey.crowd.scenes import preset
 from marey.crowd.tracks import Tracks
 from marey.filming import Dataset, View, read_dataset, write_dataset
@@ -105,7 +105,11 @@ def measured(dataset: Dataset, engines: dict[str, Engine]) -> dict[str, Array]:
     near = {j: engines[MEDIUM](pictures[j], pictures[j + 1]) for k in at for j in range(k - reach, k + reach)}
     rows[CONTROL] = _errors(view, {k: _mean_round(near, k, reach, view) for k in at})
     for name, options in _ours().items():
-        mine = Estimator(*pictures[0].shape, **options)
+        method, settings = (
+            options.get("method", "divcurl"),
+            {k: v for k, v in options.items() if k == "motion"},
+        )
+        mine = FlowEstimator(pictures[0].shape, method, settings=settings)
         motion = options.get("motion")
         _timed_row(
             rows,
@@ -117,7 +121,7 @@ def measured(dataset: Dataset, engines: dict[str, Engine]) -> dict[str, Array]:
             ),
         )
     steady = plan_capture(view.footage(), size=pictures[0].shape[::-1])
-    rows[STEADY_OURS] = _errors(view, {k: next(iter(steady.moments(k, k + 1, jobs=1)))[0] for k in at})
+    rows[STEADY_OURS] = _errors(view, {k: next(iter(steady.fields(k, k + 1, jobs=1)))[0] for k in at})
     ways = long_ways(dataset, view, pictures, first, engines)
     return {name: np.array([*row, *[np.nan] * (7 - len(row)), *ways[name]]) for name, row in rows.items()}
 
@@ -126,8 +130,8 @@ def _ours() -> dict[str, dict[str, Any]]:
     return {
         OURS: {"motion": "crowd"},
         SEEN: {"motion": "seen"},
-        "marey hs": {"engine": "hs", "motion": "crowd"},
-        "marey lk": {"engine": "lk"},
+        "marey hs": {"method": "hs", "motion": "crowd"},
+        "marey lk": {"method": "lk"},
     }
 
 
@@ -175,11 +179,11 @@ def long_ways(
     frames = len(pictures) - 1 - first
     tracks = Tracks(dataset.tracks.positions[first:], rate)
     assert view.crowd_flow.homography is not None
-    to_ground = view.crowd_flow.homography @ to_grid(SMALL[::-1], pictures[0].shape)
+    to_ground = view.crowd_flow.homography @ pixel_map(SMALL[::-1], pictures[0].shape)
 
     def ways(fields: Array) -> list[float]:
         series = FieldSeries(np.ascontiguousarray(fields, dtype=np.float32), rate, homography=to_ground)
-        found = path_errors(series, tracks, seconds=HORIZONS, every=SECONDS)
+        found = trajectory_errors(series, tracks, seconds=HORIZONS, every=SECONDS)
         return [error.mean for error in found]
 
     rows = {"nothing moves": ways(np.zeros((frames, *SMALL[::-1], 2)))}
@@ -195,7 +199,7 @@ def long_ways(
     rows |= {name: [np.nan] * len(HORIZONS) for name in _ours()}
     for name, motion in ((STEADY_OURS, "crowd"), (SEEN, "seen")):
         plan = plan_capture(footage, size=SMALL, motion=motion)
-        rows[name] = ways(np.stack([field for field, _ in plan.moments(first, plan.frames, jobs=1)]))
+        rows[name] = ways(np.stack([field for field, _ in plan.fields(first, plan.frames, jobs=1)]))
     true = [on_grid(view.crowd_flow.velocities[first + k], *SMALL[::-1]) for k in range(frames)]
     print(
         "\nthe crowd's true motion itself:", " ".join(f"{error:.2f}" for error in ways(np.stack(true))), "m"
@@ -214,12 +218,12 @@ def _between(fields: Array, numbers: Array, frames: int) -> Array:
 
 
 def _reach(view: View) -> int:
-    return int(np.ceil(2.5 * STEADY * view.footage().frame_rate))
+    return int(np.ceil(2.5 * SETTINGS.smoothing * view.footage().frame_rate))
 
 
 def _mean_round(fields: dict[int, Array], at: int, reach: int, view: View) -> Array:
     """The average over time that captures of crowds take."""
-    deviation = STEADY * view.footage().frame_rate
+    deviation = SETTINGS.smoothing * view.footage().frame_rate
     near = [k for k in range(at - reach, at + reach + 1) if k in fields]
     weights = np.exp(-0.5 * ((np.array(near) - at) / deviation) ** 2)
     return np.asarray(sum(w * fields[k] for w, k in zip(weights, near)) / weights.sum())

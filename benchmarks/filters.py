@@ -25,8 +25,8 @@ from _plain_numpy import fastest, plain_exp, plain_log, plain_product
 from scipy.ndimage import gaussian_filter1d
 
 from marey.geometry import rotations as so3
-from marey.geometry.filtering import bilateral_rotations, gaussian_mask, linear_rotations
-from marey.statistics.time_warping import align
+from marey.geometry.filters import bilateral_rotations, gaussian_mask, linear_rotations
+from marey.statistics.warping import align
 
 JOINTS, FRAMES, PASSES, SIGMA_G = 75, 150, 5, 0.1
 BAR = 10e-3
@@ -51,7 +51,7 @@ def filters() -> list[str]:
     rows: dict[str, Callable[[], object]] = {
         "bilateral, marey": lambda: bilateral_rotations(q, sigma_g=SIGMA_G),
         "  scales from the noise": lambda: bilateral_rotations(q),
-        "  guided, ends continued": lambda: bilateral_rotations(q, guided=True, boundary="continue"),
+        "  guided, ends continued": lambda: bilateral_rotations(q, guided=True, boundary="extrapolate"),
         "bilateral, plain NumPy": lambda: plain_bilateral(q),
         "gaussian, marey": lambda: linear_rotations(q, mask, passes=PASSES),
         "gaussian, scipy on components": lambda: naive_gaussian(q),
@@ -75,7 +75,7 @@ def warping() -> list[str]:
     for frames, dims in ((300, 10), (1000, 10), (3000, 10)):
         a, b = (np.cumsum(rng.normal(size=(frames, dims)), axis=0) for _ in range(2))
         rows: dict[str, Callable[[], object]] = {
-            "marey, no limit": lambda a=a, b=b: align(a, b, steepest=None),
+            "marey, no limit": lambda a=a, b=b: align(a, b, max_slope=None),
             "marey, at most 4 times as fast": lambda a=a, b=b: align(a, b),
             "marey, that in a band of 10 %": lambda a=a, b=b: align(a, b, band=0.1),
             **warping_peers(a, b),
@@ -126,7 +126,7 @@ def warping_peers(a: np.ndarray, b: np.ndarray) -> dict[str, Callable[[], object
             from dtw import dtw
         if distances is not None:
             theirs = dtw(a, b, step_pattern="symmetric1").distance
-            if abs(theirs - align(a, b, steepest=None).cost) > 1e-9 * theirs:
+            if abs(theirs - align(a, b, max_slope=None).cost) > 1e-9 * theirs:
                 raise SystemExit("dtw-python finds another cost")
             peers["dtw-python (symmetric1)"] = lambda: dtw(a, b, step_pattern="symmetric1")
     except ImportError:

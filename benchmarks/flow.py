@@ -23,9 +23,9 @@ from _crowd_pairs import FIELDS, crowd_pair
 from _ledger import record
 from numpy.typing import NDArray
 
-from marey.crowd.background import make_background
-from marey.crowd.capturing import data_weight
-from marey.crowd.estimation import Estimator, estimate
+from marey.crowd.capture import FlowEstimator, estimate
+from marey.crowd.capture.background import make_background
+from marey.crowd.capture.capture import data_weight
 from marey.crowd.evaluation.fields import field_errors
 from marey.io import flo
 
@@ -201,7 +201,7 @@ def speed() -> bool:
     met = []
     for pair, bar in ((large, BAR_SECONDS), (small, BAR_SMALL)):
         for motion in ("seen", "crowd"):
-            engine = Estimator(*pair.first.shape, motion=motion)
+            engine = FlowEstimator(pair.first.shape, settings={"motion": motion})
             engine(pair.first, pair.second)
             times = []
             for _ in range(5):

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 import marey
 from marey.surface import planar
-from marey.surface.interpolation import Interpolator, distortion, straight
+from marey.surface.interpolation import Interpolator, distortion, linear_interpolation
 
 try:
     import igl
@@ -95,7 +95,7 @@ def timings() -> list[str]:
 def rigid_as_possible(first: Array, second: Array, faces: Array) -> float:
     """Milliseconds of libigl's solver alone."""
     held = np.zeros(1, np.int32)
-    start = straight(first, second, 0.5)
+    start = linear_interpolation(first, second, 0.5)
     data = igl.ARAPData()
     data.max_iter = ITERATIONS
     igl.arap_precomputation(first, faces.astype(np.int64), 3, held, data)
@@ -115,7 +115,7 @@ def errors(vertices: Array, faces: Array) -> tuple[int, int, Array]:
         count += 1
         for weight in WEIGHTS:
             ours = distortion(pair.at(weight), first, second, faces, weight)
-            plain = distortion(straight(first, second, weight), first, second, faces, weight)
+            plain = distortion(linear_interpolation(first, second, weight), first, second, faces, weight)
             found.append((ours.volume, plain.volume, ours.edges, plain.edges))
             worse += ours.volume >= plain.volume or ours.edges >= plain.edges
     return worse, count, np.mean(found, axis=0)
@@ -123,7 +123,7 @@ def errors(vertices: Array, faces: Array) -> tuple[int, int, Array]:
 
 def subjects(files: list[str]) -> Iterator[tuple[str, Array, Array]]:
     """Name, vertices `(frames, vertices, 3)` and faces of every subject there is."""
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     yield "sample human", walk.vertices, walk.faces
     for path in sorted(DATA.glob("*/*_q16.npz")):
         yield path.parent.name, *stored(path)

@@ -58,7 +58,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of real data, laid out as MAREY_DATA")
     parser.add_argument("--out", type=Path, default=Path("gallery"), help="folder for its pose distances")
     given = parser.parse_args()
-    missed = subject("built-in human", graph(marey.samples.locomotion(vertices=VERTICES), alpha=ALPHA))
+    missed = subject("built-in human", graph(marey.samples.mesh_library(vertices=VERTICES), alpha=ALPHA))
     if given.real:
         library = locomotion(data=given.data)
         distances = measured(library, "locomotion", given.out)

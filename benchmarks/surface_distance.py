@@ -79,7 +79,7 @@ def library(frames: int) -> Library:
     while sum(sequence.frames for sequence in found) < frames:
         left = frames - sum(sequence.frames for sequence in found)
         walk = marey.samples.walk(seconds=min(left, 240) / 60, speed=float(next(speeds)), frame_rate=60)
-        found.append(_cut(marey.samples.performance(walk)))
+        found.append(_cut(marey.samples.mesh_sequence(walk)))
     return Library(tuple(found))
 
 

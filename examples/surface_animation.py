@@ -12,7 +12,7 @@ from marey.surface.distances import distances
 
 # Sequences of one subject with the same faces: captured, or made by `marey surface skin`.
 files = sys.argv[1:]
-subject = Library(tuple(map(marey.load, files))) if files else marey.samples.locomotion(vertices=800)
+subject = Library(tuple(map(marey.load, files))) if files else marey.samples.mesh_library(vertices=800)
 folder = Path(tempfile.mkdtemp())
 print(f"{subject.frames} frames of {', '.join(subject.names)}")
 

@@ -1,7 +1,7 @@
 """The locomotion subject of the surface scripts: the CC0 human of MPFB in real walks, runs, turns and jumps.
 
 Clips of several CMU actors are put on the one human, decimated and posed at 30 frames per second. Without the
-data it is the built-in human (:func:`marey.samples.locomotion`). Run alone, it says what there is:
+data it is the built-in human (:func:`marey.samples.mesh_library`). Run alone, it says what there is:
 
     python reproduce/_locomotion.py [--data DIR] [--out FOLDER]     one .npz a sequence, if FOLDER is given
 """
@@ -78,7 +78,7 @@ def locomotion(vertices: int = 5000, frame_rate: float = 30.0, data: Path | None
     clips = {} if skeletons is None else _cmu.all_clips(skeletons)
     if human is None or not human.is_dir() or any(take.clip not in clips for take in TAKES):
         print("the MPFB human or the CMU clips are not there: the built-in human stands in", file=sys.stderr)
-        return marey.samples.locomotion(frame_rate=frame_rate)
+        return marey.samples.mesh_library(frame_rate=frame_rate)
     motions = [_taken(take, clips[take.clip]) for take in TAKES]
     return mesh_library(
         mpfb.read(human),

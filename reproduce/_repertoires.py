@@ -15,7 +15,7 @@ import numpy as np
 
 import marey
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.measuring import distances as pose_distances
+from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.graphs.building import graph
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library

@@ -86,8 +86,7 @@ def main() -> int:
             row.frames,
             COUNTED_JOINTS,
             modes=row.modes,
-            dropped_root=row.dropped_root,
-            dropped_effectors=row.dropped_ends,
+            dropped_levels=[row.dropped_root] * 2 + [row.dropped_ends] * 5,
         )
         print(f"  {row.printed_clip} {row.what:12} {ratio:6.1f}   printed {row.ratio}")
     missed: list[str] = []

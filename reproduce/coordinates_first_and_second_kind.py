@@ -27,9 +27,14 @@ import numpy as np
 import marey
 from marey.body.pose_model import pose_rotations
 from marey.geometry import rotations as so3
-from marey.statistics import second_kind
-from marey.statistics.exact_geodesics import project, refine
 from marey.statistics.geodesics import number_of_modes, principal_geodesics
+from marey.statistics.geodesics.exact import (
+    decode_second_kind,
+    deflate,
+    encode_second_kind,
+    project,
+    refine,
+)
 
 # RMS degrees, first and second kind, at 10, 20 and 90 modes; modes for 95 and 99 % of the variance.
 KINDS = {
@@ -69,7 +74,7 @@ def kinds(rotations: np.ndarray, modes: int) -> tuple[float, float]:
     """RMS angles of both kinds with the coordinates of the tangent projection, degrees."""
     found = principal_geodesics(rotations, modes=min(modes, 3 * rotations.shape[1]))
     values = found.encode(rotations)
-    return degrees(found.decode(values), rotations), degrees(second_kind.decode(found, values), rotations)
+    return degrees(found.decode(values), rotations), degrees(decode_second_kind(found, values), rotations)
 
 
 def degrees(a: np.ndarray, b: np.ndarray) -> float:
@@ -112,10 +117,10 @@ def refitted(clips: dict[str, Path], quick: bool) -> None:
         found = principal_geodesics(rotations, modes=20)
         ways = (
             found.encode(rotations),
-            second_kind.deflate(found, rotations),
-            second_kind.encode(found, rotations),
+            deflate(found, rotations),
+            encode_second_kind(found, rotations),
         )
-        errors = [degrees(second_kind.decode(found, values), rotations) for values in ways]
+        errors = [degrees(decode_second_kind(found, values), rotations) for values in ways]
         first = degrees(found.decode(project(found, rotations)), rotations)
         row = "   ".join(f"{error:.3f}" for error in errors)
         print(f"  {name:6} {row}    first kind, exact projection {first:.3f}")
@@ -131,9 +136,9 @@ def deflation(clips: dict[str, Path], quick: bool) -> None:
         rotations = pose_rotations(_cmu.clip(clips[name], cleaned=False))[:, 1:]
         found = principal_geodesics(rotations, modes=modes)
         values = found.encode(rotations)
-        first, second = found.decode(values), second_kind.decode(found, values)
+        first, second = found.decode(values), decode_second_kind(found, values)
         exact = refine(rotations, found, scheme="deflation", most=4)
-        product = second_kind.decode(exact, second_kind.deflate(exact, rotations))
+        product = decode_second_kind(exact, deflate(exact, rotations))
         cells = (
             f"{whole_pose(first, second):.3f} ({apart})",
             f"{whole_pose(rotations, first):.4f} ({tangent})",

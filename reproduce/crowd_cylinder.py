@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, map_coordinates
 
-from marey.crowd.estimation import estimate
+from marey.crowd.capture import estimate
 
 Array = NDArray[Any]
 

@@ -1,6 +1,6 @@
 """The loop on truth: simulate a crowd, film it, capture the film, let true people walk in what was captured.
 
-Scenes of the dataset seen from above (Courty 2013, section 6.3). Every engine captures the film; everyone is
+Scenes of the dataset seen from above (Courty 2013, section 6.3). Every method captures the film; everyone is
 put at their true place every second and carried by the captured fields for 1, 2 and 5 s. Printed: the mean
 distance from the true place in metres, and the share of people no farther off than a body's diameter (0.5 m);
 the aim is 80 % after 5 s among those who walk round an obstacle. `truth` carries by the crowd's true mean
@@ -20,16 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from marey.crowd import FieldSeries
-from marey.crowd.capturing import capture
-from marey.crowd.evaluation import path_errors
-from marey.crowd.evaluation.paths import PathError
+from marey.crowd import FieldSeries, capture
+from marey.crowd.evaluation import trajectory_errors
+from marey.crowd.evaluation.trajectories import TrajectoryError
 from marey.crowd.scenes import preset
 from marey.filming import read_dataset, write_dataset
 from marey.filming.reading import Dataset
 
 SCENES = ("obstacle", "rotation", "sideway")
-ENGINES = ("divcurl", "dis")
+METHODS = ("divcurl", "dis")
 REST, BODY_HEIGHT = 3.0, 0.9
 AIM = 0.8
 
@@ -37,7 +36,7 @@ AIM = 0.8
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--scenes", nargs="+", default=list(SCENES))
-    parser.add_argument("--engines", nargs="+", default=list(ENGINES))
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--seconds", type=float, default=11.0, help="of film, 3 s of rest included")
     parser.add_argument("--size", default="320x240", help="pixels of the films")
     parser.add_argument("--people", type=int, help="the scene's own number if not given")
@@ -48,11 +47,11 @@ def main() -> None:
         for name in given.scenes:
             data = _film(given.keep or Path(folder), name, given)
             reached = {}
-            for label, errors in _rows(data, given.engines):
+            for label, errors in _rows(data, given.methods):
                 reached[label] = errors[-1].within
                 _print(name, label, errors)
             if name == "obstacle":
-                best = max(reached[engine] for engine in given.engines)
+                best = max(reached[method] for method in given.methods)
                 print(f"obstacle: {100 * best:.0f} % within a body after 5 s; the aim is {100 * AIM:.0f} %")
 
 
@@ -67,24 +66,24 @@ def _film(folder: Path, name: str, given: argparse.Namespace) -> Dataset:
     return read_dataset(path)
 
 
-def _rows(data: Dataset, engines: list[str]) -> Iterator[tuple[str, list[PathError]]]:
-    """Errors of each engine, of the truth, and of no motion, after the rest."""
+def _rows(data: Dataset, methods: list[str]) -> Iterator[tuple[str, list[TrajectoryError]]]:
+    """Errors of each method, of the truth, and of no motion, after the rest."""
     view = next(iter(data.views.values()))
     first = round(REST * data.tracks.frame_rate)
     walking = data.tracks[first:]
     truth = view.crowd_flow[first:]
-    for engine in engines:
+    for method in methods:
         found = capture(
             view.footage()[first:],
-            engine=engine,
+            method=method,
             camera=view.camera,
             plane_height=BODY_HEIGHT,
             presence=False,
         )
-        yield engine, path_errors(_with_walls(found, truth), walking)
-    yield "truth", path_errors(truth, walking)
+        yield method, trajectory_errors(_with_walls(found, truth), walking)
+    yield "truth", trajectory_errors(truth, walking)
     still = FieldSeries(np.zeros_like(truth.velocities), truth.frame_rate, homography=truth.homography)
-    yield "still", path_errors(still, walking)
+    yield "still", trajectory_errors(still, walking)
 
 
 def _with_walls(fields: FieldSeries, truth: FieldSeries) -> FieldSeries:
@@ -96,7 +95,7 @@ def _with_walls(fields: FieldSeries, truth: FieldSeries) -> FieldSeries:
     return replace(fields, mask=truth.mask[row.astype(int)[:, None], column.astype(int)])
 
 
-def _print(scene: str, label: str, errors: list[PathError]) -> None:
+def _print(scene: str, label: str, errors: list[TrajectoryError]) -> None:
     metres = "".join(f"{error.mean:9.2f}" for error in errors)
     shares = "".join(f"{100 * error.within:6.0f}%" for error in errors)
     print(f"{scene:10} {label:8} {metres}              {shares} {errors[-1].people:7}", flush=True)

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd import scenes
-from marey.crowd.scene import inside, rectangle
+from marey.crowd.evaluation import overlaps
+from marey.crowd.polygons import contains, rectangle
 from marey.crowd.simulation import Parameters
 from marey.crowd.simulation.running import simulate
 from marey.crowd.simulation.simulated import SimulatedCrowd
@@ -56,10 +57,10 @@ def report(name: str, panic: bool, seed: int) -> list[str]:
     spent = time.perf_counter() - started
     present = crowd.tracks.present
     sound = bool(np.isfinite(crowd.velocities[present]).all() and np.isfinite(crowd.wishes[present]).all())
-    overlap = float(crowd.penetration().max())
+    overlap = overlaps(crowd.tracks, crowd.radius, tolerance=1).deepest_share
     walls = int(
         sum(
-            inside(np.asarray(crowd.positions[present], dtype=np.float64), wall).sum()
+            contains(wall, np.asarray(crowd.positions[present], dtype=np.float64)).sum()
             for wall in scene.obstacles
         )
     )
@@ -102,10 +103,11 @@ def narrow_door(seed: int) -> list[str]:
         crowd = simulate(scene, seconds=60, rng=seed, parameters=Parameters.helbing())
         waits = times_between(crowd)
         varying = float(waits.std() / waits.mean())
+        deepest = overlaps(crowd.tracks, crowd.radius, tolerance=1).deepest_share
         print(
             f"hard bodies, a door of 1 m, speed × {factor:g}, seed {seed}: {1 / waits.mean():.2f} people/s, "
             f"waits vary by {varying:.2f}, {(waits > 3 * waits.mean()).mean():.1%} longer than 3 means "
-            f"({np.exp(-3):.1%} at random), overlap {crowd.penetration().max():.2f}",
+            f"({np.exp(-3):.1%} at random), overlap {deepest:.2f}",
             flush=True,
         )
         if calm is None:

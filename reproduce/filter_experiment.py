@@ -19,7 +19,7 @@ import marey
 from marey.body.filter import FilterSettings, filter_motion
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
-from marey.geometry.filtering import bilateral_rotations, gaussian_mask, linear_rotations, rotation_noise
+from marey.geometry.filters import bilateral_rotations, gaussian_mask, linear_rotations, rotation_noise
 from marey.views import plots, style
 
 RUNS = 20
@@ -66,7 +66,7 @@ def table() -> None:
         noisy = np.stack([shaken(truth, std, seed) for seed in range(RUNS)], axis=1)
         columns = [noisy, linear_rotations(noisy, gaussian_mask(1.0, half=4), passes=5)]
         columns += [bilateral_rotations(noisy, sigma_g=g, half=4) for g in (0.2, 0.1, 0.05, None)]
-        columns.append(bilateral_rotations(noisy, guided=True, boundary="continue"))
+        columns.append(bilateral_rotations(noisy, guided=True, boundary="extrapolate"))
         cells = [f"{error(q, truth):.2f} / {peak(q, truth):.2f}" for q in columns]
         print(f"{std:6.2f}" + "".join(f"{cell:>13}" for cell in cells))
         print(" " * 6 + "".join(f"{cell:>13}" for cell in INDEPENDENT[std]))

@@ -25,16 +25,16 @@ from marey.stage.skin_clip import skin_clip
 from marey.statistics.matrix_comparison import (
     Correlogram,
     Mantel,
+    condensed,
     correlogram,
     distance_correlation,
     mantel,
     pearson,
-    upper,
 )
 from marey.surface.decimation import Decimation, spread_poses
 from marey.surface.distances import skeleton
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.measuring import METRICS, distances
+from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
 from marey.views import metric_plots, plots
 
@@ -155,7 +155,7 @@ def measured(actor: Actor) -> tuple[dict[str, DistanceMatrix], dict[str, Distanc
 
 
 def both(candidate: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
-    x, y = upper(candidate), upper(truth)
+    x, y = condensed(candidate), condensed(truth)
     return pearson(x, y), distance_correlation(x, y)
 
 

@@ -5,7 +5,7 @@ have, and how far people carried by the captured fields are from where they trul
 2007, section 4.1, shows such replays and does not measure them). Writes the film with the new people in it.
 Without the film, the same of the sample crowd seen from above.
 
-    python reproduce/pets_animation.py [--data DIR] [--frames 0:150] [--engine divcurl] [--out again.mp4]
+    python reproduce/pets_animation.py [--data DIR] [--frames 0:150] [--method divcurl] [--out again.mp4]
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from xml.etree import ElementTree
 import numpy as np
 
 import marey
-from marey.crowd import Camera, Footage, Tracks
+from marey.crowd import Camera, Footage, Tracks, capture
 from marey.crowd.animation import AnimatedCrowd, Manner, animate
-from marey.crowd.capturing import capture
-from marey.crowd.evaluation import path_errors
-from marey.crowd.homography import Homography
+from marey.crowd.cameras import Homography
+from marey.crowd.evaluation import trajectory_errors
 from marey.io import cameras
 from marey.io.cameras import View
 from marey.io.video import write_frames
@@ -40,7 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, help="folder with crowd/pets2009_s2l1")
     parser.add_argument("--frames", default="0:150", help="of the film, A:B")
-    parser.add_argument("--engine", default="divcurl")
+    parser.add_argument("--method", default="divcurl")
     parser.add_argument("--motion", default=None, help="of divcurl and hs: crowd or seen (default)")
     parser.add_argument("--size", type=int, default=384, help="longer side of the fields")
     parser.add_argument("--out", type=Path, default=Path("again.mp4"))
@@ -51,11 +50,11 @@ def main() -> None:
     film, people = film[start:stop], people[start:stop]
     motion = given.motion or ("seen" if given.engine in ("divcurl", "hs") else None)
     fields = capture(
-        film, engine=given.engine, size=given.size, camera=view, plane_height=height, motion=motion
+        film, method=given.method, size=given.size, camera=view, plane_height=height, motion=motion
     )
     print(f"\n{given.engine}, {fields.columns} × {fields.rows}: people carried from their true places")
     print("seconds  mean m  median m  within a body  had they stood still, m  people")
-    for error in path_errors(fields, people):
+    for error in trajectory_errors(fields, people):
         print(
             f"{error.seconds:7g} {error.mean:7.2f} {error.median:9.2f} {100 * error.within:12.0f} %"
             f" {error.still:24.2f} {error.people:7}"
@@ -101,11 +100,11 @@ def _film(given: Path | None) -> tuple[Footage, View, Tracks, float]:
 
 
 def _sample() -> tuple[Footage, View, Tracks, float]:
-    from marey.crowd.homography import orthographic
+    from marey.crowd.cameras import orthographic
     from marey.samples.street import LENGTH, WIDTH
 
     people = marey.samples.crowd(people=60, seconds=20)
-    film = marey.samples.footage(people, pixels_per_metre=PIXELS_PER_METRE)
+    film = marey.samples.video(people, pixels_per_metre=PIXELS_PER_METRE)
     half = 0.5 / PIXELS_PER_METRE
     corner = (half - LENGTH / 2, WIDTH / 2 - half)
     return film, Homography(orthographic(1 / PIXELS_PER_METRE, offset=corner)), people, 0.0

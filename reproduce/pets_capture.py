@@ -1,7 +1,7 @@
 """How well captured fields tell the motion of people in a real film: PETS 2009 S2.L1, view 1, and its boxes.
 
 Every person's box is hand-made; its centre moves from one picture to the next by so many pixels. The field of
-that pair, averaged over the middle of the box, says how far it should move. Printed for every engine, with
+that pair, averaged over the middle of the box, says how far it should move. Printed for every method, with
 and without presence as the weight of the data: mean distance of the two in pixels of the film, the share of
 the true speed that the field shows (1 = all), and processor seconds a pair (without presence, whose
 background costs the same for a run of any length). Without the film, the same of the sample crowd from above.
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import marey
-from marey.crowd.capturing import REGULARISED, plan_capture
-from marey.crowd.estimation import ENGINES
+from marey.crowd.capture import METHODS, plan_capture
+from marey.crowd.capture.flow import REGULARISED
 from marey.crowd.footage import Footage
 from marey.samples.street import LENGTH, WIDTH
 
@@ -43,29 +43,29 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with crowd/pets2009_s2l1")
     parser.add_argument("--sizes", type=int, nargs="+", default=[320], help="longer sides of the grid")
     parser.add_argument("--pairs", type=int, default=6, help="pairs in each of five runs over the film")
-    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=ENGINES)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
     given = parser.parse_args()
     footage, people = _film(given.data)
     starts = np.linspace(0.05, 0.9, RUNS) * (footage.frames - given.pairs - 1)
-    print("size  engine      presence  error (px)  median  speed shown  seconds a pair")
+    print("size  method      presence  error (px)  median  speed shown  seconds a pair")
     for size in given.sizes:
-        for engine in given.engines:
+        for method in given.methods:
             for presence in (True, False):
                 # Few people, each on their own way: what is seen, rather than a crowd's motion.
-                motion = "seen" if engine in REGULARISED else None
-                plan = plan_capture(footage, engine=engine, size=size, presence=presence, motion=motion)
-                next(plan.moments(0, 1, jobs=1))  # compiles
+                motion = "seen" if method in REGULARISED else None
+                plan = plan_capture(footage, method=method, size=size, presence=presence, motion=motion)
+                next(plan.fields(0, 1, jobs=1))  # compiles
                 found = []
                 spent = time.process_time()
                 for start in starts.astype(int):
-                    for index, (field, _) in enumerate(plan.moments(start, start + given.pairs, jobs=1)):
+                    for index, (field, _) in enumerate(plan.fields(start, start + given.pairs, jobs=1)):
                         found += _motions(field, people[start + index], people[start + index + 1], footage)
                 spent = (time.process_time() - spent) / (RUNS * given.pairs)
                 true, seen = np.array(found).transpose(1, 0, 2)
                 away = np.linalg.norm(seen - true, axis=-1)
                 shown = float((seen * true).sum() / (true**2).sum())
                 print(
-                    f"{size:4d}  {engine:10s}  {'yes' if presence else 'no':8s}  {away.mean():10.3f}  "
+                    f"{size:4d}  {method:10s}  {'yes' if presence else 'no':8s}  {away.mean():10.3f}  "
                     f"{np.median(away):6.3f}  {shown:11.3f}  {'' if presence else f'{spent:.3f}':>14s}"
                 )
     still = float(np.linalg.norm(true, axis=-1).mean())
@@ -110,7 +110,7 @@ def _film(given: Path | None) -> tuple[Footage, People]:
 
 def _sample() -> tuple[Footage, People]:
     tracks = marey.samples.crowd(people=60, seconds=20)
-    footage = marey.samples.footage(tracks, pixels_per_metre=PIXELS_PER_METRE)
+    footage = marey.samples.video(tracks, pixels_per_metre=PIXELS_PER_METRE)
     wide = SHOULDERS * PIXELS_PER_METRE
     middle = np.array([LENGTH / 2, WIDTH / 2]) * PIXELS_PER_METRE - 0.5
     people: People = []

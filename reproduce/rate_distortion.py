@@ -37,7 +37,7 @@ from _compression_codecs import ACL, OURS, Point, clip_paths, curves, load
 import marey
 from marey.body.codec import channel_bytes
 from marey.body.motion import Motion
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 
 # Table 9.2, the clips at hand: printed ratio and distortion in per cent, read as d_sq.
 PRINTED = {"09_06": (18, 0.36), "85_12": (97, 0.56), "17_10": (61, 0.49)}
@@ -76,7 +76,7 @@ def draw(name: str, motion: Motion, path: Path | None, folder: Path) -> None:
     """Measure all codecs on a clip, write its picture and print how ours compares with the table."""
     points = list(curves(motion, path))
     target = folder / f"rate_distortion_{name}.png"
-    with write_beside(target) as draft:
+    with atomic_write(target) as draft:
         figure = pictured(name, motion, points)
         figure.savefig(draft, format="png", dpi=110)
         plt.close(figure)

@@ -25,7 +25,7 @@ from marey.body.resample import retime
 from marey.body.restyle import joint_pose_model, restyle
 from marey.body.root_motion import without_carriers
 from marey.errors import MareyWarning
-from marey.statistics.time_warping import align, time_map
+from marey.statistics.warping import align, time_map
 from marey.views import comparisons, plots
 
 BANDAI = ("walk_normal", "walk_happy", "walk_old")

@@ -23,7 +23,7 @@ from _locomotion import locomotion
 import marey
 from marey.surface.distances import skeleton
 from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.distances.measuring import distances as pose_distances
+from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
 from marey.surface.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.views import plots, style, surface_plots
@@ -55,7 +55,7 @@ def subjects(data: Path | None, quick: bool) -> list[tuple[str, str, tuple[Dista
     if not quick:
         library = locomotion(data=data)
         found.append(("locomotion of the CC0 human", "TOMAS", measured(library)))
-    found.append(("locomotion of the built-in human", "DAN", measured(marey.samples.locomotion())))
+    found.append(("locomotion of the built-in human", "DAN", measured(marey.samples.mesh_library())))
     skeletons = _cmu.folder(data)
     samba = None if skeletons is None else skeletons.parent / "mesh4d" / "vlasic_samba"
     if samba is not None and samba.is_dir():

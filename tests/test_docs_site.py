@@ -18,7 +18,7 @@ needs_site = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("material", "mkdocstrings", "latex2mathml")),
     reason="the extra `docs` is not installed",
 )
-SHOWN = ("marey.geometry", "marey.geometry.filtering")
+SHOWN = ("marey.geometry", "marey.statistics.coding")
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def write_meshes(folder: Path) -> None:
     """A captured subject made to walk, run and walk again."""
     import marey
 
-    subject = marey.surface.graph(marey.samples.locomotion(vertices=800), alpha=0.02)
+    subject = marey.surface.graph(marey.samples.mesh_library(vertices=800), alpha=0.02)
     orders = [("walk:20", 0.0), ("run:20", 2.5), ("walk:30", 5.0)]
     made = subject.animate(poses=orders).animation.sequence
     for name, allowed in MESHES.items():

@@ -69,7 +69,7 @@ surface graph skinned.npz -o graph.mry
 surface animate graph.mry -o animated.npz --from skinned:5 --to skinned:100
 crowd capture film.mp4 flow2.zarr
 crowd capture film.mp4 seen.zarr --motion seen
-crowd capture film.mp4 hs.zarr --engine hs
+crowd capture film.mp4 hs.zarr --method hs
 crowd info flow.zarr
 crowd edit flow.zarr calm.zarr --style 0.5
 crowd edit flow.zarr kept.zarr --keep 0.1
@@ -121,7 +121,7 @@ def _inputs() -> None:
     marey.save(samples.walk(), "walk.bvh")
     marey.save(samples.human(), "human.glb")
     marey.save(people, "crowd.csv")
-    marey.save(samples.footage(people), "film.mp4")
+    marey.save(samples.video(people), "film.mp4")
     marey.save(samples.field(), "flow.zarr")
 
 

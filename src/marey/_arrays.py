@@ -18,6 +18,7 @@ FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]
 Integers = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
 
 def checked(
@@ -30,7 +31,7 @@ def checked(
 ) -> NDArray[Any]:
     """`values` as a read-only array of `shape` (None = any length), or an :class:`InputError`.
 
-    An array that its owner could still write to is copied; see :func:`handed_over`.
+    An array that its owner could still write to is copied; see :func:`read_only`.
 
     >>> checked("offsets", [[0, 1, 0]], (None, 3)).shape
     (1, 3)
@@ -58,13 +59,13 @@ def checked(
         raise InputError(f"{name}: value at {where} is not finite; repair or drop that frame first")
     if array.flags.writeable and np.may_share_memory(array, given):
         array = _scratch.mapped(np.asarray, array, array.dtype) if _is_large(array) else array.copy()
-    return handed_over(array.view())
+    return read_only(array.view())
 
 
-def handed_over(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """A fresh array, made read-only: a data type then keeps it as it is instead of copying it.
 
-    >>> handed_over(np.zeros(3)).flags.writeable
+    >>> read_only(np.zeros(3)).flags.writeable
     False
     """
     array.flags.writeable = False

@@ -6,14 +6,10 @@ looked for in, and variables such as `PYTHONPATH` can name it.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
-
-from marey.errors import FormatError
 
 HOME = Path(__file__).resolve().parents[1]
 
@@ -42,25 +38,3 @@ def without_working_folder(folders: Sequence[str]) -> list[str]:
         return [str(Path(folder).absolute()) for folder in folders if os.path.realpath(folder) not in here]
     except FileNotFoundError:  # the working folder is gone
         return [folder for folder in folders if Path(folder).is_absolute()]
-
-
-def read(module: str, path: Path, *arguments: str, kind: str, seconds: float) -> str:
-    """What `module` prints, called with the file and `arguments`; an error unless it ends well in time."""
-    import subprocess
-
-    command = python(module, str(path.resolve()), *arguments)
-    try:
-        done = subprocess.run(command, env=environment(), capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise FormatError("took too long to read; it is probably damaged", path=path) from error
-    if done.returncode != 0:
-        raise FormatError(f"the {kind} file is damaged", path=path)
-    return done.stdout.decode()
-
-
-def limit_memory(kind: Literal["AS", "DATA"], most: int) -> None:
-    """Called by such a module before it reads: the bytes it may have, where the system can see to that."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(getattr(resource, f"RLIMIT_{kind}"), (most, most))

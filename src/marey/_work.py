@@ -105,6 +105,25 @@ def spread(
     return found
 
 
+def block_rows(bytes_per_row: int) -> int:
+    """How many rows to work on at a time so that temporary arrays stay below 64 MB; at least one.
+
+    >>> block_rows(1 << 20), block_rows(1 << 40)
+    (64, 1)
+    """
+    return max(1, (64 << 20) // max(bytes_per_row, 1))
+
+
+def blocks(count: int, bytes_per_row: int) -> Iterator[slice]:
+    """Slices of :func:`block_rows` rows that cover `range(count)`.
+
+    >>> list(blocks(100, 1 << 20))
+    [slice(0, 64, None), slice(64, 100, None)]
+    """
+    size = block_rows(bytes_per_row)
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
 def cores(jobs: int | None = None) -> int:
     """Threads to use: `jobs`, or as many as there are cores for this process, at most 16.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey._timed import as_slice
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
@@ -128,7 +128,7 @@ class Character:
             motion = motion[as_slice(frames, motion.frames)]
         skin = self.skin
         return MeshSequence(
-            vertices=handed_over(skin.pose(self.bone_transforms(motion), method=method, dtype=dtype)),
+            vertices=read_only(skin.pose(self.bone_transforms(motion), method=method, dtype=dtype)),
             faces=skin.faces,
             frame_rate=motion.frame_rate,
             uv=skin.uv,

@@ -13,7 +13,7 @@ from marey.body.filter import FilterSettings, filter_motion
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.filtering import bilateral_rotations, gaussian_mask, linear_rotations
+from marey.geometry.filters import bilateral_rotations, gaussian_mask, linear_rotations
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +88,10 @@ def test_settings_are_those_of_the_functions_on_arrays(walk: Motion) -> None:
     expected = bilateral_rotations(noisy.rotations, sigma=1.0, sigma_g=0.1, passes=5)
     assert so3.distance(found.rotations, expected).max() < 1e-12
     found, _ = filter_motion(noisy, FilterSettings("gaussian", sigma=0.05, passes=2))
-    expected = linear_rotations(noisy.rotations, gaussian_mask(3.0), passes=2, boundary="continue")
+    expected = linear_rotations(noisy.rotations, gaussian_mask(3.0), passes=2, boundary="extrapolate")
     assert so3.distance(found.rotations, expected).max() < 1e-12
     found, _ = filter_motion(noisy, FilterSettings("mask", mask=[1, 2, 1]))
-    expected = linear_rotations(noisy.rotations, [1, 2, 1], boundary="continue")
+    expected = linear_rotations(noisy.rotations, [1, 2, 1], boundary="extrapolate")
     assert so3.distance(found.rotations, expected).max() < 1e-12
 
 

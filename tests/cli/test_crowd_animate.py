@@ -12,7 +12,7 @@ import pytest
 import marey
 from marey import samples
 from marey.crowd import Camera, FieldSeries
-from marey.crowd.homography import orthographic
+from marey.crowd.cameras import orthographic
 from marey.io import cameras
 from tests.cli.commands import refused, result, run
 

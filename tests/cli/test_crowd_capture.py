@@ -24,7 +24,7 @@ from tests.crowd.films import sliding
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A film of six seconds as numbered pictures, a mask and a homography."""
     folder = tmp_path_factory.mktemp("capture")
-    film: Footage = marey.samples.footage(marey.samples.crowd(people=30, seconds=6), pixels_per_metre=8)
+    film: Footage = marey.samples.video(marey.samples.crowd(people=30, seconds=6), pixels_per_metre=8)
     marey.save(film, folder / "street_%03d.png")
     mask = np.zeros((30, 40, 3), dtype=np.uint8)
     mask[:, :20] = 255
@@ -52,7 +52,7 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
     )
     found = result(capsys, "crowd", "capture", film, out, *options)
     assert (found["frames"], found["rows"], found["columns"]) == (125, 24, 80)
-    assert found["engine"] == "divcurl" and found["alpha"] is None and found["seconds"] > 0
+    assert found["method"] == "divcurl" and found["alpha"] is None and found["seconds"] > 0
     assert found["motion"] == "crowd"
     assert 0 < found["speed_mean"] < found["speed_max"] and 0 < found["presence_share"] < 0.5
     flow = marey.load(out)
@@ -62,18 +62,18 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
     assert abs(flow.homography[0, 0]) == pytest.approx(0.25)
 
 
-def test_engines_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
+def test_methods_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path) -> None:
     film, part = folder / "street_%03d.png", ("--frames", "20:24", "--no-presence")
     for out, extra in (
-        ("a.zarr", ("--engine", "hs", "--alpha", "250")),
-        ("b.mry", ("--engine", "dis", "--size", "full")),
+        ("a.zarr", ("--method", "hs", "--alpha", "250")),
+        ("b.mry", ("--method", "dis", "--size", "full")),
         ("s.zarr", ("--motion", "seen", "--size", "80")),
-        ("c_%02d.flo", ("--engine", "lk", "--size", "80x40")),
+        ("c_%02d.flo", ("--method", "lk", "--size", "80x40")),
     ):
         found = result(capsys, "crowd", "capture", film, tmp_path / out, *part, *extra)
         assert found["frames"] == 3 and found["presence_share"] is None
         assert marey.load(tmp_path / out).frames == 3
-    area = ("--area", "0,0 80,0 80,48 0,48", "--engine", "lk")
+    area = ("--area", "0,0 80,0 80,48 0,48", "--method", "lk")
     code, out, _ = run(capsys, "crowd", "capture", film, tmp_path / "d.zarr", *part, *area)
     mask = marey.load(tmp_path / "d.zarr").mask
     assert code == 0 and "speed mean" in out and mask[20, 20] and not mask[20, 120]
@@ -87,14 +87,14 @@ def test_what_is_wrong_is_said_in_one_line(
         ((folder / "not.mp4", out), "not a video"),
         ((folder / "none.mp4", out), "no such file"),
         ((folder / "H.txt", out), "H.txt"),
-        ((film, out, "--frames", "3:4"), "one picture"),
+        ((film, out, "--frames", "3:4"), "one image"),
         ((film, out, "--mask", folder / "black.png"), "nothing counts"),
         ((film, out, "--mask", folder / "H.txt"), "neither a PNG nor a JPEG"),
         ((film, out, "--mask", folder / "mask.png", "--area", "0,0 9,0 9,9"), "give one of them"),
         ((film, out, "--area", "1,2 3,4"), "three corners or more"),
         ((film, out, "--size", "2000x90"), "larger than the video"),
         ((film, out, "--size", "huge"), "write it as 320x240"),
-        ((film, out, "--engine", "magic"), "one of divcurl"),
+        ((film, out, "--method", "magic"), "one of divcurl"),
         ((film, out, "--alpha", "-1"), "must be positive"),
         ((film, out, "--camera", folder / "not.mp4"), "no camera we know"),
         ((film, out, "--camera", folder / "H.txt", "--plane-height", "1"), "calibrated camera"),
@@ -111,7 +111,7 @@ def test_a_killed_capture_goes_on_and_ends_the_same(
 ) -> None:
     film, out = tmp_path / "film_%03d.png", tmp_path / "flow.zarr"
     marey.save(sliding(60, shift=(0.5, 0.2), rows=210, columns=280), film)
-    words = ["crowd", "capture", str(film), str(out), "--engine", "lk", "--jobs", "1"]
+    words = ["crowd", "capture", str(film), str(out), "--method", "lk", "--jobs", "1"]
     program = "import sys; from marey.cli.main import main; sys.argv[0] = 'marey'; main()"
     killed = subprocess.Popen([sys.executable, "-c", program, *words])
     header = tmp_path / "flow.zarr.partial" / "zarr.json"
@@ -122,7 +122,7 @@ def test_a_killed_capture_goes_on_and_ends_the_same(
     killed.wait()
     assert not out.exists() and json.loads(header.read_text())["attributes"]["marey"]["frames"] > 0
     assert "--resume" in refused(capsys, *words)
-    assert "another engine" in refused(capsys, *words, "--resume", "--engine", "dis")
+    assert "another method" in refused(capsys, *words, "--resume", "--method", "dis")
     found = result(capsys, *words, "--resume")
     assert 0 < found["resumed_at"] < found["frames"] == 59
     result(capsys, *words[:3], tmp_path / "whole.zarr", *words[4:])

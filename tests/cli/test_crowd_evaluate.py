@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from marey import samples
-from marey.crowd.homography import orthographic
+from marey.crowd.cameras import orthographic
 from tests.cli.commands import refused, result, run
 
 
@@ -58,10 +58,23 @@ def test_true_people_are_followed(capsys, folder):
 
 
 def test_flows_can_be_alike_and_people_collide(capsys, folder):
-    found = result(capsys, "crowd", "evaluate", folder / "good.zarr", folder / "truth.zarr", "--alike")
+    found = result(capsys, "crowd", "evaluate", folder / "good.zarr", folder / "truth.zarr", "--statistics")
     assert 0 < found["speeds"] < 0.3
     alone = result(capsys, "crowd", "evaluate", folder / "people.csv")
     assert alone["collisions"]["events"] == 0
+
+
+def test_a_simulated_crowd_is_measured_with_its_own_bodies(capsys, tmp_path):
+    from marey.crowd import Goal, Group, Scene, simulate
+
+    out = Goal([[8, 0], [9, 0], [9, 6], [8, 6]])
+    group = Group(120, [[0, 0], [4, 0], [4, 6], [0, 6]], "out")
+    crowd = simulate(Scene((9, 6), goals={"out": out}, groups=[group]), seconds=0, parameters="everyday")
+    marey.save(crowd, tmp_path / "small.mry")
+    marey.save(crowd.tracks, tmp_path / "small.csv")
+    # Bodies of 0.1 m stand apart where bodies of 0.25 m would overlap.
+    assert result(capsys, "crowd", "evaluate", tmp_path / "small.mry")["collisions"]["pairs"] == 0
+    assert result(capsys, "crowd", "evaluate", tmp_path / "small.csv")["collisions"]["pairs"] > 0
 
 
 def test_what_cannot_be_compared_is_said_in_one_line(capsys, folder, tmp_path):
@@ -123,7 +136,7 @@ def test_people_are_held_against_people(capsys, folder, tmp_path):
     assert found["speeds"] < 0.05 and found["evacuation"] == 0
     words = ("crowd", "evaluate", tmp_path / "beside.csv", folder / "people.csv", folder / "people.csv")
     code, out, _ = run(capsys, *words)
-    assert code == 0 and "way m" in out
+    assert code == 0 and "path m" in out
     following = result(capsys, "crowd", "evaluate", folder / "people.csv", folder / "truth.zarr")
     assert following["deviation"] < 0.02
     strangers = replace(people, ids=np.array([70, 71]))

@@ -39,7 +39,7 @@ def test_a_left_and_a_right_turn_give_a_straight_way(
 
 
 def test_crossing_legs_do_not_count_as_a_turn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    library = samples.locomotion(vertices=800)
+    library = samples.mesh_library(vertices=800)
     straight = library.sequences[library.names.index("run")][:30]
     angle = np.deg2rad(np.linspace(0, 500, 30))[:, None]
     x, y, z = np.moveaxis(straight.vertices, -1, 0)
@@ -94,7 +94,7 @@ def test_what_cannot_be_is_refused_in_one_line(
 ) -> None:
     table, other = tmp_path / "bad.csv", tmp_path / "other.npz"
     table.write_text("time,share\n0,0\n1,7\n")
-    marey.save(marey.samples.performance()[:30], other)
+    marey.save(marey.samples.mesh_sequence()[:30], other)
     places = {"left": arcs[0], "right": arcs[1], "out": tmp_path / "out", "table": table, "other": other}
     filled = [word.format(**places) for word in words]
     assert hint in refused(capsys, "surface", "blend", *filled)

@@ -105,6 +105,6 @@ def test_what_cannot_be_is_refused_in_one_line(
     hint: str,
 ) -> None:
     mesh = tmp_path / "mesh.npz"
-    marey.save(marey.samples.performance()[:3], mesh)
+    marey.save(marey.samples.mesh_sequence()[:3], mesh)
     filled = [word.format(**files, mesh=mesh) for word in words]
     assert hint in refused(capsys, "surface", "compare", *filled)

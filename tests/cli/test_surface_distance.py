@@ -61,8 +61,6 @@ def test_skeletons_are_compared_by_their_joints(capsys: pytest.CaptureFixture[st
         ("-o", "nowhere/d.npz"),
         ("-o", "d.npz", "--metric", "taste"),
         ("-o", "d.npz", "--metric", "euclidean", "--exact"),
-        ("-o", "d.npz", "--metric", "euclidean", "--heading", "footprint"),
-        ("-o", "d.npz", "--heading", "north"),
         ("-o", "d.npz", "--triangles", "0"),
         ("-o", "d.npz", "--stretch-weight", "-1"),
         ("-o", "d.npz", "--picture", "d.txt"),

@@ -16,7 +16,7 @@ from tests.cli.commands import refused, result
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("sequences")
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     paths = [folder / "early.npz", folder / "late.npz"]
     marey.save(walk[:36], paths[0])
     marey.save(walk[50:86], paths[1])
@@ -80,7 +80,7 @@ def test_an_animation_says_what_is_captured(tmp_path: Path, capsys: pytest.Captu
     path = tmp_path / "a.mry"
     frames = np.arange(4)
     origins = Provenance(frames, frames, np.zeros(4), np.array([False, True, True, False]))
-    marey.save(Animation(marey.samples.performance()[:4], origins), path)
+    marey.save(Animation(marey.samples.mesh_sequence()[:4], origins), path)
     told = result(capsys, "surface", "info", path)
     assert (told["captured_pieces"], told["blended_pieces"]) == (2, 1)
     assert told["captured_frames"] == 2

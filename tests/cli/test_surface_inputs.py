@@ -114,7 +114,7 @@ def test_options_without_effect_are_refused(clips: list[Path], tmp_path: Path, c
 
 
 def test_what_is_too_short_for_transitions_is_named(tmp_path: Path, capsys: Capture) -> None:
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     files = [tmp_path / name for name in ("long.npz", "brief.npz")]
     for file, frames in zip(files, (slice(0, 40), slice(3, 7)), strict=True):
         marey.save(walk[frames], file)
@@ -130,7 +130,7 @@ def test_what_is_too_short_for_transitions_is_named(tmp_path: Path, capsys: Capt
 
 
 def test_meshes_of_absurd_size_or_rate_are_told(tmp_path: Path, capsys: Capture) -> None:
-    walk = marey.samples.performance()[:6]
+    walk = marey.samples.mesh_sequence()[:6]
     file = tmp_path / "huge.npz"
     np.savez(file, vertices=walk.vertices.astype(np.float64) * 1e200, faces=walk.faces)
     out = tmp_path / "d.npz"
@@ -145,7 +145,7 @@ def test_meshes_of_absurd_size_or_rate_are_told(tmp_path: Path, capsys: Capture)
 def test_orders_beyond_an_hour_are_refused(tmp_path: Path, capsys: Capture) -> None:
     graph, keys = tmp_path / "g.mry", tmp_path / "keys.csv"
     file = tmp_path / "walk.npz"
-    marey.save(marey.samples.performance()[:40], file)
+    marey.save(marey.samples.mesh_sequence()[:40], file)
     run(capsys, "surface", "graph", file, "-o", graph, "--triangles", 100, "--windows", "5:12")
     keys.write_text("pose,time\nwalk:12,0\nwalk:20,1e9\n")
     words = ("surface", "animate", graph, "-o", tmp_path / "x.npz")

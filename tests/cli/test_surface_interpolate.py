@@ -18,7 +18,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def walk(tmp_path: Path) -> Path:
-    marey.save(samples.performance()[:20], tmp_path / "walk.npz")
+    marey.save(samples.mesh_sequence()[:20], tmp_path / "walk.npz")
     return tmp_path / "walk.npz"
 
 
@@ -29,7 +29,7 @@ def test_two_frames_give_a_mesh_between_with_smaller_errors_than_straight_lines(
     assert told["volume_error"] < told["linear_volume_error"]
     assert told["edge_error"] < told["linear_edge_error"]
     assert told["milliseconds"] > 0
-    assert marey.load(tmp_path / "half.obj").vertices.shape[1] == samples.performance().vertices.shape[1]
+    assert marey.load(tmp_path / "half.obj").vertices.shape[1] == samples.mesh_sequence().vertices.shape[1]
 
 
 def test_frames_run_from_one_end_to_the_other(walk: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -68,7 +68,7 @@ def test_meshes_and_clips_are_decimated_alike(clips: Path, tmp_path: Path) -> No
     from marey.cli.surface._inputs import load_library
 
     meshes = tmp_path / "meshes.npz"
-    marey.save(samples.performance(samples.walk(seconds=0.2, frame_rate=30)), meshes)
+    marey.save(samples.mesh_sequence(samples.walk(seconds=0.2, frame_rate=30)), meshes)
     library = load_library([meshes, clips / "stride.bvh"], vertices=500)
     assert library.names == ("meshes", "stride") and library.vertices(0).shape == (500, 3)
 

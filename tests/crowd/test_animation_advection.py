@@ -13,8 +13,7 @@ from marey.crowd import FieldSeries
 from marey.crowd.animation import advect
 from marey.crowd.animation.flow import Flow
 from marey.crowd.animation.place import SOLID, WALKABLE, Place
-from marey.crowd.camera import Camera
-from marey.crowd.homography import apply, inverse, orthographic
+from marey.crowd.cameras import Camera, apply, inverse, orthographic
 from marey.crowd.spectrum import compress
 from marey.errors import InputError
 

@@ -12,8 +12,8 @@ from marey.crowd import FieldSeries
 from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
 from marey.crowd.animation.place import WALKABLE, Place
 from marey.crowd.animation.seeding import entering, scattered
-from marey.crowd.evaluation import collisions, deviation
-from marey.crowd.homography import apply, orthographic
+from marey.crowd.cameras import apply, orthographic
+from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.errors import InputError
 
 
@@ -85,7 +85,7 @@ def test_playback_has_no_end():
 def test_people_who_avoid_each_other_do_not_collide(way):
     def found(avoid):
         manner = Manner(avoid=avoid, lag=0.3)
-        return collisions(animate(AnimatedCrowd(converging(), 150, frame_rate=30, manner=manner), 6.0))
+        return overlaps(animate(AnimatedCrowd(converging(), 150, frame_rate=30, manner=manner), 6.0))
 
     careless, careful = found("none"), found(way)
     assert careless.pairs > 20
@@ -122,7 +122,7 @@ def test_social_people_keep_away_before_they_touch():
 def test_deviation_from_the_field_is_none_for_the_carried_and_small_for_the_careful():
     fields = converging()
     found = {
-        way: deviation(
+        way: flow_deviation(
             animate(AnimatedCrowd(fields, 80, frame_rate=30, manner=Manner(avoid=way)), 4.0), fields
         )
         for way in ("none", "contact", "social")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.background import (
-    SAMPLES,
+from marey.crowd.capture.background import (
+    SETTINGS,
     UNKNOWN,
     brightness,
     make_background,
@@ -69,7 +69,7 @@ def test_every_frame_has_its_background_and_a_span_agrees(frames: int, rate: flo
     at = min(int(where * frames), frames - 1)
     shared, samples = sampled_frames(frames, rate, at)
     assert at in shared and shared.step == 1 and 0 <= shared.start < shared.stop <= frames
-    assert 0 <= samples[0] <= samples[-1] < frames and len(samples) <= SAMPLES
+    assert 0 <= samples[0] <= samples[-1] < frames and len(samples) <= SETTINGS.samples
     for other in (shared[0], shared[-1]):
         assert sampled_frames(frames, rate, other) == (shared, samples)
     # The next window goes on from this one, and shares its raster.

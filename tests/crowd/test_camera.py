@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.errors import InputError
 
 

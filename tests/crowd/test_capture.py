@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 import marey
 from marey.crowd import Camera, capture
-from marey.crowd.capturing import EMPTY_WEIGHT, data_weight, plan_capture
-from marey.crowd.framing import frame_footage, working_size
-from marey.crowd.homography import apply
+from marey.crowd.cameras import apply
+from marey.crowd.capture import capture_to, plan_capture
+from marey.crowd.capture.capture import SETTINGS, data_weight
+from marey.crowd.capture.framing import frame_footage, working_size
 from marey.errors import InputError
-from marey.io.capturing import capture_to, draft_of
+from marey.io.drafts import FieldDraft
 from tests.crowd.films import film, sliding, texture, walker_column, walkers
 
 
@@ -37,20 +38,20 @@ def test_the_longer_side_is_320_unless_the_film_is_smaller() -> None:
     assert working_size((1080, 1920), 640) == (360, 640)
 
 
-@pytest.mark.parametrize("engine", ["divcurl", "hs", "lk", "dis", "farneback"])
-def test_every_engine_captures(engine: str) -> None:
-    flow = capture(sliding(2, shift=(1.0, 0.5), rows=48, columns=64), engine=engine, presence=False)
+@pytest.mark.parametrize("method", ["divcurl", "hs", "lk", "dis", "farneback"])
+def test_every_method_captures(method: str) -> None:
+    flow = capture(sliding(2, shift=(1.0, 0.5), rows=48, columns=64), method=method, presence=False)
     np.testing.assert_allclose(np.median(flow.velocities[0, 8:-8, 8:-8], axis=(0, 1)), (1.0, 0.5), atol=0.1)
 
 
 def test_threads_change_nothing_and_any_field_can_be_had_alone() -> None:
-    plan = plan_capture(walkers(140), engine="lk", size=60)
-    alone = list(plan.moments(jobs=1))
-    for index, (field, there) in enumerate(plan.moments(jobs=3)):
+    plan = plan_capture(walkers(140), method="lk", size=60)
+    alone = list(plan.fields(jobs=1))
+    for index, (field, there) in enumerate(plan.fields(jobs=3)):
         np.testing.assert_array_equal(field, alone[index][0])
         np.testing.assert_array_equal(there, alone[index][1])
     assert index + 1 == plan.frames == 139
-    ((field, there),) = plan.moments(77, 78, jobs=2)
+    ((field, there),) = plan.fields(77, 78, jobs=2)
     np.testing.assert_array_equal(field, alone[77][0])
     np.testing.assert_array_equal(there, alone[77][1])
 
@@ -61,7 +62,7 @@ def test_a_still_place_does_not_hold_people_back() -> None:
     for presence in (True, False):
         plan = plan_capture(footage, presence=presence, motion="seen")
         away = []
-        for index, (field, there) in enumerate(plan.moments(60, 64)):
+        for index, (field, there) in enumerate(plan.fields(60, 64)):
             for person in range(3):
                 left = walker_column(60 + index, person)
                 inside = field[13 + 16 * person : 21 + 16 * person, max(left + 2, 0) : max(left + 8, 0)]
@@ -75,13 +76,13 @@ def test_a_still_place_does_not_hold_people_back() -> None:
 
 def test_data_count_fully_for_people_and_for_doubt_and_a_little_for_nobody() -> None:
     weight = data_weight(np.array([0, 128, 255], np.uint8))
-    assert weight.tolist() == [pytest.approx(EMPTY_WEIGHT), 1.0, 1.0] and weight.dtype == np.float32
+    assert weight.tolist() == [pytest.approx(SETTINGS.empty_weight), 1.0, 1.0] and weight.dtype == np.float32
     crowd = data_weight(np.array([0, 128, 255], np.uint8), "crowd")
-    assert EMPTY_WEIGHT < crowd[0] < 1.0 and crowd.tolist()[1:] == [1.0, 1.0]
+    assert SETTINGS.empty_weight < crowd[0] < 1.0 and crowd.tolist()[1:] == [1.0, 1.0]
 
 
 def test_a_film_of_a_second_does_not_tell_who_is_there() -> None:
-    flow = capture(sliding(4, rows=32, columns=32), engine="lk")
+    flow = capture(sliding(4, rows=32, columns=32), method="lk")
     assert flow.presence is not None and (flow.presence == 128).all()
 
 
@@ -98,7 +99,7 @@ def test_masks_are_arrays_of_any_size_or_polygons() -> None:
     both = frame_footage(footage, size=64, mask=[polygon, other]).mask
     assert both is not None and both[1, 4]
     assert frame_footage(footage, mask=np.ones((4, 4), dtype=bool)).mask is None
-    flow = capture(footage, size=64, mask=big, engine="lk", presence=False)
+    flow = capture(footage, size=64, mask=big, method="lk", presence=False)
     assert flow.mask is not None and not flow.velocities[:, ~flow.mask].any()
 
 
@@ -121,15 +122,15 @@ def test_a_lens_is_straightened_before_anything_is_measured() -> None:
         seen = lens.project(spots)
         return sum(200 * np.exp(-((columns - c) ** 2 + (rows - r) ** 2) / 18) for c, r in seen)
 
-    framing = frame_footage(film(2, draw), size=128, camera=lens)
-    picture = framing.picture(film(2, draw).read(0))
-    assert framing.homography is not None
+    grid = frame_footage(film(2, draw), size=128, camera=lens)
+    picture = grid.grey(film(2, draw).read(0))
+    assert grid.homography is not None
     for spot, (column, row) in zip(spots, (straight.project(spots) + 0.5) / 2 - 0.5, strict=True):
         near = np.hypot(*(np.mgrid[:96, :128] - np.array([row, column])[:, None, None])) < 6
         weights = np.where(near, picture, 0)
         centre = [(weights * grid).sum() / weights.sum() for grid in np.mgrid[:96, :128]]
         np.testing.assert_allclose(centre, (row, column), atol=0.1)
-        np.testing.assert_allclose(apply(framing.homography, centre[::-1]), spot[:2], atol=0.02)
+        np.testing.assert_allclose(apply(grid.homography, centre[::-1]), spot[:2], atol=0.02)
     raised = frame_footage(film(2, draw), size=128, camera=lens, plane_height=1.0).homography
     above = (straight.project([[0.5, 0.5, 1.0]])[0] + 0.5) / 2 - 0.5
     np.testing.assert_allclose(apply(raised, above), (0.5, 0.5), atol=1e-9)
@@ -144,7 +145,7 @@ def test_a_camera_of_another_resolution_fits_the_film() -> None:
 
 def test_fine_stripes_do_not_become_coarse_ones() -> None:
     stripes = np.where(np.arange(300) % 3 < 2, 200.0, 50.0)[None].repeat(90, axis=0)
-    picture = frame_footage(film(2, lambda _: stripes), size=(25, 30)).picture(
+    picture = frame_footage(film(2, lambda _: stripes), size=(25, 30)).grey(
         np.repeat(stripes[..., None], 3, axis=2).astype(np.uint8)
     )
     assert np.ptp(picture) < 1
@@ -153,7 +154,7 @@ def test_fine_stripes_do_not_become_coarse_ones() -> None:
 def test_a_picture_shown_twice_has_no_motion() -> None:
     moving = sliding(4, rows=48, columns=48)
     pictures = [image[..., 0] for image in moving]
-    flow = capture(film(4, lambda frame: pictures[min(frame, 2)]), engine="dis", presence=False)
+    flow = capture(film(4, lambda frame: pictures[min(frame, 2)]), method="dis", presence=False)
     assert not flow.velocities[2].any() and flow.velocities[1].any()
 
 
@@ -177,19 +178,19 @@ def test_the_crowd_is_steady_and_a_lost_frame_does_not_slow_its_neighbours() -> 
 
 def test_motion_is_the_crowds_unless_the_sources_energy_is_asked_for() -> None:
     footage = sliding(3, rows=48, columns=48)
-    assert plan_capture(footage).motion == plan_capture(footage, engine="hs").motion == "crowd"
+    assert plan_capture(footage).motion == plan_capture(footage, method="hs").motion == "crowd"
     assert plan_capture(footage, alpha=250).motion == "seen"
-    assert plan_capture(footage, engine="lk").motion is None
+    assert plan_capture(footage, method="lk").motion is None
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "magic"}, "one of divcurl, hs"),
+        ({"method": "magic"}, "one of divcurl, hs"),
         ({"alpha": 0.0}, "alpha 0: must be positive"),
         ({"alpha": float("nan")}, "must be positive"),
-        ({"alpha": 3.0, "engine": "lk"}, "alpha: lk has none"),
-        ({"motion": "crowd", "engine": "dis"}, "motion: dis has no choice"),
+        ({"alpha": 3.0, "method": "lk"}, "alpha: lk has none"),
+        ({"motion": "crowd", "method": "dis"}, "motion: dis has no choice"),
         ({"motion": "all"}, "motion: one of seen, crowd"),
         ({"size": (200, 50)}, "larger than the video, 128 × 96"),
         ({"size": 4}, "too small to see motion"),
@@ -207,12 +208,12 @@ def test_what_cannot_be_captured_is_said(options: dict[str, object], message: st
 
 
 def test_one_picture_or_a_film_that_ends_early_is_refused() -> None:
-    with pytest.raises(InputError, match="one picture"):
+    with pytest.raises(InputError, match="one image"):
         capture(sliding(1))
     footage = sliding(20, rows=32, columns=32)
     broken = replace(footage, open=lambda a, b, s: footage.open(a, min(b, 12), s))
-    with pytest.raises(InputError, match="ends early, at picture 12 of 20"):
-        capture(broken, engine="lk", presence=False)
+    with pytest.raises(InputError, match="ends early, at image 12 of 20"):
+        capture(broken, method="lk", presence=False)
 
 
 def test_a_series_too_long_for_memory_is_refused_before_the_work() -> None:
@@ -225,10 +226,10 @@ def test_on_disk_it_is_the_same_as_in_memory(tmp_path: Path) -> None:
     footage = walkers(130)
     matrix = np.diag([0.1, 0.1, 1.0])
     mask = np.arange(120) > 20
-    plan = plan_capture(footage, engine="lk", size=60, camera=matrix, mask=np.tile(mask, (60, 1)))
-    report = capture_to(plan, tmp_path / "flow.zarr")
+    plan = plan_capture(footage, method="lk", size=60, camera=matrix, mask=np.tile(mask, (60, 1)))
+    report = capture_to(plan, FieldDraft(tmp_path / "flow.zarr"))
     there = marey.load(tmp_path / "flow.zarr")
-    here = capture(footage, engine="lk", size=60, camera=matrix, mask=np.tile(mask, (60, 1)))
+    here = capture(footage, method="lk", size=60, camera=matrix, mask=np.tile(mask, (60, 1)))
     for name in ("velocities", "presence", "mask", "homography"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
     speeds = np.linalg.norm(here.velocities, axis=-1)[:, here.mask]
@@ -240,8 +241,8 @@ def test_on_disk_it_is_the_same_as_in_memory(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_capture_is_resumed_bit_for_bit(tmp_path: Path) -> None:
-    plan = plan_capture(sliding(60, shift=(0.5, 0.0), rows=150, columns=200), engine="dis")
-    capture_to(plan, tmp_path / "whole.zarr", jobs=2)
+    plan = plan_capture(sliding(60, shift=(0.5, 0.0), rows=150, columns=200), method="dis")
+    capture_to(plan, FieldDraft(tmp_path / "whole.zarr"), jobs=2)
     target = tmp_path / "part.zarr"
 
     def stop_at(frame: int) -> object:
@@ -253,35 +254,35 @@ def test_an_interrupted_capture_is_resumed_bit_for_bit(tmp_path: Path) -> None:
 
     for stop in (30, 50):
         with pytest.raises(Stopped):
-            capture_to(plan, target, resume=True, progress=stop_at(stop))  # type: ignore[arg-type]
-        assert not target.exists() and draft_of(target).is_dir()
-    with pytest.raises(InputError, match="interrupted capture lies there"):
-        capture_to(plan, target)
-    other = plan_capture(plan.footage, engine="dis", size=100)
+            capture_to(plan, FieldDraft(target, resume=True), progress=stop_at(stop))  # type: ignore[arg-type]
+        assert not target.exists() and FieldDraft(target).draft.is_dir()
+    with pytest.raises(InputError, match="is an interrupted capture"):
+        capture_to(plan, FieldDraft(target))
+    other = plan_capture(plan.footage, method="dis", size=100)
     with pytest.raises(InputError, match="another size"):
-        capture_to(other, target, resume=True)
-    report = capture_to(plan, target, resume=True, jobs=1)
+        capture_to(other, FieldDraft(target, resume=True))
+    report = capture_to(plan, FieldDraft(target, resume=True), jobs=1)
     assert 30 < report.resumed_at < 50 and report.frames == 59
     files = {path.relative_to(target): path for path in target.rglob("*") if path.is_file()}
     whole = tmp_path / "whole.zarr"
     assert files.keys() == {path.relative_to(whole) for path in whole.rglob("*") if path.is_file()}
     for name, path in files.items():
         assert path.read_bytes() == (whole / name).read_bytes(), name
-    assert not draft_of(target).exists()
+    assert not FieldDraft(target).draft.exists()
 
 
 def test_a_capture_that_fails_at_once_leaves_nothing(tmp_path: Path) -> None:
     footage = sliding(20, rows=32, columns=32)
     broken = replace(footage, open=lambda a, b, s: footage.open(a, min(b, 5), s))
     with pytest.raises(InputError, match="ends early"):
-        capture_to(plan_capture(broken, engine="lk"), tmp_path / "flow.zarr")
+        capture_to(plan_capture(broken, method="lk"), FieldDraft(tmp_path / "flow.zarr"))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_other_formats_and_what_is_there_already(tmp_path: Path) -> None:
-    plan = plan_capture(sliding(4, rows=48, columns=48), engine="dis", presence=False)
+    plan = plan_capture(sliding(4, rows=48, columns=48), method="dis", presence=False)
     for name in ("flow.mry", "flow_%02d.flo", "flow.zarr", "flow.zarr"):
-        assert capture_to(plan, tmp_path / name).frames == 3
+        assert capture_to(plan, FieldDraft(tmp_path / name)).frames == 3
     assert marey.load(tmp_path / "flow.mry").frames == marey.load(tmp_path / "flow_%02d.flo").frames == 3
     assert sorted(e.name for e in tmp_path.glob("flow.*")) == ["flow.mry", "flow.zarr"]
     (tmp_path / "pictures.zarr").mkdir()
@@ -293,7 +294,7 @@ def test_other_formats_and_what_is_there_already(tmp_path: Path) -> None:
         ("none/flow.zarr", "there is no folder"),
     ):
         with pytest.raises(InputError, match=message):
-            capture_to(plan, tmp_path / name)
+            capture_to(plan, FieldDraft(tmp_path / name))
     assert (tmp_path / "pictures.zarr" / "holiday.jpg").read_bytes() == b"sun"
 
 
@@ -301,7 +302,7 @@ def test_pets_people_move_as_their_boxes_do(data_dir: Path) -> None:
     pytest.importorskip("av")
     footage = marey.load(data_dir / "crowd" / "pets2009_s2l1" / "vtest.avi")
     plan = plan_capture(footage, size=240, motion="seen")
-    ((field, there),) = plan.moments(40, 41)
+    ((field, there),) = plan.fields(40, 41)
     assert there is not None and 0.005 < (there > 127).mean() < 0.1
     busy = there > 200
     assert np.hypot(*field[busy].T).mean() > 4 * np.hypot(*field[there == 0].T).mean()

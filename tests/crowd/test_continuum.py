@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.crowd.continuum import Ground
-from marey.crowd.scene import Scene, cell_centres, rectangle
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Scene, cell_centres
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

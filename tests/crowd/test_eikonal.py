@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marey.crowd.scene import Goal, Group, Scene, cell_centres, rectangle
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Goal, Group, Scene, cell_centres
 from marey.crowd.simulation import eikonal
 from marey.crowd.simulation.wishes import passable, wish_field
 from marey.errors import InputError

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from marey import samples
 from marey.crowd import FieldSeries, Tracks
 from marey.crowd.animation import advect
+from marey.crowd.cameras import orthographic
 from marey.crowd.evaluation import (
     Truth,
-    collisions,
     compare,
     error_map,
     field_errors,
-    likeness,
-    path_errors,
+    flow_similarity,
+    overlaps,
+    trajectory_errors,
 )
-from marey.crowd.evaluation.grids import on_grid, to_grid
-from marey.crowd.homography import orthographic
+from marey.crowd.grids import on_grid, pixel_map
 from marey.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -82,11 +82,11 @@ def test_people_carried_by_the_true_field_go_where_they_went():
     fields = swirl()
     starts = np.column_stack([RNG.uniform(1, 4, 30), -RNG.uniform(1, 5, 30)])
     truth = advect(fields, starts, frame_rate=25)
-    errors = path_errors(fields, truth)
+    errors = trajectory_errors(fields, truth)
     assert [error.seconds for error in errors] == [1.0, 2.0]
     assert max(error.mean for error in errors) < 1e-6
     assert all(error.within == 1.0 for error in errors)
-    still = path_errors(replace(fields, velocities=np.zeros_like(fields.velocities)), truth)
+    still = trajectory_errors(replace(fields, velocities=np.zeros_like(fields.velocities)), truth)
     assert still[-1].mean == pytest.approx(still[-1].still)
     assert still[-1].mean > 1
 
@@ -94,8 +94,8 @@ def test_people_carried_by_the_true_field_go_where_they_went():
 def test_ways_need_metres_and_time():
     truth = Tracks(np.zeros((10, 1, 2)), 10)
     with pytest.raises(InputError, match="homography"):
-        path_errors(samples.field(rows=20, columns=20, seconds=2), truth)
-    assert path_errors(swirl(), truth) == []
+        trajectory_errors(samples.field(rows=20, columns=20, seconds=2), truth)
+    assert trajectory_errors(swirl(), truth) == []
 
 
 def test_collisions_of_bodies_of_different_size_are_those_of_all_pairs():
@@ -104,18 +104,18 @@ def test_collisions_of_bodies_of_different_size_are_those_of_all_pairs():
     gaps, sums = np.linalg.norm(positions[:, i] - positions[:, j], axis=-1), radii[i] + radii[j]
     near = gaps < 0.9 * sums
     people = [len({*i[row], *j[row]}) for row in near]
-    found = collisions(Tracks(positions, 10), radius=radii)
+    found = overlaps(Tracks(positions, 10), radius=radii)
     assert found.pairs == near.sum() / 20 and found.people == sum(people) / (20 * 60)
     assert found.events == near[0].sum() + (near[1:] & ~near[:-1]).sum()
     assert found.deepest == pytest.approx((sums - gaps)[near].max())
     with pytest.raises(InputError, match="one or 60 of them"):
-        collisions(Tracks(positions, 10), radius=[0.2, 0.3])
+        overlaps(Tracks(positions, 10), radius=[0.2, 0.3])
 
 
 def test_collisions_are_those_of_all_pairs():
     positions = RNG.uniform(0, 6, (5, 80, 2))
     positions[:, :7] = np.nan
-    found = collisions(Tracks(positions, 10))
+    found = overlaps(Tracks(positions, 10))
     apart = np.linalg.norm(positions[:, :, None] - positions[:, None], axis=-1)
     near = np.triu(np.nan_to_num(apart, nan=9.0) < 0.45, k=1)
     assert found.pairs == pytest.approx(near.sum() / 5)
@@ -126,7 +126,7 @@ def test_collisions_are_those_of_all_pairs():
 
 def test_people_far_apart_take_no_memory():
     positions = np.array([[[0.0, 0.0], [1e7, 1e7], [0.1, 0.0]]])
-    assert collisions(Tracks(positions, 10)).pairs == 1
+    assert overlaps(Tracks(positions, 10)).pairs == 1
 
 
 @pytest.mark.parametrize("shape", [(120, 160), (30, 40), (60, 80)])
@@ -137,10 +137,10 @@ def test_fields_on_other_grids_keep_their_motion(shape):
     across = shape[1] / 80
     inner = np.s_[4:-4, 4:-4]
     columns = np.mgrid[: shape[0], : shape[1]].astype(float)[1]
-    there = to_grid(shape, (60, 80))
+    there = pixel_map(shape, (60, 80))
     expected = across * 0.02 * (there[0, 0] * columns + there[0, 2])
     assert np.allclose(moved[..., 0][inner], expected[inner])
-    assert np.allclose(to_grid((60, 80), shape) @ there, np.eye(3))
+    assert np.allclose(pixel_map((60, 80), shape) @ there, np.eye(3))
 
 
 def test_a_coarse_capture_is_held_against_a_fine_truth():
@@ -162,7 +162,7 @@ def test_only_pixels_with_people_count_unless_asked():
     wrong[:, 30:] += 1
     fields = replace(truth, velocities=wrong)
     assert compare(fields, Truth(truth))["endpoint"] == 0
-    assert compare(fields, Truth(truth, everywhere=True))["endpoint"] == pytest.approx(
+    assert compare(fields, Truth(truth, all_pixels=True))["endpoint"] == pytest.approx(
         np.sqrt(2) / 2, rel=1e-5
     )
     errors = error_map(fields, Truth(truth))
@@ -172,7 +172,7 @@ def test_only_pixels_with_people_count_unless_asked():
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (FieldSeries(np.zeros((4, 60, 60, 2)), 25), "one picture"),
+        (FieldSeries(np.zeros((4, 60, 60, 2)), 25), "one image"),
         (FieldSeries(np.zeros((4, 60, 80, 2)), 10), "frames per second"),
     ],
 )
@@ -183,7 +183,7 @@ def test_fields_of_another_picture_or_rate_are_refused(fields, words):
 
 def test_a_flow_is_like_itself_and_unlike_its_mirror():
     flow = swirl()
-    same, mirrored = likeness(flow, flow), likeness(flow, flow.mirror())
+    same, mirrored = flow_similarity(flow, flow), flow_similarity(flow, flow.mirror())
     assert same.as_dict() == {
         "endpoint": 0,
         "angular_degrees": 0,
@@ -200,17 +200,17 @@ def test_a_flow_is_like_itself_and_unlike_its_mirror():
 
 def test_rates_do_not_matter_to_likeness_but_speeds_do():
     flow = swirl()
-    assert likeness(flow.resample(12.5), flow).speeds < 0.1
+    assert flow_similarity(flow.resample(12.5), flow).speeds < 0.1
     faster = replace(flow, velocities=1.5 * flow.velocities)
-    assert likeness(faster, flow).speeds > 0.2
-    assert likeness(faster, flow).directions < 0.01
-    assert likeness(faster, flow).spectrum == pytest.approx(20 * np.log10(1.5), rel=0.05)
+    assert flow_similarity(faster, flow).speeds > 0.2
+    assert flow_similarity(faster, flow).directions < 0.01
+    assert flow_similarity(faster, flow).spectrum == pytest.approx(20 * np.log10(1.5), rel=0.05)
 
 
 def test_likeness_tells_where_people_are():
     presence = np.zeros((75, 60, 80), dtype=np.uint8)
     left, right = presence.copy(), presence.copy()
     left[:, :, :50], right[:, :, 30:] = 255, 255
-    found = likeness(replace(swirl(), presence=left), replace(swirl(), presence=right))
+    found = flow_similarity(replace(swirl(), presence=left), replace(swirl(), presence=right))
     assert found.density == pytest.approx(0.6)
     assert found.covered == pytest.approx(0.25)

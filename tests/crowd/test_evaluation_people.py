@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marey.crowd import Tracks
-from marey.crowd.evaluation import fundamental_diagram, people_errors
+from marey.crowd.evaluation import crowd_errors, fundamental_diagram
 
 
 def walking(
@@ -19,18 +19,18 @@ def walking(
 
 
 def test_a_crowd_is_like_itself():
-    found = people_errors(walking(1.2), walking(1.2))
+    found = crowd_errors(walking(1.2), walking(1.2))
     assert found.trajectory_m == found.density == found.evacuation == found.fundamental_diagram == 0
     assert found.speeds == pytest.approx(0, abs=1e-6) and found.shared == 40
 
 
 def test_rates_may_differ():
-    found = people_errors(walking(1.2, rate=20), walking(1.2, rate=10))
+    found = crowd_errors(walking(1.2, rate=20), walking(1.2, rate=10))
     assert found.trajectory_m == pytest.approx(0, abs=1e-9)
 
 
 def test_slower_people_are_behind_and_their_diagram_is_lower():
-    found = people_errors(walking(0.9), walking(1.2))
+    found = crowd_errors(walking(0.9), walking(1.2))
     assert found.trajectory_m == pytest.approx(0.3 * 3.0, rel=0.01)
     assert found.after["5 s"] == pytest.approx(1.5, rel=0.01)
     assert found.fundamental_diagram == pytest.approx(0.3, rel=0.01)
@@ -38,7 +38,7 @@ def test_slower_people_are_behind_and_their_diagram_is_lower():
 
 
 def test_people_who_turn_back_differ_in_direction_alone():
-    found = people_errors(walking(-1.2), walking(1.2))
+    found = crowd_errors(walking(-1.2), walking(1.2))
     assert found.directions > 0.9 and found.speeds < 0.01
 
 
@@ -50,7 +50,7 @@ def test_evacuation_is_the_mean_difference_of_who_has_left():
         positions[10 * person + 5 :, person] = np.nan
         late[10 * person + 10 :, person] = np.nan
     # Everyone leaves half a second later: 5 frames of 101, for each of the ten.
-    found = people_errors(Tracks(late, 10), Tracks(positions, 10))
+    found = crowd_errors(Tracks(late, 10), Tracks(positions, 10))
     assert found.evacuation == pytest.approx(10 * 5 * 0.1 / 101)
 
 
@@ -67,4 +67,4 @@ def test_the_fundamental_diagram_counts_neighbours_on_a_lattice():
 def test_crowds_elsewhere_share_no_place():
     here, there = walking(1.0), walking(1.0)
     away = Tracks(np.asarray(there.positions) + np.array([100.0, 0.0]), 10)
-    assert people_errors(away, here).density == pytest.approx(1.0)
+    assert crowd_errors(away, here).density == pytest.approx(1.0)

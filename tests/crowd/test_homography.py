@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd import homography as plane
-from marey.crowd.camera import Camera
+from marey.crowd import cameras as plane
+from marey.crowd.cameras import Camera
 from marey.errors import InputError
 
 CAMERA = Camera.looking((3, -12, 7), (4, 4, 0), size=(640, 480), field_of_view=0.9)

@@ -15,9 +15,8 @@ from marey.crowd.analysis.lines import grid_points, path_lines
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import compress, denoise, error_curve, field_error, information, restyle
 from marey.crowd.spectrum.bases import BASES, coefficients, functions, values
-from marey.crowd.spectrum.compression import SELECTS, FourierFields
-from marey.crowd.spectrum.denoising import noise_level, walking_share
-from marey.crowd.spectrum.style import style_gains
+from marey.crowd.spectrum.edit import foreground_gain, noise_level, style_gains
+from marey.crowd.spectrum.fourier import SELECTS, FourierFields
 from marey.errors import InputError
 from tests.crowd.flows import street
 
@@ -62,6 +61,18 @@ def test_information_is_what_the_error_curve_says(basis: str, select: str) -> No
     assert information(series, small.decode()).whole == pytest.approx(small.information)
 
 
+def test_information_is_measured_before_the_result_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, check = [], FourierFields.__post_init__
+
+    def recorded(self: FourierFields) -> None:
+        check(self)
+        made.append(self.information)
+
+    monkeypatch.setattr(FourierFields, "__post_init__", recorded)
+    small = compress(street(20), keep=0.2)
+    assert made[-1] == small.information < 100
+
+
 def test_choosing_by_energy_never_keeps_less() -> None:
     series = street(100, noise=0.1)
     low, shared, pixel = (compress(series, keep=0.1, select=s).information for s in SELECTS)
@@ -82,13 +93,6 @@ def test_a_cosine_is_known_between_its_frames() -> None:
     series = FieldSeries(at(np.arange(40)), 25)
     times = np.array([0.25, 7.5, 38.9])
     np.testing.assert_allclose(compress(series, keep=0.2).velocities_at(times), at(times), atol=1e-5)
-
-
-def test_half_precision_halves_the_numbers_and_costs_little() -> None:
-    series = street(100)
-    whole, half = compress(series), compress(series, precision="float16")
-    assert half.coefficients.nbytes * 2 == whole.coefficients.nbytes
-    assert whole.information - half.information < 0.01
 
 
 def test_fourier_files_load_as_fields_and_as_they_are(tmp_path: Path) -> None:
@@ -166,7 +170,7 @@ def test_known_presence_decides_where_the_field_fades() -> None:
     presence = np.zeros((30, 20, 30), dtype=np.uint8)
     presence[:, :, :10] = 255
     series = FieldSeries(np.ones((30, 20, 30, 2), dtype=np.float32), 25, presence=presence)
-    share = walking_share(series)
+    share = foreground_gain(series)
     assert (share[:, :, :8] == 1).all() and (share[:, :, 12:] == 0).all()
     assert (denoise(series).velocities[:, :, 12:] == 0).all()
 
@@ -178,7 +182,6 @@ def test_known_presence_decides_where_the_field_fades() -> None:
         ({"keep": 1.5}, "share above 0"),
         ({"basis": "haar"}, "one of dct, dft"),
         ({"select": "best"}, "one of low"),
-        ({"precision": "int8"}, "float32 or float16"),
     ],
 )
 def test_wrong_choices_are_told(wrong: dict[str, object], words: str) -> None:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import marey
 from marey.crowd.fields import FieldSeries
+from marey.crowd.polygons import wall_normals
 from marey.crowd.tiling import Patch, Tiling, leak, polygons_to_walls, tile
-from marey.crowd.tiling.walls import beside_walls
 from marey.errors import FormatError, InputError
 from marey.io import tilings
 from marey.samples.swirl import vortex
@@ -98,7 +98,7 @@ def test_nothing_goes_through_walls() -> None:
     square = np.array([[55.5, 15.5], [70.5, 15.5], [70.5, 30.5], [55.5, 30.5]])
     made = tile([stream], ROWS, COLUMNS, walls=[round_wall, square])
     assert made.mask is not None and not made.mask[24, 30] and not made.mask[20, 60]
-    pixels, normals = beside_walls(made.mask, [round_wall, square])
+    pixels, normals = wall_normals(made.mask, [round_wall, square])
     flow = made.velocities.reshape(-1, 2)[pixels]
     assert np.abs((flow * normals).sum(axis=1)).max() < 0.01 * np.linalg.norm(flow, axis=1).mean()
     assert leak(made, [round_wall, square]) < 1e-6
@@ -188,12 +188,12 @@ def test_polygons_and_normals_of_thin_and_round_walls() -> None:
     assert polygons_to_walls([], 3, 4).sum() == 0
     lone = np.ones((9, 9), dtype=bool)
     lone[4, 4] = False
-    pixels, normals = beside_walls(lone)
+    pixels, normals = wall_normals(lone)
     assert pixels.tolist() == [31, 39, 41, 49]
     np.testing.assert_allclose(normals, [[0, -1], [-1, 0], [1, 0], [0, 1]], atol=1e-9)
     slit = np.zeros((9, 9), dtype=bool)
     slit[:, 4] = True
-    pixels, normals = beside_walls(slit)
+    pixels, normals = wall_normals(slit)
     assert len(pixels) == 9 and np.allclose(np.linalg.norm(normals, axis=1), 1)
 
 

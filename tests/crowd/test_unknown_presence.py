@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +9,10 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.background import Background
-from marey.crowd.codec import CompressedFields, compress
+from marey.crowd.capture.background import Background
+from marey.crowd.codec import compress
 from marey.crowd.continuum import Ground
-from marey.crowd.evaluation import Truth, compare, likeness
+from marey.crowd.evaluation import Truth, compare, flow_similarity
 from marey.crowd.fields import FieldSeries
 from marey.crowd.retiming import blend_in_time, join
 from marey.crowd.scene import Scene
@@ -84,18 +82,6 @@ def test_a_small_file_keeps_what_is_unknown() -> None:
         assert np.array_equal(again == UNKNOWN, told == UNKNOWN)
 
 
-def test_a_small_file_that_does_not_say_what_is_unknown_is_read_as_before() -> None:
-    data = compress(flow(UNKNOWN), max_error=0.1).data
-    end = 9 + int.from_bytes(data[5:9], "little")
-    header = json.loads(zlib.decompress(data[9:end]))
-    ((frames, size, presence, _),) = header["blocks"]
-    header["blocks"] = [[frames, size, presence]]
-    packed = zlib.compress(json.dumps(header).encode())
-    body = data[:5] + len(packed).to_bytes(4, "little") + packed + data[end : end + size + presence]
-    before = CompressedFields(body + zlib.crc32(body).to_bytes(4, "little")).decode()
-    assert np.abs(before.presence.astype(int) - UNKNOWN).max() < 12
-
-
 def test_unknown_pixels_of_a_truth_are_not_people() -> None:
     truth = flow(halves(255, UNKNOWN))
     wrong = truth.velocities.copy()
@@ -108,13 +94,13 @@ def test_unknown_pixels_of_a_truth_are_not_people() -> None:
 
 def test_similarity_leaves_out_what_is_unknown() -> None:
     fields = flow()
-    same = likeness(flow(halves(200, UNKNOWN)), flow(halves(200, 0)))
+    same = flow_similarity(flow(halves(200, UNKNOWN)), flow(halves(200, 0)))
     assert same.density == 0 and same.covered == 1 and same.speeds == 0
-    assert likeness(flow(UNKNOWN), flow(60)).density is None
+    assert flow_similarity(flow(UNKNOWN), flow(60)).density is None
     faster = replace(fields, velocities=1.5 * fields.velocities)
     unknown = np.broadcast_to(np.uint8(UNKNOWN), fields.velocities.shape[:3])
-    found = likeness(replace(faster, presence=unknown), replace(fields, presence=unknown))
-    assert found.as_dict() == pytest.approx(likeness(faster, fields).as_dict())
+    found = flow_similarity(replace(faster, presence=unknown), replace(fields, presence=unknown))
+    assert found.as_dict() == pytest.approx(flow_similarity(faster, fields).as_dict())
 
 
 def test_where_presence_is_unknown_denoising_goes_by_the_motion() -> None:
@@ -138,7 +124,7 @@ def test_a_capture_too_short_to_tell_reports_no_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     film = tmp_path / "film.avi"
-    marey.save(marey.samples.footage(marey.samples.crowd(people=6, seconds=1)), film)
-    found = result(capsys, "crowd", "capture", film, tmp_path / "flow.zarr", "--size", 80, "--engine", "lk")
+    marey.save(marey.samples.video(marey.samples.crowd(people=6, seconds=1)), film)
+    found = result(capsys, "crowd", "capture", film, tmp_path / "flow.zarr", "--size", 80, "--method", "lk")
     assert found["presence_share"] is None
     assert (marey.load(tmp_path / "flow.zarr").presence == UNKNOWN).all()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.continuum import Ground
-from marey.crowd.scene import Goal, Group, Scene, rectangle
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Goal, Group, Scene
 from marey.crowd.simulation.running import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset

@@ -7,8 +7,9 @@ import pytest
 
 from marey import samples
 from marey.crowd import scenes
-from marey.crowd.camera import Camera
-from marey.crowd.scene import Scene, rectangle
+from marey.crowd.cameras import Camera
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.filming.cameras import FIELD_OF_VIEW, VIEWS, camera_of, ring_camera

@@ -70,3 +70,24 @@ def test_cholesky_solves_and_refuses_what_is_not_positive() -> None:
     assert kernels.cholesky_solve(np.tril(H), 5, b)
     np.testing.assert_allclose(b, expected, rtol=1e-10)
     assert not kernels.cholesky_solve(-np.eye(3), 3, np.ones(3))
+
+
+def test_a_heap_gives_its_entries_in_the_order_of_key_and_tie() -> None:
+    rng = np.random.default_rng(2)
+    entries = [(float(rng.integers(6)), int(rng.integers(4)), n) for n in range(60)]
+    keys, items, size = np.empty(60), np.empty((60, 2), np.int64), 0
+    for key, tie, item in entries:
+        size = kernels.heap_push(keys, items, size, key, tie, item)
+    taken = []
+    while size:
+        item, size = kernels.heap_pop(keys, items, size)
+        taken.append(entries[item][:2])
+    assert taken == sorted(entry[:2] for entry in entries)
+
+
+@pytest.mark.parametrize(
+    ("place", "cell"), [(-1.0, (0, 0.0)), (1.25, (1, 0.25)), (9.0, (2, 1.0)), (np.nan, (0, 0.0))]
+)
+def test_a_place_lies_between_two_nodes_of_its_row(place: float, cell: tuple[int, float]) -> None:
+    assert kernels.grid_cell(place, 4) == cell
+    assert kernels.grid_cell(place, 1) == (0, 0.0)

@@ -13,7 +13,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from marey.errors import InputError
-from marey.geometry import _compiled
+from marey.geometry import _batch
 from marey.geometry import rotations as rot
 
 from .strategies import directions, rotation_vectors, rotations, vectors
@@ -315,8 +315,8 @@ def many():
     import numba  # noqa: F401 - once it is loaded, kernels serve arrays of a thousand and more
 
     q = rot.random(11_234, rng=8)
-    assert _compiled.pays(len(q))
-    assert not _compiled.pays(999)
+    assert _batch.pays(len(q))
+    assert not _batch.pays(999)
     q[:8] = [
         [1, 0, 0, 0],
         [-1, 0, 0, 0],

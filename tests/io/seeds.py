@@ -16,8 +16,7 @@ from marey.body.pose_model import PoseModel
 from marey.crowd import codec as field_codec
 from marey.crowd import scenes as presets
 from marey.crowd import spectrum
-from marey.crowd.camera import Camera
-from marey.crowd.homography import Homography
+from marey.crowd.cameras import Camera, Homography
 from marey.crowd.simulation.running import simulate
 from marey.crowd.tracks import Tracks
 from marey.io import cameras, tilings, tracker_table

@@ -246,7 +246,7 @@ def test_damaged_motion_names_the_line(clip: Path, old: str, new: str, message: 
     [
         ("length 3", "length three", r"test.asf:\d+: not a number"),
         ("thigh shin", "thigh knee", r"test.asf:\d+: the hierarchy names 'knee'"),
-        ("    thigh shin\n", "", r"'shin' hangs on nothing"),
+        ("    thigh shin\n", "", r"'shin' has no parent in :hierarchy"),
         ("root thigh arm", "root thigh arm arm", r"'arm' has two parents"),
         ("dof rx ry rz", "dof rx rq", r"degrees of freedom"),
         ("axis 0 0 90 XYZ", "axis 0 0 90 ABC", r"axis order"),

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.crowd import Tracks
-from marey.crowd.camera import Camera
-from marey.crowd.homography import Homography, orthographic
+from marey.crowd.cameras import Camera, Homography, orthographic
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import cameras
 

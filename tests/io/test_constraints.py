@@ -19,7 +19,7 @@ from marey.surface.synthesis.animation import Animation, Provenance
 
 
 def library() -> Library:
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     return Library((walk[:10], walk[10:30].renamed("other")))
 
 

@@ -16,7 +16,7 @@ from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks
 from marey.errors import MareyError, MareyWarning
-from marey.io import agoraset, fields, images, tilings, trajectories, video
+from marey.io import agoraset, images, tilings, trajectories, video, zarr_store
 from tests.io.mutation import changed
 
 INTERESTING = b"0123456789.eE+-,;# \t\r\n\"'\x00\xff/xyid"
@@ -159,7 +159,7 @@ def test_a_tiling_with_any_value_anywhere_is_a_tiling_or_our_error(tmp_path_fact
     folder = tmp_path_factory.getbasetemp() / "tiles"
     if not folder.exists():
         folder.mkdir()
-        fields.write(FieldSeries(np.ones((3, 4, 6, 2)), 25), folder / "a.zarr")
+        zarr_store.write(FieldSeries(np.ones((3, 4, 6, 2)), 25), folder / "a.zarr")
     path = folder / "place.json"
     path.write_text(json.dumps(exchanged(TILES, way, value)))
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from marey.errors import InputError
-from marey.io._files import numbered_files, write_beside, write_folder_beside
+from marey.io._files import atomic_write, atomic_write_folder, numbered_files
 
 
 def test_numbered_files_come_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -20,13 +20,13 @@ def test_numbered_files_come_in_the_order_of_their_numbers(tmp_path: Path) -> No
 def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "link.txt").symlink_to("there/file.txt")
-    with write_beside(tmp_path / "link.txt") as draft:
+    with atomic_write(tmp_path / "link.txt") as draft:
         draft.write_text("new")
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "there" / "file.txt").read_text() == "new"
     (tmp_path / "empty").mkdir()
     (tmp_path / "folder").symlink_to("empty")
-    with write_folder_beside(tmp_path / "folder") as draft:
+    with atomic_write_folder(tmp_path / "folder") as draft:
         (draft / "file.txt").write_text("newer")
     assert (tmp_path / "folder").is_symlink()
     assert (tmp_path / "empty" / "file.txt").read_text() == "newer"
@@ -36,6 +36,6 @@ def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lost.txt").symlink_to("absent/file.txt")
     (tmp_path / "loop.txt").symlink_to("loop.txt")
     for name in ("lost.txt", "loop.txt"):
-        with pytest.raises(InputError, match="cannot be written"), write_beside(tmp_path / name) as draft:
+        with pytest.raises(InputError, match="cannot be written"), atomic_write(tmp_path / name) as draft:
             draft.write_text("x")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["loop.txt", "lost.txt"]

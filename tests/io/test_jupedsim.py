@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import marey
 from marey.crowd import scenes
-from marey.crowd.scene import Scene, inside, rectangle
+from marey.crowd.polygons import contains, rectangle
+from marey.crowd.scene import Scene
 from marey.crowd.simulation.running import simulate
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
@@ -74,7 +75,7 @@ def test_pedpy_measures_a_simulated_crowd_as_it_is(tmp_path: Path) -> None:
 
     area = rectangle(26, 3, 31, 13)
     density = pedpy.compute_classic_density(traj_data=first, measurement_area=pedpy.MeasurementArea(area))
-    ours = inside(crowd.positions, area).sum(axis=1) / 50.0
+    ours = contains(area, crowd.positions).sum(axis=1) / 50.0
     assert np.abs(density.density.to_numpy() - ours).max() < 1e-9
 
     frames = first.data[first.data.frame % 50 == 0]
@@ -100,7 +101,7 @@ def test_our_head_count_is_that_of_pedpy_s_reference(data_dir: Path) -> None:
     results = folder / "results" / "Fundamental_Diagram" / "Classical_Voronoi"
     reference = np.loadtxt(results / "rho_v_Classic_traj.txt_id_1.dat", usecols=(0, 1))
     area = rectangle(-3, 0, 0, 2)
-    count = inside(tracks.positions, area).sum(axis=1) / 6.0
+    count = contains(area, tracks.positions).sum(axis=1) / 6.0
     ours = count[reference[:, 0].astype(int) - tracks.first_frame]
     assert len(reference) > 800 and np.abs(ours - reference[:, 1]).max() < 5e-4
 

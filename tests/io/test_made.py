@@ -22,9 +22,9 @@ from marey.errors import InputError
 from marey.io import _files
 from marey.io._files import (
     DRAFT,
-    write_beside,
-    write_files_beside,
-    write_folder_beside,
+    atomic_write,
+    atomic_write_files,
+    atomic_write_folder,
 )
 from marey.surface.sequence import MeshSequence
 from tests.cli.commands import call, refused
@@ -79,13 +79,13 @@ def test_any_sequence_of_runs_leaves_the_users_files_alone(
         made = what if isinstance(what, dict) else {f"n_{n}.txt": b"new" for n in range(int(str(what)))}
         try:
             if action == "a thing":
-                with write_folder_beside(folder) as draft:
+                with atomic_write_folder(folder) as draft:
                     fill(draft, made)
             elif action == "joins":
-                with write_folder_beside(folder, list(made)) as draft:
+                with atomic_write_folder(folder, list(made)) as draft:
                     fill(draft, made)
             else:
-                with write_files_beside(folder / "n_%d.txt", list(made)) as draft:
+                with atomic_write_files(folder / "n_%d.txt", list(made)) as draft:
                     fill(draft, made)
         except InputError:
             assert content_of(folder) == before
@@ -108,7 +108,7 @@ def test_any_sequence_of_runs_leaves_the_users_files_alone(
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
     marey.save(samples.walk()[:120], folder / "walk.bvh")
-    marey.save(samples.footage(samples.crowd(people=4, seconds=1)), folder / "film.mp4")
+    marey.save(samples.video(samples.crowd(people=4, seconds=1)), folder / "film.mp4")
     marey.save(FieldSeries(np.ones((3, 4, 5, 2), np.float32), 25), folder / "field.mry")
     triangle = MeshSequence(np.random.default_rng(0).random((3, 3, 3)), [[0, 1, 2]], 25)
     marey.save(triangle, folder / "mesh.npz")
@@ -122,7 +122,7 @@ COMMANDS: dict[str, Callable[[Path, Path], tuple[object, ...]]] = {
         *("crowd", "dataset", "escape", "-o", out, "--people", 3),
         *("--seconds", 3.2, "--size", "64x48"),
     ),
-    "capture": lambda of, out: ("crowd", "capture", of / "film.mp4", out, "--engine", "lk", "--size", 48),
+    "capture": lambda of, out: ("crowd", "capture", of / "film.mp4", out, "--method", "lk", "--size", 48),
     "fields": lambda of, out: ("convert", of / "field.mry", out),
     "store": lambda of, out: ("convert", of / "mesh.npz", out),
     "numbered": lambda of, out: ("convert", of / "mesh.npz", out / "pose_%02d.obj"),
@@ -193,11 +193,11 @@ def test_the_demo_does_not_write_over_a_walk_of_the_users(
 
 
 def test_a_texture_beside_a_mesh_does_not_replace_the_users_image(tmp_path: Path) -> None:
-    sequence = samples.performance()[:1]
-    fill(tmp_path, {"mesh.obj": b"old", "mesh_texture.png": b"mine"})
-    with pytest.raises(InputError, match=r"mesh_texture\.png: is not a file that marey made"):
+    sequence = samples.mesh_sequence()[:1]
+    fill(tmp_path, {"mesh.obj": b"old", "mesh_texture.jpg": b"mine"})
+    with pytest.raises(InputError, match=r"mesh_texture\.jpg: is not a file that marey made"):
         marey.save(sequence, tmp_path / "mesh.obj")
-    (tmp_path / "mesh_texture.png").unlink()
+    (tmp_path / "mesh_texture.jpg").unlink()
     for _ in range(2):
         marey.save(sequence, tmp_path / "mesh.obj")
     assert (tmp_path / "mesh.obj").read_bytes() != b"old"
@@ -205,20 +205,20 @@ def test_a_texture_beside_a_mesh_does_not_replace_the_users_image(tmp_path: Path
 
 def test_a_list_cannot_point_out_of_its_folder(tmp_path: Path) -> None:
     fill(tmp_path, {"precious.txt": b"mine"})
-    with write_folder_beside(tmp_path / "out") as draft:
+    with atomic_write_folder(tmp_path / "out") as draft:
         (draft / "precious.txt").write_bytes(b"mine")
     listed = tmp_path / "out" / ".marey.json"
     listed.write_text(listed.read_text().replace('"precious.txt"', '"../precious.txt"'))
     (tmp_path / "out" / "precious.txt").unlink()
-    with pytest.raises(InputError), write_folder_beside(tmp_path / "out") as draft:
+    with pytest.raises(InputError), atomic_write_folder(tmp_path / "out") as draft:
         (draft / "other.txt").write_bytes(b"new")
     assert (tmp_path / "precious.txt").read_bytes() == b"mine"
 
 
 def test_the_next_run_removes_the_drafts_of_a_killed_one_and_no_others(tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib; from marey.io._files import write_beside\n"
-        "with write_beside(pathlib.Path(sys.argv[1])) as draft:\n"
+        "import sys, pathlib; from marey.io._files import atomic_write\n"
+        "with atomic_write(pathlib.Path(sys.argv[1])) as draft:\n"
         "    draft.write_text('half'); print('there', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "a.txt")]
@@ -230,7 +230,7 @@ def test_the_next_run_removes_the_drafts_of_a_killed_one_and_no_others(tmp_path:
     os.kill(runs[0].pid, signal.SIGKILL)
     runs[0].wait()
     _files._remove_dead_drafts.cache_clear()
-    with write_beside(tmp_path / "b.txt") as draft:
+    with atomic_write(tmp_path / "b.txt") as draft:
         draft.write_text("whole")
     assert len(list(tmp_path.glob(f"{DRAFT}*"))) == 3
     runs[1].communicate(b"")

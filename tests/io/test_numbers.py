@@ -89,7 +89,7 @@ def test_the_line_of_an_error_is_right_far_into_a_file(line_end, bad_line):
 
 @given(st.lists(st.sampled_from([b"\r", b"\n", b"\r\n", b"a", b"a" * 61])))
 def test_lines_are_counted_whatever_ends_them(pieces):
-    from marey.io._kernels import count_lines
+    from marey.io._number_kernels import count_lines
 
     data = b"".join(pieces)
     assert count_lines(np.frombuffer(data, np.uint8)) == 1 + len(re.findall(b"\r\n|\r|\n", data))
@@ -98,7 +98,7 @@ def test_lines_are_counted_whatever_ends_them(pieces):
 @settings(max_examples=300)
 @given(NUMBER, st.sampled_from(["", " ", "/2/3 ", "\n", "e", ",", "x" * 60, "/" + "7" * 60]))
 def test_one_number_is_read_up_to_where_it_ends(token, after):
-    from marey.io._kernels import BAD, EXACT, SLOW, read_number
+    from marey.io._number_kernels import BAD, EXACT, SLOW, read_number
 
     data = np.frombuffer(f"1 {token}{after}".encode(), np.uint8)
     value, stop, how = read_number(data, 2, data.size)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import marey
 from marey import _scratch
-from marey.io import _gltf_build, gltf, mesh_stores, npz, obj, point_caches
+from marey.io import _gltf_write, gltf,  npz, obj, point_caches, zarr_store
 import zarr
 
 folder = Path(sys.argv[1])
@@ -30,7 +30,7 @@ for ending in (".npz", ".mry", ".zarr", ".pc2", ".glb"):
 marey.save(small, folder / "small_%d.obj")
 marey.load(folder / "small_%d.obj")
 np.ones((300, 300), np.float32) @ np.ones((300, 300), np.float32)  # linear algebra takes its own room now
-_scratch.LARGEST_IN_MEMORY = _gltf_build.LARGEST_IN_MEMORY = 4 << 20
+_scratch.LARGEST_IN_MEMORY = _gltf_write.LARGEST_IN_MEMORY = 4 << 20
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 limit = (int(status["VmData"].split()[0]) << 10) + (60 << 20)
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -56,7 +56,7 @@ for ending in (".npz", ".mry", ".zarr", ".pc2"):
     for frame in (0, 169):
         np.testing.assert_array_equal(back.vertices[frame], vertices[frame])
     del back
-assert sum(part.frames for part in mesh_stores.blocks(folder / "long.zarr")) == 170
+assert sum(part.frames for part in zarr_store.mesh_blocks(folder / "long.zarr")) == 170
 other = long.mirror()[::2].transform(translation=[0, 1, 0])
 np.testing.assert_allclose(other.vertices[3, :9], first[:9] * [-1, 1, 1] + [0, 7, 0], rtol=1e-6)
 marey.save(long[:60], folder / "long.glb", max_error=0.0, normals=False)

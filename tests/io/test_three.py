@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("max_error", [0.0, 1e-3])
 def test_three_shows_every_vertex_where_it_is(tmp_path: Path, max_error: float) -> None:
     # Only long animations are stored in few shapes.
-    walk = marey.samples.performance()[: 24 if max_error == 0 else 140]
+    walk = marey.samples.mesh_sequence()[: 24 if max_error == 0 else 140]
     file, expected = tmp_path / "walk.glb", tmp_path / "expected.json"
     marey.save(walk, file, max_error=max_error)
     frames = [0, 1, 11, 23]

@@ -9,8 +9,9 @@ import pytest
 
 import marey
 from marey.errors import FormatError, MareyError
+from marey.geometry.mesh import fans
 from marey.io import usd
-from marey.io._usd_read import fans, read_meshes
+from marey.io.usd import read_meshes
 from marey.surface import MeshSequence
 from tests.io.test_usd import skinned_leg
 

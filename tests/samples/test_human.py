@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from marey.character import Character
 from marey.geometry import mesh
-from marey.samples import human, performance, walk
-from marey.samples.skin_binding import heat_weights
-from marey.samples.surface_nets import polygonise, triangulated
+from marey.samples import human, mesh_sequence, walk
+from marey.samples.human import ASSET
+
+TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture(scope="module")
@@ -152,14 +155,31 @@ def test_standing_foot_does_not_slide() -> None:
 
 
 def test_performance_is_a_textured_sequence() -> None:
-    sequence = performance(walk(cycles=1, frame_rate=20))
+    sequence = mesh_sequence(walk(cycles=1, frame_rate=20))
     assert sequence.frames == walk(cycles=1, frame_rate=20).frames
     assert sequence.texture(0) is not None
     assert sequence.uv is not None
     assert sequence.vertices.dtype == np.float32
 
 
-def test_surface_nets_of_touching_spheres_is_a_manifold() -> None:
+def test_the_stored_human_is_what_its_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    from human import build
+
+    made = build.arrays()
+    with np.load(ASSET) as stored:
+        assert sorted(made) == sorted(stored.files), "run tools/human/build.py"
+        for name in set(made) - {"texture"}:
+            assert made[name].dtype == stored[name].dtype
+            np.testing.assert_allclose(stored[name], made[name], atol=1e-6, err_msg=name)
+        same = np.abs(len(stored["texture"]) - len(made["texture"])) < 5_000
+        assert same, "run tools/human/build.py"
+
+
+def test_surface_nets_of_touching_spheres_is_a_manifold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    from human.surface_nets import polygonise, triangulated
+
     axis = np.linspace(-2, 2, 23)
     x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")
     value = np.minimum(
@@ -172,7 +192,10 @@ def test_surface_nets_of_touching_spheres_is_a_manifold() -> None:
     assert mesh.volume(vertices, faces) == pytest.approx(2 * 4 / 3 * np.pi * 0.9**3, rel=0.1)
 
 
-def test_heat_weights_meet_halfway_between_two_bones() -> None:
+def test_heat_weights_meet_halfway_between_two_bones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    from human.skin_binding import heat_weights
+
     steps = np.linspace(0, 1, 41)
     vertices = np.stack([np.repeat(steps, 2), np.tile([0.0, 0.05], 41), np.zeros(82)], axis=1)
     first = np.arange(0, 80, 2)

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from marey import Motion, samples
 from marey.geometry import rotations as so3
-from marey.samples.bent_walk import bent
-from marey.samples.leaps import RUN_SPEED, jump, run, stand
+from marey.samples.gaits import RUN_SPEED, bent, jump, run, stand
 from marey.surface.library import Library
 
 BALLS = ("LeftToeBase", "RightToeBase")
@@ -17,7 +16,7 @@ BALLS = ("LeftToeBase", "RightToeBase")
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    return samples.locomotion(vertices=800)
+    return samples.mesh_library(vertices=800)
 
 
 def balls(motion: Motion) -> NDArray[np.float64]:
@@ -30,7 +29,7 @@ def test_every_behaviour_is_there(library: Library) -> None:
 
 
 def test_it_is_made_once(library: Library) -> None:
-    assert samples.locomotion(vertices=800) is library
+    assert samples.mesh_library(vertices=800) is library
 
 
 def test_soles_do_not_slide(library: Library) -> None:

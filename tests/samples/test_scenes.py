@@ -7,7 +7,7 @@ import pytest
 
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-from marey.samples import crowd, field, footage
+from marey.samples import crowd, field, video
 from marey.samples.street import LENGTH, MEAN_SPEED, SPREAD, WIDTH
 from marey.samples.swirl import vortex
 
@@ -98,8 +98,8 @@ def test_senseless_crowds_are_refused(options: dict[str, float]) -> None:
 
 def test_footage_shows_people_where_the_tracks_say(street: Tracks) -> None:
     scale = 32
-    film = footage(street, pixels_per_metre=scale)
-    empty = np.asarray(next(iter(footage(crowd(people=1, seconds=0.04), pixels_per_metre=scale))))
+    film = video(street, pixels_per_metre=scale)
+    empty = np.asarray(next(iter(video(crowd(people=1, seconds=0.04), pixels_per_metre=scale))))
     image = next(iter(film[100:101]))
     assert image.shape == (film.rows, film.columns, 3)
     here = street.positions[100][street.present[100]]
@@ -114,7 +114,7 @@ def test_footage_shows_people_where_the_tracks_say(street: Tracks) -> None:
 
 
 def test_footage_frames_can_be_read_from_anywhere(street: Tracks) -> None:
-    film = footage(street)
+    film = video(street)
     third = list(film)[3] if film.frames < 5 else list(film[:4])[3]
     np.testing.assert_array_equal(third, next(iter(film[3:])))
 
@@ -146,4 +146,4 @@ def test_senseless_fields_are_refused(options: dict[str, int]) -> None:
 
 def test_footage_scale_is_bounded() -> None:
     with pytest.raises(InputError):
-        footage(pixels_per_metre=10_000)
+        video(pixels_per_metre=10_000)

@@ -9,7 +9,7 @@ from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.samples import gait_curves, walk
+from marey.samples import gait_legs, walk
 from marey.samples.body_plan import ANKLE_HEIGHT, HEEL_BEHIND_ANKLE, STATURE, body_skeleton
 
 SPEEDS = (0.6, 1.0, 1.34, 1.7, 2.0)
@@ -82,11 +82,11 @@ def test_leg_angles_stay_near_the_published_curves() -> None:
     knee = rot.log(motion.rotations[:, skeleton.index("LeftLeg")])[:, 0]
     ankle = -rot.log(motion.rotations[:, skeleton.index("LeftFoot")])[:, 0]
     for angle, samples, degrees in (
-        (hip, gait_curves.HIP, 3),
-        (knee, gait_curves.KNEE, 5),
-        (ankle, gait_curves.ANKLE, 3),
+        (hip, gait_legs.HIP, 3),
+        (knee, gait_legs.KNEE, 5),
+        (ankle, gait_legs.ANKLE, 3),
     ):
-        difference = np.degrees(angle - gait_curves.curve(samples, phase))
+        difference = np.degrees(angle - gait_legs.curve(samples, phase))
         assert np.sqrt(np.mean(difference**2)) < degrees
     assert np.degrees(knee).min() > 1
     assert 0.02 < np.ptp(motion.root[:, 1]) < 0.06
@@ -123,7 +123,7 @@ def test_the_body_is_as_tall_as_asked_and_symmetric() -> None:
 
 
 def test_same_arguments_give_the_same_bits() -> None:
-    from marey.samples.gait import _one_cycle
+    from marey.samples.walk import _one_cycle
 
     first = walk(1.0)
     _one_cycle.cache_clear()

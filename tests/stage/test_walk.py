@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import marey
 from marey.body.feet import contacts
 from marey.errors import InputError
-from marey.samples.leaps import run, stand
+from marey.samples.gaits import run, stand
 from marey.stage import WalkingCrowd, walk
 from marey.stage.walk.figure import figure, heights, outfits
 from marey.stage.walk.gait import cycle

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.errors import InputError
+from marey.statistics import _matrix_kernels
 from marey.statistics.matrix_comparison import (
-    _kernels,
+    condensed,
     correlogram,
     distance_correlation,
     mantel,
     pearson,
-    upper,
 )
 
 
@@ -70,39 +70,22 @@ def test_permuted_sums_equal_those_of_permuted_matrices() -> None:
     fixed, moved = cloud(23, 1).astype(np.float32), cloud(23, 2).astype(np.float32)
     order = np.random.default_rng(3).permutation(23).astype(np.uint32)
     placed = moved[order][:, order]
-    plain = (upper(fixed) * upper(placed)).sum()
-    assert _kernels.permuted_products(fixed, moved, order) == pytest.approx(plain, rel=1e-5)
+    plain = (condensed(fixed) * condensed(placed)).sum()
+    assert _matrix_kernels.permuted_products(fixed, moved, order) == pytest.approx(plain, rel=1e-5)
     classes = (cloud(23, 1) > 2).astype(np.int16)
     sums = np.zeros((2, 3))
-    _kernels.class_sums(fixed, moved, classes, order, sums)
-    x, y, kind = upper(fixed), upper(placed), upper(classes)
+    _matrix_kernels.class_sums(fixed, moved, classes, order, sums)
+    x, y, kind = condensed(fixed), condensed(placed), condensed(classes)
     for k in (0, 1):
         there = kind == k
         expected = [y[there].sum(), (y[there] ** 2).sum(), (x * y)[there].sum()]
         np.testing.assert_allclose(sums[k], expected, rtol=1e-5)
 
 
-def test_a_shuffle_uses_every_number_once() -> None:
-    values = np.random.default_rng(0).random(100).astype(np.float32)
-    ones = np.ones(100, np.float32)
-    seed = np.uint64(12345)
-    assert _kernels.shuffled_products(ones, values, seed) == pytest.approx(values.sum(), rel=1e-5)
-    parity = np.arange(100, dtype=np.float32) % 2
-    halves = [_kernels.shuffled_products(ones, parity, np.uint64(s)) for s in range(1, 9)]
-    assert halves == [50.0] * 8
-    places = [
-        _kernels.shuffled_products(ones.cumsum(dtype=np.float32), parity, np.uint64(7 * s))
-        for s in range(400)
-    ]
-    # A mean place of 50.5 for each of 50 ones, whose sum spreads by about 145.
-    assert np.mean(places) == pytest.approx(2525, abs=30)
-    assert 110 < np.std(places) < 180
-
-
 def test_the_test_finds_every_permutation_of_four_objects() -> None:
     first, second = cloud(4, 1), cloud(4, 2)
     chances = {
-        round(pearson(upper(first), upper(second[np.ix_(order, order)])), 5)
+        round(pearson(condensed(first), condensed(second[np.ix_(order, order)])), 5)
         for order in every_order(range(4))
     }
     found = {round(float(r), 5) for r in mantel(first, second, permutations=400).permuted}
@@ -145,7 +128,7 @@ def test_a_correlogram_is_pearson_within_each_class(by: Literal["quantiles", "ra
     truth = cloud(50)
     other = truth + 0.3 * apart(rng.normal(size=(50, 2)))
     found = correlogram(other, truth, classes=6, by=by, permutations=60)
-    x, y = upper(other), upper(truth)
+    x, y = condensed(other), condensed(truth)
     for k in range(6):
         last = k == 5
         there = (y >= found.edges[k]) & ((y <= found.edges[k + 1]) if last else (y < found.edges[k + 1]))
@@ -161,14 +144,6 @@ def test_chance_leaves_the_band_of_a_correlogram_seldom() -> None:
         found = correlogram(cloud(40, k), cloud(40, 50 + k), classes=5, permutations=199)
         outside += int(((found.correlations < found.low) | (found.correlations > found.high)).sum())
     assert outside <= 9
-
-
-def test_membership_tells_near_classes_from_far_ones() -> None:
-    truth = cloud(50)
-    found = correlogram(truth**2, truth, classes=4, kind="membership", permutations=99)
-    assert found.correlations[0] > found.high[0] and found.correlations[-1] < found.low[-1]
-    near = upper(truth) < found.edges[1]
-    assert found.correlations[0] == pytest.approx(-pearson(near, upper(truth**2)), abs=1e-4)
 
 
 def test_classes_without_pairs_have_no_correlation() -> None:

@@ -13,8 +13,8 @@ import pytest
 import marey
 from marey import samples
 from marey.crowd import scenes
+from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries
-from marey.crowd.homography import orthographic
 from marey.crowd.tracks import Tracks
 from marey.studio.app import Studio
 from marey.studio.crowd import CrowdPanel, actions
@@ -137,7 +137,7 @@ def test_people_on_tracks_make_a_flow_that_carries_others() -> None:
 
 
 def test_every_kind_of_crowd_opens(studio: Studio) -> None:
-    film = samples.footage(samples.crowd(people=5, seconds=1), pixels_per_metre=8)
+    film = samples.video(samples.crowd(people=5, seconds=1), pixels_per_metre=8)
     for thing in (film, stream(), samples.crowd(people=5, seconds=1), scenes.preset("escape")):
         panel = shown(studio, thing)
         for label in ("flow", "speed", "density", "meeting, parting", "turning", "film", "nothing"):
@@ -185,9 +185,9 @@ def test_figures_stand_where_the_tracks_say(studio: Studio) -> None:
 
 
 def test_capture_walk_paint_and_undo(studio: Studio) -> None:
-    film = samples.footage(samples.crowd(people=8, seconds=0.4), pixels_per_metre=8)
+    film = samples.video(samples.crowd(people=8, seconds=0.4), pixels_per_metre=8)
     panel = shown(studio, film)
-    panel.controls.engine.value, panel.controls.size.value = "quick", "small"
+    panel.controls.method.value, panel.controls.size.value = "quick", "small"
     panel.set_width(20.0)
     panel.capture()
     assert studio.desk.jobs.wait() and panel.state.flow is not None
@@ -243,7 +243,7 @@ def test_odd_tracks_do_not_break_the_page(studio: Studio) -> None:
 
 
 def test_walking_without_a_flow_says_what_to_do(studio: Studio) -> None:
-    panel = shown(studio, samples.footage(samples.crowd(people=3, seconds=1), pixels_per_metre=8))
+    panel = shown(studio, samples.video(samples.crowd(people=3, seconds=1), pixels_per_metre=8))
     panel.walk()
     assert studio.desk.jobs.wait()
     assert complaints(studio) == ["there is no flow that could carry people: press Capture first"]

@@ -22,7 +22,7 @@ from marey.surface import Library, MeshSequence, Repertoire
 
 @pytest.fixture(scope="module")
 def repertoire() -> Repertoire:
-    whole = marey.samples.locomotion(vertices=300)
+    whole = marey.samples.mesh_library(vertices=300)
     chosen = (1, 4, 6)
     return marey.surface.graph(
         Library(tuple(whole.sequences[k] for k in chosen), tuple(whole.labels[k] for k in chosen))
@@ -359,7 +359,7 @@ def test_an_animation_from_a_file_plays_in_its_two_kinds_of_frames(
 
 
 def test_a_textured_surface_is_drawn_in_its_main_colours() -> None:
-    walk = marey.samples.performance(marey.samples.walk(seconds=0.1, frame_rate=30))
+    walk = marey.samples.mesh_sequence(marey.samples.walk(seconds=0.1, frame_rate=30))
     painted = parts(walk)
     assert 4 <= len(painted) <= MOST_COLOURS
     assert sum(len(part.faces) for part in painted) == len(walk.faces)

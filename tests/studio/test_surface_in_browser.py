@@ -24,7 +24,7 @@ SIZE = (720, 480)
 
 @pytest.fixture(scope="module")
 def repertoire() -> Repertoire:
-    whole = marey.samples.locomotion(vertices=300)
+    whole = marey.samples.mesh_library(vertices=300)
     return marey.surface.graph(Library(tuple(whole.sequences[k] for k in (1, 4, 6))))
 
 

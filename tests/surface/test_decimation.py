@@ -184,7 +184,7 @@ def test_texture_becomes_colours_near_those_it_shows() -> None:
 
 
 def test_libraries_keep_one_connectivity_and_their_labels() -> None:
-    walk = samples.performance(samples.walk(seconds=0.5, frame_rate=10))
+    walk = samples.mesh_sequence(samples.walk(seconds=0.5, frame_rate=10))
     library = Library((walk[:3], walk[3:]), labels=("start", "end"))
     small = decimate(library, vertices=500)
     assert small.labels == ("start", "end")

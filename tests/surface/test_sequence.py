@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey.errors import InputError
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence, Texture, concatenate
@@ -144,7 +144,7 @@ def test_a_sequence_does_not_follow_later_changes_of_the_arrays_it_was_made_from
 
 
 def test_a_fresh_array_that_is_handed_over_is_kept_without_a_copy() -> None:
-    vertices = handed_over(np.array([TETRAHEDRON]))
+    vertices = read_only(np.array([TETRAHEDRON]))
     assert np.shares_memory(MeshSequence(vertices, FACES, 10.0).vertices, vertices)
 
 

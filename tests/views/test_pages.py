@@ -21,7 +21,8 @@ from hypothesis.extra import numpy as hnp
 import marey
 from marey.body.pose_model import PoseModel
 from marey.character import Character
-from marey.crowd.scene import Goal, Group, Scene, rectangle
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Goal, Group, Scene
 from marey.errors import InputError
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance

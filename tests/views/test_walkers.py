@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marey.crowd.outlines import area
-from marey.crowd.scene import Scene, rectangle
+from marey.crowd.polygons import area, rectangle
+from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.views import walkers
 from marey.views.shapes import block, triangles

@@ -2,7 +2,7 @@
 
 A tree is written as a chain of names; a bracket holds a chain that branches off the name before it; `~`
 stands for a space. Orders that do not go limb by limb are lists of `name:parent`. The text of all trees is
-the dictionary of compressed clips (`codec/header.py`): put new ones first and change none.
+the dictionary of compressed clips (`clip_header.py`): put new ones first and change none.
 """
 
 from __future__ import annotations

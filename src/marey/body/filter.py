@@ -19,16 +19,16 @@ from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.filtering.bilateral import bilateral_rotations, bilateral_vectors
-from marey.geometry.filtering.boundaries import CONTINUE
-from marey.geometry.filtering.linear import (
+from marey.geometry.filters import (
+    bilateral_rotations,
+    bilateral_vectors,
     binomial_mask,
     butterworth_mask,
     gaussian_mask,
     linear_rotations,
     linear_vectors,
+    rotation_noise,
 )
-from marey.geometry.filtering.noise import rotation_noise
 
 METHODS = ("bilateral", "gaussian", "binomial", "butterworth", "mask")
 # Hertz: what hands and feet do on purpose is slower.
@@ -53,7 +53,7 @@ class FilterSettings:
         order: butterworth only, of the filter that runs forwards and then backwards.
         mask: `(2 k + 1,)`, weights of your own.
         guided: bilateral only: compare poses of a smoothed copy; overshoots less.
-        boundary: "continue", motion goes on beyond the ends; or "mirror", as in the source.
+        boundary: "extrapolate", motion goes on beyond the ends; or "mirror", as in the source.
     """
 
     method: str = "bilateral"
@@ -64,7 +64,7 @@ class FilterSettings:
     order: int = 2
     mask: ArrayLike | None = None
     guided: bool = True
-    boundary: str = CONTINUE
+    boundary: str = "extrapolate"
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:

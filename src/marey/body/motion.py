@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, assign, checked, checked_rate, handed_over
+from marey._arrays import FloatArray, assign, checked, checked_rate, read_only
 from marey._timed import Timed, as_slice
 from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
@@ -76,14 +76,14 @@ class Motion(Timed):
                 f"has norm {norms[frame, joint]:.6g}, not 1; normalise it first"
             )
         if off.max() > ROUNDING:
-            rotations = handed_over(rotations / norms[..., None])
+            rotations = read_only(rotations / norms[..., None])
         root = checked("root", self.root, (frames, 3))
         translations = self.translations
         if translations is not None:
             translations = checked("translations", translations, (frames, joints, 3))
             if not np.array_equal(translations[:, 0], root):
                 translations = np.concatenate([root[:, None], translations[:, 1:]], axis=1)
-                translations = handed_over(translations)
+                translations = read_only(translations)
         channels = self.channels
         if channels is not None:
             channels = tuple(tuple(names) for names in channels)

@@ -26,8 +26,8 @@ from marey.body.root_motion import LEAST_SPREAD, RootMotion, RootMotionModes, in
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
-from marey.statistics.geodesics import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
-from marey.statistics.streaming import Chunk, Moments, moments
+from marey.statistics.geodesics.linear import NOTHING, PrincipalGeodesics, number_of_modes, principal_axes
+from marey.statistics.geodesics.streaming import Chunk, Moments, moments
 
 METRICS = ("kinetic", "lever", "canonical")
 # Poses farther than this from the mean may have their logarithm on either side.
@@ -104,8 +104,8 @@ class PoseModel:
         Args:
             motions: clips, or functions that load one (`lambda: marey.load(path)`), which are then called as
                 often as needed and held one at a time. A list is gone through until the mean is exact (two to
-                four times); an iterator only once, see :mod:`marey.statistics.streaming`. The first clip's
-                skeleton is kept; bones of the others may differ, joints may not.
+                four times); an iterator only once (see `statistics.geodesics.streaming`). The skeleton of
+                the first clip is kept; bones of the others may differ, joints may not.
             modes, variance, error, max_error: how many coordinates. A number; or enough for that share of the
                 variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
                 the largest, error of joint positions (root held still) below so many metres.

@@ -17,8 +17,8 @@ from marey.body.root_motion import STILL, checked_frame, moving_root, root_motio
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
-from marey.statistics.rotation_mean import centred
-from marey.statistics.streaming import Chunk
+from marey.geometry.mean import rotation_mean
+from marey.statistics.geodesics.streaming import Chunk
 
 Clip = Motion | Callable[[], Motion]
 
@@ -133,4 +133,4 @@ class Clips:
 def _stance(motion: Motion) -> Array:
     """The mean turn of the root without the way it faces, `(4,)`."""
     some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
-    return centred(root_motion(some, "heading").rotations[:, None]).mean[0]
+    return rotation_mean(root_motion(some, "heading").rotations).mean

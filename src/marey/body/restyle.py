@@ -25,7 +25,7 @@ from marey.body.resample import retime
 from marey.body.root_motion import root_motion, with_carriers, without_carriers, yaw
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.time_warping import Alignment, align, time_map
+from marey.statistics.warping import Alignment, align, time_map
 
 TIMINGS = ("reference", "own")
 

@@ -23,7 +23,7 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-from marey.geometry.mean import karcher_mean
+from marey.geometry.mean import rotation_mean
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,13 @@ def upright_at_rest(motion: Motion) -> Motion:
     left = pose.positions[:, marks["left thigh"]] - pose.positions[:, marks["right thigh"]]
     yaw = np.arctan2(-left[:, 2], left[:, 0])
     ahead = so3.multiply(so3.exp(np.stack([0 * yaw, -yaw, 0 * yaw], axis=1))[:, None], pose.rotations)
-    reference = karcher_mean(ahead, tolerance=1e-6).mean
+    reference = rotation_mean(ahead, tolerance=1e-6).mean
     for side in SIDES:
         foot = marks[f"{side} foot"]
         heights = pose.positions[:, [foot, *skeleton.children(foot)], 1].sum(axis=1)
         lowest = heights <= np.quantile(heights, SETTINGS.stance)
         below = list(skeleton.descendants(foot))
-        reference[below] = karcher_mean(ahead[lowest][:, below], tolerance=1e-6).mean
+        reference[below] = rotation_mean(ahead[lowest][:, below], tolerance=1e-6).mean
     above = reference[np.maximum(skeleton.parents, 0)]
     above[0] = so3.identity()
     moved = motion.translations

@@ -28,7 +28,7 @@ from marey.cli._console import (
 )
 from marey.describe import describe
 from marey.errors import InputError
-from marey.io import fitting, format_to_write, save
+from marey.io import format_to_write, save, writable_part
 from marey.io._files import check_target
 
 NAME = "convert"
@@ -114,7 +114,7 @@ def run(
         thing = thing.resample(frame_rate)
     if mirror:
         thing = _mirrored(thing)
-    thing = fitting(thing, target)
+    thing = writable_part(thing, target)
     with progress_bar(f"writing {target.name}") as progress:
         save(
             thing,

@@ -1,7 +1,7 @@
 """The motion of many people."""
 
-from marey.crowd.camera import Camera
-from marey.crowd.capturing import capture
+from marey.crowd.cameras import Camera
+from marey.crowd.capture import capture
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Goal, Group, Scene

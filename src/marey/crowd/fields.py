@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, handed_over
+from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, read_only
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions
@@ -95,7 +95,7 @@ class FieldSeries(Timed):
         frames = slice(start, stop if stop >= 0 else None, 1 if step > 0 else -1)
         chosen = replace(
             self,
-            velocities=self.velocities[frames] if step > 0 else handed_over(-self.velocities[frames]),
+            velocities=self.velocities[frames] if step > 0 else read_only(-self.velocities[frames]),
             presence=None if self.presence is None else self.presence[frames],
         )
         return chosen if abs(step) == 1 else chosen.resample(self.frame_rate / abs(step))
@@ -122,7 +122,7 @@ class FieldSeries(Timed):
             velocities[number] = np.tensordot(weights.astype(velocities.dtype), self.velocities[part], 1)
             if presence is not None and self.presence is not None:
                 presence[number] = mixed_presence(self.presence[part], shares[:, None, None])
-        return replace(self, velocities=handed_over(velocities), frame_rate=rate, presence=presence)
+        return replace(self, velocities=read_only(velocities), frame_rate=rate, presence=presence)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -134,7 +134,7 @@ class FieldSeries(Timed):
         velocities[..., 0] *= -1
         return replace(
             self,
-            velocities=handed_over(velocities),
+            velocities=read_only(velocities),
             mask=None if self.mask is None else self.mask[:, ::-1],
             homography=homography,
             presence=None if self.presence is None else self.presence[:, :, ::-1],
@@ -191,6 +191,16 @@ class FieldSeries(Timed):
         return animate(crowd, self.duration if seconds is None else seconds)
 
 
+def check_memory(frames: int, rows: int, columns: int, advice: str) -> None:
+    """Refuse more fields of single precision than 8 GB.
+
+    >>> check_memory(100, 240, 320, "")
+    """
+    size = 8 * frames * rows * columns
+    if size > 8 << 30:
+        raise InputError(f"{frames} fields of {columns} × {rows} pixels take {size / 1e9:.3g} GB; {advice}")
+
+
 def known_presence(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Presence that is known: a level that would read as unknown becomes its neighbour.
 
@@ -217,6 +227,8 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
     if not parts:
         raise InputError("there are no field series to join")
     first = parts[0]
+    if len(parts) == 1:
+        return first
     for other in parts[1:]:
         if other.velocities.shape[1:] != first.velocities.shape[1:]:
             raise InputError(
@@ -233,7 +245,7 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
     masks = [part.mask for part in parts if part.mask is not None]
     return replace(
         first,
-        velocities=handed_over(np.concatenate([part.velocities for part in parts])),
+        velocities=read_only(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
         presence=_joined_presence(parts),
     )
@@ -242,7 +254,7 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
 def _joined_presence(parts: Sequence[FieldSeries]) -> NDArray[np.uint8] | None:
     """End to end, if all of them say who is where."""
     known = [part.presence for part in parts if part.presence is not None]
-    return handed_over(np.concatenate(known)) if len(known) == len(parts) else None
+    return read_only(np.concatenate(known)) if len(known) == len(parts) else None
 
 
 def _same_camera(a: FloatArray | None, b: FloatArray | None) -> bool:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import frame_distances
 from marey.crowd.texture.transitions import diagonal_filter, margin
 from marey.errors import InputError
 from marey.geometry.resampling import linear
-from marey.statistics.time_warping import Alignment, align_costs, time_map
+from marey.statistics.warping import Alignment, align_costs, time_map
 
 Array = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def blend_in_time(
     fields += (share * faster * linear(b.velocities, there)).astype(fields.dtype)
     return replace(
         a,
-        velocities=handed_over(fields),
+        velocities=read_only(fields),
         mask=_joined_mask(a, b),
         presence=_mixed_presence(a, at, b, there, share[..., 0]),
         name=" → ".join(dict.fromkeys(name for name in (a.name, b.name) if name)),
@@ -163,7 +163,7 @@ def join(
         presence = np.concatenate([_seen(a)[: i - side], middle, _seen(b)[j + side :]])
     return replace(
         a,
-        velocities=handed_over(np.concatenate(parts)),
+        velocities=read_only(np.concatenate(parts)),
         mask=_joined_mask(a, b),
         presence=presence,
         name=" + ".join(dict.fromkeys(name for name in (a.name, b.name) if name)),
@@ -193,7 +193,7 @@ def _mixed_presence(
         return None
     nearest_a, nearest_b = np.rint(at_a).astype(np.int64), np.rint(at_b).astype(np.int64)
     parts = np.stack([_seen(a)[nearest_a], _seen(b)[nearest_b]])
-    return handed_over(mixed_presence(parts, np.stack([1 - share, share])))
+    return read_only(mixed_presence(parts, np.stack([1 - share, share])))
 
 
 def _seen(fields: FieldSeries) -> NDArray[np.uint8]:

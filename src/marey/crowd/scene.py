@@ -1,6 +1,6 @@
-"""A place with people in it: walls, where groups start, what they wish (Courty 2013, section 6.3.1).
+"""A scene: walls, where groups of people start, what their goals are (Courty 2013, section 6.3.1).
 
-The eight places of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scenes` reads others from JSON.
+The eight scenes of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scenes` reads others from JSON.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, assign, checked
+from marey._arrays import Array, BoolArray, assign
+from marey.crowd.polygons import contains, polygon
 from marey.errors import InputError
 
-Array = NDArray[np.float64]
 Wish = Literal["reach", "circle", "leave"]
 
 MOST_PEOPLE, FASTEST = 1_000_000, 100.0
@@ -118,7 +117,7 @@ class Scene:
         free = np.ones(self.grid(spacing), dtype=bool)
         centres = cell_centres(free.shape, spacing)
         for obstacle in self.obstacles:
-            free &= ~inside(centres, obstacle)
+            free &= ~contains(obstacle, centres)
         return free
 
     def with_people(self, count: int) -> Scene:
@@ -152,40 +151,7 @@ class Scene:
         return int(np.ceil(self.size[1] / spacing - 1e-9)), int(np.ceil(self.size[0] / spacing - 1e-9))
 
 
-def polygon(name: str, corners: ArrayLike) -> Array:
-    """Corners `(corners, 2)`, at least three, or an error that names the thing."""
-    points = checked(name, corners, (None, 2))
-    if len(points) < 3:
-        raise InputError(f"{name}: a polygon has at least three corners, this has {len(points)}")
-    return points
-
-
-def rectangle(west: float, south: float, east: float, north: float) -> Array:
-    """Corners `(4, 2)` of a rectangle along the axes, counter-clockwise.
-
-    >>> rectangle(0, 0, 2, 1).tolist()
-    [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
-    """
-    return np.array([[west, south], [east, south], [east, north], [west, north]], dtype=np.float64)
-
-
 def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
     """`(rows, columns, 2)` metres."""
     rows, columns = np.mgrid[: shape[0], : shape[1]]
     return np.stack([(columns + 0.5) * spacing, (rows + 0.5) * spacing], axis=-1)
-
-
-def inside(points: Array, corners: Array) -> BoolArray:
-    """Which points `(..., 2)` lie in a polygon `(corners, 2)`: an odd number of edges to their right.
-
-    >>> inside(np.array([[0.5, 0.5], [2.0, 0.5]]), np.array([[0, 0], [1, 0], [1, 1], [0, 1]])).tolist()
-    [True, False]
-    """
-    within = np.zeros(points.shape[:-1], dtype=bool)
-    x, y = points[..., 0], points[..., 1]
-    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        if y0 == y1:
-            continue
-        crosses = (y0 > y) != (y1 > y)
-        within ^= crosses & (x < x0 + (y - y0) * (x1 - x0) / (y1 - y0))
-    return within

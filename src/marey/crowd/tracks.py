@@ -1,17 +1,32 @@
-"""Where many people are over time, on the ground plane."""
+"""Positions of many people over time, on the ground plane.
+
+People come and go. Two samples of one person belong together when they are no further apart than that
+recording usually samples (its annotation stride): nothing is interpolated over a longer absence, nothing is
+extrapolated. Cost: a few passes over `(frames, agents)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import BoolArray, FloatArray, IntArray, assign, checked, checked_rate, handed_over
+from marey import _scratch
+from marey._arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Integers,
+    assign,
+    checked,
+    checked_rate,
+    read_only,
+)
 from marey._timed import Timed, as_slice
-from marey.crowd import presence
-from marey.crowd.rows import check_size, dense_from_rows, rows_from_dense
+from marey.crowd.track_tables import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
 from marey.geometry.convention import unit_size
 from marey.geometry.resampling import sample_positions
@@ -86,7 +101,7 @@ class Tracks(Timed):
         table = dense_from_rows(frame, id, x, y)
         table.positions[...] *= unit_size(unit)
         rate = checked_rate(frame_rate) / table.frame_step
-        return cls(handed_over(table.positions), rate, table.ids, table.first_frame, table.frame_step, name)
+        return cls(read_only(table.positions), rate, table.ids, table.first_frame, table.frame_step, name)
 
     def to_rows(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """`frame, id, x, y` of everyone present, each `(rows,)`, frame by frame, metres.
@@ -110,7 +125,7 @@ class Tracks(Timed):
     @property
     def present(self) -> BoolArray:
         """Who is there when, `(frames, agents)`."""
-        return presence.is_present(self.positions)
+        return is_present(self.positions)
 
     @property
     def frame_numbers(self) -> IntArray:
@@ -141,17 +156,25 @@ class Tracks(Timed):
         at = sample_positions(self.frames, self.frame_rate, rate)
         check_size(len(at), self.agents, f"frames at {rate:g} per second")
         start = self.first_frame / (self.frame_rate * self.frame_step)
+        positions = _in_blocks(self.positions, len(at), lambda some, stride: _resampled(some, at, stride))
         return _of_those_present(
             self,
-            handed_over(presence.resample(self.positions, at)),
+            read_only(positions),
             frame_rate=rate,
             first_frame=round(start * rate),
             frame_step=1,
         )
 
     def velocities(self) -> FloatArray:
-        """Metres per second, `(frames, agents, 2)`; see :func:`marey.crowd.presence.velocities`."""
-        return presence.velocities(self.positions, self.frame_rate)
+        """Metres per second `(frames, agents, 2)`: central differences, one-sided at an absence.
+
+        NaN where an agent is absent, or is seen in one frame only.
+
+        >>> Tracks([[[0, 0]], [[1, 0]], [[3, 0]]], 10).velocities()[:, 0, 0].tolist()
+        [10.0, 15.0, 20.0]
+        """
+        rate = self.frame_rate
+        return _in_blocks(self.positions, self.frames, lambda some, stride: _velocities(some, rate, stride))
 
     def mirror(self) -> Tracks:
         """Left and right exchanged: x becomes -x."""
@@ -195,13 +218,13 @@ def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
     for part, numbers in zip(parts, named, strict=True):
         positions[start : start + part.frames, np.searchsorted(ids, numbers)] = part.positions
         start += part.frames
-    return replace(first, positions=handed_over(positions), ids=ids)
+    return replace(first, positions=read_only(positions), ids=ids)
 
 
 def _of_those_present(
     tracks: Tracks, positions: FloatArray, *, frame_rate: float, first_frame: int, frame_step: int
 ) -> Tracks:
-    kept = presence.is_present(positions).any(axis=0)
+    kept = is_present(positions).any(axis=0)
     if not kept.any():
         raise InputError("nobody is present in these frames")
     assert tracks.ids is not None
@@ -213,3 +236,63 @@ def _of_those_present(
         first_frame=first_frame,
         frame_step=frame_step,
     )
+
+
+def is_present(positions: FloatArray) -> BoolArray:
+    """Who is there when, `(frames, agents)`."""
+    return np.asarray(np.isfinite(positions).all(axis=-1))
+
+
+def annotation_stride(present: BoolArray) -> int:
+    """The most common distance in frames between two samples of one agent.
+
+    >>> annotation_stride(np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=bool))
+    2
+    """
+    agent, frame = np.nonzero(present.T)
+    gaps = np.diff(frame)[np.diff(agent) == 0]
+    return int(np.bincount(gaps).argmax()) if len(gaps) else 1
+
+
+def _in_blocks(positions: FloatArray, frames: int, compute: Callable[[FloatArray, int], Array]) -> Array:
+    """`compute(positions, stride)` of a few agents at a time, so that its arrays stay small."""
+    stride = annotation_stride(is_present(positions))
+    agents = positions.shape[1]
+    result = np.empty((frames, agents, 2))
+    size = _scratch.rows_per_block(16 * max(frames, len(positions)))
+    for block in (slice(start, start + size) for start in range(0, agents, size)):
+        result[:, block] = compute(positions[:, block], stride)
+    return result
+
+
+def _resampled(positions: FloatArray, times: Array, stride: int) -> Array:
+    """Positions at fractional frames `times` `(n,)`, NaN between samples farther apart than `stride`."""
+    last, following = _neighbours(positions)
+    before, after = last[np.floor(times).astype(int)], following[np.ceil(times).astype(int)]
+    known = (before >= 0) & (after < len(positions)) & (after - before <= stride)
+    before, after = np.where(known, before, 0), np.where(known, after, 0)
+    share = (times[:, None] - before) / np.maximum(after - before, 1)
+    start, end = (np.take_along_axis(positions, at[..., None], axis=0) for at in (before, after))
+    return np.where(known[..., None], start + share[..., None] * (end - start), np.nan)
+
+
+def _velocities(positions: FloatArray, frame_rate: float, stride: int) -> Array:
+    """Central differences between the samples before and after; one-sided where one is too far away."""
+    last, following = _neighbours(positions)
+    here = np.broadcast_to(np.arange(len(positions))[:, None], last.shape)
+    before, after = here.copy(), here.copy()
+    before[1:] = np.where((last[:-1] >= 0) & (here[1:] - last[:-1] <= stride), last[:-1], here[1:])
+    near = (following[1:] < len(positions)) & (following[1:] - here[:-1] <= stride)
+    after[:-1] = np.where(near, following[1:], here[:-1])
+    known = is_present(positions) & (after > before)
+    span = np.where(known, after - before, 1) / frame_rate
+    start, end = (np.take_along_axis(positions, at[..., None], axis=0) for at in (before, after))
+    return np.where(known[..., None], (end - start) / span[..., None], np.nan)
+
+
+def _neighbours(positions: FloatArray) -> tuple[Integers, Integers]:
+    """Of each frame the last sample up to it (-1 = none) and the first from it on (`frames` = none)."""
+    present, frame = is_present(positions), np.arange(len(positions))[:, None]
+    last = np.maximum.accumulate(np.where(present, frame, -1), axis=0)
+    following = np.minimum.accumulate(np.where(present, frame, len(positions))[::-1], axis=0)[::-1]
+    return last, following

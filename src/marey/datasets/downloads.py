@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from marey.datasets.registry import DataFile
 from marey.errors import DownloadError, InputError
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 
 PATIENCE = 30.0  # seconds without a sign of life
 
@@ -24,7 +24,7 @@ def download(url: str, file: DataFile, folder: Path, *, report: Callable[[int], 
             fetch = pooch.HTTPDownloader(timeout=PATIENCE, chunk_size=1 << 16)
             fetch(url, _Counted(raw, url, file.size, report), None)
 
-    with write_beside(make_room(folder / file.path)) as draft, _quiet(pooch.get_logger()):
+    with atomic_write(make_room(folder / file.path)) as draft, _quiet(pooch.get_logger()):
         try:
             pooch.retrieve(
                 url,

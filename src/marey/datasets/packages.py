@@ -18,7 +18,7 @@ from marey.datasets.archives import read_members
 from marey.datasets.downloads import WAY_OUT, make_room
 from marey.datasets.registry import DataFile, PackageSource
 from marey.errors import DownloadError
-from marey.io._files import draft_folder, write_beside
+from marey.io._files import atomic_write, draft_folder
 
 
 def unpack(
@@ -33,7 +33,7 @@ def unpack(
             content = contents[file.at]
             if hashlib.sha256(content).hexdigest() != file.sha256:
                 raise DownloadError(f"{_title(source)}: {file.at} is not the registered file; {WAY_OUT}")
-            with write_beside(make_room(folder / file.path)) as draft:
+            with atomic_write(make_room(folder / file.path)) as draft:
                 draft.write_bytes(content)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from marey import datasets, samples
 from marey.crowd import capture, scenes, simulate
-from marey.crowd.evaluation import collisions
+from marey.crowd.evaluation import overlaps
 from marey.crowd.spectrum import compress
 from marey.crowd.texture import extend
 from marey.demo.exhibit import SMALLER, Exhibit, Picture
@@ -115,7 +115,7 @@ def captured(folder: Path) -> Exhibit:
             ("fields", f"{fields.frames} of {fields.rows} × {fields.columns}"),
             ("captured in", f"{seconds:.1f} s"),
             ("information in a tenth of the numbers", f"{short.information:.1f} %"),
-            ("people who touch somebody", f"{100 * collisions(people).people:.1f} %"),
+            ("people who touch somebody", f"{100 * overlaps(people).people:.1f} %"),
         ),
         (
             f"marey crowd capture {FILM}/above/shaded.mp4 captured.zarr --camera {FILM}/above/camera.json "

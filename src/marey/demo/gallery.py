@@ -20,7 +20,7 @@ from marey.demo.page import page
 from marey.demo.poses import compression, handles, modes, trackers
 from marey.demo.surfaces import captured_surface, directed, organised, surface
 from marey.demo.together import walking
-from marey.io._files import write_folder_beside
+from marey.io._files import atomic_write_folder
 
 SAMPLES: dict[str, tuple[Chapter, ...]] = {
     "Bodies": (body, modes, handles, trackers, compression, variants, hole, steered, stream),
@@ -73,7 +73,7 @@ def make_gallery(folder: Path, *, telling: Telling | None = None) -> Gallery:
     real = REAL if os.environ.get("MAREY_DATA") else {}
     plan = [(scale, chapter) for scale in SAMPLES for chapter in (*SAMPLES[scale], *real.get(scale, ()))]
     scales: dict[str, tuple[Exhibit, ...]] = {}
-    with write_folder_beside(folder) as draft:
+    with atomic_write_folder(folder) as draft:
         for done, (scale, chapter) in enumerate(plan):
             if telling is not None:
                 telling(done, len(plan), f"{scale.lower()}: {chapter.__name__.replace('_', ' ')}")

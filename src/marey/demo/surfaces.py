@@ -52,7 +52,7 @@ def surface(folder: Path) -> Exhibit:
 
 def organised(folder: Path) -> Exhibit:
     """A few captured sequences, and the graph of the best ways between all their frames."""
-    library = samples.locomotion(vertices=800)
+    library = samples.mesh_library(vertices=800)
     start = time.perf_counter()
     repertoire = surfaces.graph(library, alpha=0.02, distances=distances(library, triangles=TRIANGLES))
     seconds = time.perf_counter() - start

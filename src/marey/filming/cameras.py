@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.scene import Scene
 from marey.errors import InputError
 

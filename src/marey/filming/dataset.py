@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from marey import __version__
 from marey._progress import Progress
 from marey._random import Rng
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.continuum import Ground
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.running import simulate
@@ -30,8 +30,8 @@ from marey.filming.cameras import camera_of
 from marey.filming.people import People
 from marey.filming.studio import Shot, Studio
 from marey.filming.truth import BODY_HEIGHT, CrowdFlow, Seen, ground_frames, write_ground, write_tables
-from marey.io import cameras, fields, scenes, video
-from marey.io._files import check_folder_target, write_folder_beside
+from marey.io import cameras, scenes, video, zarr_store
+from marey.io._files import atomic_write_folder, check_folder_target
 
 VERSION = 1
 LIGHTS = {"on": "shaded", "off": "flat"}
@@ -102,7 +102,7 @@ def film_crowd(
             return None
         return lambda done, total: progress(number * crowd.frames + done, passes * crowd.frames)
 
-    with write_folder_beside(Path(folder)) as draft:
+    with atomic_write_folder(Path(folder)) as draft:
         scenes.write(crowd.scene, draft / "scene.json")
         write_tables(crowd, people, draft)
         ground = Ground(crowd.scene)
@@ -163,7 +163,7 @@ def _with_truth(
     mean = CrowdFlow(ground, camera, studio.backdrop, crowd.frame_rate)
     size = rows, columns, crowd.frame_rate
     flows = stack.enter_context(
-        fields.FieldWriter(
+        zarr_store.FieldWriter(
             home / "flow.zarr",
             *size,
             homography=camera.homography,
@@ -173,7 +173,7 @@ def _with_truth(
         )
     )
     crowd_flows = stack.enter_context(
-        fields.FieldWriter(
+        zarr_store.FieldWriter(
             home / "crowd_flow.zarr",
             *size,
             mask=mean.mask,

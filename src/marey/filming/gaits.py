@@ -1,6 +1,6 @@
 """How people hold themselves at every speed: poses of standing, walking and running, and who is in which.
 
-The walk is that of :mod:`marey.samples.gait` at several speeds; the run follows the joint angles of Novacheck
+The walk is that of :mod:`marey.samples.walk` at several speeds; the run follows the joint angles of Novacheck
 1998 (Gait & Posture 7), rounded. The phase of a step advances with the way gone, divided by the stride at
 that speed (Courty 2013, section 6.3.2: cycles picked by speed). Cost: a few passes over `(frames, people)`.
 """
@@ -20,10 +20,9 @@ from marey.body.motion import Motion
 from marey.crowd.tracks import Tracks
 from marey.filming.figure import BONES
 from marey.geometry import rotations as rot
-from marey.samples import gait
+from marey.samples import walk as sample_walk
 from marey.samples.body_plan import STATURE, body_skeleton, standing_height
-from marey.samples.gait_curves import cadence, curve
-from marey.samples.gait_legs import about
+from marey.samples.gait_legs import about, cadence, curve
 
 Array = NDArray[np.float64]
 
@@ -162,7 +161,7 @@ def _table(motion: Motion, advance: float) -> Array:
 
 
 def _walk(speed: float) -> Array:
-    motion = gait.walk(cycles=1, speed=speed, frame_rate=PHASES * cadence(speed) / 2)
+    motion = sample_walk(cycles=1, speed=speed, frame_rate=PHASES * cadence(speed) / 2)
     return _table(motion, speed * motion.frames / motion.frame_rate)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.scene import Scene
 from marey.views._drawing import sample_offsets
 

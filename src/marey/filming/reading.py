@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError
 from marey.filming.dataset import VERSION
-from marey.io import cameras, fields, scenes, trajectories, video
+from marey.io import cameras, scenes, trajectories, video, zarr_store
 from marey.io._files import read_bytes
 
 LARGEST_MANIFEST = 64 << 20
@@ -48,12 +48,12 @@ class View:
     @cached_property
     def flow(self) -> FieldSeries:
         """Motion of every visible point, pixels per frame; presence 255 where a person is seen."""
-        return fields.read(self.path / "flow.zarr")
+        return zarr_store.read_fields(self.path / "flow.zarr")
 
     @cached_property
     def crowd_flow(self) -> FieldSeries:
         """Mean motion of the crowd at half a body's height, pixels per frame; presence by density."""
-        return fields.read(self.path / "crowd_flow.zarr")
+        return zarr_store.read_fields(self.path / "crowd_flow.zarr")
 
     def numbers(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint32]:
         """Who is seen at each pixel, `(frames, rows, columns)`: 1 + place among the ids; 0 nobody."""
@@ -96,7 +96,7 @@ class Dataset:
     @cached_property
     def ground_velocity(self) -> FieldSeries:
         """On the ground, cells per frame; its homography says where and how large the cells are."""
-        return fields.read(self.path / "ground" / "velocity.zarr")
+        return zarr_store.read_fields(self.path / "ground" / "velocity.zarr")
 
     def density(
         self, start: int = 0, stop: int | None = None, *, name: str = "density"

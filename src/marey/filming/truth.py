@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._progress import Progress
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera
 from marey.crowd.continuum import Ground
 from marey.crowd.fields import known_presence
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.filming.people import People
 from marey.filming.place import Backdrop
 from marey.filming.studio import Shot
-from marey.io import fields
+from marey.io import zarr_store
 
 Array = NDArray[Any]
 
@@ -85,7 +85,7 @@ def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: 
         "homography": ground.homography.tolist(),
     }
     waiting: dict[str, list[Array]] = {name: [] for name in names}
-    with fields.FieldWriter(
+    with zarr_store.FieldWriter(
         folder / "velocity.zarr",
         rows,
         columns,
@@ -163,7 +163,7 @@ class CrowdFlow:
 
 def ground_frames(path: Path) -> Iterator[tuple[Array, Array]]:
     """Velocity and presence of `velocity.zarr`, frame by frame."""
-    for block in fields.blocks(path):
+    for block in zarr_store.field_blocks(path):
         assert block.presence is not None
         yield from zip(block.velocities, block.presence, strict=True)
 

@@ -239,3 +239,56 @@ def cholesky_solve(H: NDArray[np.float64], size: int, b: NDArray[np.float64]) ->
             total -= H[k, i] * b[k]
         b[i] = total / H[i, i]
     return True
+
+
+@njit(**_OPTIONS)
+def grid_cell(place: float, count: int) -> tuple[int, float]:
+    """First of the two nodes, of `count` in a row, around a place, and the share of the second; NaN is 0."""
+    inside = min(place if place > 0.0 else 0.0, count - 1.0)
+    first = min(int(inside), max(count - 2, 0))
+    return first, inside - first
+
+
+@njit(**_OPTIONS)
+def heap_push(
+    keys: NDArray[np.float64], items: NDArray[np.int64], size: int, key: float, tie: int, item: int
+) -> int:
+    """Add an entry to a binary heap whose first entry has the least key, and the least tie at that key.
+
+    Args:
+        keys: `(room,)`, with room for one more than `size`.
+        items: `(room, 2)`, ties and items.
+        size: Number of entries.
+
+    Returns:
+        The new size.
+    """
+    place = size
+    while place > 0:
+        above = (place - 1) // 2
+        if keys[above] < key or (keys[above] == key and items[above, 0] <= tie):
+            break
+        keys[place], items[place, 0], items[place, 1] = keys[above], items[above, 0], items[above, 1]
+        place = above
+    keys[place], items[place, 0], items[place, 1] = key, tie, item
+    return size + 1
+
+
+@njit(**_OPTIONS)
+def heap_pop(keys: NDArray[np.float64], items: NDArray[np.int64], size: int) -> tuple[int, int]:
+    """Take the first entry from a heap, see :func:`heap_push`: its item and the new size."""
+    top, last = items[0, 1], size - 1
+    key, tie, item = keys[last], items[last, 0], items[last, 1]
+    place = 0
+    while 2 * place + 1 < last:
+        child, other = 2 * place + 1, 2 * place + 2
+        if other < last and (
+            keys[other] < keys[child] or (keys[other] == keys[child] and items[other, 0] < items[child, 0])
+        ):
+            child = other
+        if key < keys[child] or (key == keys[child] and tie <= items[child, 0]):
+            break
+        keys[place], items[place, 0], items[place, 1] = keys[child], items[child, 0], items[child, 1]
+        place = child
+    keys[place], items[place, 0], items[place, 1] = key, tie, item
+    return top, last

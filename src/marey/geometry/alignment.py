@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.geometry._arrays import Array
+from marey.geometry._batch import Array
 
 
 @dataclass(frozen=True)

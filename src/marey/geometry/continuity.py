@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey.geometry._arrays import Array, dot, length, quaternions, time_axis, vectors
+from marey.geometry._batch import Array, dot, length, quaternions, time_axis, vectors
 
 
 def continuous(q: ArrayLike, axis: int = 0) -> Array:

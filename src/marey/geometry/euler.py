@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import InputError
-from marey.geometry._arrays import Array, quaternions, time_axis, vectors
+from marey.geometry._batch import Array, quaternions, time_axis, vectors
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey.geometry._arrays import Array, quaternions, square, vectors
+from marey.geometry._batch import Array, quaternions, square, vectors
 
 
 def to_matrix(q: ArrayLike) -> Array:

@@ -14,6 +14,19 @@ from marey._arrays import FloatArray, IntArray
 from marey.errors import InputError
 
 
+def fans(counts: IntArray) -> IntArray:
+    """Polygons of so many corners as triangles `(triangles, 3)` of their corners, counted through.
+
+    >>> fans(np.array([3, 4])).tolist()
+    [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
+    """
+    starts = np.cumsum(counts) - counts
+    cut = np.maximum(counts - 2, 0)
+    first = np.repeat(starts, cut)
+    number = np.arange(cut.sum()) - np.repeat(np.cumsum(cut) - cut, cut)
+    return np.stack([first, first + number + 1, first + number + 2], axis=1)
+
+
 def face_normals(vertices: ArrayLike, faces: ArrayLike) -> FloatArray:
     """Unit normals `(..., faces, 3)`, pointing outwards; zero where a face has no area.
 

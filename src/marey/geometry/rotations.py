@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey.errors import InputError
-from marey.geometry import _compiled
-from marey.geometry._arrays import TINY, Array, dot, length, quaternions, vectors
+from marey.geometry import _batch
+from marey.geometry._batch import TINY, Array, dot, length, quaternions, vectors
 from marey.geometry.continuity import continuous, unwrap
 from marey.geometry.euler import from_euler, to_euler, unwrap_euler
 from marey.geometry.matrices import from_matrix, hat, to_matrix, vee
@@ -75,8 +75,8 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Array:
     array([0., 0., 0., 1.])
     """
     a, b = quaternions(a), quaternions(b)
-    if _compiled.pays(max(a.size, b.size) // 4):
-        return _compiled.multiply(a, b)
+    if _batch.pays(max(a.size, b.size) // 4):
+        return _batch.multiply(a, b)
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     w = aw * bw - ax * bx - ay * by - az * bz
@@ -104,8 +104,8 @@ def rotate(q: ArrayLike, v: ArrayLike) -> Array:
     array([0., 1., 0.])
     """
     q, v = quaternions(q), vectors(v)
-    if _compiled.pays(max(q.size, v.size) // 4):
-        return _compiled.rotate(q, v)
+    if _batch.pays(max(q.size, v.size) // 4):
+        return _batch.rotate(q, v)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     vx, vy, vz = v[..., 0], v[..., 1], v[..., 2]
     tx, ty, tz = 2.0 * (y * vz - z * vy), 2.0 * (z * vx - x * vz), 2.0 * (x * vy - y * vx)
@@ -139,8 +139,8 @@ def exp(rotation_vector: ArrayLike) -> Array:
     array([0., 1., 0., 0.])
     """
     v = vectors(rotation_vector, "rotation vectors")
-    if _compiled.pays(v.size // 3):
-        return _compiled.exp(v)
+    if _batch.pays(v.size // 3):
+        return _batch.exp(v)
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
     angle = np.maximum(np.sqrt(x * x + y * y + z * z), TINY)
     # One tangent, t = tan(angle / 4), gives both: cos(angle / 2) = (1 - t^2) / (1 + t^2) = u - 1 and
@@ -163,8 +163,8 @@ def log(q: ArrayLike) -> Array:
     array([0.      , 3.141593, 0.      ])
     """
     q = quaternions(q)
-    if _compiled.pays(q.size // 4):
-        return _compiled.log(q)
+    if _batch.pays(q.size // 4):
+        return _batch.log(q)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     sine = np.maximum(np.sqrt(x * x + y * y + z * z), TINY)
     factor = 2.0 * np.arctan2(sine, np.abs(w)) / sine

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey.geometry._arrays import Array, dot, vectors
+from marey.geometry._batch import Array, dot, vectors
 from marey.geometry.matrices import hat
 
 _SERIES_BELOW = 1e-2

@@ -80,7 +80,7 @@ FORMATS: tuple[Format, ...] = (
     Format("images", "folder of images", (".png", ".jpg", ".jpeg"), ("Footage",), ("Footage",)),
     Format("flo", "Middlebury optical flow", (".flo",), ("FieldSeries",), ("FieldSeries",)),
     Format(
-        "stores",
+        "zarr_store",
         "zarr store",
         (".zarr",),
         ("FieldSeries", "MeshSequence"),
@@ -168,13 +168,13 @@ def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     """
     path = Path(path)
     chosen = format_to_write(path)
-    thing = fitting(thing, path)
+    thing = writable_part(thing, path)
     write = chosen.implementation().write
     options = _without_the_only_choice(write, options, chosen, path)
     write(thing, path, **_accepted(write, options, path))
 
 
-def fitting(thing: Any, path: Path) -> Any:
+def writable_part(thing: Any, path: Path) -> Any:
     """The part of `thing` that the format of `path` holds; an error if there is none."""
     chosen = format_to_write(path)
     kind = _kind(thing)
@@ -321,4 +321,4 @@ def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path)
     return {name: value for name, value in given.items() if name in known}
 
 
-__all__ = ["FORMATS", "Format", "fitting", "format_of", "format_to_write", "load", "save"]
+__all__ = ["FORMATS", "Format", "format_of", "format_to_write", "load", "save", "writable_part"]

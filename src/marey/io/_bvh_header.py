@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError, InputError, MareyWarning
-from marey.io._text import all_different, decoded, shown
+from marey.io._files import decoded, quoted, unique_names
 
 CHANNELS = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation")
 
@@ -271,7 +271,7 @@ def _read_channels(words: _Words, node: _Node) -> tuple[str, ...]:
 
 def _renamed_apart(names: list[str], path: Path) -> tuple[str, ...]:
     """The names, all different, and a warning if some were not."""
-    different = all_different(names)
+    different = unique_names(names)
     renamed = [f"{old!r} to {new!r}" for old, new in zip(names, different, strict=True) if old != new]
     if renamed:
         listed = ", ".join(renamed[:3]) + (", …" if len(renamed) > 3 else "")
@@ -281,4 +281,4 @@ def _renamed_apart(names: list[str], path: Path) -> tuple[str, ...]:
 
 
 def _shown(word: bytes) -> str:
-    return shown(word) if word else "the end of the file"
+    return quoted(word) if word else "the end of the file"

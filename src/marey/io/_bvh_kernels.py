@@ -10,10 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey._compiling import njit
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # A product and a sum may be rounded once instead of twice.
@@ -25,15 +23,15 @@ _ROUNDS = 6755399441055744.0
 
 @njit(**_FUSED)
 def pose(
-    rows: Floats,
+    rows: Array,
     first_frame: int,
-    starts: Ints,
-    codes: Ints,
-    offsets: Floats,
+    starts: Integers,
+    codes: Integers,
+    offsets: Array,
     tolerance: float,
-    rotations: Floats,
-    root: Floats,
-    translations: Floats,
+    rotations: Array,
+    root: Array,
+    translations: Array,
 ) -> bool:
     """Local rotations and positions of the frames in `rows`; whether a joint other than the root slides.
 
@@ -92,7 +90,7 @@ def pose(
 
 
 @njit(**_FUSED)
-def _half_angles(degrees: Floats, cosines: Floats, sines: Floats) -> None:
+def _half_angles(degrees: Array, cosines: Array, sines: Array) -> None:
     """Cosines and sines of half of each angle, to the last bit or two; a loop of plain sums and products.
 
     Whole half turns are taken off exactly, in degrees; the rest, at most 45 degrees when halved, goes
@@ -154,7 +152,7 @@ def layout(buffer: NDArray[np.uint8], columns: int) -> tuple[int, bool, bool]:
 
 
 @njit(**_OPTIONS)
-def write_rows(rows: Floats, decimals: Ints, out: NDArray[np.uint8]) -> int:
+def write_rows(rows: Array, decimals: Integers, out: NDArray[np.uint8]) -> int:
     """`rows` as text with one line a row, each column to its number of decimals, zeros at the end cut off.
 
     `out` has room for 24 bytes a number; numbers times 10^decimals are below 9e18. How much was written.

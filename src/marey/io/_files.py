@@ -18,15 +18,20 @@ from pathlib import Path
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._made import DRAFT, WHOLE, check_replaceable, move_into
 
+# Text formats are parsed in memory; nothing captured so far comes near this.
+LARGEST_FILE = 4 << 30
+NUMBER = re.compile(r"%0?(\d*)d")
+LONGEST_SHOWN = 40
+ALWAYS_ALLOWED = 1 << 30
+
+# Poses of real clips take one to six times the room of their text.
+LARGEST_RATIO = 64
+
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: drafts of killed runs stay there
     fcntl = None  # type: ignore[assignment]
-
-# Text formats are parsed in memory; nothing captured so far comes near this.
-LARGEST_FILE = 4 << 30
-
-NUMBER = re.compile(r"%0?(\d*)d")
 
 
 def read_bytes(path: Path, *, limit: int = LARGEST_FILE) -> bytes:
@@ -58,14 +63,14 @@ def check_readable(path: Path, *, limit: int | None = None) -> None:
 
 
 @contextmanager
-def write_beside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it at the end; nothing is left behind on failure.
 
     A link stays a link: the file it points to is the one replaced.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
-    >>> with write_beside(target) as draft:
+    >>> with atomic_write(target) as draft:
     ...     _ = draft.write_text("whole")
     >>> target.read_text()
     'whole'
@@ -74,7 +79,7 @@ def write_beside(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: is a folder; give a file name")
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file; give another name")
-    path = _followed(path)
+    path = resolve_link(path)
     if not path.parent.is_dir():
         raise _unwritable(path, FileNotFoundError())
     with draft_folder(path, path.parent) as folder:
@@ -84,24 +89,24 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def write_numbered_beside(pattern: Path, count: int) -> Iterator[list[Path]]:
+def atomic_write_numbered(pattern: Path, count: int) -> Iterator[list[Path]]:
     """Drafts of `count` files such as `frames/walk_%04d.obj`; the folder is made if it is missing.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "frames"
-    >>> with write_numbered_beside(folder / "%02d.txt", 2) as drafts:
+    >>> with atomic_write_numbered(folder / "%02d.txt", 2) as drafts:
     ...     for draft in drafts:
     ...         _ = draft.write_text("whole")
     >>> sorted(file.name for file in folder.glob("*.txt"))
     ['00.txt', '01.txt']
     """
     names = [numbered_name(pattern, i) for i in range(count)]
-    with write_files_beside(pattern, names) as folder:
+    with atomic_write_files(pattern, names) as folder:
         yield [folder / name for name in names]
 
 
 @contextmanager
-def write_files_beside(path: Path, names: Sequence[str]) -> Iterator[Path]:
+def atomic_write_files(path: Path, names: Sequence[str]) -> Iterator[Path]:
     """A folder of drafts for files that belong together, all put beside `path` at the end.
 
     Args:
@@ -117,8 +122,8 @@ def write_files_beside(path: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def write_folder_beside(path: Path, names: Sequence[str] | None = None) -> Iterator[Path]:
-    """As :func:`write_beside` for a folder; files in it that marey did not make stay.
+def atomic_write_folder(path: Path, names: Sequence[str] | None = None) -> Iterator[Path]:
+    """As :func:`atomic_write` for a folder; files in it that marey did not make stay.
 
     Args:
         path: the folder; made if it is missing.
@@ -126,14 +131,14 @@ def write_folder_beside(path: Path, names: Sequence[str] | None = None) -> Itera
             folder for itself, such as a store: the folder must be new, empty or made by an earlier run.
     """
     check_folder_target(path, names)
-    path = _followed(path)
+    path = resolve_link(path)
     with draft_folder(path, path) as folder:
         yield folder
         move_into(path, folder, None if names else WHOLE)
 
 
 def check_folder_target(path: Path, names: Sequence[str] | None = None) -> None:
-    """Raise before the work what would stop :func:`write_folder_beside` after it."""
+    """Raise before the work what would stop :func:`atomic_write_folder` after it."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path}: is a file; give a folder name")
     check_replaceable(path, names)
@@ -238,7 +243,7 @@ def _lock_of(folder: Path) -> Path:
     return folder / f"{folder.name}.lock"
 
 
-def _followed(path: Path) -> Path:
+def resolve_link(path: Path) -> Path:
     try:
         return path.resolve() if path.is_symlink() else path
     except (OSError, RuntimeError) as error:  # links that point at each other
@@ -249,3 +254,65 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     if isinstance(error, FileNotFoundError) and not path.parent.is_dir():
         return InputError(f"{path}: cannot be written: there is no folder {path.parent}")
     return InputError(f"{path}: cannot be written: {error.strerror or error}")
+
+
+def decoded(name: bytes) -> str:
+    """A name of a text file: UTF-8, else Latin-1, in which every byte is a letter."""
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
+
+
+def quoted(piece: bytes | str) -> str:
+    """A piece of a file as one can print it: quoted, on one line, not too long."""
+    text = piece[: LONGEST_SHOWN + 1]
+    text = text.decode("latin-1") if isinstance(text, bytes) else text
+    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
+
+
+def series_name(path: Path) -> str:
+    """What to call what is in a file, a folder, or numbered files.
+
+    >>> [series_name(Path(name)) for name in ("a/walk.obj", "a/walk_%04d.obj", "a/%04d.obj")]
+    ['walk', 'walk', 'a']
+    """
+    if path.is_dir():
+        return path.name
+    return (plain_stem(path) or path.parent.name) if is_numbered(path) else path.stem
+
+
+def plain_stem(path: Path) -> str:
+    """What numbered files have in common, if anything: `walk` of `walk_%04d.obj`."""
+    return NUMBER.sub("", path.stem).strip("_-. ")
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, with `_2`, `_3`, … after those that were there before.
+
+    >>> unique_names(["hand", "hand", "hand_2"])
+    ['hand', 'hand_3', 'hand_2']
+    """
+    taken, met = set(names), set[str]()
+    numbers: dict[str, int] = {}
+    different = []
+    for name in names:
+        unique = name
+        while name in met and unique in taken:
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}_{numbers[name]}"
+        taken.add(unique)
+        met.add(name)
+        different.append(unique)
+    return different
+
+
+def check_poses_fit(frames: int, joints: int, path: Path) -> None:
+    """Raise if the rotations of a clip would take far more memory than its file accounts for."""
+    needed = frames * joints * 32
+    if needed > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
+        raise FormatError(
+            f"up to {frames} frames of {joints} joints would take {needed / 1e9:.0f} GB, "
+            "most of it for joints that do not move",
+            path=path,
+        )

@@ -13,20 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _scratch
-from marey._arrays import checked, handed_over
+from marey._arrays import Array, checked, read_only
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rotations as rot
-from marey.io._gltf_buffers import Buffers
-from marey.io._gltf_meshes import Part, appearance, read_parts
-from marey.io._gltf_nodes import Local, Nodes, Placed, carried_stretch, placed, stretched
-from marey.io._gltf_scene import Scene
-from marey.io._gltf_skins import read_skin
-from marey.io._gltf_tracks import USUAL_RATE, Clip, Track, frames_of
+from marey.io._gltf_document import Buffers
+from marey.io._gltf_meshes import Part, appearance, read_parts, read_skin
+from marey.io._gltf_nodes import (
+    USUAL_RATE,
+    Clip,
+    Local,
+    Nodes,
+    Placed,
+    Scene,
+    Track,
+    carried_stretch,
+    frames_of,
+    placed,
+    stretched,
+)
 from marey.surface.sequence import MeshSequence
-
-Array = NDArray[np.float64]
 
 # A joint's translation that stays this near to its offset, in parts of the largest offset, is still.
 _STILL = 1e-5
@@ -123,7 +130,7 @@ def read_sequence(scene: Scene) -> MeshSequence:
         _carry(block, places[part.node], scene.convention.unit)
     look = appearance(document, scene.buffers, parts)
     return MeshSequence(
-        handed_over(vertices),
+        read_only(vertices),
         look.faces,
         USUAL_RATE if frames is None else frames.rate,
         uv=look.uv,

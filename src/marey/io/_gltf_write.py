@@ -1,38 +1,53 @@
 """From marey's types to glTF 2.0: a motion with a stick figure, a skinned character, a mesh sequence.
 
 Joints become nodes with one rotation track each (two keys if it does not turn), frames of a mesh sequence
-become morph targets that are switched on one after the other. Cost: linear in the arrays.
+become morph targets that are switched on one after the other. Arrays become aligned buffer views and
+accessors as they are handed over, in a scratch file once they are large, so that little memory is needed
+however many frames there are (glTF 2.0, sections 3.6 and 4.4). Cost: linear in the arrays.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import shutil
+import struct
+import weakref
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import FloatArray, IntArray
+from marey import __version__
+from marey._arrays import Array, FloatArray, IntArray
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
+from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.io._figure import bones
-from marey.io._gltf_build import INDICES, VERTICES, Builder
-from marey.io._gltf_meshes import ORIGIN, image_type, linear_from_display
-from marey.io._gltf_shapes import Shapes
-from marey.io._rig import pose_of_bind, with_single_bindings, world_at_rest
-from marey.io._text import all_different
+from marey.geometry.colour import from_srgb
+from marey.geometry.mesh import vertex_normals
+from marey.io._files import atomic_write, unique_names
+from marey.io._gltf_meshes import ORIGIN, image_type
+from marey.io._rig import bones, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.planar import Planar
 from marey.surface.sequence import MeshSequence
+from marey.surface.shapes import Shapes
 from marey.surface.texture import Texture
 
-Array = NDArray[np.float64]
-
 _INFLUENCES_A_SET = 4
+
 # Below it, the sum of normals says nothing about their direction.
 _SHORTEST_NORMAL = 0.05
+VERTICES, INDICES = 34962, 34963
+LARGEST_GLB = (1 << 32) - 1
+LARGEST_IN_MEMORY = 64 << 20
+_TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+_COMPONENTS = {"uint8": 5121, "uint16": 5123, "uint32": 5125, "float32": 5126}
 
 
 def build_motion(builder: Builder, motion: Motion) -> list[int]:
@@ -59,7 +74,7 @@ def build_character(builder: Builder, character: Character) -> list[int]:
     skin, skeleton = character.skin, character.motion.skeleton
     rotations, root = pose_of_bind(skin, skeleton)
     nodes = _add_joints(builder, skeleton, rotations, root)
-    names = all_different([motion.name or "clip" for motion in character.motions])
+    names = unique_names([motion.name or "clip" for motion in character.motions])
     for motion, name in zip(character.motions, names):
         _add_animation(builder, motion, nodes, name)
     split = _Split(skin.faces, skin.uv, skin.uv_faces, len(skin.vertices))
@@ -303,7 +318,7 @@ class _Split:
             downward = np.stack([self.uv[:, 0], 1 - self.uv[:, 1]], axis=1)
             attributes["TEXCOORD_0"] = builder.accessor(downward, target=VERTICES)
         if colours is not None:
-            light = linear_from_display(colours)[self.source]
+            light = from_srgb(colours)[self.source]
             attributes["COLOR_0"] = builder.accessor(light, target=VERTICES)
         if not np.array_equal(self.source, np.arange(len(self.source))):
             attributes[ORIGIN] = builder.accessor(self.source.astype(np.float32), target=VERTICES)
@@ -343,13 +358,8 @@ def _influence_attributes(builder: Builder, influences: IntArray, weights: Float
 
 
 def _normals(vertices: FloatArray, faces: IntArray) -> Array:
-    """Unit normals of the vertices: the sum of their faces' area vectors (up where there is none)."""
-    a, b, c = (vertices[faces[:, corner]] for corner in range(3))
-    areas = np.cross(b - a, c - a)
-    corners, sums = faces.reshape(-1), np.empty((len(vertices), 3))
-    for axis in range(3):
-        sums[:, axis] = np.bincount(corners, np.repeat(areas[:, axis], 3), minlength=len(vertices))
-    return _unit(sums)
+    """Unit normals of the vertices; up where there is no face."""
+    return _unit(vertex_normals(np.asarray(vertices, dtype=np.float64), faces))
 
 
 def _flat_normals(vertices: Array) -> Array:
@@ -361,3 +371,97 @@ def _flat_normals(vertices: Array) -> Array:
 def _unit(vectors: FloatArray) -> Array:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(length > 1e-30, vectors / np.maximum(length, 1e-30), [0.0, 1.0, 0.0])
+
+
+class Builder:
+    """A file in the making; `lists` are its top-level lists."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self._content = SpooledTemporaryFile(max_size=LARGEST_IN_MEMORY)  # noqa: SIM115
+        weakref.finalize(self, self._content.close)
+        self._size = 0
+
+    def add(self, kind: str, /, **entry: Any) -> int:
+        """Append to a top-level list and return the index."""
+        entries = self.lists.setdefault(kind, [])
+        entries.append(entry)
+        return len(entries) - 1
+
+    def view(self, data: bytes | memoryview, **options: int) -> int:
+        """A buffer view of its own for some bytes, aligned to 4."""
+        padding = -self._size % 4
+        if self._size + padding + len(data) > LARGEST_GLB - (1 << 20):
+            raise InputError("this needs more than the 4 GB a GLB can hold; write fewer frames at a time")
+        self._content.write(bytes(padding))
+        self._content.write(data)
+        self._size += padding + len(data)
+        return self.add(
+            "bufferViews", buffer=0, byteOffset=self._size - len(data), byteLength=len(data), **options
+        )
+
+    def accessor(
+        self,
+        values: NDArray[Any],
+        *,
+        target: int | None = None,
+        bounds: bool = False,
+        normalized: bool = False,
+    ) -> int:
+        """An accessor for rows `(count, width)` or `(count,)`; floats are stored as float32."""
+        rows = values.reshape(len(values), -1)
+        if rows.dtype.kind == "f":
+            with np.errstate(over="ignore"):
+                rows = rows.astype(np.float32)
+            if not np.isfinite(rows).all():
+                raise InputError("glTF: a value is too large for 32-bit numbers")
+        count, width = rows.shape
+        size, options = rows.itemsize * width, {} if target is None else {"target": target}
+        if target == VERTICES and size % 4:
+            rows = np.pad(rows, ((0, 0), (0, -size % 4 // rows.itemsize)))
+            options["byteStride"] = rows.itemsize * rows.shape[1]
+        entry: dict[str, Any] = {
+            "bufferView": self.view(np.ascontiguousarray(rows).data.cast("B"), **options),
+            "componentType": _COMPONENTS[rows.dtype.name],
+            "count": count,
+            "type": _TYPES[width],
+        }
+        if normalized:
+            entry["normalized"] = True
+        if bounds:
+            entry["min"], entry["max"] = rows.min(axis=0).tolist(), rows.max(axis=0).tolist()
+        return self.add("accessors", **entry)
+
+    def save(self, path: Path, *, roots: list[int]) -> None:
+        """Write `.glb`, or `.gltf` with everything inside; `roots` are the nodes of the scene."""
+        document: dict[str, Any] = {
+            "asset": {"version": "2.0", "generator": f"marey {__version__}"},
+            "scene": 0,
+            "scenes": [{"nodes": roots}],
+            **self.lists,
+        }
+        buffer: dict[str, Any] = {"byteLength": self._size}
+        document["buffers"] = [buffer]
+        with atomic_write(path) as draft:
+            if path.suffix.lower() == ".glb":
+                self._save_glb(draft, document)
+            else:
+                self._content.seek(0)
+                data = base64.b64encode(self._content.read()).decode("ascii")
+                buffer["uri"] = f"data:application/octet-stream;base64,{data}"
+                draft.write_text(json.dumps(document), encoding="utf-8")
+
+    def _save_glb(self, draft: Path, document: dict[str, Any]) -> None:
+        text = json.dumps(document, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 4)
+        tail = -self._size % 4
+        length = 12 + 8 + len(text) + 8 + self._size + tail
+        if length > LARGEST_GLB:
+            raise InputError("this needs more than the 4 GB a GLB can hold; write fewer frames at a time")
+        with draft.open("wb") as file:
+            file.write(b"glTF" + struct.pack("<II", 2, length))
+            file.write(struct.pack("<I4s", len(text), b"JSON") + text)
+            file.write(struct.pack("<I4s", self._size + tail, b"BIN\0"))
+            self._content.seek(0)
+            shutil.copyfileobj(self._content, file, 1 << 20)
+            file.write(bytes(tail))

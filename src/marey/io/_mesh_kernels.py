@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Bytes, Integers
 from marey._compiling import njit
-from marey.io._kernels import BAD, SLOW, Bytes, Floats, Ints, read_number
+from marey.io._number_kernels import BAD, SLOW, read_number
 
 Triangles = NDArray[np.int32]
 
@@ -61,7 +62,7 @@ _LF, _CR, _SLASH, _MINUS = 10, 13, 47, 45
 
 
 @njit(**_OPTIONS)
-def count_obj(buffer: Bytes, counts: Ints) -> None:
+def count_obj(buffer: Bytes, counts: Integers) -> None:
     """Vertices, texture coordinates and triangles of an OBJ file, as `read_obj` will find them.
 
     `counts` begins as zeros.
@@ -93,14 +94,14 @@ def count_obj(buffer: Bytes, counts: Ints) -> None:
 def read_obj(
     buffer: Bytes,
     end: int,
-    vertices: Floats,
-    colours: Floats,
-    uv: Floats,
+    vertices: Array,
+    colours: Array,
+    uv: Array,
     faces: Triangles,
     uv_faces: Triangles,
-    numbers: Floats,
-    slow: Ints,
-    state: Ints,
+    numbers: Array,
+    slow: Integers,
+    state: Integers,
 ) -> int:
     """Fill the arrays from `buffer[state[POSITION]:end]`, until something stops it.
 
@@ -137,7 +138,7 @@ def read_obj(
 
 
 @njit(**_OPTIONS)
-def count_rows(buffer: Bytes, tokens: Ints, lines: Ints) -> int:
+def count_rows(buffer: Bytes, tokens: Integers, lines: Integers) -> int:
     """Lines that are not blank: how many, the tokens on each and the number of each, counted from 0."""
     end = buffer.shape[0]
     position = rows = line = 0
@@ -158,14 +159,14 @@ def count_rows(buffer: Bytes, tokens: Ints, lines: Ints) -> int:
 def walk_rows(
     buffer: Bytes,
     position: int,
-    item_sizes: Ints,
-    count_sizes: Ints,
-    signed: Ints,
+    item_sizes: Integers,
+    count_sizes: Integers,
+    signed: Integers,
     big: bool,
     wanted: int,
-    starts: Ints,
-    lengths: Ints,
-    ends: Ints,
+    starts: Integers,
+    lengths: Integers,
+    ends: Integers,
 ) -> int:
     """Where property `wanted` of each row lies: first byte, number of items; and where the row ends.
 
@@ -196,7 +197,7 @@ def walk_rows(
 
 
 @njit(**_OPTIONS)
-def gather(buffer: Bytes, starts: Ints, lengths: Ints, size: int, out: Bytes) -> None:
+def gather(buffer: Bytes, starts: Integers, lengths: Integers, size: int, out: Bytes) -> None:
     """The bytes of all items that `walk_rows` found, one after the other."""
     filled = 0
     for row in range(starts.shape[0]):
@@ -214,7 +215,7 @@ def _read_face(
     uv_most: int,
     faces: Triangles,
     uv_faces: Triangles,
-    state: Ints,
+    state: Integers,
 ) -> tuple[int, int]:
     """The corners of a face, as a fan of triangles."""
     first = previous = np.int64(0)
@@ -291,7 +292,7 @@ def _read_index(buffer: Bytes, position: int, end: int) -> tuple[np.int64, int]:
 
 @njit(**_OPTIONS)
 def _read_numbers(
-    buffer: Bytes, position: int, end: int, kind: int, numbers: Floats, slow: Ints, state: Ints
+    buffer: Bytes, position: int, end: int, kind: int, numbers: Array, slow: Integers, state: Integers
 ) -> tuple[int, int]:
     """The numbers of a line, MOST_NUMBERS at most: how many, or -1 if one is none, and where it ends."""
     found = 0
@@ -315,7 +316,7 @@ def _read_numbers(
 
 @njit(**_OPTIONS)
 def _keep_vertex(
-    found: int, before: int, vertices: Floats, colours: Floats, numbers: Floats, slow: Ints, state: Ints
+    found: int, before: int, vertices: Array, colours: Array, numbers: Array, slow: Integers, state: Integers
 ) -> int:
     row = state[VERTICES]
     if found < 3:
@@ -341,7 +342,7 @@ def _keep_vertex(
 
 
 @njit(**_OPTIONS)
-def _keep_uv(found: int, before: int, uv: Floats, numbers: Floats, slow: Ints, state: Ints) -> int:
+def _keep_uv(found: int, before: int, uv: Array, numbers: Array, slow: Integers, state: Integers) -> int:
     row = state[UVS]
     if found < 1:
         return FEW_NUMBERS

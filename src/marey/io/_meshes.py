@@ -15,19 +15,20 @@ from typing import Any
 import numpy as np
 
 from marey import _scratch
-from marey._arrays import FloatArray, IntArray, handed_over
+from marey._arrays import FloatArray, IntArray, read_only
 from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import (
+    atomic_write,
+    atomic_write_files,
     is_numbered,
     numbered_files,
     numbered_name,
+    plain_stem,
     read_bytes,
-    write_beside,
-    write_files_beside,
+    series_name,
 )
-from marey.io._text import plain_stem, series_name
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -84,7 +85,7 @@ def read_sequence(
         textures.append(mesh.texture)
     try:
         return MeshSequence(
-            handed_over(vertices),
+            read_only(vertices),
             first.faces,
             rate,
             uv=first.uv,
@@ -175,13 +176,13 @@ def texture_beside(folder: Path, name: str) -> Texture | None:
     """
     name = name.strip().strip('"').replace("\\", "/")
     for candidate in (name, PurePosixPath(name).name):
-        file = inside(folder, candidate)
+        file = contained_file(folder, candidate)
         if file is not None:
             return Texture(path=file)
     return None
 
 
-def inside(folder: Path, name: str) -> Path | None:
+def contained_file(folder: Path, name: str) -> Path | None:
     """The file `name` in or below `folder`, or None: never one elsewhere."""
     try:
         home = folder.resolve()
@@ -199,12 +200,12 @@ def shared_stem(path: Path) -> str:
 @contextmanager
 def _drafts(path: Path, frames: int, beside: list[str]) -> Iterator[list[Path]]:
     if frames == 1 and not is_numbered(path) and not beside:
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             yield [draft]
     else:
         single = frames == 1 and not is_numbered(path)
         names = [path.name] if single else [numbered_name(path, i) for i in range(frames)]
-        with write_files_beside(path, names + beside) as folder:
+        with atomic_write_files(path, names + beside) as folder:
             yield [folder / name for name in names]
 
 
@@ -272,7 +273,7 @@ def _image_ending(texture: Texture) -> str:
     raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
 
 
-def line_of(data: bytes, position: int) -> int:
+def line_number(data: bytes, position: int) -> int:
     """The number of the line that holds a byte; lines end in LF, CRLF, CR or, where joined, in zero."""
     ends = sum(data.count(end, 0, position) for end in (b"\n", b"\r", b"\0"))
     return ends - data.count(b"\r\n", 0, position) + 1

@@ -1,6 +1,6 @@
 """Numbers of text formats in bulk: tables with one row a line, and plain streams.
 
-The values are those of Python's `float`, bit for bit, at about a nanosecond a byte (see `_kernels`).
+The values are those of Python's `float`, bit for bit, at about a nanosecond a byte (see `_number_kernels`).
 What is not a plain finite decimal number (`nan`, `1,5`, a cut-off line) is an error that names the line.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError
-from marey.io._text import shown
+from marey.io._files import quoted
 
 BLANKS = b" \t"
 
@@ -82,16 +82,16 @@ class NumberText:
         comment: bytes | None = None,
         separators: bytes = BLANKS,
     ):
-        from marey.io import _kernels
+        from marey.io import _number_kernels
 
-        self._kernels = _kernels
+        self._kernels = _number_kernels
         self.path = path
         self._buffer = np.frombuffer(data, dtype=np.uint8)
         self._buffer.flags.writeable = False
         self._kinds = _kinds(separators, comment)
         self._slow = np.empty((_BATCH, 4), dtype=np.int64)
         self._state = np.zeros(5, dtype=np.int64)
-        self._state[_kernels.LINE] = first_line
+        self._state[_number_kernels.LINE] = first_line
 
     def most_rows(self, columns: int) -> int:
         """Room for the rows there are: one a line, and a number and its separator take two bytes."""
@@ -122,7 +122,7 @@ class NumberText:
             token = self._buffer[start:stop].tobytes()
             value = float(token)
             if not math.isfinite(value):
-                raise FormatError(f"{shown(token)} is too large a number", path=self.path, line=line)
+                raise FormatError(f"{quoted(token)} is too large a number", path=self.path, line=line)
             out[index] = value
 
     def _bad_token(self) -> FormatError:
@@ -130,7 +130,7 @@ class NumberText:
         rest = self._buffer[start : start + 64]
         ends = np.flatnonzero(self._kinds[rest] != self._kernels.OTHER)
         token = rest[: ends[0] if ends.size else rest.size].tobytes()
-        return self._error(f"expected a number, found {shown(token)}")
+        return self._error(f"expected a number, found {quoted(token)}")
 
     def _error(self, message: str) -> FormatError:
         return FormatError(message, path=self.path, line=int(self._state[self._kernels.LINE]))
@@ -143,11 +143,11 @@ def trimmed(array: NDArray[np.float64], length: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=16)
 def _kinds(separators: bytes, comment: bytes | None) -> NDArray[np.uint8]:
-    from marey.io import _kernels
+    from marey.io import _number_kernels
 
-    kinds = np.full(256, _kernels.OTHER, dtype=np.uint8)
-    kinds[list(separators)] = _kernels.BLANK
-    kinds[list(b"\r\n")] = _kernels.NEWLINE
-    kinds[list(comment or b"")] = _kernels.COMMENT
+    kinds = np.full(256, _number_kernels.OTHER, dtype=np.uint8)
+    kinds[list(separators)] = _number_kernels.BLANK
+    kinds[list(b"\r\n")] = _number_kernels.NEWLINE
+    kinds[list(comment or b"")] = _number_kernels.COMMENT
     kinds.flags.writeable = False
     return kinds

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError
-from marey.io._meshes import line_of
-from marey.io._text import shown
+from marey.io._files import quoted
+from marey.io._meshes import line_number
 
 _OLD_NAMES = ("char", "uchar", "short", "ushort", "int", "uint", "float", "double")
 _NEW_NAMES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "float32", "float64")
@@ -93,7 +93,7 @@ def read_header(data: bytes, path: Path) -> Header:
                     raise FormatError(f"lists cannot be counted in {count}", path=path, line=number)
                 elements[-1].properties.append(Property(name, TYPES[kind], TYPES[count]))
             case _:
-                raise FormatError(f"no header line we know: {shown(line)}", path=path, line=number)
+                raise FormatError(f"no header line we know: {quoted(line)}", path=path, line=number)
         if elements and len(elements[-1].properties) > MOST_PROPERTIES:
             raise FormatError(f"has more than {MOST_PROPERTIES} properties", path=path, line=number)
     if not file_format:
@@ -165,7 +165,7 @@ class Body:
         numbers = parse_numbers(text, path=self._path, first_line=header.body_line) if text else np.empty(0)
         self._values = numbers.view(np.uint8)
         self._counts = np.clip(numbers, -(2.0**40), 2.0**40).astype(np.int64).view(np.uint8)
-        most = min(line_of(text, len(text)), len(numbers))
+        most = min(line_number(text, len(text)), len(numbers))
         tokens, lines = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
         found = kernels.count_rows(np.frombuffer(text, dtype=np.uint8), tokens, lines)
         self._line_ends = 8 * np.cumsum(tokens[:found])

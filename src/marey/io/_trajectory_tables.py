@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._extras import require
-from marey.crowd.rows import LARGEST_ARRAY
+from marey.crowd.track_tables import LARGEST_ARRAY
 from marey.errors import FormatError, MareyError
-from marey.io._files import check_readable, read_bytes
+from marey.io._files import check_readable, quoted, read_bytes
 from marey.io._numbers import parse_table
-from marey.io._text import shown
 
 NAMES = {
     "frame": ("frame", "fr", "frames", "frame_id", "frameid", "frame_number", "framenumber", "frame_no"),
@@ -142,7 +141,7 @@ def _header(data: bytes, path: Path) -> _Header:
             names, unit = _column_names(words)
             is_line = True
             if not names:
-                message = f"{shown(words)}: neither numbers nor column names (frame or time, id, x, y)"
+                message = f"{quoted(words)}: neither numbers nor column names (frame or time, id, x, y)"
                 raise FormatError(message, path=path, line=line)
         elif words:
             delimiter = _delimiter(words)
@@ -240,7 +239,7 @@ def _cell(text: str, name: str, path: Path, line: int) -> float:
     try:
         return float(stripped)
     except ValueError:
-        message = f"{name} is {shown(stripped)}, not a number"
+        message = f"{name} is {quoted(stripped)}, not a number"
         raise FormatError(message, path=path, line=line) from None
 
 
@@ -252,7 +251,7 @@ def _read_parquet(path: Path) -> Table:
             found = file.schema_arrow
             names, unit = _column_names(",".join(found.names))
             if not names:
-                listed = shown(", ".join(found.names))
+                listed = quoted(", ".join(found.names))
                 raise FormatError(f"has columns {listed}; expected frame or time, id, x, y", path=path)
             wanted = {ours: theirs for ours, theirs in zip(names, found.names, strict=False) if ours}
             if file.metadata.num_rows * 8 * len(wanted) > LARGEST_ARRAY:
@@ -263,7 +262,9 @@ def _read_parquet(path: Path) -> Table:
     except MareyError:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as error:
-        raise FormatError(f"not a Parquet file, or a damaged one ({shown(str(error))})", path=path) from error
+        raise FormatError(
+            f"not a Parquet file, or a damaged one ({quoted(str(error))})", path=path
+        ) from error
     rate = positive(note.get("frame_rate")) if isinstance(note, dict) else None
     return Table(columns, unit=unit, frame_rate=rate)
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey.crowd.outlines import Region
+from marey._arrays import Array
+from marey.crowd.polygons import Region
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 LARGEST_TEXT = 16 << 20
 TOKEN = re.compile(r"\s*(?:([A-Za-z]+)|([(),])|([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))")

@@ -6,6 +6,7 @@ whatever its parsers raise. Cost of a check: a few bytes of every chunk.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from marey.errors import FormatError, MareyError
-from marey.io._archive import LARGEST_RATIO
+from marey.io._zip import LARGEST_RATIO
 
 # Bytes an array may take whatever its files account for, and chunks that may be missing.
-ALWAYS_ALLOWED, MOST_MISSING = 16 << 20, 10_000
+ALWAYS_ALLOWED, MAX_MISSING = 16 << 20, 10_000
 # None of these runs anything, as numcodecs' `pickle` does.
 CODECS = (
     *("bytes", "endian", "transpose", "sharding_indexed", "zstd", "blosc", "lz4", "gzip", "zlib", "bz2"),
@@ -26,9 +27,12 @@ CODECS = (
     *("quantize", "fixedscaleoffset", "astype", "packbits"),
 )
 
+# A folder, an address, or a store of zarr.
+Place = Any
+
 
 @contextmanager
-def damaged(path: Path, what: str) -> Iterator[None]:
+def damaged(path: Place, what: str) -> Iterator[None]:
     """Turn anything that is raised into one line: `what`, and why."""
     try:
         yield
@@ -40,20 +44,23 @@ def damaged(path: Path, what: str) -> Iterator[None]:
         raise FormatError(f"{what} ({text})", path=path) from error
 
 
-def open_group(path: Path, mode: Literal["r", "r+"] = "r", *, version: Literal[2, 3] | None = None) -> Any:
-    """The group of a store."""
+def opened_group(path: Place, mode: Literal["r", "r+"] = "r") -> Any:
     import zarr
 
-    if not path.exists():
+    if isinstance(path, Path) and not path.exists():
         raise FormatError("no such folder", path=path)
+    if isinstance(path, Path) and not any((path / name).is_file() for name in ("zarr.json", ".zgroup")):
+        raise FormatError("is not a zarr store: there is no zarr.json in it", path=path)
     with damaged(path, "is not a zarr store, or a damaged one"):
-        return zarr.open_group(path, mode=mode, zarr_format=version)
+        return zarr.open_group(path, mode=mode)
 
 
-def open_array(group: Any, name: str, path: Path, *, rows: int | None = None) -> Any:
-    """An array of numbers of which `rows`, or all, can be read without harm; None if there is none."""
+def opened_array(
+    group: Any, name: str, path: Place, *, rows: int | None = None
+) -> tuple[Any, dict[str, tuple[int, bytes]]]:
+    """An array of numbers of which `rows`, or all, can be read without harm, if it is there; its chunks."""
     if name not in group:
-        return None
+        return None, {}
     array = group[name]
     shape, chunks, kind = array.shape, array.chunks, array.dtype
     shape = shape if rows is None else (min(rows, shape[0]), *shape[1:])
@@ -62,19 +69,39 @@ def open_array(group: Any, name: str, path: Path, *, rows: int | None = None) ->
     codecs = _codecs(array)
     if strange := [codec for codec in codecs if codec not in CODECS]:
         raise FormatError(f"its {name} are stored with {strange[0]!r}, which is not read", path=path)
-    files = [file for file in (path / name).rglob("*[0-9c]") if file.is_file()]
-    declared = [_declared(file, codecs[-1]) for file in files]
-    chunk_bytes, stored = math.prod(chunks) * kind.itemsize, sum(file.stat().st_size for file in files)
+    stored = _stored_chunks(array)
+    declared = [_declared(head, codecs[-1]) for _, head in stored.values()]
+    chunk_bytes = math.prod(chunks) * kind.itemsize
     needed = max(math.prod(shape) * max(8, kind.itemsize), chunk_bytes)
-    if needed > max(ALWAYS_ALLOWED, LARGEST_RATIO * stored, 8 * sum(declared)):
-        raise FormatError(
-            f"its {name} are {shape} {kind} and would unpack to {needed / 1e9:.2g} GB", path=path
-        )
+    accounted = max(LARGEST_RATIO * sum(size for size, _ in stored.values()), 8 * sum(declared))
+    if needed > max(ALWAYS_ALLOWED, accounted):
+        message = f"its {name} are {shape} {kind} and would unpack to {needed / 1e9:.2g} GB"
+        raise FormatError(message, path=path)
     if max(declared, default=0) > 2 * chunk_bytes + 64:
         raise FormatError(f"chunks of its {name} are not those of {shape} {kind}", path=path)
-    if math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True)) > len(files) + MOST_MISSING:
+    if math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True)) > len(stored) + MAX_MISSING:
         raise FormatError(f"most chunks of its {name}, {shape} in {chunks}, are missing", path=path)
-    return array
+    return array, stored
+
+
+def _stored_chunks(array: Any) -> dict[str, tuple[int, bytes]]:
+    """Size and first bytes of each chunk of an array, by its key."""
+    from zarr.abc.store import RangeByteRequest
+    from zarr.core.buffer import default_buffer_prototype
+    from zarr.core.sync import sync
+
+    store, prefix = array.store_path.store, array.store_path.path.strip("/") + "/"
+    buffers, head = default_buffer_prototype(), RangeByteRequest(0, 18)
+
+    async def look(key: str) -> tuple[str, tuple[int, bytes]]:
+        size, first = await asyncio.gather(store.getsize(key), store.get(key, buffers, byte_range=head))
+        return key.removeprefix(prefix), (size, b"" if first is None else first.to_bytes())
+
+    async def look_at_all() -> dict[str, tuple[int, bytes]]:
+        keys = [key async for key in store.list_prefix(prefix) if key[-1] in "0123456789c"]
+        return dict(await asyncio.gather(*map(look, keys)))
+
+    return sync(look_at_all())
 
 
 def _codecs(array: Any) -> list[str]:
@@ -85,10 +112,8 @@ def _codecs(array: Any) -> list[str]:
     return re.findall(r'"(?:name|id)": "(?:numcodecs\.)?([^"]*)"', text) or ["bytes"]
 
 
-def _declared(file: Path, codec: str) -> int:
+def _declared(head: bytes, codec: str) -> int:
     """Bytes a chunk says it unpacks to; 0 if the codec does not write that, or cannot be the one."""
-    with file.open("rb") as stream:
-        head = stream.read(18)
     if codec == "zstd" and head[:4] == b"\x28\xb5\x2f\xfd" and len(head) > 4:
         # RFC 8878, 3.1.1.1: flags, a window unless it is one segment, an identifier, then the size.
         flags = head[4]

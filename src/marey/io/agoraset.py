@@ -17,7 +17,7 @@ from marey._arrays import FloatArray, assign, checked
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
-from marey.io._files import read_bytes, write_files_beside
+from marey.io._files import atomic_write_files, read_bytes
 
 CONSTANT, TEMPORAL = ".constant.data", ".temporal.data"
 HEADER = 8
@@ -130,7 +130,7 @@ def write_population(population: Population, path: Path) -> tuple[Path, Path]:
     stem = _stem(Path(path))
     constant, temporal = Path(f"{stem}{CONSTANT}"), Path(f"{stem}{TEMPORAL}")
     counts = np.array([len(population.times), len(population.mass)], "<u4")
-    with write_files_beside(Path(path), [constant.name, temporal.name]) as folder:
+    with atomic_write_files(Path(path), [constant.name, temporal.name]) as folder:
         fixed = (population.mass, population.radius, population.will, population.fatigue)
         (folder / constant.name).write_bytes(counts.tobytes() + b"".join(map(_packed, fixed)))
         moving = (population.times, population.positions, population.velocities, population.wishes)

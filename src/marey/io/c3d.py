@@ -6,23 +6,21 @@ becomes one readable line here.
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from marey import _child
 from marey._arrays import FloatArray
 from marey._extras import require
 from marey.body.markers import Markers
 from marey.errors import FormatError
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
-from marey.io._files import check_readable
-from marey.io._text import all_different
+from marey.io import _isolated
+from marey.io._files import check_readable, unique_names
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
-START_SECONDS, BYTES_PER_SECOND = 8.0, 2e6
+LIMITS = _isolated.Limits(8.0, 2e6, reserved_bytes=4 << 30, bytes_per_byte=100, memory="AS")
 
 
 def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = None) -> Markers:
@@ -36,24 +34,36 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
     with path.open("rb") as file:
         if file.read(2)[1:] != b"\x50":
             raise FormatError("not a C3D file", path=path)
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / "markers.npz"
-        seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
-        _child.read("marey.io._c3d_child", path, str(result), kind="C3D", seconds=seconds)
-        with np.load(result, allow_pickle=False) as stored:
-            positions, facts = stored["positions"], json.loads(str(stored["facts"]))
+    size = None if unit is None else unit_size(unit)
+    markers: Markers = _isolated.read(read_markers, path, LIMITS, kind="C3D", unit=size, up=up)
+    return markers
+
+
+def read_markers(path: Path, *, unit: float | None, up: UpAxis | None) -> Markers:
+    """The markers, read in this process."""
+    import ezc3d
+
+    content = ezc3d.c3d(str(path))
+    point = content["parameters"]["POINT"]
+    positions = np.moveaxis(content["data"]["points"][:3], 0, -1).swapaxes(0, 1)
+    residuals = content["data"]["meta_points"]["residuals"][0].T
     if positions.size == 0:
         raise FormatError("holds no markers (analog channels only?)", path=path)
-    if not 0 < facts["rate"] < float("inf"):
-        raise FormatError(f"states {facts['rate']:g} frames per second (POINT:RATE)", path=path)
-    convention = Convention(
-        UNITS.get(facts["unit"].lower(), 0.001) if unit is None else unit_size(unit),
-        up or _up_axis(facts["y_screen"], positions),
-    )
+    rate = float(_value(point, "RATE", [0.0])[0])
+    if not 0 < rate < float("inf"):
+        raise FormatError(f"states {rate:g} frames per second (POINT:RATE)", path=path)
+    unseen = (residuals < 0) | ~np.isfinite(positions).all(axis=-1)
+    positions = np.where(unseen[..., None], np.nan, positions)
+    own_unit = UNITS.get(str(_value(point, "UNITS", ["mm"])[0]).lower(), 0.001)
+    own_up = _up_axis(str(_value(point, "Y_SCREEN", [""])[0]), positions)
+    convention = Convention(unit or own_unit, up or own_up)
+    labels: list[str] = []
+    for name in ("LABELS", *(f"LABELS{i}" for i in range(2, 20))):
+        labels += map(str, _value(point, name, []))
     return Markers(
-        tuple(all_different(_names(facts["labels"], positions.shape[1]))),
+        tuple(unique_names(_names(labels, positions.shape[1]))),
         convention.to_marey(positions),
-        facts["rate"],
+        rate,
         convention=convention,
         name=path.stem,
     )
@@ -73,3 +83,8 @@ def _names(labels: list[str], count: int) -> list[str]:
     stripped = [label.strip() for label in labels[:count]]
     stripped += [""] * (count - len(stripped))
     return [name or f"marker {i}" for i, name in enumerate(stripped, start=1)]
+
+
+def _value(group: Any, name: str, default: list[Any]) -> list[Any]:
+    found = list(group[name]["value"]) if name in group else []
+    return found or default

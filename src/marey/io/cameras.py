@@ -15,11 +15,9 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.camera import Camera
-from marey.crowd.homography import Homography
+from marey.crowd.cameras import Camera, Homography
 from marey.errors import FormatError, InputError
-from marey.io._files import read_bytes, write_beside
-from marey.io._text import shown
+from marey.io._files import atomic_write, quoted, read_bytes
 
 View = Camera | Homography
 Order = Literal["row-column", "column-row"]
@@ -74,7 +72,7 @@ def write(camera: View, path: Path) -> None:
         }
     else:
         content = {"kind": "homography", "name": camera.name, "matrix": camera.matrix.tolist()}
-    with write_beside(Path(path)) as draft:
+    with atomic_write(Path(path)) as draft:
         draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
@@ -150,10 +148,10 @@ def _of_json(content: bytes, path: Path) -> View:
     size = _given(found, "size", path)
     whole = isinstance(size, list) and len(size) == 2 and all(isinstance(n, int) for n in size)
     if not whole or not 0 < min(size) <= max(size) < 1e9:
-        raise FormatError(f"size is {shown(str(size))}; it must be [columns, rows]", path=path)
+        raise FormatError(f"size is {quoted(str(size))}; it must be [columns, rows]", path=path)
     bend = found.get("distortion", [0.0, 0.0])
     if not (isinstance(bend, list) and len(bend) == 2 and all(isinstance(k, int | float) for k in bend)):
-        raise FormatError(f"distortion is {shown(str(bend))}; it must be [k1, k2]", path=path)
+        raise FormatError(f"distortion is {quoted(str(bend))}; it must be [k1, k2]", path=path)
     intrinsics, rotation, translation = (
         _given(found, key, path) for key in ("intrinsics", "rotation", "translation")
     )
@@ -184,7 +182,7 @@ def _number(text: str, what: str, path: Path) -> float:
     try:
         value = float(text)
     except ValueError as error:
-        raise FormatError(f"{what} is {shown(text)}, not a number", path=path) from error
+        raise FormatError(f"{what} is {quoted(text)}, not a number", path=path) from error
     if not np.isfinite(value):
-        raise FormatError(f"{what} is {shown(text)}, not finite", path=path)
+        raise FormatError(f"{what} is {quoted(text)}, not finite", path=path)
     return value

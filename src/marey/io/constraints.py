@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.errors import FormatError, InputError
-from marey.io._files import read_bytes, write_beside
-from marey.io._text import decoded, shown
+from marey.io._files import atomic_write, decoded, quoted, read_bytes
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Behaviour, Curve
@@ -26,8 +25,6 @@ from marey.surface.synthesis.curves import Behaviour, Curve
 LARGEST_TABLE = 64 << 20
 # Seconds; what is asked for later is a slip of the pen.
 LONGEST_TIME = 3600.0
-
-Array = NDArray[np.float64]
 
 
 def read_path(path: Path) -> Curve:
@@ -74,13 +71,13 @@ def read_directions(path: Path) -> Array:
     return _over_time(path, ("time", "x", "z"))[0]
 
 
-def read_shares(path: Path) -> Array:
+def read_blend_weights(path: Path) -> Array:
     """Times in seconds, rising, and shares of the second of two clips, 0…1, `(rows, 2)`.
 
     >>> import tempfile
     >>> table = Path(tempfile.mkdtemp()) / "shares.csv"
     >>> _ = table.write_text("time,share\\n0,0\\n1.5,1\\n")
-    >>> read_shares(table).tolist()
+    >>> read_blend_weights(table).tolist()
     [[0.0, 0.0], [1.5, 1.0]]
     """
     table, lines = _over_time(path, ("time", "share"))
@@ -94,7 +91,7 @@ def read_shares(path: Path) -> Array:
 def write_provenance(animation: Animation, library: Library, path: Path) -> None:
     """A table of where each frame of an animation comes from: two captured frames and the second's share."""
     origin = animation.provenance
-    with write_beside(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+    with atomic_write(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["frame", "kind", "sequence", "source", "to_sequence", "destination", "share"])
         for i, (source, destination) in enumerate(zip(origin.sources, origin.destinations, strict=True)):
@@ -168,7 +165,7 @@ def _numbers(
     for i, (line, row) in enumerate(rows):
         for k, place in enumerate(places):
             if not _is_number(row[place]):
-                raise FormatError(f"{columns[k]}: {shown(row[place])} is not a number", path=path, line=line)
+                raise FormatError(f"{columns[k]}: {quoted(row[place])} is not a number", path=path, line=line)
             values[i, k] = float(row[place])
     return values
 

@@ -21,15 +21,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
 from marey.body.motion import Motion
 from marey.crowd.codec.series import CompressedFields, is_compressed_fields
 from marey.crowd.fields import FieldSeries
-from marey.crowd.spectrum.compression import FourierFields
+from marey.crowd.spectrum.fourier import FourierFields
 from marey.errors import FormatError, InputError, MareyError
-from marey.io._archive import opened, read_array, store_array, store_bytes
-from marey.io._files import check_readable, read_bytes, write_beside
+from marey.io._files import atomic_write, check_readable, read_bytes
+from marey.io._zip import opened, read_array, store_array, store_bytes
 from marey.surface.texture import Texture
 
 VERSION = 1
@@ -55,8 +55,8 @@ TYPES: dict[str, str] = {
     "Goal": "marey.crowd.scene",
     "Group": "marey.crowd.scene",
     "FieldSeries": "marey.crowd.fields",
-    "FourierFields": "marey.crowd.spectrum.compression",
-    "PrincipalGeodesics": "marey.statistics.geodesics",
+    "FourierFields": "marey.crowd.spectrum.fourier",
+    "PrincipalGeodesics": "marey.statistics.geodesics.linear",
     "RootMotionModes": "marey.body.root_motion",
     "PoseModel": "marey.body.pose_model",
     "Trend": "marey.statistics.processes.trend",
@@ -88,12 +88,12 @@ SHARED_UP_TO = 4 << 20
 def write(thing: Any, path: Path) -> None:
     """Store any of the data types of `TYPES`, or a compressed one; the same thing gives the same bytes."""
     if isinstance(thing, CompressedMotion | CompressedFields):
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_bytes(thing.data)
         return
     blobs = _Blobs()
     header = {"format": "marey", "version": VERSION, "content": _encode(thing, blobs)}
-    with write_beside(path) as draft, zipfile.ZipFile(draft, "w") as file:
+    with atomic_write(path) as draft, zipfile.ZipFile(draft, "w") as file:
         store_bytes(file, HEADER, json.dumps(header, allow_nan=False).encode())
         for name, content in blobs.named.items():
             if isinstance(content, bytes):
@@ -255,7 +255,7 @@ class _Decoder:
             if name.endswith(".bin"):
                 self._read[name] = self.file.read(name)
             else:
-                self._read[name] = handed_over(read_array(self.file, name.removesuffix(".npy"), self.path))
+                self._read[name] = read_only(read_array(self.file, name.removesuffix(".npy"), self.path))
         return self._read[name]
 
 

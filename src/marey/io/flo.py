@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey._progress import Progress, tracked
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError
 from marey.io._files import (
     LARGEST_FILE,
+    atomic_write,
+    atomic_write_numbered,
     check_readable,
     is_numbered,
     numbered_files,
     read_bytes,
-    write_beside,
-    write_numbered_beside,
+    series_name,
 )
-from marey.io._text import series_name
 
 TAG = b"PIEH"
 HEADER_BYTES = 12
@@ -58,7 +58,7 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
         mask &= known
     velocities[:, ~mask] = 0
     return FieldSeries(
-        handed_over(velocities), frame_rate, None if mask.all() else mask, name=series_name(path)
+        read_only(velocities), frame_rate, None if mask.all() else mask, name=series_name(path)
     )
 
 
@@ -69,10 +69,10 @@ def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) 
     if largest > UNKNOWN_ABOVE:
         raise InputError(f"{path}: a velocity of {largest:g} would mean 'unknown' in a .flo file")
     if fields.frames == 1 and not is_numbered(path):
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_bytes(_encoded(fields, 0))
         return
-    with write_numbered_beside(path, fields.frames) as drafts:
+    with atomic_write_numbered(path, fields.frames) as drafts:
         for frame, draft in enumerate(tracked(drafts, progress)):
             draft.write_bytes(_encoded(fields, frame))
 

@@ -17,13 +17,12 @@ from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import unit_size
-from marey.io._gltf_build import Builder
-from marey.io._gltf_json import open_document
+from marey.io._gltf_document import open_document
+from marey.io._gltf_nodes import opened
 from marey.io._gltf_read import read_scene
-from marey.io._gltf_scene import opened
-from marey.io._gltf_shapes import shapes_of
-from marey.io._gltf_write import build_character, build_motion, build_sequence, build_shapes
+from marey.io._gltf_write import Builder, build_character, build_motion, build_sequence, build_shapes
 from marey.surface.sequence import MeshSequence
+from marey.surface.shapes import shapes_of
 
 # Of a mesh sequence: more morph targets than this do not play in a browser. What is lost then is not seen.
 MOST_EXACT_FRAMES, UNSEEN = 100, 0.001

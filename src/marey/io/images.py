@@ -15,14 +15,14 @@ from marey._progress import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import (
+    atomic_write,
+    atomic_write_numbered,
     check_readable,
     is_numbered,
     numbered_files,
     read_bytes,
-    write_beside,
-    write_numbered_beside,
+    series_name,
 )
-from marey.io._text import series_name
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 DEFAULT_RATE = 25.0
@@ -63,10 +63,10 @@ def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> 
     """A series such as `frames/%04d.png`, or one picture for footage of one frame."""
     path = Path(path)
     if footage.frames == 1 and not is_numbered(path):
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             draft.write_bytes(encode_image(footage.read(0), path.suffix))
         return
-    with write_numbered_beside(path, footage.frames) as drafts:
+    with atomic_write_numbered(path, footage.frames) as drafts:
         for draft, image in zip(tracked(drafts, progress), footage, strict=True):
             draft.write_bytes(encode_image(image, path.suffix))
 

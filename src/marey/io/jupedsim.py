@@ -15,19 +15,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray
-from marey.crowd.rows import RowError
-from marey.crowd.scene import Scene, rectangle
+from marey._arrays import Array, BoolArray, FloatArray
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.track_tables import RowError
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
-from marey.io._files import check_readable, write_beside
+from marey.io._files import atomic_write, check_readable
 from marey.io._wkt import to_wkt
 from marey.io.scenes import walkable_wkt
-
-Array = NDArray[np.float64]
 
 VERSION = 2
 VERSIONS = (1, 2)
@@ -98,7 +96,7 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
         "ymin": repr(low[1]),
         "ymax": repr(high[1]),
     }
-    with write_beside(path) as draft, _as_one_line(path), closing(sqlite3.connect(draft)) as connection:
+    with atomic_write(path) as draft, _as_one_line(path), closing(sqlite3.connect(draft)) as connection:
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute("PRAGMA journal_mode=OFF")
         connection.execute(

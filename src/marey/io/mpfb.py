@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
@@ -28,8 +29,6 @@ UNIT = 0.1
 # Joints that may pull on one vertex; the published weights have at most six.
 INFLUENCES = 8
 LARGEST_FILE = 256 << 20
-
-Array = NDArray[np.float64]
 
 
 def read(path: Path, *, rig: str | None = None) -> Character:

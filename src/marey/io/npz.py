@@ -18,17 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _scratch
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
-from marey.io._archive import array_names, opened, read_array, store_array, store_blocks
-from marey.io._files import write_beside
-from marey.io._npz_distances import is_distances, read_distances, write_distances
+from marey.io._files import atomic_write
+from marey.io._zip import array_names, opened, read_array, store_array, store_blocks
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 
 MAYBE = ("uv", "uv_faces", "colours", "frame_rate", "unit", "up_axis")
+NUMBERS = ("values", "turns", "starts")
+TEXTS = ("names", "metric")
 
 
 def read(
@@ -71,7 +72,7 @@ def read(
         noted = _number(arrays, "frame_rate", _meshes.DEFAULT_RATE), _convention(arrays)
         rate, convention = _meshes.settings(noted, frame_rate, unit, up)
         return MeshSequence(
-            handed_over(_meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention)),
+            read_only(_meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention)),
             arrays["faces"],
             rate,
             uv=arrays.get("uv"),
@@ -114,7 +115,7 @@ def write(
         "up_axis": np.int64("xyz".index(convention.up)),
     }
     vertices = sequence.vertices
-    with write_beside(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
+    with atomic_write(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
         frames = (_meshes.from_marey(vertices[rows], convention) for rows in _scratch.blocks(vertices))
         store_blocks(file, "vertices.npy", vertices.shape, vertices.dtype, frames)
         for name, values in arrays.items():
@@ -155,3 +156,35 @@ def _number(arrays: dict[str, NDArray[Any]], name: str, default: float) -> float
     if values.size != 1:
         raise InputError(f"{name}: expected one number, got shape {values.shape}")
     return float(values.reshape(()))
+
+
+def is_distances(names: list[str]) -> bool:
+    """Whether an archive with arrays of these names is a distance matrix."""
+    return set(NUMBERS + TEXTS) <= set(names)
+
+
+def read_distances(file: zipfile.ZipFile, path: Path) -> DistanceMatrix:
+    """The matrix an opened archive holds."""
+    numbers = {name: read_only(read_array(file, name, path)) for name in NUMBERS}
+    texts = {name: read_array(file, name, path, kinds="U") for name in TEXTS}
+    if texts["names"].ndim != 1 or texts["metric"].size != 1:
+        raise FormatError(
+            f"'names' must be a row of texts and 'metric' one, got shapes {texts['names'].shape} "
+            f"and {texts['metric'].shape}",
+            path=path,
+        )
+    try:
+        return DistanceMatrix(
+            **numbers, names=tuple(texts["names"].tolist()), metric=str(texts["metric"].reshape(()))
+        )
+    except MareyError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def write_distances(distances: DistanceMatrix, path: Path) -> None:
+    """All of a matrix into one file."""
+    texts = {"names": np.array(distances.names, np.str_), "metric": np.array([distances.metric], np.str_)}
+    numbers = {name: getattr(distances, name) for name in NUMBERS}
+    with atomic_write(path) as draft, zipfile.ZipFile(draft, "w") as file:
+        for name, values in {**numbers, **texts}.items():
+            store_array(file, f"{name}.npy", values)

@@ -20,9 +20,8 @@ from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes
-from marey.io._files import read_bytes
-from marey.io._meshes import Mesh, line_of
-from marey.io._text import shown
+from marey.io._files import quoted, read_bytes
+from marey.io._meshes import Mesh, line_number
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -191,8 +190,8 @@ def _fill(arrays: _Arrays, data: bytes, end: int, path: Path) -> NDArray[np.int6
         for kind, index, start, stop in slow[: state[kernels.SLOWS]].tolist():
             value = float(data[start:stop])
             if not math.isfinite(value):
-                message = f"{shown(data[start:stop])} is too large a number"
-                raise FormatError(message, path=path, line=line_of(data, start))
+                message = f"{quoted(data[start:stop])} is too large a number"
+                raise FormatError(message, path=path, line=line_number(data, start))
             if kind in keep:
                 keep[kind].reshape(-1)[index] = value
     if status == kernels.TOO_MANY:
@@ -205,7 +204,7 @@ def _fill(arrays: _Arrays, data: bytes, end: int, path: Path) -> NDArray[np.int6
 def _error(status: int, data: bytes, position: int, arrays: _Arrays, path: Path) -> FormatError:
     from marey.io import _mesh_kernels as kernels
 
-    found = shown((data[position : position + 64].split(maxsplit=1) or [b""])[0])
+    found = quoted((data[position : position + 64].split(maxsplit=1) or [b""])[0])
     message = {
         kernels.BAD_NUMBER: f"expected a number, found {found}",
         kernels.FEW_NUMBERS: "too few numbers on this line",
@@ -214,7 +213,7 @@ def _error(status: int, data: bytes, position: int, arrays: _Arrays, path: Path)
         kernels.NO_VERTEX: f"the corner {found} is none of the {len(arrays.vertices)} vertices",
         kernels.NO_UV: f"the corner {found} is none of the {len(arrays.uv)} texture coordinates",
     }[status]
-    return FormatError(message, path=path, line=line_of(data, position))
+    return FormatError(message, path=path, line=line_number(data, position))
 
 
 def _colours(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -241,7 +240,7 @@ def _texture(data: bytes, after: int, folder: Path, materials: Materials | None)
 
 def _colour_map(folder: Path, library: str) -> Texture | None:
     """The first colour map of a material file beside the mesh."""
-    file = _meshes.inside(folder, library) or _meshes.inside(folder, library.split(" ")[0])
+    file = _meshes.contained_file(folder, library) or _meshes.contained_file(folder, library.split(" ")[0])
     if file is None or not 0 < file.stat().st_size <= LARGEST_MATERIAL_FILE:
         return None
     for line in read_bytes(file).splitlines():

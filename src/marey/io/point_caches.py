@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from marey import _scratch
-from marey._arrays import handed_over
+from marey._arrays import read_only
 from marey._progress import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes, obj, ply
-from marey.io._files import check_readable, write_files_beside
+from marey.io._files import atomic_write_files, check_readable
 from marey.surface.sequence import MeshSequence
 
 PC2_MARK = b"POINTCACHE2\0"
@@ -71,7 +71,7 @@ def read(
             progress(rows.stop, layout.frames)
     try:
         return replace(
-            mesh, vertices=handed_over(vertices), frame_rate=rate, textures=mesh.textures[:1], name=path.stem
+            mesh, vertices=read_only(vertices), frame_rate=rate, textures=mesh.textures[:1], name=path.stem
         )
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
@@ -98,7 +98,7 @@ def write(
         times = np.arange(frames) / sequence.frame_rate
         order, header = ">f4", MDD_HEADER.pack(frames, points) + times.astype(">f4").tobytes()
     mesh = path.with_suffix(".obj").name
-    with write_files_beside(path, [path.name, mesh]) as folder, (folder / path.name).open("wb") as file:
+    with atomic_write_files(path, [path.name, mesh]) as folder, (folder / path.name).open("wb") as file:
         file.write(header)
         for rows in _scratch.blocks(vertices):
             with np.errstate(over="ignore"):

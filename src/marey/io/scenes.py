@@ -20,15 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey.crowd.outlines import area, free_regions
-from marey.crowd.scene import Goal, Group, Scene, rectangle
+from marey._arrays import Array
+from marey.crowd.polygons import area, free_regions, rectangle
+from marey.crowd.scene import Goal, Group, Scene
 from marey.errors import FormatError, InputError, MareyError
-from marey.io._files import read_bytes, write_beside
+from marey.io._files import atomic_write, read_bytes
 from marey.io._wkt import from_wkt, to_wkt
-
-Array = NDArray[np.float64]
 
 LARGEST_FILE = 16 << 20
 # Metres of wall set round a walkable area whose border people may not cross.
@@ -57,7 +55,7 @@ def read(path: Path) -> Scene:
 def write(scene: Scene, path: Path) -> None:
     """JSON that :func:`read` gives back as it was."""
     text = json.dumps(to_json(scene), indent=1, allow_nan=False)
-    with write_beside(Path(path)) as draft:
+    with atomic_write(Path(path)) as draft:
         draft.write_text(text + "\n", encoding="utf-8")
 
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from marey.body.trackers import Trackers
 from marey.errors import FormatError
-from marey.io._files import read_bytes, write_beside
-from marey.io._text import decoded, shown
+from marey.io._files import atomic_write, decoded, quoted, read_bytes
 
 POSITION, ROTATION = ("_x", "_y", "_z"), ("_qw", "_qx", "_qy", "_qz")
 MOST_COLUMNS = 10_000
@@ -66,7 +65,7 @@ def write(trackers: Trackers, path: Path) -> None:
             header += [name + end for end in ROTATION]
             blocks.append(np.asarray(trackers.rotations[:, i]))
     table = np.concatenate(blocks, axis=1)
-    with write_beside(Path(path)) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+    with atomic_write(Path(path)) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows([f"{v:.9g}" if np.isfinite(v) else "" for v in row] for row in table.tolist())
@@ -77,7 +76,7 @@ def _names(header: Sequence[str], path: Path) -> tuple[str, ...]:
         raise FormatError(f"{len(header)} columns; a table of trackers has at most {MOST_COLUMNS}", path=path)
     twice = next((name for name in header if name and header.count(name) > 1), None)
     if twice is not None:
-        raise FormatError(f"two columns are called {shown(twice)}", path=path, line=1)
+        raise FormatError(f"two columns are called {quoted(twice)}", path=path, line=1)
     there = set(header)
     names = tuple(
         name[:-2]
@@ -87,7 +86,7 @@ def _names(header: Sequence[str], path: Path) -> tuple[str, ...]:
     if not names:
         raise FormatError(
             "no tracker found: columns must be called NAME_x, NAME_y, NAME_z (and NAME_qw … NAME_qz), "
-            f"got {', '.join(shown(name) for name in header[:6])}",
+            f"got {', '.join(quoted(name) for name in header[:6])}",
             path=path,
             line=1,
         )
@@ -103,7 +102,7 @@ def _numbers(row: Sequence[str], header: Sequence[str], path: Path, line: int) -
             values.append(float(cell) if cell.strip() else np.nan)
         except ValueError:
             raise FormatError(
-                f"{shown(cell)} in column {shown(name)} is not a number", path=path, line=line
+                f"{quoted(cell)} in column {quoted(name)} is not a number", path=path, line=line
             ) from None
     return values
 

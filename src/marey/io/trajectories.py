@@ -6,7 +6,7 @@ Layouts read (text; `#` starts a comment; blanks, tabs, commas or semicolons bet
   (`frame,id,x,y,time`): frame or time, id (agent, ped, person, …), x, y; others are ignored
 - 8 columns without header: ETH/UCY obsmat, `frame id x z y vx vz vy`, metres
 - 5 columns: Jülich, `id frame x y z`; 4 columns: `frame id x y`. Which of the first two columns is the
-  person is decided by the smoothness of the paths (`_trajectory_guesses.person_comes_first`).
+  person is decided by the smoothness of the paths (`person_comes_first`).
 
 Unit: the option, else the header (`x/cm`); a headerless or unit-less text file is measured by how fast its
 people walk and how tall they are; CSV and Parquet are metres. Frame rate (of the frame numbers): the option,
@@ -27,21 +27,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._extras import require
-from marey.crowd.rows import LARGEST_NUMBER, Dense, RowError, dense_from_rows
+from marey.crowd.track_tables import LARGEST_NUMBER, Dense, RowError, dense_from_rows
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import unit_size
-from marey.io import _trajectory_guesses as guesses
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 from marey.io._trajectory_tables import UNITS, Table, positive, read_table
 
 # Where a file does not say. Second: the first Jülich corridor experiments, in centimetres.
 ANNOTATIONS_PER_SECOND = 2.5
 CENTIMETRE_RATE, USUAL_RATE = 16.0, 25.0
-
 COLUMNS = ("frame", "id", "x", "y", "time")
 ROWS_AT_A_TIME = 100_000
+
+# Nine in ten steps of walkers are slower than something near this, in metres per second.
+BRISK = 1.2
+
+# Faster than any runner: then the unit is not the metre.
+TOO_FAST = 12.0
+TALL = (0.8, 2.5)
 
 
 def read(path: Path, *, frame_rate: float | None = None, unit: str | float | None = None) -> Tracks:
@@ -85,7 +91,7 @@ def write(tracks: Tracks, path: Path) -> None:
         arrow, parquet = require("pyarrow", extra="tables"), require("pyarrow.parquet", extra="tables")
         table = arrow.table(dict(zip(COLUMNS, columns, strict=True)))
         note = json.dumps({"version": 1, "frame_rate": rate, "unit": "m"})
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             parquet.write_table(table.replace_schema_metadata({"marey": note}), draft)
         return
     if path.suffix.lower() == ".csv":
@@ -93,7 +99,7 @@ def write(tracks: Tracks, path: Path) -> None:
     else:
         head = f"# framerate: {rate!r} fps\n# id frame x/m y/m\n"
         row, columns = "%d\t%d\t%r\t%r\n", (person, frame, x, y)
-    with write_beside(path) as draft, draft.open("w", encoding="ascii", newline="") as file:
+    with atomic_write(path) as draft, draft.open("w", encoding="ascii", newline="") as file:
         file.write(head)
         for start in range(0, len(frame), ROWS_AT_A_TIME):
             block = (column[start : start + ROWS_AT_A_TIME].tolist() for column in columns)
@@ -140,11 +146,11 @@ def _numbered_by_time(table: Table, rate: float | None, path: Path) -> tuple[Tab
     times = table.columns["time"]
     if rate is None:
         different = np.unique(times)
-        _, gaps = guesses.steps(times, table.columns["id"], times, times)
+        _, gaps = steps(times, table.columns["id"], times, times)
         gaps = gaps if len(gaps) else np.diff(different)
         if len(gaps) == 0:
             raise FormatError("one time tells no frame rate: give frame_rate= (--from-frame-rate)", path=path)
-        rate = guesses.rate_from_times(different, float(np.median(gaps)))
+        rate = rate_from_times(different, float(np.median(gaps)))
     start = times.min()
     numbers = (times - start) * rate
     uneven = np.abs(numbers - np.rint(numbers)) > 0.25
@@ -158,7 +164,7 @@ def _numbered_by_time(table: Table, rate: float | None, path: Path) -> tuple[Tab
 def _in_order(table: Table) -> Table:
     columns = table.columns
     first, second = list(columns)[:2]
-    person_first = guesses.person_comes_first(
+    person_first = person_comes_first(
         columns[first], columns[second], columns["x"], columns["y"], usual=first == "id"
     )
     if person_first == (first == "id"):
@@ -176,25 +182,23 @@ def _rate_of(columns: dict[str, NDArray[np.float64]]) -> float | None:
         if frames == 0:
             frames, seconds = frame[first], begin
         if frames * seconds > 0 and 1e-6 < frames / seconds < 1e6:
-            return guesses.tidy_rate(float(frames / seconds))
+            return tidy_rate(float(frames / seconds))
     if "vx" in columns:
-        return guesses.rate_from_velocities(
-            *(columns[name] for name in ("frame", "id", "x", "y", "vx", "vy"))
-        )
+        return rate_from_velocities(*(columns[name] for name in ("frame", "id", "x", "y", "vx", "vy")))
     return None
 
 
 def _unit(table: Table, dense: Dense, rate: float | None, path: Path) -> float:
     """Metres, by what such files hold or by how people in it walk."""
     columns = table.columns
-    lengths, frames = guesses.steps(columns["frame"], columns["id"], columns["x"], columns["y"])
+    lengths, frames = steps(columns["frame"], columns["id"], columns["x"], columns["y"])
     speeds = lengths / frames * (rate or _usual_rate(dense))
     if table.metres:
-        brisk = guesses.brisk_speed(speeds)
-        if brisk > guesses.TOO_FAST:
+        brisk = brisk_speed(speeds)
+        if brisk > TOO_FAST:
             _warn(path, f"people move at {brisk:.3g} m/s; if not metres, give unit='cm' (--from-unit cm)")
         return 1.0
-    guessed = guesses.unit_of_walkers(speeds, columns.get("z"))
+    guessed = unit_of_walkers(speeds, columns.get("z"))
     if guessed != "m":
         _warn(path, f"states no unit; how people walk says {guessed}; else give unit='m' (--from-unit m)")
     return UNITS[guessed]
@@ -213,3 +217,118 @@ def _assumed_rate(dense: Dense, unit: float, path: Path) -> float:
 
 def _warn(path: Path, message: str) -> None:
     warnings.warn(f"{path}: {message}", MareyWarning, stacklevel=2)
+
+
+def person_comes_first(first: Array, second: Array, x: Array, y: Array, *, usual: bool) -> bool:
+    """Whether rows are `id frame x y` rather than `frame id x y`.
+
+    In the right reading the successive positions of one person lie on a smooth path; in the wrong one they
+    are those of different people in one frame. Where that does not tell clearly, there are fewer people
+    than frames; where that does not tell either, `usual` holds.
+
+    >>> walk = np.arange(5.0)
+    >>> person_comes_first(walk, np.ones(5), walk, walk, usual=True)
+    False
+    """
+    frame_first = _roughness(first, second, x, y)
+    id_first = _roughness(second, first, x, y)
+    for by_frame, by_id in zip(frame_first, id_first, strict=True):
+        if np.isfinite(by_frame) and np.isfinite(by_id) and max(by_frame, by_id) > 1.5 * min(by_frame, by_id):
+            return bool(by_id < by_frame)
+    different_first, different_second = len(np.unique(first)), len(np.unique(second))
+    return usual if different_first == different_second else different_first < different_second
+
+
+def unit_of_walkers(speeds: Array, heights: Array | None) -> str:
+    """Name of the unit in which walkers of these speeds (units per second) and heights are plausible.
+
+    >>> unit_of_walkers(np.array([120.0, 140.0]), None), unit_of_walkers(np.array([0.1]), np.array([183.0]))
+    ('cm', 'cm')
+    """
+    if heights is not None and len(heights):
+        height = float(np.median(heights))
+        for name, size in UNITS.items():
+            if TALL[0] <= height * size <= TALL[1]:
+                return name
+    brisk = brisk_speed(speeds)
+    if not brisk > 0:
+        return "m"
+    return min(UNITS, key=lambda name: abs(np.log(brisk * UNITS[name] / BRISK)))
+
+
+def brisk_speed(speeds: Array) -> float:
+    """The speed nine in ten steps stay below; 0 where nothing moves."""
+    return float(np.percentile(speeds, 90)) if len(speeds) else 0.0
+
+
+def steps(frame: Array, person: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Length of each person's steps from row to row, and the frames they take, each `(steps,)`."""
+    order = np.lexsort((frame, person))
+    same = np.diff(person[order]) == 0
+    lengths = np.hypot(np.diff(x[order]), np.diff(y[order]))[same]
+    frames = np.diff(frame[order])[same]
+    return lengths[frames > 0], frames[frames > 0]
+
+
+def rate_from_velocities(
+    frame: Array, person: Array, x: Array, y: Array, vx: Array, vy: Array
+) -> float | None:
+    """Frames per second that make steps and stated velocities agree, or None if none does.
+
+    >>> rows = np.arange(4.0)
+    >>> rate_from_velocities(rows * 6, np.ones(4), rows * 0.5, rows, np.full(4, 1.25), np.full(4, 2.5))
+    15.0
+    """
+    order = np.lexsort((frame, person))
+    same = np.diff(person[order]) == 0
+    lengths = np.hypot(np.diff(x[order]), np.diff(y[order]))[same]
+    frames = np.diff(frame[order])[same]
+    speeds = np.hypot(vx, vy)[order][:-1][same]
+    moving = (lengths > 1e-3) & (speeds > 1e-3) & (frames > 0)
+    if not moving.any():
+        return None
+    ratios = speeds[moving] * frames[moving] / lengths[moving]
+    low, middle, high = np.percentile(ratios, [25, 50, 75])
+    if high - low > 0.25 * middle:
+        return None
+    stride = float(np.median(frames))
+    return float(f"{middle / stride:.3g}") * stride
+
+
+def rate_from_times(times: Array, gap: float) -> float:
+    """Samples per second of (rounded) times `(n,)`, ascending, that lie about `gap` seconds apart.
+
+    The estimate is refined over ever longer stretches, so that rounding does not add up.
+
+    >>> rate_from_times(np.round(np.arange(2000) / 30, 2), 0.03)
+    30.0
+    """
+    since = times - times[0]
+    reach = 3.0 * gap
+    while True:
+        near = since[since <= reach]
+        count = np.rint(near / gap)
+        if count.any():
+            gap = float(count @ near / (count @ count))
+        if reach >= since[-1]:
+            return tidy_rate(1 / gap, 1e-4)
+        reach *= 2
+
+
+def tidy_rate(rate: float, tolerance: float = 1e-12) -> float:
+    """A rate that is a whole number but for rounding is that number."""
+    for whole in (round(rate), round(rate * 10) / 10):
+        if whole and abs(rate - whole) <= tolerance * rate:
+            return float(whole)
+    return rate
+
+
+def _roughness(frame: Array, person: Array, x: Array, y: Array) -> tuple[float, float]:
+    """How much paths bend from row to row, and how long the steps are (medians; infinite if unknown)."""
+    order = np.lexsort((frame, person))
+    path = np.stack([x[order], y[order]], axis=-1)
+    same = np.diff(person[order]) == 0
+    step = np.diff(path, axis=0)
+    bends = np.diff(step, axis=0)[same[1:] & same[:-1]]
+    medians = [float(np.median(np.hypot(*v.T))) if len(v) else np.inf for v in (bends, step[same])]
+    return medians[0], medians[1]

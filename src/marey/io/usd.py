@@ -1,44 +1,48 @@
 """Universal Scene Description: mesh sequences in and out as moving points; motions, characters out.
 
-Written are metres, y up; frame i is time code i. Needs the extra `usd`. Textures are left out, since a USD
-layer only refers to image files; colours and texture coordinates are kept. Cost: linear in the arrays.
+Needs the extra `usd`. All meshes of a stage are read as one, placed in the world; frames are the time samples
+where those are evenly spaced, else the stage's own frames; USD interpolates in between. Skinned meshes move
+with their skeletons, polygons are cut into fans. Written are metres, y up; frame i is time code i. Textures
+are left out, since a USD layer only refers to image files; colours and texture coordinates are kept. Cost:
+linear in the arrays.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _child
-from marey._arrays import FloatArray, IntArray
+from marey import _scratch
+from marey._arrays import Array, FloatArray, IntArray, Integers, read_only
 from marey._extras import require
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, InputError, MareyWarning
+from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry import rotations as rot
-from marey.geometry.convention import UpAxis
-from marey.io import container
-from marey.io._figure import bones
-from marey.io._files import check_readable, write_beside
-from marey.io._gltf_meshes import linear_from_display
-from marey.io._rig import local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
-from marey.io._text import all_different
+from marey.geometry.colour import from_srgb, to_srgb
+from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.geometry.mesh import fans
+from marey.io import _isolated
+from marey.io._files import atomic_write, check_readable, unique_names
+from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence
 from marey.surface.skin import SkinnedMesh
 
-Array = NDArray[np.float64]
-
 UNSAVED_BYTES = 256 << 20
-# A sound file is read at over 20 MB a second.
-START_SECONDS, BYTES_PER_SECOND = 60.0, 1e6
+
+# A sound file is read at over 20 MB a second; frames go to disk.
+LIMITS = _isolated.Limits(60.0, 1e6, reserved_bytes=2 << 30, bytes_per_byte=20, memory="DATA")
+
+# More frames than an hour at 100 a second come of a slip in the time codes.
+MOST_FRAMES = 400_000
+UNEVEN = 0.01
 
 
 def read(
@@ -65,18 +69,8 @@ def read(
     path = Path(path)
     check_readable(path)
     options = {"frame_rate": frame_rate, "unit": unit, "up": up}
-    with tempfile.TemporaryDirectory() as folder:
-        result = Path(folder) / f"{path.stem}.mry"
-        seconds = START_SECONDS + path.stat().st_size / BYTES_PER_SECOND
-        arguments = (str(result), json.dumps(options))
-        said = _child.read("marey.io._usd_child", path, *arguments, kind="USD", seconds=seconds)
-        answer = json.loads(said.splitlines()[-1])
-        for message in answer["warnings"]:
-            warnings.warn(MareyWarning(f"{path}: {message}"), stacklevel=2)
-        if "error" in answer:
-            raise FormatError(answer["error"], path=path)
-        sequence: MeshSequence = container.read(result)
-        return sequence
+    sequence: MeshSequence = _isolated.read(read_meshes, path, LIMITS, kind="USD", **options)
+    return sequence
 
 
 def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
@@ -95,7 +89,7 @@ def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
     from pxr import Tf
 
     path = Path(path)
-    with write_beside(path) as draft:
+    with atomic_write(path) as draft:
         try:
             _write(thing, draft)
         except Tf.ErrorException as error:
@@ -188,7 +182,7 @@ def _write_rig(
     rig.GetJointsAttr().Set(Vt.TokenArray(paths))
     rig.GetRestTransformsAttr().Set(_matrices(rest))
     rig.GetBindTransformsAttr().Set(_matrices(bind))
-    names = all_different([_identifier(motion.name, "motion") for motion in motions])
+    names = unique_names([_identifier(motion.name, "motion") for motion in motions])
     for number, (motion, clip) in enumerate(zip(motions, names)):
         animation = UsdSkel.Animation.Define(stage, f"{top}/skeleton/{clip}")
         animation.GetJointsAttr().Set(Vt.TokenArray(paths))
@@ -245,7 +239,7 @@ def _set_appearance(mesh: Any, look: MeshSequence | SkinnedMesh) -> None:
     from pxr import Sdf, UsdGeom, Vt
 
     if look.colours is not None:
-        light = linear_from_display(look.colours).astype(np.float32)
+        light = from_srgb(look.colours).astype(np.float32)
         mesh.CreateDisplayColorPrimvar(UsdGeom.Tokens.vertex).Set(Vt.Vec3fArray.FromNumpy(light))
     if look.uv is not None and look.uv_faces is not None:
         primvars = UsdGeom.PrimvarsAPI(mesh)
@@ -264,7 +258,7 @@ def _matrices(transforms: Array) -> Any:
 def _joint_paths(skeleton: Skeleton) -> list[str]:
     """Paths such as `Hips/Spine/Neck`; names become identifiers and stay different."""
     paths: list[str] = []
-    names = all_different([_identifier(name, "joint") for name in skeleton.names])
+    names = unique_names([_identifier(name, "joint") for name in skeleton.names])
     for own, parent in zip(names, skeleton.parents):
         paths.append(own if parent < 0 else f"{paths[parent]}/{own}")
     return paths
@@ -274,3 +268,214 @@ def _identifier(name: str, default: str) -> str:
     from pxr import Tf
 
     return str(Tf.MakeValidIdentifier(name)) if name else default
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One mesh of the stage: its prim, how many points it has, and its triangles.
+
+    corners: `(faces, 3)`, which of the polygons' corners each triangle's are
+    """
+
+    mesh: Any
+    points: int
+    faces: Integers
+    corners: Integers
+
+
+def read_meshes(
+    path: Path,
+    *,
+    frame_rate: float | None,
+    unit: str | float | None,
+    up: UpAxis | None,
+) -> MeshSequence:
+    """The meshes of a stage as one sequence."""
+    check_readable(path)
+    try:
+        stage = _opened(path)
+        convention = _convention(stage, unit, up)
+        parts = [_part(mesh, path) for mesh in _meshes(stage)]
+        if not parts:
+            raise FormatError("holds no mesh", path=path)
+        codes, rate = _frames(stage, parts, frame_rate, path)
+        vertices = _placed(stage, parts, codes, convention, path)
+        return MeshSequence(
+            read_only(vertices),
+            np.concatenate([part.faces + start for part, start in zip(parts, _starts(parts), strict=False)]),
+            rate,
+            **_appearance(parts),
+            convention=convention,
+            name=str(stage.GetDefaultPrim().GetName()) if stage.GetDefaultPrim() else path.stem,
+        )
+    except FormatError:
+        raise
+    except MareyError as error:
+        raise FormatError(str(error), path=path) from error
+    except Exception as error:  # the library raises its own errors, many lines long
+        raise FormatError(f"cannot be read as USD ({_reason(error)})", path=path) from error
+
+
+def _reason(error: Exception) -> str:
+    try:
+        return " ".join(str(error).split())[:160] or type(error).__name__
+    except UnicodeDecodeError:  # the library quotes the bytes it did not understand
+        return type(error).__name__
+
+
+def _opened(path: Path) -> Any:
+    from pxr import Usd, UsdSkel
+
+    stage = Usd.Stage.Open(str(path))
+    # What is baked goes to a layer in memory, never to the file.
+    stage.SetEditTarget(stage.GetSessionLayer())
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Root):
+            UsdSkel.BakeSkinning(UsdSkel.Root(prim))
+    return stage
+
+
+def _convention(stage: Any, unit: str | float | None, up: UpAxis | None) -> Convention:
+    from pxr import UsdGeom
+
+    own: UpAxis = "z" if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else "y"
+    size = float(UsdGeom.GetStageMetersPerUnit(stage)) if unit is None else unit_size(unit)
+    return Convention(size, own if up is None else up)
+
+
+def _meshes(stage: Any) -> list[Any]:
+    """Meshes that are shown; those in prototypes of instances count where they are instanced."""
+    from pxr import Usd, UsdGeom
+
+    prims = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies())
+    meshes = [UsdGeom.Mesh(prim) for prim in prims if prim.IsA(UsdGeom.Mesh)]
+    shown = [m for m in meshes if m.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)]
+    return [m for m in shown or meshes if len(m.GetPointsAttr().Get(Usd.TimeCode.EarliestTime()) or ())]
+
+
+def _part(mesh: Any, path: Path) -> _Part:
+    from pxr import Usd, UsdGeom
+
+    first = Usd.TimeCode.EarliestTime()
+    where = mesh.GetPath()
+    if mesh.GetFaceVertexIndicesAttr().GetNumTimeSamples() > 1:
+        raise FormatError(f"the faces of {where} change over time; a sequence needs constant ones", path=path)
+    points = len(mesh.GetPointsAttr().Get(first))
+    counts = np.array(mesh.GetFaceVertexCountsAttr().Get(first) or (), dtype=np.int64)
+    indices = np.array(mesh.GetFaceVertexIndicesAttr().Get(first) or (), dtype=np.int64)
+    if counts.sum() != len(indices) or (len(counts) and counts.min() < 0):
+        raise FormatError(f"the faces of {where} do not fit together", path=path)
+    if len(indices) and not (indices.min() >= 0 and indices.max() < points):
+        raise FormatError(f"the faces of {where} refer to points that are not there", path=path)
+    corners = fans(counts)
+    if mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded:
+        corners = corners[:, [0, 2, 1]]
+    return _Part(mesh, points, indices[corners], corners)
+
+
+def _frames(
+    stage: Any, parts: list[_Part], frame_rate: float | None, path: Path
+) -> tuple[NDArray[np.float64], float]:
+    """Time codes of the frames, and frames per second."""
+    from pxr import UsdGeom
+
+    samples: set[float] = set()
+    for part in parts:
+        samples.update(part.mesh.GetPointsAttr().GetTimeSamples())
+        prim = part.mesh.GetPrim()
+        while prim and not prim.IsPseudoRoot():
+            if prim.IsA(UsdGeom.Xformable):
+                samples.update(UsdGeom.Xformable(prim).GetTimeSamples())
+            prim = prim.GetParent()
+    codes_per_second = float(stage.GetTimeCodesPerSecond())
+    times = np.array(sorted(samples), dtype=np.float64)
+    if len(times) < 2:
+        return np.array([times[0] if len(times) else 0.0]), frame_rate or float(stage.GetFramesPerSecond())
+    gaps = np.diff(times)
+    even = np.ptp(gaps) <= UNEVEN * gaps.mean()
+    own = codes_per_second / gaps.mean() if even else float(stage.GetFramesPerSecond())
+    rate = frame_rate or round(own, 6)
+    count = (times[-1] - times[0]) / codes_per_second * rate
+    if not 0 <= count <= MOST_FRAMES:
+        raise FormatError(f"its time samples make {count:.3g} frames; give a lower frame_rate", path=path)
+    if even and rate == round(own, 6):
+        return times, rate
+    return times[0] + np.arange(int(count + UNEVEN) + 1) * (codes_per_second / rate), rate
+
+
+def _placed(
+    stage: Any,
+    parts: list[_Part],
+    codes: NDArray[np.float64],
+    convention: Convention,
+    path: Path,
+) -> NDArray[np.float32]:
+    from pxr import UsdGeom
+
+    starts = _starts(parts)
+    vertices: NDArray[np.float32] = _scratch.empty((len(codes), starts[-1], 3), np.float32)
+    cache = UsdGeom.XformCache()
+    for frame, code in enumerate(codes):
+        cache.SetTime(code)
+        for part, start in zip(parts, starts, strict=False):
+            points = np.asarray(part.mesh.GetPointsAttr().Get(code), dtype=np.float64)
+            if points.shape != (part.points, 3):
+                raise FormatError(
+                    f"{part.mesh.GetPath()} has {len(points)} points at time code {code:g} and {part.points} "
+                    "at first; a sequence needs as many in all frames",
+                    path=path,
+                )
+            # Row vectors: the translation is the last row.
+            matrix = np.array(cache.GetLocalToWorldTransform(part.mesh.GetPrim()))
+            world = points @ matrix[:3, :3] + matrix[3, :3]
+            with np.errstate(over="ignore"):
+                vertices[frame, start : start + part.points] = convention.to_marey(world)
+    return vertices
+
+
+def _starts(parts: list[_Part]) -> list[int]:
+    return [int(n) for n in np.cumsum([0, *(part.points for part in parts)])]
+
+
+def _appearance(parts: list[_Part]) -> dict[str, Any]:
+    """Texture coordinates and colours, if all parts have them."""
+    coordinates = [_uv(part) for part in parts]
+    looks: dict[str, Any] = {}
+    if all(found is not None for found in coordinates):
+        rows, corners = zip(*(found for found in coordinates if found is not None), strict=True)
+        starts = np.cumsum([0, *map(len, rows)])
+        looks["uv"] = np.concatenate(rows)
+        looks["uv_faces"] = np.concatenate([c + s for c, s in zip(corners, starts, strict=False)])
+    elif any(found is not None for found in coordinates):
+        warnings.warn(MareyWarning("some meshes have no texture coordinates; all are left out"), stacklevel=2)
+    colours = [_colours(part) for part in parts]
+    if all(found is not None for found in colours):
+        looks["colours"] = np.concatenate([found for found in colours if found is not None])
+    return looks
+
+
+def _uv(part: _Part) -> tuple[NDArray[np.float64], Integers] | None:
+    """Texture coordinates, and those of each triangle's corners; of the first primvar that holds any."""
+    from pxr import Sdf, Usd, UsdGeom
+
+    first = Usd.TimeCode.EarliestTime()
+    for primvar in UsdGeom.PrimvarsAPI(part.mesh).GetPrimvarsWithValues():
+        kind = primvar.GetTypeName().scalarType
+        if kind not in (Sdf.ValueTypeNames.TexCoord2f, Sdf.ValueTypeNames.Float2):
+            continue
+        values = np.array(primvar.Get(first), dtype=np.float64).reshape(-1, 2)
+        indices = np.array(primvar.GetIndices(first) or np.arange(len(values)), dtype=np.int64)
+        wanted = part.corners if primvar.GetInterpolation() == UsdGeom.Tokens.faceVarying else part.faces
+        if wanted.size and wanted.max() < len(indices):
+            chosen = indices[wanted]
+            if chosen.min() >= 0 and chosen.max() < len(values):
+                return values, chosen
+    return None
+
+
+def _colours(part: _Part) -> NDArray[np.float64] | None:
+    from pxr import Usd
+
+    flat = part.mesh.GetDisplayColorPrimvar().ComputeFlattened(Usd.TimeCode.EarliestTime())
+    values = np.array(flat if flat is not None else (), dtype=np.float64).reshape(-1, 3)
+    return to_srgb(values) if len(values) == part.points else None

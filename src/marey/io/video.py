@@ -25,7 +25,7 @@ from marey._extras import require
 from marey._progress import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError
-from marey.io._files import check_readable, write_beside
+from marey.io._files import atomic_write, check_readable
 
 MOST_PIXELS = 1 << 27
 # Players show faster GIFs at 10 frames per second.
@@ -86,7 +86,7 @@ def write_frames(
     rate = checked_rate(frame_rate)
     frames = tracked(images, progress, total)
     try:
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             if path.suffix.lower() == ".gif":
                 _write_gif(av, frames, draft, rate)
             elif path.suffix.lower() in CODECS:

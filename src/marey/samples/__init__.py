@@ -1,7 +1,7 @@
 """Built-in samples, made by formula: a walking human, its skinned and textured body, a small crowd.
 
-`walk` is a :class:`~marey.Motion`, `human` a :class:`~marey.Character`, `performance` a
-:class:`~marey.MeshSequence`, `locomotion` a library of them, `crowd` :class:`~marey.Tracks`, `footage` a film
+`walk` is a :class:`~marey.Motion`, `human` a :class:`~marey.Character`, `mesh_sequence` a
+:class:`~marey.MeshSequence`, `mesh_library` a library of them, `crowd` :class:`~marey.Tracks`, `video` a film
 of the crowd, `field` a :class:`~marey.FieldSeries`.
 
 They need no file and no network, and are the same on every machine.
@@ -13,11 +13,11 @@ They need no file and no network, and are the same on every machine.
 
 from __future__ import annotations
 
-from marey.samples.gait import walk
-from marey.samples.mannequin import human, performance
-from marey.samples.overhead import footage
+from marey.samples.gaits import mesh_library
+from marey.samples.human import human, mesh_sequence
+from marey.samples.overhead import video
 from marey.samples.street import crowd
-from marey.samples.subject import locomotion
 from marey.samples.swirl import field
+from marey.samples.walk import walk
 
-__all__ = ["crowd", "field", "footage", "human", "locomotion", "performance", "walk"]
+__all__ = ["crowd", "field", "human", "mesh_library", "mesh_sequence", "video", "walk"]

@@ -1,9 +1,16 @@
-"""The legs of the walk: feet that roll without slip, a pelvis that rides on them, knees in between.
+"""How the joints turn during one gait cycle, and legs whose feet roll without slip.
 
-The gait curves, summed along the leg, say how the foot rolls in stance: about the heel, flat, about the
-ball, about the toes. That fixes the ankle. The curves of hip and knee nearest to the published ones with
-which the ankle keeps to it, and the pelvis path, follow by Gauss-Newton; two-link inverse kinematics
-removes the last millimetres. Cost: some 400 evaluations of the leg, whatever the length of the clip.
+The curves are our own rounded values at every 5 % of the cycle, which begins at heel strike; they follow the
+published averages over healthy adults at a comfortable speed: hip, knee and ankle in the sagittal plane
+Kadaba et al. 1990 (J. Orthopaedic Research 8) and Winter 2009 ("Biomechanics and Motor Control of Human
+Movement", appendix A), the hip measured from the vertical; the pelvis Kadaba et al. 1990 and Perry &
+Burnfield 2010 ("Gait Analysis"); the arms Murray et al. 1967 (Am. J. Physical Medicine 46). A curve is the
+Fourier series of its samples, up to the sixth harmonic.
+
+The curves, summed along the leg, say how the foot rolls in stance: about the heel, flat, about the ball,
+about the toes. That fixes the ankle. The curves of hip and knee nearest to the published ones with which the
+ankle keeps to it, and the pelvis path, follow by Gauss-Newton; two-link inverse kinematics removes the last
+millimetres. Cost: some 400 evaluations of the leg, whatever the length of the clip.
 """
 
 from __future__ import annotations
@@ -13,17 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from marey._arrays import Array
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as rot
 from marey.geometry.fades import minimum_jerk
-from marey.samples import gait_curves as gait
 from marey.samples.body_plan import HEEL_BEHIND_ANKLE
-from marey.samples.gait_curves import Array
 
 # Statures: between the lines of the two feet, of the pelvis to either side, of the toes in mid-swing
 # above the ground (Winter 2009: 1 to 2 cm).
 STEP_WIDTH, SWAY, CLEARANCE = 0.050, 0.011, 0.009
-
 TOE_OUT = np.radians(7.0)
 
 # Shares of the cycle: the foot is flat from the first to the second, rolls over the toes from the third.
@@ -40,7 +45,29 @@ LEAST_KNEE = np.radians(2.5)
 
 # Gauss-Newton: rounds, harmonics of the legs' angles, phases at which the leg is looked at, and radians
 # that a metre between foot and footprint is worth.
-ROUNDS, HARMONICS, PHASES, FIRMNESS = 8, 9, 120, 40.0
+ROUNDS, LEG_HARMONICS, PHASES, FIRMNESS = 8, 9, 120, 40.0
+COMFORTABLE_SPEED = 1.34
+"""Metres per second: the mean of free walking (Weidmann 1993)."""
+STANCE = 0.62
+"""Share of the cycle during which the foot is on the ground (Perry & Burnfield 2010)."""
+HARMONICS = 6
+
+# Degrees. Flexion of hip and knee, dorsiflexion of the ankle are positive.
+HIP = (23.5, 22.5, 20, 16, 11, 5.5, 0, -5.5, -11, -15.5, -18.5, -18, -13, -3, 7, 15.5, 21.5, 25, 25.5, 24.5)
+KNEE = (4, 11, 17, 19.5, 17.5, 13.5, 9.5, 6.5, 5, 7, 13, 23, 38, 53, 63, 63, 53, 35, 15.5, 4)
+ANKLE = (0, -5, -4, 0, 3.3, 5.3, 6.8, 8.2, 9.4, 9.5, 6.5, -2, -13.5, -19, -14, -6.5, -1.5, 0.7, 1, 1)
+
+# Degrees. Left side up, left side forward, front down; the cycle begins with the left heel strike.
+PELVIS_OBLIQUITY = (0.5, 2.5, 4, 4, 3, 2, 1.5, 1, 0.7, 0, -0.5, -2.5, -4, -4, -3, -2, -1.5, -1, -0.7, 0)
+PELVIS_ROTATION = (5, 4.8, 4, 3, 1.8, 0.5, -0.8, -2, -3.2, -4.3, -5, -4.8, -4, -3, -1.8, -0.5, 0.8, 2, 3.2, 4)
+PELVIS_TILT = 2 * (0, -0.5, -0.8, -0.6, -0.1, 0.5, 0.8, 0.8, 0.5, 0.2)
+
+# Degrees of flexion of the left arm, which swings with the right leg.
+SHOULDER = (-22, -21.5, -20, -17, -13, -8, -3, 2, 5.5, 7.5, 8, 7, 4.5, 1, -3.5, -8, -13, -17, -20, -21.5)
+ELBOW = (
+    19, 18, 17.5, 17.5, 18.5, 20.5, 24, 28.5, 33, 36.5,
+    38.5, 38.5, 37, 34.5, 31.5, 28.5, 26, 23.5, 21.5, 20,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,7 +111,7 @@ def path_and_left_leg(
     curves = _scaled_curves(phase, reach)
     leg = _planted_leg(skeleton, stature, phase, pelvis, curves)
     path = np.outer(phase, [0.0, 0.0, stride])
-    path[:, 0] = SWAY * stature * np.cos(2 * np.pi * (phase - gait.STANCE / 2))
+    path[:, 0] = SWAY * stature * np.cos(2 * np.pi * (phase - STANCE / 2))
     hip, knee, path = _nearest_that_stays_put(leg, curves, path, CLEARANCE * stature)
     ankle = leg.ankle(hip, knee, path)
     ankle += _carried_into_swing(phase, leg.planted - ankle)
@@ -101,12 +128,12 @@ def about(axis: str, angle: Array | float) -> Array:
 
 def _scaled_curves(phase: Array, reach: float) -> tuple[Array, Array, Array]:
     """Hip, knee and ankle over a cycle; a shorter stride swings the hip less and bends the rest less."""
-    hip = gait.curve(gait.HIP, phase)
+    hip = curve(HIP, phase)
     bend = (1 + min(reach, 1.2)) / 2
     return (
         hip.mean() + reach * (hip - hip.mean()),
-        bend * gait.curve(gait.KNEE, phase),
-        bend * gait.curve(gait.ANKLE, phase),
+        bend * curve(KNEE, phase),
+        bend * curve(ANKLE, phase),
     )
 
 
@@ -141,9 +168,9 @@ def _foot_roll(pitch: Array, phase: Array) -> tuple[Array, Array]:
     down = 1 - minimum_jerk(phase / FLAT)
     up = minimum_jerk((phase - HEEL_OFF) / (0.45 - HEEL_OFF))
     foot = pitch * (down + up)
-    rolling = TOE_SHARE * minimum_jerk((phase - TOE_ROLL) / (gait.STANCE - TOE_ROLL))
-    straightened = minimum_jerk((phase - gait.STANCE) / 0.18)
-    follow = np.where(phase < FLAT, 1.0, np.where(phase < gait.STANCE, rolling, TOE_SHARE))
+    rolling = TOE_SHARE * minimum_jerk((phase - TOE_ROLL) / (STANCE - TOE_ROLL))
+    straightened = minimum_jerk((phase - STANCE) / 0.18)
+    follow = np.where(phase < FLAT, 1.0, np.where(phase < STANCE, rolling, TOE_SHARE))
     return foot, foot * (follow + (1 - follow) * straightened)
 
 
@@ -184,7 +211,7 @@ def _nearest_that_stays_put(
 
 def _bases(phase: Array) -> tuple[Array, Array]:
     """Harmonics of the legs' angles, and those of the root's path, which repeats with every step."""
-    return _harmonics(phase, range(HARMONICS + 1)), _harmonics(phase, (0, 2))
+    return _harmonics(phase, range(LEG_HARMONICS + 1)), _harmonics(phase, (0, 2))
 
 
 def _unpacked(x: Array) -> tuple[Array, Array, Array]:
@@ -260,3 +287,28 @@ def _harmonics(phase: Array, orders: range | tuple[int, ...]) -> Array:
 def _flexed(vector: Array, angle: Array) -> Array:
     """`vector` turned forwards and upwards in the sagittal plane by `angle`, `(phases, 3)`."""
     return rot.rotate(about("x", -angle), vector)
+
+
+def curve(samples: tuple[float, ...], phase: Array, harmonics: int = HARMONICS) -> Array:
+    """Radians at `phase` (in cycles) of a curve given in degrees at equal steps of the cycle.
+
+    >>> np.degrees(curve(KNEE, np.array([0.0, 0.72]))).round()
+    array([ 4., 64.])
+    """
+    coefficients = np.fft.rfft(np.radians(samples))[: harmonics + 1] / len(samples)
+    coefficients[1:] *= 2
+    turns = np.exp(2j * np.pi * np.multiply.outer(phase, np.arange(len(coefficients))))
+    return np.asarray((turns @ coefficients).real)
+
+
+def cadence(speed: float) -> float:
+    """Steps per second at `speed` in metres per second.
+
+    Adults keep the walk ratio, step length over step rate, near 0.0065 m per step/min at every speed
+    (Sekiya & Nagasaki 1998, Gait & Posture 7).
+
+    >>> round(60 * cadence(1.34))
+    111
+    """
+    walk_ratio = 0.0065 * 60
+    return float(np.sqrt(speed / walk_ratio))

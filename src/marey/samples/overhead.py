@@ -14,12 +14,12 @@ from marey.samples.street import LENGTH, WIDTH, crowd
 SUBPIXEL = 16
 
 
-def footage(tracks: Tracks | None = None, *, pixels_per_metre: int = 32) -> Footage:
+def video(tracks: Tracks | None = None, *, pixels_per_metre: int = 32) -> Footage:
     """A video of people seen from above (the sample crowd, if none is given); x to the right, y up.
 
     pixels_per_metre: 8 to 128; with 32 the street is 640 × 192 pixels
 
-    >>> film = footage(crowd(people=4, seconds=1))
+    >>> film = video(crowd(people=4, seconds=1))
     >>> film.frames, film.rows, film.columns, next(iter(film)).dtype
     (25, 192, 640, dtype('uint8'))
     """

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import checked_rate
+from marey._arrays import Array, checked_rate
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 LENGTH, WIDTH = 20.0, 6.0
 """Metres: the street runs along x from -10 to 10, its walls are at y = ±3."""

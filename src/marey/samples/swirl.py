@@ -6,13 +6,10 @@ Divergence-free, with known vorticity at every pixel: for views of fields and fo
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import checked_rate
+from marey._arrays import Array, checked_rate
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 LARGEST = 1 << 28
 """Values in the series."""

@@ -1,4 +1,4 @@
-"""Compiled recursions of time warping: one row of the table at a time, one byte a cell kept for the way back.
+"""Compiled recursions of time warping: one row of the table at a time, one byte a cell for the backtracking.
 
 Importing this module imports numba: do so inside functions.
 """
@@ -11,9 +11,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
 
 _GIVEN2 = types.Array(types.float64, 2, "C", readonly=True)
 _ROW = types.Array(types.float64, 1, "C")
@@ -122,8 +121,8 @@ def open_table(start: int, stop: int, begin: bool, before: Array) -> None:
 def sweep(
     a: Array,
     columns: Array,
-    starts: NDArray[np.int64],
-    stops: NDArray[np.int64],
+    starts: Integers,
+    stops: Integers,
     bounded: bool,
     begin: bool,
     costs: Array,
@@ -153,15 +152,15 @@ def sweep(
 
 
 @njit(types.int64(_MOVES, _PLACES, _PLACES, _INDEX, _INDEX, _INDEX, types.boolean, _PATH), **_OPTIONS)
-def way_back(
+def backtrack(
     moves: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    starts: Integers,
+    offsets: Integers,
     j: int,
     state: int,
     runs: int,
     begin: bool,
-    path: NDArray[np.int64],
+    path: Integers,
 ) -> int:
     """Cells of the path from the last to the first, and how many; `runs` is -1 without limits."""
     i = starts.shape[0] - 1

@@ -2,7 +2,7 @@
 
 A vertex has one entry in the heap, its cheapest admissible collapse; entries that a later collapse made stale
 are recognised by their stamp. Faces around a vertex are a linked list of corners, so that a collapse costs
-the size of two rings. The cache notices changes of this file only.
+the size of two rings.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._compiling import njit
+from marey.geometry._inline_kernels import heap_pop, heap_push
 
 # A face may turn by no more than this cosine, nor become a worse needle than this (1 is equilateral) unless
 # it already was.
@@ -53,23 +54,26 @@ def collapse(
     alive = np.ones(len(faces), np.bool_)
     here = head >= 0
     stamp = np.zeros(count, np.int64)
-    heap_cost, heap_entry = np.empty(4 * count + 16), np.empty(12 * count + 48, np.int64)
+    keys, items = np.empty(4 * count + 16), np.empty((4 * count + 16, 2), np.int64)
+    goal = np.full(count, -1, np.int64)
     size = 0
     ring, other, near = np.empty(RING, np.int64), np.empty(RING, np.int64), np.empty(RING + 1, np.int64)
     for vertex in range(count):
         if here[vertex]:
-            target, cost = best(
+            goal[vertex], cost = best(
                 vertex, points, faces, quadrics, areas, border, head, after, alive, ring, other
             )
-            if target >= 0:
-                size = push(heap_cost, heap_entry, size, cost, vertex, target, 0)
+            if goal[vertex] >= 0:
+                size = heap_push(keys, items, size, cost, 0, vertex)
     left = here.sum()
     into = np.arange(count)
     while left > wanted and size > 0:
-        vertex, target, seen = heap_entry[0], heap_entry[1], heap_entry[2]
-        size = pop(heap_cost, heap_entry, size)
-        if not here[vertex] or stamp[vertex] != seen:
+        entry, size = heap_pop(keys, items, size)
+        # An entry is its vertex, and how often the vertex was touched before, times their number.
+        vertex = entry % count
+        if not here[vertex] or stamp[vertex] != entry // count:
             continue
+        target = goal[vertex]
         merge(vertex, target, faces, head, after, alive)
         here[vertex] = False
         into[vertex] = target
@@ -82,14 +86,17 @@ def collapse(
         for k in range(touched):
             near[k] = ring[k]
         near[touched] = target
-        if size + touched + 1 >= len(heap_cost):
-            heap_cost, heap_entry = grown(heap_cost, 2), grown(heap_entry, 2)
+        if size + touched + 1 >= len(keys):
+            keys = np.concatenate((keys, np.empty_like(keys)))
+            items = np.concatenate((items, np.empty_like(items)))
         for k in range(touched + 1):
             one = near[k]
             stamp[one] += 1
-            goal, cost = best(one, points, faces, quadrics, areas, border, head, after, alive, ring, other)
-            if goal >= 0:
-                size = push(heap_cost, heap_entry, size, cost, one, goal, stamp[one])
+            goal[one], cost = best(
+                one, points, faces, quadrics, areas, border, head, after, alive, ring, other
+            )
+            if goal[one] >= 0:
+                size = heap_push(keys, items, size, cost, 0, one + count * stamp[one])
     for vertex in range(count):
         while into[vertex] != into[into[vertex]]:
             into[vertex] = into[into[vertex]]
@@ -297,54 +304,3 @@ def merge(
         else:
             after[last] = after[corner]
         corner = after[corner]
-
-
-@njit(**_OPTIONS)
-def push(
-    cost: NDArray[np.float64], entry: NDArray[np.int64], size: int, value: float, u: int, v: int, stamp: int
-) -> int:
-    """Add an entry to the heap; its new size."""
-    at = size
-    while at > 0:
-        above = (at - 1) // 2
-        if cost[above] <= value:
-            break
-        put(cost, entry, at, cost[above], entry[3 * above], entry[3 * above + 1], entry[3 * above + 2])
-        at = above
-    put(cost, entry, at, value, u, v, stamp)
-    return size + 1
-
-
-@njit(**_OPTIONS)
-def pop(cost: NDArray[np.float64], entry: NDArray[np.int64], size: int) -> int:
-    """Take the least entry off the heap; its new size."""
-    last = size - 1
-    value, at = cost[last], 0
-    while 2 * at + 1 < last:
-        below = 2 * at + 1
-        if below + 1 < last and cost[below + 1] < cost[below]:
-            below += 1
-        if cost[below] >= value:
-            break
-        put(cost, entry, at, cost[below], entry[3 * below], entry[3 * below + 1], entry[3 * below + 2])
-        at = below
-    put(cost, entry, at, value, entry[3 * last], entry[3 * last + 1], entry[3 * last + 2])
-    return last
-
-
-@njit(**_OPTIONS)
-def put(
-    cost: NDArray[np.float64], entry: NDArray[np.int64], at: int, value: float, u: int, v: int, stamp: int
-) -> None:
-    """Write one place of the heap."""
-    cost[at] = value
-    entry[3 * at], entry[3 * at + 1], entry[3 * at + 2] = u, v, stamp
-
-
-@njit(**_OPTIONS)
-def grown(values: NDArray[Any], times: int) -> NDArray[Any]:
-    """The same with more room behind."""
-    more = np.empty(times * len(values), values.dtype)
-    for k in range(len(values)):
-        more[k] = values[k]
-    return more

@@ -74,7 +74,7 @@ def find_contacts(library: Library) -> Contacts:
     """What touches the ground in the sequences of a library.
 
     >>> import marey
-    >>> contacts = find_contacts(Library((marey.samples.performance(),)))
+    >>> contacts = find_contacts(Library((marey.samples.mesh_sequence(),)))
     >>> bool(contacts.changes_level[0]), 4 <= contacts.patches <= 12
     (False, True)
     >>> 0.4 < float((contacts.touching.max(axis=1) > 0.5).mean()) <= 1.0
@@ -150,7 +150,7 @@ def slide(sequence: MeshSequence, contacts: Contacts, touching: Array | None = N
     touching: `(frames, patches)`, if not that of `contacts`
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> slide(walk, find_contacts(Library((walk,)))).speed < 0.1
     True
     """

@@ -14,7 +14,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, IntArray, handed_over
+from marey._arrays import FloatArray, IntArray, read_only
 from marey.errors import InputError
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
@@ -39,7 +39,7 @@ class Decimation:
     into: `(all vertices,)`, for each vertex of the mesh the one of `kept` that it collapsed onto
 
     >>> import marey
-    >>> walk = marey.samples.performance(marey.samples.walk(seconds=0.5, frame_rate=10))
+    >>> walk = marey.samples.mesh_sequence(marey.samples.walk(seconds=0.5, frame_rate=10))
     >>> proxy = Decimation.of(walk, vertices=500)
     >>> proxy.apply(walk).vertices.shape
     (5, 500, 3)
@@ -116,7 +116,7 @@ class Decimation:
             )
         return replace(
             thing,
-            vertices=handed_over(np.ascontiguousarray(thing.vertices[:, self.kept])),
+            vertices=read_only(np.ascontiguousarray(thing.vertices[:, self.kept])),
             faces=self.faces,
             uv=None,
             uv_faces=None,

@@ -25,7 +25,7 @@ class Library:
     labels: the behaviour each sequence shows, e.g. "walk"; their names, if not given
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> library = Library((walk[:20], walk[30:50]), labels=("walk", "walk"))
     >>> library.frames, library.names, library.locate(25)
     (40, ('walk', 'walk-2'), (1, 5))
@@ -110,7 +110,7 @@ class Library:
         """The number of a frame given as its number, or written as `SEQUENCE:FRAME`.
 
         >>> import marey
-        >>> Library((marey.samples.performance()[:20],)).frame("walk:-1")
+        >>> Library((marey.samples.mesh_sequence()[:20],)).frame("walk:-1")
         19
         """
         name, colon, number = str(reference).strip().rpartition(":")

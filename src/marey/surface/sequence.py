@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey import _scratch
-from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, handed_over
+from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, read_only
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
@@ -100,7 +100,7 @@ class MeshSequence(Timed):
         vertices = _scratch.empty((len(positions), *self.vertices.shape[1:]), self.vertices.dtype)
         for rows in _scratch.blocks(vertices):
             vertices[rows] = resampling.linear(self.vertices, positions[rows])
-        handed_over(vertices)
+        read_only(vertices)
         return replace(self, vertices=vertices, textures=textures, frame_rate=rate)
 
     def mirror(self) -> MeshSequence:
@@ -177,13 +177,13 @@ def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
     shape = sum(s.frames for s in sequences), *first.vertices.shape[1:]
     vertices = _scratch.empty(shape, np.result_type(*(s.vertices for s in sequences)))
     np.concatenate([s.vertices for s in sequences], out=vertices)
-    return replace(first, vertices=handed_over(vertices), textures=textures)
+    return replace(first, vertices=read_only(vertices), textures=textures)
 
 
 def mirrored(vertices: FloatArray) -> FloatArray:
     """Points `(..., 3)` on the other side of the plane x = 0."""
     other_side = np.array([-1, 1, 1], vertices.dtype)
-    return handed_over(_scratch.mapped(lambda rows: rows * other_side, vertices, vertices.dtype))
+    return read_only(_scratch.mapped(lambda rows: rows * other_side, vertices, vertices.dtype))
 
 
 def turned_over(faces: IntArray) -> IntArray:
@@ -203,7 +203,7 @@ def transformed(
     move = checked("translation", translation, (3,))
     matrix = (scale * rotations.to_matrix(turn)).astype(vertices.dtype)
     shift = move.astype(vertices.dtype)
-    return handed_over(_scratch.mapped(lambda rows: rows @ matrix.T + shift, vertices, vertices.dtype))
+    return read_only(_scratch.mapped(lambda rows: rows @ matrix.T + shift, vertices, vertices.dtype))
 
 
 def checked_appearance(

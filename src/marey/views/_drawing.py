@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.views import style
+from marey.geometry.colour import to_srgb
 
 
 def sample_offsets(samples: int) -> NDArray[np.float64]:
@@ -23,4 +23,4 @@ def sample_offsets(samples: int) -> NDArray[np.float64]:
 @cache
 def tones() -> NDArray[np.uint8]:
     """Bytes of the screen for linear light from 0 to 1, `(4096,)`."""
-    return np.rint(255 * style.to_srgb(np.linspace(0, 1, 4096))).astype(np.uint8)
+    return np.rint(255 * to_srgb(np.linspace(0, 1, 4096))).astype(np.uint8)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._compiling import njit
-from marey.views import style
+from marey.geometry.colour import from_srgb
 
 Array = NDArray[Any]
 
-_LINEAR = style.from_srgb(np.arange(256) / 255.0)
+_LINEAR = from_srgb(np.arange(256) / 255.0)
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 

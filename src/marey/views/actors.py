@@ -19,6 +19,7 @@ from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators
+from marey.geometry.colour import from_srgb
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 from marey.views import style
@@ -211,7 +212,7 @@ def _mesh_look(
     if textured:
         paint = np.ones((count, 3))
     elif colours is not None:
-        paint = style.from_srgb(colours)
+        paint = from_srgb(colours)
     else:
         paint = np.tile(style.linear(style.CLAY), (count, 1))
     welded = mesh_operators.welded(first)

@@ -32,7 +32,7 @@ def mixed_ways(
     """Where two clips and their mixture go, all begun at one place and in one direction; a dot every second.
 
     >>> import marey
-    >>> walk = marey.samples.performance()[:40]
+    >>> walk = marey.samples.mesh_sequence()[:40]
     >>> len(mixed_ways(walk, walk, walk).axes[0].get_lines())
     3
     """

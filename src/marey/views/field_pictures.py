@@ -17,7 +17,7 @@ from marey.crowd.analysis import derivatives, events, helmholtz
 from marey.crowd.analysis.lines import grid_points, path_lines, streak_lines
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
-from marey.crowd.spectrum.style import restyle
+from marey.crowd.spectrum.edit import restyle
 from marey.errors import InputError
 from marey.views import plots, style
 from marey.views.flow import flow_colours

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.fields import FieldSeries
+from marey.geometry.colour import to_srgb
 from marey.views import plots, style
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def flow_colours(velocities: Array, largest: float) -> Image:
     hue = (1 - share) * anchors[below] + share * anchors[below + 1]
     # Less than proportional, so that slow motion shows.
     strength = np.minimum(np.hypot(u, v) / max(largest, 1e-12), 1.0)[..., None] ** 0.7
-    return np.rint(255 * style.to_srgb(1 + strength * (hue - 1))).astype(np.uint8)
+    return np.rint(255 * to_srgb(1 + strength * (hue - 1))).astype(np.uint8)
 
 
 def picture(fields: FieldSeries, size: tuple[int, int]) -> Figure:

@@ -91,7 +91,7 @@ def rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> Figure:
     columns: pixels
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> ends = walk.vertices[0], walk.vertices[15]
     >>> some = InBetweens("captured", walk[:16:5], np.linspace(0, 1, 4), *ends)
     >>> len(rows([some], columns=320).axes)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.animation.advection import BODY_RADIUS
-from marey.crowd.camera import Camera
+from marey.crowd.cameras import Camera, Homography
 from marey.crowd.footage import Footage
-from marey.crowd.gait import steps
-from marey.crowd.homography import Homography
 from marey.crowd.tracks import Tracks
+from marey.geometry.colour import to_srgb
+from marey.stage.gait import steps
 from marey.views import style
 from marey.views.walkers import HIP, SHOULDER, person
 
@@ -42,7 +42,7 @@ def clip(tracks: Tracks, footage: Footage, camera: Camera | Homography) -> Itera
 
 def _colours(ids: NDArray[np.int64]) -> Array:
     """Display colours `(people, 3)`, 0 to 255."""
-    return 255 * style.to_srgb(style.linear(style.PALETTE)[ids % len(style.PALETTE)])
+    return 255 * to_srgb(style.linear(style.PALETTE)[ids % len(style.PALETTE)])
 
 
 def _fixed(pixels: Array) -> NDArray[np.int32]:
@@ -80,7 +80,7 @@ class _Figures:
         inks = _colours(np.asarray(tracks.ids, dtype=np.int64))
         faces, height = self._template.faces, self._template.vertices[:, 1]
         part = self._part[faces[:, 0]]
-        skin = 255 * style.to_srgb(style.linear(style.SKIN))
+        skin = 255 * to_srgb(style.linear(style.SKIN))
         tone = np.where((part == 1) | (part == 2), 0.5, 1.0)[None, :, None] * inks[:, None]
         self._inks = np.where((height[faces].mean(axis=1) > 1.485)[None, :, None], skin, tone)
 
@@ -152,6 +152,6 @@ class _Figures:
 
 def seen_through(fields_homography: Array, fields_shape: tuple[int, int], film: Footage) -> Homography:
     """The camera of a film of which the homography of a field `(rows, columns)` is known."""
-    from marey.crowd.evaluation.grids import to_grid
+    from marey.crowd.grids import pixel_map
 
-    return Homography(fields_homography @ to_grid((film.rows, film.columns), fields_shape))
+    return Homography(fields_homography @ pixel_map((film.rows, film.columns), fields_shape))

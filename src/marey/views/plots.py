@@ -18,7 +18,7 @@ from marey.body.motion import Motion
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 from marey.views import style
 from marey.views.parts import Poses
 
@@ -168,7 +168,7 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
     ending = path.suffix.lower().lstrip(".")
     if ending not in known:
         raise InputError(f"{path}: plots are written as {', '.join('.' + e for e in known)}")
-    with write_beside(path) as draft, house_style():
+    with atomic_write(path) as draft, house_style():
         figure.savefig(draft, format=ending, dpi=figure.dpi)
 
 

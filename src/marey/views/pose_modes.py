@@ -17,7 +17,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.geodesics import NOTHING
+from marey.statistics.geodesics.linear import NOTHING
 from marey.views import plots, style
 from marey.views.actors import Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing

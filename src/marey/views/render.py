@@ -24,7 +24,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 from marey.stage.walk.crowd import WalkingCrowd
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.repertoire import Repertoire
@@ -108,7 +108,7 @@ def view(
     if isinstance(thing, Tracks) and not thing.present.any():
         raise InputError(f"{path}: nobody is present in these tracks, so there is nothing to draw")
     if ending in PICTURES:
-        with write_beside(path) as draft:
+        with atomic_write(path) as draft:
             _write_picture(thing, kind, size, draft)
         if progress is not None:
             progress(1, 1)

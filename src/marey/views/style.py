@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.geometry.colour import from_srgb
+
 INK = "#2f3640"
 SOFT_INK = "#6b7480"
 FAINT = "#d9dde2"
@@ -86,15 +88,3 @@ def linear(colour: str | tuple[str, ...]) -> NDArray[np.float64]:
         return np.array([linear(one) for one in colour])
     srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
     return from_srgb(srgb)
-
-
-def from_srgb(srgb: NDArray[Any]) -> NDArray[np.float64]:
-    """Linear light of sRGB values, both 0…1 (IEC 61966-2-1)."""
-    values = np.clip(np.asarray(srgb, dtype=np.float64), 0.0, 1.0)
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-
-
-def to_srgb(light: NDArray[Any]) -> NDArray[np.float64]:
-    """sRGB values of linear light, both 0…1 (IEC 61966-2-1)."""
-    values = np.clip(np.asarray(light, dtype=np.float64), 0.0, 1.0)
-    return np.where(values <= 0.0031308, values * 12.92, 1.055 * values ** (1 / 2.4) - 0.055)

@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.gait import steps
-from marey.crowd.outlines import on_ground
+from marey.crowd.polygons import on_ground
 from marey.crowd.scene import Scene as Place
 from marey.crowd.tracks import Tracks
+from marey.stage.gait import steps
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction, framing

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from marey.body.kinematics import global_frames
 from marey.geometry import rigid
+from marey.geometry.colour import from_srgb
 from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import Figure, figure, outfits
 from marey.surface import skinning
-from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import Camera, direction, framing
 from marey.views.scene import Ground, Image, Look, Scene
@@ -81,7 +81,7 @@ def _scene(
 ) -> tuple[Scene, Camera]:
     own, part, faces = body.corners
     first = np.arange(crowd.people)[:, None, None] * len(own)
-    colours = style.from_srgb(outfits()[crowd.outfits][:, part].reshape(-1, 3))
+    colours = from_srgb(outfits()[crowd.outfits][:, part].reshape(-1, 3))
     wide, deep = np.ptp(everywhere[:, [0, 2]], axis=0)
     extent = float(max(wide, deep))
     scene = Scene(

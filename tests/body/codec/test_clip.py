@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
+from marey.body.clip_header import Header
 from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.codec.clip import METHODS, Method, assemble
-from marey.body.codec.header import Header
 from marey.body.compare import joint_error, joint_errors
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import Motion, Skeleton
+from marey.body.clip_header import Header
 from marey.body.codec import CompressedMotion, channel_bytes
 from marey.body.codec.clip import assemble
-from marey.body.codec.header import Header
 from marey.body.codec.tournier import TournierClip, decode, encode, encode_within, published_ratio
 from marey.body.compare import joint_error, relative_distortion
 from marey.errors import FormatError, InputError, MareyError, UnreachableError
@@ -36,9 +36,7 @@ def test_whole_paths_of_end_effectors_give_nearly_the_clip_back(walk: Motion) ->
 
 def test_ratio_is_the_published_count(walk: Motion) -> None:
     clip = encode(walk, modes=6, dropped_root=4, dropped_effectors=[5, 4, 4, 3, 3])
-    expected = published_ratio(
-        walk.frames, walk.joints, modes=6, dropped_root=4, dropped_effectors=[5, 4, 4, 3, 3]
-    )
+    expected = published_ratio(walk.frames, walk.joints, modes=6, dropped_levels=[4, 4, 5, 4, 4, 3, 3])
     assert clip.ratio == pytest.approx(expected, rel=1e-12)
 
 

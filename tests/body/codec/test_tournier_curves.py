@@ -1,4 +1,4 @@
-"""Coarse curves of vectors and rotations."""
+"""Coarse curves of vectors and rotations, and how much they take, against the published table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marey.body.codec.tournier.curves import decimate, expand
-from marey.body.codec.tournier.sizes import level_count
+import marey
+from marey.body.codec import channel_bytes, engine_bytes
+from marey.body.codec.tournier.curves import coarse_length, decimate, expand, published_ratio
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from tests.body.carriers import carried
 
 lengths = st.integers(1, 70)
 seeds = st.integers(0, 10_000)
@@ -30,7 +32,7 @@ def smooth_rotations(frames: int, seed: int, speed: float = 0.03) -> np.ndarray:
 def test_expanded_curves_pass_through_every_coarse_sample(
     frames: int, seed: int, rotations: bool, dropped: int
 ) -> None:
-    dropped = min(dropped, level_count(frames) - 1)
+    dropped = min(dropped, (frames - 1).bit_length())
     rng = np.random.default_rng(seed)
     curve = so3.random(frames, rng=rng) if rotations else rng.normal(size=(frames, 2))
     short = expand(decimate(curve, dropped, rotations=rotations), frames, dropped, rotations=rotations)
@@ -86,3 +88,47 @@ def test_curves_that_make_no_sense_are_refused() -> None:
         decimate(np.zeros((4, 3)), 1, rotations=True)
     with pytest.raises(InputError, match="has 3 samples"):
         expand(np.zeros((2, 3)), 10, 2)
+
+
+# Table 9.2: frames, modes, dropped levels of root and end joints, ratio to the digit the formula gives.
+TABLE = [
+    (141, 6, 5, 5, 17.9),
+    (6179, 12, 6, 6, 182.7),
+    (22948, 17, 4, 4, 69.3),
+    (4499, 15, 5, 5, 97.1),
+    (2783, 12, 5, 4, 61.5),
+]
+
+
+@pytest.mark.parametrize(("frames", "modes", "root", "ends", "ratio"), TABLE)
+def test_ratios_are_those_of_the_table(frames: int, modes: int, root: int, ends: int, ratio: float) -> None:
+    found = published_ratio(frames, 31, modes=modes, dropped_levels=[root] * 2 + [ends] * 5)
+    assert found == pytest.approx(ratio, abs=0.051)
+
+
+def test_dropped_levels_may_differ_between_end_joints() -> None:
+    same = published_ratio(2783, 31, modes=12, dropped_levels=[5, 5, 4, 4, 4, 4, 4])
+    assert published_ratio(2783, 31, modes=12, dropped_levels=[5, 5, 4, 4, 4, 4, 5]) > same
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3, 4, 5, 31, 32, 33, 1000])
+def test_lengths_follow_the_chain_of_halvings(frames: int) -> None:
+    chain = [frames]
+    while chain[-1] > 1:
+        chain.append((chain[-1] + 1) // 2)
+    assert len(chain) == (frames - 1).bit_length() + 1
+    assert [coarse_length(frames, p) for p in range(len(chain))] == chain
+
+
+def test_bytes_count_channels_and_engine_tracks() -> None:
+    walk = marey.samples.walk()
+    assert channel_bytes(walk) == 4 * (3 * walk.joints + 3) * walk.frames
+    assert channel_bytes(carried(walk)) == 4 * 3 * (walk.joints + 2 + 2) * walk.frames
+    assert engine_bytes(walk) == 40 * walk.joints * walk.frames
+
+
+def test_senseless_lengths_are_refused() -> None:
+    with pytest.raises(InputError):
+        coarse_length(0, 1)
+    with pytest.raises(InputError):
+        coarse_length(10, -1)

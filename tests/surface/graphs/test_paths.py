@@ -98,7 +98,7 @@ def test_sequences_that_cannot_be_left_are_apart_from_each_other() -> None:
 
 
 def test_sequences_become_a_repertoire_and_are_weighed_anew_without_new_distances() -> None:
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     slow = marey.surface.graph((walk[:35], walk[50:85]), windows=Windows(5, 12))
     assert slow.graph.synthetic.any()
     fast = marey.surface.graph(slow.library, alpha=0.2, windows=Windows(5, 12), distances=slow.distances)
@@ -109,7 +109,7 @@ def test_sequences_become_a_repertoire_and_are_weighed_anew_without_new_distance
 
 
 def test_distances_of_other_sequences_are_refused() -> None:
-    walk = marey.samples.performance()
+    walk = marey.samples.mesh_sequence()
     apart = DistanceMatrix(np.zeros((3, 3)), np.zeros((3, 3)), [0, 3], ("walk",), "surface")
     with pytest.raises(InputError, match="not made from these sequences"):
         marey.surface.graph((walk[:35],), distances=apart)

@@ -14,7 +14,7 @@ from marey import samples
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators, rotations
 from marey.surface import planar
-from marey.surface.interpolation import Interpolator, distortion, interpolate, straight
+from marey.surface.interpolation import Interpolator, distortion, interpolate, linear_interpolation
 from tests.surface.interpolation.tubes import bent, centreline, least_radius, tube, twisted
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def test_both_ends_are_met(stretch: str) -> None:
 
 
 def test_halfway_of_a_bend_keeps_length_and_volume_where_straight_lines_lose_both() -> None:
-    halfway, plain = SHARED.between(STRAIGHTER, CURLED, 0.5), straight(STRAIGHTER, CURLED, 0.5)
+    halfway, plain = SHARED.between(STRAIGHTER, CURLED, 0.5), linear_interpolation(STRAIGHTER, CURLED, 0.5)
     volume = float(mesh.volume(STRAIGHTER, FACES))
     assert centreline(halfway) == pytest.approx(2.0, abs=1e-3)
     assert float(mesh.volume(halfway, FACES)) == pytest.approx(volume, rel=1e-3)
@@ -114,16 +114,16 @@ def test_a_twist_beyond_half_a_turn_does_not_collapse(turns: float, radius: floa
     other = twisted(TUBE, 2 * np.pi * turns)
     pair = SHARED.pair(TUBE, other)
     assert min(least_radius(mesh) for mesh in pair.at([0.25, 0.5, 0.75])) > radius
-    assert least_radius(SHARED.pair(TUBE, other, unwrap=False).at(0.5)) < 0.02
+    assert least_radius(SHARED.pair(TUBE, other, unwrapped=False).at(0.5)) < 0.02
     np.testing.assert_allclose(pair.at(1.0), other, atol=1e-10)
     swapped = SHARED.pair(other, TUBE)
     np.testing.assert_allclose(swapped.at(0.6), pair.at(0.4), atol=1e-8)
 
 
 def test_turns_within_half_a_turn_are_left_as_they_are() -> None:
-    pair, plain = SHARED.pair(STRAIGHTER, CURLED), SHARED.pair(STRAIGHTER, CURLED, unwrap=False)
+    pair, plain = SHARED.pair(STRAIGHTER, CURLED), SHARED.pair(STRAIGHTER, CURLED, unwrapped=False)
     assert np.array_equal(pair.logs, plain.logs)
-    assert len(pair.rests) == 0
+    assert len(pair.residuals) == 0
 
 
 def test_every_piece_goes_to_the_middle_of_its_own_ends() -> None:
@@ -165,7 +165,7 @@ def test_faces_without_area_in_one_pose_give_finite_meshes_and_exact_ends() -> N
 
 
 def test_pairs_on_all_cores_equal_one_after_another() -> None:
-    walk = samples.performance()
+    walk = samples.mesh_sequence()
     shared = Interpolator.prepare(walk.vertices[0], walk.faces)
     weights = [0.1, 0.4, 0.6, 0.9]
     together = shared.between_pairs(walk.vertices[:4], walk.vertices[10:14], weights)
@@ -184,7 +184,7 @@ def test_standing_and_facing_go_between() -> None:
 
 
 def test_errors_of_a_walking_body_are_lower_than_those_of_straight_lines() -> None:
-    walk = samples.performance()
+    walk = samples.mesh_sequence()
     first, second = walk.vertices[0], walk.vertices[walk.frames // 4]
     weights = [0.25, 0.5, 0.75]
     ours = interpolate(first, second, walk.faces, weights)
@@ -260,13 +260,13 @@ def test_nearly_equal_poses_are_never_worse_than_straight_lines_beyond_rounding(
 ) -> None:
     second = TUBE + size * np.random.default_rng(seed).normal(size=TUBE.shape)
     mine = distortion(SHARED.between(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
-    theirs = distortion(straight(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
+    theirs = distortion(linear_interpolation(TUBE, second, 0.5), TUBE, second, FACES, 0.5)
     assert mine.volume < theirs.volume + 1e-6
     assert mine.edges < theirs.edges + 1e-6
 
 
 def test_opposite_steps_of_a_walk_face_the_same_way() -> None:
-    walk = samples.performance()
+    walk = samples.mesh_sequence()
     first, second = walk.vertices[0], walk.vertices[33]
     assert abs(float(planar.align(first, second).angle)) > 1.0
     halfway = interpolate(first, second, walk.faces, 0.5, method="linear")

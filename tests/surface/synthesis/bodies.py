@@ -34,7 +34,7 @@ def gliding(radius: float, length: float, frames: int, name: str) -> MeshSequenc
 @cache
 def walks() -> Library:
     """A slow and a brisk walk of the samples' human, 800 vertices, 30 frames a second."""
-    whole = samples.locomotion(vertices=800)
+    whole = samples.mesh_library(vertices=800)
     chosen = [whole.sequences[whole.names.index(name)][:60] for name in ("walk-slow", "walk-brisk")]
     return Library(tuple(sequence.renamed(name) for sequence, name in zip(chosen, "sb", strict=True)))
 

@@ -25,7 +25,7 @@ from marey.surface.synthesis.ways import Ways, worth_trying
 
 @cache
 def subject() -> Repertoire:
-    whole = marey.samples.locomotion(vertices=800)
+    whole = marey.samples.mesh_library(vertices=800)
     chosen = [whole.names.index(name) for name in ("walk", "turn-left-sharp", "turn-right-sharp", "run")]
     library = Library(tuple(whole.sequences[k] for k in chosen), tuple(whole.labels[k] for k in chosen))
     return graph(library, alpha=0.02, distances=distances(library, triangles=200))

@@ -17,7 +17,7 @@ from tests.surface.synthesis import bodies
 
 @pytest.fixture(scope="module")
 def subject() -> Repertoire:
-    return build(samples.locomotion(vertices=400))
+    return build(samples.mesh_library(vertices=400))
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -16,7 +16,7 @@ import numpy as np
 
 from marey._arrays import assign
 from marey._timed import as_slice
-from marey.body.codec.header import Header, pack_header, unpack_header
+from marey.body.clip_header import Header, pack_header, unpack_header
 from marey.body.codec.tournier.clip import TournierClip, decode_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -116,9 +116,9 @@ class CompressedMotion:
         """Directions of the pose model; the most of any segment."""
         if self._tournier is not None:
             return self._tournier.modes
-        from marey.body.codec.transform import decoder
+        from marey.body.codec.transform import segment
 
-        return decoder.modes(self.header)
+        return segment.modes(self.header)
 
     @property
     def segments(self) -> list[range]:
@@ -126,9 +126,9 @@ class CompressedMotion:
         if self._tournier is not None:
             starts = range(0, self.frames, _TOURNIER_BLOCK)
             return [range(start, min(start + _TOURNIER_BLOCK, self.frames)) for start in starts]
-        from marey.body.codec.transform import decoder
+        from marey.body.codec.transform import segment
 
-        return decoder.segments(self.header)
+        return segment.segments(self.header)
 
     @property
     def tournier(self) -> TournierClip:
@@ -165,10 +165,10 @@ class CompressedMotion:
     def _decoded(self, frames: range) -> Motion:
         if self._tournier is not None:
             return decode_frames(self._tournier, np.arange(frames.start, frames.stop))
-        from marey.body.codec.transform import decoder
+        from marey.body.codec.transform import segment
 
         try:
-            return self.header.motion(*decoder.decode(self.payload, self.header, frames))
+            return self.header.motion(*segment.decode(self.payload, self.header, frames))
         except FormatError:
             raise
         except MareyError as error:

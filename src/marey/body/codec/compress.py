@@ -11,9 +11,8 @@ from numbers import Real
 
 from marey._progress import Progress
 from marey.body.codec.clip import METHODS, CompressedMotion, Method, assemble
-from marey.body.codec.tournier.choose import encode_within
 from marey.body.codec.tournier.clip import TournierClip
-from marey.body.codec.tournier.encode import DROPPED
+from marey.body.codec.tournier.encode import DROPPED, encode_within
 from marey.body.codec.tournier.encode import encode as encode_tournier
 from marey.body.motion import Motion
 from marey.errors import InputError

@@ -20,7 +20,7 @@ from marey.body.motion import Motion
 from marey.body.pose_metric import lever_weights
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.rotation_mean import centred
+from marey.geometry.mean import rotation_mean
 
 Indices = NDArray[np.intp]
 
@@ -47,7 +47,7 @@ class FillSettings:
     """
 
     reach: int = 21
-    metre: float = 2.0
+    metre: float = 4.0
     beyond: tuple[int, ...] = (1, 2, 4, 7, 12, 20)
     min_windows: int = 8
     max_windows: int = 300
@@ -108,7 +108,7 @@ class WindowCoordinates:
         if not good.any():
             raise InputError("no frame is whole: at least one must have all its joints to learn from")
         poses = motion.rotations[good]
-        mean = centred(poses).mean
+        mean = rotation_mean(poses).mean
         weights = np.sqrt(lever_weights(motion.skeleton, poses[:: 1 + len(poses) // 200]))
         logs = so3.log(so3.multiply(so3.inverse(mean), motion.rotations))
         # Long vectors may have jumped to the other side.

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, FloatArray, IntArray, handed_over
+from marey._arrays import Array, FloatArray, IntArray, read_only
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -110,4 +110,4 @@ def limited_joints(joints: ArrayLike) -> IntArray:
     found = np.array(joints, dtype=np.int64).reshape(-1)
     if len(set(found.tolist())) != len(found) or (found < 0).any():
         raise InputError("limits: each joint may be limited once, by its index")
-    return handed_over(found)
+    return read_only(found)

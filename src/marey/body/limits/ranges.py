@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, FloatArray, IntArray, assign, checked, handed_over
+from marey._arrays import Array, FloatArray, IntArray, assign, checked, read_only
 from marey.body.limits.protocol import RANGE, CompiledLimits, flattened, limited_joints
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -57,7 +57,7 @@ class RangeLimits(CompiledLimits):
         if not (low <= high).all() or not self.give >= 0:
             raise InputError("limits: no low bound may exceed the high one, and give must not be negative")
         centres = checked("limit centres", self.centres, (count, 4))
-        parameters = handed_over(np.concatenate([low, high], axis=1))
+        parameters = read_only(np.concatenate([low, high], axis=1))
         assign(self, joints=joints, centres=centres, low=low, high=high, parameters=parameters)
 
     @classmethod

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, FloatArray, IntArray, assign, checked, handed_over
+from marey._arrays import Array, FloatArray, IntArray, assign, checked, read_only
 from marey.body.limits.protocol import SWING_TWIST, CompiledLimits, flattened
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
@@ -104,10 +104,10 @@ class SwingTwistLimits(CompiledLimits):
         swings = checked("swing limits", self.swings, (joints, 2, 2))
         if (twists[:, 0] > twists[:, 1]).any() or (swings < 0).any():
             raise InputError("limits: the least twist must not exceed the largest, and no swing be negative")
-        swings = handed_over(np.maximum(swings, LEAST_SWING))
-        packed = handed_over(np.concatenate([frames, twists, swings.reshape(joints, 4)], axis=1))
+        swings = read_only(np.maximum(swings, LEAST_SWING))
+        packed = read_only(np.concatenate([frames, twists, swings.reshape(joints, 4)], axis=1))
         assign(self, centres=centres, frames=frames, twists=twists, swings=swings)
-        assign(self, joints=handed_over(np.arange(joints)), parameters=packed)
+        assign(self, joints=read_only(np.arange(joints)), parameters=packed)
 
     @classmethod
     def free(cls, joints: int) -> SwingTwistLimits:

@@ -29,7 +29,7 @@ from marey.body.particles.poses import PoseBatch, smoothed
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-from marey.geometry.mean import karcher_mean
+from marey.geometry.mean import rotation_mean
 
 ESTIMATES = ("path", "mean", "best")
 
@@ -121,7 +121,7 @@ class FilteredMotion:
 
     def means(self) -> PoseBatch:
         """The weighted intrinsic mean pose of each step."""
-        rotations = [karcher_mean(q, w, tolerance=1e-6).mean for q, w in zip(self.rotations, self.weights)]
+        rotations = [rotation_mean(q, w, tolerance=1e-6).mean for q, w in zip(self.rotations, self.weights)]
         roots = np.einsum("sn,sni->si", self.weights, self.roots)
         return PoseBatch(self.chain.skeleton, np.stack(rotations), roots)
 

@@ -18,7 +18,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.mean import karcher_mean
+from marey.geometry.mean import rotation_mean
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least mobility.
 LEAST_FRAMES, STILL, LEAST_MOBILITY = 20, 0.01, 0.1
@@ -111,7 +111,7 @@ def hand_of_clip(motion: Motion, *, margin: float = 0.2, prior_noise: float | No
         raise InputError(
             f"{motion.frames} frames are too few to learn a hand from; at least {LEAST_FRAMES} are needed"
         )
-    centres = karcher_mean(motion.rotations).mean
+    centres = rotation_mean(motion.rotations).mean
     turns = so3.log(so3.multiply(so3.inverse(centres), motion.rotations))
     off = turns - turns.mean(axis=0)
     spread, axes = np.linalg.eigh(np.einsum("tji,tjk->jik", off, off) / (motion.frames - 1))

@@ -12,7 +12,7 @@ from marey.body.motion import Motion
 from marey.cli._console import check_folder, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 
 Array = NDArray[np.float64]
 
@@ -58,5 +58,5 @@ def write(motion: Motion | CompressedMotion, out: Path, marks: Array) -> None:
 
     seen = np.linalg.norm(marks - motion.root[:, None], axis=2) < IN_VIEW
     near = np.where(seen[..., None], marks, np.nan)[:, seen.all(axis=0)]
-    with write_beside(out) as draft:
+    with atomic_write(out) as draft:
         draft.write_bytes(encode_image(strip(troupe([motion], marks=near), SIZE), out.suffix))

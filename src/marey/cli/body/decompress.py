@@ -10,7 +10,7 @@ import typer
 
 from marey.cli._console import Frames, Json, emit, parse_frames, progress_bar
 from marey.errors import FormatError
-from marey.io import container, fitting, save
+from marey.io import container, save, writable_part
 
 NAME = "decompress"
 
@@ -39,7 +39,7 @@ def run(
     clip = container.read_compressed(source)
     try:
         first = clip.decode(0)  # so that compilation is not counted, nor a wrong ending found too late
-        fitting(first, target)
+        writable_part(first, target)
         started = time.perf_counter()
         motion = clip.decode(chosen)
         milliseconds = 1e3 * (time.perf_counter() - started)

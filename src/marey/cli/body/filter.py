@@ -112,7 +112,7 @@ def run(
         cutoff=cutoff,
         order=order,
         guided=not plain,
-        boundary="mirror" if plain else "continue",
+        boundary="mirror" if plain else "extrapolate",
     )
     names = None if joints is None else [name.strip() for name in joints.split(",") if name.strip()]
     with progress_bar("filtering"):

@@ -30,7 +30,7 @@ from marey.cli._console import (
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 
 NAME = "steer"
 
@@ -238,7 +238,7 @@ def _draw(before: Motion, after: Motion, requests: list[TimedReach], out: Path) 
     for column, goal in enumerate(asked):
         marks[[frame == goal.frame for frame in frames], column] = goal.position
     pictures = [strip(row(clip, frames, marks=marks), SIZE) for clip in (before, after)]
-    with write_beside(out) as draft:
+    with atomic_write(out) as draft:
         draft.write_bytes(encode_image(np.concatenate(pictures), out.suffix))
 
 

@@ -18,7 +18,7 @@ from marey.cli._console import Json, check_apart, check_folder, emit, load_with_
 from marey.cli.body._inputs import figure_of, frame_at, load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import check_target, write_beside, write_files_beside
+from marey.io._files import atomic_write, atomic_write_files, check_target
 
 NAME = "stream"
 
@@ -142,7 +142,7 @@ def _simulated(
 def _write(stream: MotionStream, made: _Made, out: Path) -> None:
     ending = out.suffix.lower()
     if ending == ".npz":
-        with write_beside(out) as draft, draft.open("wb") as file:
+        with atomic_write(out) as draft, draft.open("wb") as file:
             np.savez(
                 file,
                 coordinates=made.coordinates,
@@ -166,7 +166,7 @@ def _write(stream: MotionStream, made: _Made, out: Path) -> None:
     else:
         names = [f"{n:0{len(str(len(clips) - 1))}d}.bvh" for n in range(len(clips))]
         with (
-            write_files_beside(out / NUMBERED, names) as draft,
+            atomic_write_files(out / NUMBERED, names) as draft,
             progress_bar(f"writing {out.name}") as progress,
         ):
             for n, (clip, name) in enumerate(zip(clips, names, strict=True)):
@@ -183,7 +183,7 @@ def _draw(clips: list[Motion], out: Path) -> None:
 
     if out.suffix.lower() in PICTURES:
         shown = clips if len(clips) == 1 else [one[one.frames - 1 :] for one in clips]
-        with write_beside(out) as draft:
+        with atomic_write(out) as draft:
             draft.write_bytes(encode_image(strip(troupe(shown), SIZE), out.suffix))
         return
     rate = clip_rate(clips[0].frame_rate)

@@ -18,7 +18,7 @@ from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import check_target, write_beside, write_files_beside
+from marey.io._files import atomic_write, atomic_write_files, check_target
 
 NAME = "vary"
 
@@ -160,7 +160,7 @@ def _write(variants: VaryResult, numbered: Path) -> list[Path]:
     out, digits = numbered.parent, max(2, len(str(len(variants))))
     numbers = (f"{number:0{digits}d}" for number in range(1, len(variants) + 1))
     names = [number.join(numbered.name.rsplit("%d", 1)) for number in numbers]
-    with write_files_beside(numbered, names) as draft, progress_bar(f"writing {out.name}") as progress:
+    with atomic_write_files(numbered, names) as draft, progress_bar(f"writing {out.name}") as progress:
         for number, (motion, called) in enumerate(zip(variants, names, strict=True)):
             progress(number, len(names))
             save(motion, draft / called)
@@ -182,7 +182,7 @@ def _draw(variants: VaryResult, path: Path) -> None:
         shown = [motion.resample(rate) for motion in shown]
     colours = [ORIGINAL, *[None] * (len(shown) - 1)]
     actor = troupe(shown, colours=colours, shifts=_places(variants.example, len(shown)))
-    with write_beside(path) as draft:
+    with atomic_write(path) as draft:
         if is_film:
             with progress_bar(f"filming {path.name}") as progress:
                 write_frames(clip(actor, SIZE), draft, frame_rate=rate, progress=progress, total=actor.frames)

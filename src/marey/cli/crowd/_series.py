@@ -9,9 +9,9 @@ from pathlib import Path
 from marey.cli._console import check_folder, load_with_bar, progress_bar
 from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import InputError
-from marey.io import fields as series_files
 from marey.io import format_to_write, save
-from marey.io._files import write_folder_beside
+from marey.io._files import atomic_write_folder
+from marey.io.zarr_store import MAX_SERIES_BYTES, FieldWriter
 
 PLOTS = (".png", ".svg", ".pdf")
 
@@ -45,7 +45,7 @@ def check_picture(picture: Path | None) -> None:
 def check_length(fields: FieldSeries, frames: int, target: Path) -> None:
     """Refuse early what only .zarr can take: more frames of such fields than fit into memory."""
     size = fields.velocities.nbytes // fields.frames * frames
-    if target.suffix.lower() != ".zarr" and size > series_files.LARGEST_SERIES:
+    if target.suffix.lower() != ".zarr" and size > MAX_SERIES_BYTES:
         raise InputError(f"{target}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr")
 
 
@@ -60,18 +60,8 @@ def write_blocks(blocks: Iterator[FieldSeries], frames: int, target: Path) -> in
         return bytes_on_disk(target)
     with (
         progress_bar(label) as progress,
-        write_folder_beside(target) as draft,
-        series_files.FieldWriter(
-            draft,
-            first.rows,
-            first.columns,
-            first.frame_rate,
-            mask=first.mask,
-            homography=first.homography,
-            name=first.name,
-            precision="float32" if first.velocities.dtype == "float32" else "float64",
-            with_presence=first.presence is not None,
-        ) as writer,
+        atomic_write_folder(target) as draft,
+        FieldWriter.like(draft, first) as writer,
     ):
         for block in chain([first], blocks):
             writer.append(block.velocities, block.presence)

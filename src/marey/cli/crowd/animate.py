@@ -24,12 +24,11 @@ from marey.cli._console import (
 )
 from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
 from marey.crowd.animation.avoidance import WAYS, Avoid
-from marey.crowd.camera import Camera
-from marey.crowd.evaluation import collisions, deviation
-from marey.crowd.evaluation.grids import to_grid
+from marey.crowd.cameras import Camera, orthographic
+from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.homography import orthographic
+from marey.crowd.grids import pixel_map
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io import cameras, format_to_write, save
@@ -155,11 +154,11 @@ def run(
             "frames": tracks.frames,
             "frame_rate": tracks.frame_rate,
             "seconds": round(length, 4),
-            "collisions": collisions(tracks, radius=manner.radius).as_dict(),
+            "collisions": overlaps(tracks, radius=manner.radius).as_dict(),
             "collisions_without": _without(fields, people, density, manner, options, length)
             if manner.avoids
             else None,
-            "deviation": _rounded(deviation(tracks, fields)),
+            "deviation": _rounded(flow_deviation(tracks, fields)),
             "milliseconds_per_frame": round(1e3 * spent / tracks.frames, 3),
             "path": str(target),
         },
@@ -216,7 +215,7 @@ def _fields(
         if view.distortion != (0.0, 0.0):
             note(f"{source} was captured without its camera: the bend of the lens stays in it")
         shape = (view.size[1], view.size[0])
-        matrix = view.homography_at(height) @ to_grid((thing.rows, thing.columns), shape)
+        matrix = view.homography_at(height) @ pixel_map((thing.rows, thing.columns), shape)
     else:
         matrix = view.homography
     return replace(thing, homography=matrix), view
@@ -275,7 +274,7 @@ def _without(
     careless = AnimatedCrowd(
         fields, _count(fields, people, density), manner=replace(manner, avoid="none"), **options
     )
-    return collisions(animate(careless, length), radius=manner.radius).as_dict()
+    return overlaps(animate(careless, length), radius=manner.radius).as_dict()
 
 
 def _write(tracks: Tracks, target: Path, film: Footage | None, view: View | None) -> None:

@@ -17,11 +17,11 @@ from rich.progress import Progress as Bars
 
 from marey._progress import Progress
 from marey.cli._console import Frames, Json, Rate, cut, emit, errors, load_with_bar, note, parse_frames
-from marey.crowd.capturing import ENGINE, plan_capture
+from marey.crowd.capture import METHODS, capture_to, plan_capture
 from marey.crowd.footage import Footage
 from marey.errors import InputError
 from marey.io import cameras
-from marey.io.capturing import capture_to, draft_of
+from marey.io.drafts import FieldDraft
 from marey.io.images import read_image
 
 NAME = "capture"
@@ -32,10 +32,9 @@ def run(
         Path, typer.Argument(metavar="VIDEO", help="A video, a folder of pictures, or frame_%04d.jpg.")
     ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The fields: .zarr, .mry or flow_%04d.flo.")],
-    engine: Annotated[
-        str,
-        typer.Option(metavar="E", help="divcurl (keeps whirls), hs, lk, parametric, dis or farneback."),
-    ] = ENGINE,
+    method: Annotated[
+        str, typer.Option(metavar="|".join(METHODS), help="Estimator; divcurl keeps vortices and sources.")
+    ] = METHODS[0],
     alpha: Annotated[
         float | None,
         typer.Option(metavar="A", help="Weight of smoothness (divcurl, hs); from the pictures if not given."),
@@ -94,7 +93,7 @@ def run(
 
     marey crowd capture hours.mp4 hours.zarr --resume               go on after an interruption
 
-    marey crowd capture pilgrims/ flow.zarr --engine hs --alpha 250 --frames 0:20
+    marey crowd capture pilgrims/ flow.zarr --method hs --alpha 250 --frames 0:20
 
     marey view street.zarr -o street.mp4                            look at it
     """
@@ -102,7 +101,7 @@ def run(
     footage = _footage(source, from_frame_rate, frames)
     plan = plan_capture(
         footage,
-        engine=engine,
+        method=method,
         size=_parse_size(size, footage),
         mask=_mask(mask, area),
         camera=None if camera is None else cameras.read(camera),
@@ -111,8 +110,9 @@ def run(
         motion=motion,
         presence=presence,
     )
-    with _told_how_to_resume(target), _bar(f"capturing {source.name}") as progress:
-        report = capture_to(plan, target, resume=resume, jobs=jobs, progress=progress)
+    draft = FieldDraft(target, resume=resume)
+    with _told_how_to_resume(draft.draft), _bar(f"capturing {source.name}") as progress:
+        report = capture_to(plan, draft, jobs=jobs, progress=progress)
     seconds = time.perf_counter() - started
     if report.repeated:
         note(f"{report.repeated} pictures are the same as the one before; their fields are zero")
@@ -122,7 +122,7 @@ def run(
             "rows": plan.rows,
             "columns": plan.columns,
             "seconds": round(seconds, 3),
-            "engine": plan.engine,
+            "method": plan.method,
             "alpha": alpha,
             "motion": plan.motion,
             "speed_mean": round(report.speed_mean, 4),
@@ -180,13 +180,13 @@ def _parse_polygon(text: str) -> NDArray[np.float64]:
 
 
 @contextmanager
-def _told_how_to_resume(target: Path) -> Iterator[None]:
+def _told_how_to_resume(draft: Path) -> Iterator[None]:
     """If the work is interrupted, say that it is not lost."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if draft_of(target).exists():
-            note(f"interrupted; what is done lies in {draft_of(target)}, --resume goes on with it")
+        if draft.exists():
+            note(f"interrupted; what is done lies in {draft}, --resume goes on with it")
         raise
 
 

@@ -13,8 +13,8 @@ from marey.crowd import codec, spectrum
 from marey.crowd.analysis.helmholtz import with_gains
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum.bases import BASES
-from marey.crowd.spectrum.compression import SELECTS
-from marey.crowd.spectrum.style import PRESETS
+from marey.crowd.spectrum.edit import PRESETS
+from marey.crowd.spectrum.fourier import SELECTS
 from marey.errors import InputError
 from marey.io import load, save
 

@@ -10,8 +10,10 @@ import typer
 from rich.table import Table
 
 from marey.cli._console import Json, cut, emit, load_with_bar, note, output, parse_frames, progress_bar
-from marey.crowd.evaluation import Truth, collisions, compare, deviation, likeness, people_errors
+from marey.crowd.animation.advection import BODY_RADIUS
+from marey.crowd.evaluation import Truth, compare, crowd_errors, flow_deviation, flow_similarity, overlaps
 from marey.crowd.fields import FieldSeries
+from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -22,7 +24,7 @@ SHOWN = {
     "angular_degrees": "angle °",
     "divergence": "divergence",
     "vorticity": "vorticity",
-    "trajectory_m": "way m",
+    "trajectory_m": "path m",
     "speeds": "speeds",
     "directions": "directions",
     "density": "density",
@@ -52,22 +54,22 @@ def run(
             help="Of a dataset, the motion of every visible point, not that of the crowd as a whole.",
         ),
     ] = False,
-    everywhere: Annotated[
-        bool, typer.Option("--everywhere", help="Pixels without people count too.")
+    all_pixels: Annotated[
+        bool, typer.Option("--all-pixels", help="Pixels without people count too.")
     ] = False,
-    alike: Annotated[
-        bool, typer.Option("--alike", help="Whether the flows are alike on the whole, not moment by moment.")
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Compare the flows as a whole, not frame by frame.")
     ] = False,
     frames: Annotated[
         str | None,
         typer.Option(metavar="A:B", help="Frames of the truth that the rest shows, e.g. 100:200."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="X.png", help="Also draw where in the picture the errors are.")
+        Path | None, typer.Option(metavar="X.png", help="Also draw where in the image the errors are.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure captured motion: endpoint, angle, divergence, vorticity, where people end up, collisions.
+    """Measure captured motion: endpoint, angle, divergence, vorticity, trajectories, overlapping bodies.
 
     [bold]Examples[/bold]
 
@@ -77,29 +79,29 @@ def run(
 
     marey crowd evaluate divcurl.zarr dis.zarr hs.zarr dataset/ --picture errors.png
 
-    marey crowd evaluate simulated.zarr footage.zarr --alike        do they flow alike?
+    marey crowd evaluate simulated.zarr footage.zarr --statistics   flows as a whole
 
-    marey crowd evaluate part.zarr dataset/ --frames 100:200        captured from a part of the film
+    marey crowd evaluate part.zarr dataset/ --frames 100:200        captured from a part of the video
 
-    marey crowd evaluate simulated.csv real.csv                     people against people
+    marey crowd evaluate simulated.csv real.csv                     crowd against crowd
 
-    marey crowd evaluate tracks.csv                                 collisions alone
+    marey crowd evaluate tracks.csv                                 overlapping bodies alone
     """
     *sources, last = paths
     if not sources:
         sources = [last]
     things = [_thing(source) for source in sources]
     only_people = len(paths) == 1
-    if only_people and not isinstance(things[0], Tracks):
+    if only_people and isinstance(things[0], FieldSeries):
         raise InputError(
-            f"{last}: give a field and, after it, the truth; tracks alone are counted for collisions"
+            f"{last}: give a field and, after it, the truth; of tracks alone, overlapping bodies are counted"
         )
-    truth = Truth() if only_people else _truth(last, view=view, seen=seen, everywhere=everywhere)
+    truth = Truth() if only_people else _truth(last, view=view, seen=seen, all_pixels=all_pixels)
     truth = _part(truth, last, frames)
     rows = []
     with progress_bar("comparing") as progress:
         for number, (source, thing) in enumerate(zip(sources, things, strict=True)):
-            rows.append({"path": str(source), **_row(thing, source, truth, last, alike=alike)})
+            rows.append({"path": str(source), **_row(thing, source, truth, last, statistics=statistics)})
             progress(number + 1, len(things))
     if picture is not None:
         _draw(picture, sources, things, truth)
@@ -109,14 +111,14 @@ def run(
     _print_table(rows)
 
 
-def _thing(path: Path) -> FieldSeries | Tracks:
+def _thing(path: Path) -> FieldSeries | Tracks | SimulatedCrowd:
     thing = load_with_bar(path, clip=None)
-    if not isinstance(thing, FieldSeries | Tracks):
+    if not isinstance(thing, FieldSeries | Tracks | SimulatedCrowd):
         raise InputError(f"{path}: holds a {type(thing).__name__}, not fields or tracks")
     return thing
 
 
-def _truth(path: Path, *, view: str | None, seen: bool, everywhere: bool) -> Truth:
+def _truth(path: Path, *, view: str | None, seen: bool, all_pixels: bool) -> Truth:
     if (path / "dataset.json").is_file():
         from marey.filming import read_dataset
 
@@ -129,11 +131,13 @@ def _truth(path: Path, *, view: str | None, seen: bool, everywhere: bool) -> Tru
         if seen:
             # Ways on the ground are those of bodies, which the crowd's field places at half their height.
             fields = replace(chosen.flow, homography=fields.homography)
-        return Truth(fields, data.tracks, everywhere)
+        return Truth(fields, data.tracks, all_pixels)
     if view is not None or seen:
         raise InputError(f"{path}: --view and --seen are for folders written by marey crowd dataset")
     thing = _thing(path)
-    return Truth(thing, None, everywhere) if isinstance(thing, FieldSeries) else Truth(None, thing)
+    if isinstance(thing, FieldSeries):
+        return Truth(thing, None, all_pixels)
+    return Truth(None, thing.tracks if isinstance(thing, SimulatedCrowd) else thing)
 
 
 def _part(truth: Truth, path: Path, frames: str | None) -> Truth:
@@ -158,14 +162,14 @@ def _part(truth: Truth, path: Path, frames: str | None) -> Truth:
 
 
 def _row(
-    thing: FieldSeries | Tracks, source: Path, truth: Truth, path: Path, *, alike: bool
+    thing: FieldSeries | Tracks | SimulatedCrowd, source: Path, truth: Truth, path: Path, *, statistics: bool
 ) -> dict[str, Any]:
-    if isinstance(thing, Tracks):
-        return _people_row(thing, source, truth, path, alike=alike)
-    if alike:
+    if not isinstance(thing, FieldSeries):
+        return _people_row(thing, source, truth, path, statistics=statistics)
+    if statistics:
         if truth.fields is None:
-            raise InputError(f"{path}: --alike compares two field series, this holds tracks")
-        return likeness(thing, truth.fields).as_dict()
+            raise InputError(f"{path}: --statistics compares two field series, this holds tracks")
+        return flow_similarity(thing, truth.fields).as_dict()
     if truth.fields is None and thing.homography is None:
         raise InputError(
             f"{path}: holds tracks in metres, and the field has no camera; capture it with --camera"
@@ -179,23 +183,27 @@ def _row(
     return compare(thing, truth)
 
 
-def _people_row(tracks: Tracks, source: Path, truth: Truth, path: Path, *, alike: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"collisions": collisions(tracks).as_dict()}
+def _people_row(
+    people: Tracks | SimulatedCrowd, source: Path, truth: Truth, path: Path, *, statistics: bool
+) -> dict[str, Any]:
+    # A simulated crowd knows its bodies; tracks alone are taken for people of usual size.
+    tracks, radius = (people, BODY_RADIUS) if isinstance(people, Tracks) else (people.tracks, people.radius)
+    row: dict[str, Any] = {"collisions": overlaps(tracks, radius).as_dict()}
     if truth.tracks is not None:
-        found = people_errors(tracks, truth.tracks)
+        found = crowd_errors(tracks, truth.tracks)
         if found.shared == 0:
             note(f"{source} and {path} have no person's number in common: they are compared as crowds only")
         return dict.fromkeys(PROMISED) | found.as_dict() | row
     if truth.fields is not None:
-        if alike:
-            raise InputError(f"{source}: --alike compares two field series, this holds tracks")
+        if statistics:
+            raise InputError(f"{source}: --statistics compares two field series, this holds tracks")
         if truth.fields.homography is None:
             raise InputError(f"{path}: has no camera, and {source} is in metres; capture it with --camera")
-        return dict.fromkeys(PROMISED) | {"deviation": deviation(tracks, truth.fields)} | row
+        return dict.fromkeys(PROMISED) | {"deviation": flow_deviation(tracks, truth.fields)} | row
     return row
 
 
-def _draw(picture: Path, sources: list[Path], things: list[FieldSeries | Tracks], truth: Truth) -> None:
+def _draw(picture: Path, sources: list[Path], things: list[Any], truth: Truth) -> None:
     names = _short(sources)
     fields = {name: one for name, one in zip(names, things, strict=True) if isinstance(one, FieldSeries)}
     if truth.fields is None or not fields:

@@ -12,6 +12,7 @@ import typer
 
 from marey.cli._console import Json, check_folder, emit, note, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
+from marey.crowd.evaluation import overlaps
 from marey.crowd.scene import Scene
 from marey.crowd.scenes import SCENES
 from marey.crowd.simulation.running import Run
@@ -168,7 +169,7 @@ def _write(crowd: SimulatedCrowd, out: Path) -> None:
 
 
 def _report(crowd: SimulatedCrowd, spent: float, person_steps: int, out: Path) -> dict[str, Any]:
-    deepest = crowd.penetration()
+    touching = overlaps(crowd.tracks, crowd.radius, tolerance=1.0)
     speed = np.linalg.norm(crowd.velocities[round(crowd.scene.hold * crowd.frame_rate) :], axis=-1)
     return {
         "people": crowd.agents,
@@ -177,8 +178,8 @@ def _report(crowd: SimulatedCrowd, spent: float, person_steps: int, out: Path) -
         "frames": crowd.frames,
         "frame_rate": crowd.frame_rate,
         "left": crowd.left,
-        "collisions": crowd.collisions().as_dict(),
-        "deepest_overlap": round(float(deepest.max()), 3),
+        "collisions": overlaps(crowd.tracks, crowd.radius).as_dict(),
+        "deepest_overlap": round(touching.deepest_share, 3),
         "mean_speed": round(float(np.nanmean(speed)), 3) if np.isfinite(speed).any() else 0.0,
         "seconds": round(spent, 2),
         "path": str(out),

@@ -49,9 +49,9 @@ def load_library(
     """Sequences of one subject from files, named after them; each clip of a character is a sequence."""
     check_vertices(vertices)
     if [str(file) for file in files] == [SAMPLE] and not files[0].exists():
-        from marey.samples import locomotion
+        from marey.samples import mesh_library
 
-        library = locomotion() if vertices is None else locomotion(vertices=vertices)
+        library = mesh_library() if vertices is None else mesh_library(vertices=vertices)
         return replace(library, labels=tuple(labels) or library.labels)
     things = _loaded(files, options)
     _check_character(things, character)

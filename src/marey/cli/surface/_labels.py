@@ -14,7 +14,7 @@ def parse_labels(text: str, library: Library) -> tuple[str, ...]:
     """A label for every sequence, from `name=label,…` or a JSON file of names and labels; others keep theirs.
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> parse_labels("walk-2=stroll", Library((walk[:20], walk[20:])))
     ('walk', 'stroll')
     """

@@ -16,9 +16,8 @@ from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, 
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io.constraints import read_shares
-from marey.surface.distances import distances
-from marey.surface.distances.headings import heading
+from marey.io.constraints import read_blend_weights
+from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
 from marey.surface.planar import centroid
 from marey.surface.sequence import MeshSequence
@@ -150,7 +149,7 @@ def _weight(text: str, target: Path) -> float | list[float] | Callable[[Array], 
     if not text.lower().endswith(".csv"):
         return parse_share(text)
     check_apart(target, Path(text))
-    table = read_shares(Path(text))
+    table = read_blend_weights(Path(text))
 
     def at(seconds: Array) -> Array:
         return np.interp(seconds, table[:, 0], table[:, 1])
@@ -191,7 +190,7 @@ def _way(sequence: MeshSequence) -> tuple[float, float]:
     travelled = np.linalg.norm(np.diff(middles, axis=0), axis=1).sum()
     # Turns from frame to frame only count the whole rounds, since their errors add up; few triangles do.
     some = faces[:: max(1, len(faces) // 2000)]
-    passed = sum(heading(after, before, some) for before, after in pairwise(vertices))
-    turn = heading(vertices[-1], vertices[0], faces)
+    passed = sum(yaw_between(after, before, some) for before, after in pairwise(vertices))
+    turn = yaw_between(vertices[-1], vertices[0], faces)
     turn += 2 * np.pi * round((passed - turn) / (2 * np.pi))
     return round(float(travelled), 4), round(float(np.rad2deg(turn)), 2)

@@ -14,10 +14,10 @@ from marey.cli._console import Json, check_apart, check_folder, emit, load_with_
 from marey.errors import InputError
 from marey.statistics.matrix_comparison import (
     Correlogram,
+    condensed,
     correlogram,
     distance_correlation,
     mantel,
-    upper,
 )
 from marey.surface.distances.matrix import DistanceMatrix
 
@@ -83,7 +83,7 @@ def run(
             progress=progress,
             **options,
         )
-    above = upper(first.values), upper(second.values)
+    above = condensed(first.values), condensed(second.values)
     together = distance_correlation(*above)
     if picture is not None:
         from marey.views import metric_plots, plots

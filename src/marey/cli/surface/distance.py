@@ -25,10 +25,9 @@ from marey.cli.surface._inputs import USUAL_RATE, Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
-from marey.surface.distances.measuring import METRICS, Metric
+from marey.surface.distances.metric import METRICS, Metric
 from marey.surface.distances.skeleton import geodesic
-from marey.surface.distances.surface import HEADINGS, Heading
-from marey.surface.distances.template import measured_stretch
+from marey.surface.distances.template import mean_strain
 
 NAME = "distance"
 
@@ -51,14 +50,6 @@ def run(
             metavar="METRIC",
             help="surface: triangles turn and stretch; euclidean: vertices, in metres; planar: as seen from "
             "above; skeleton: joints turn.",
-        ),
-    ] = "surface",
-    heading: Annotated[
-        str,
-        typer.Option(
-            metavar="HOW",
-            help="How poses are turned alike in the surface metric: surface, by all triangles; footprint, by "
-            "where vertices are over the ground.",
         ),
     ] = "surface",
     exact: Annotated[
@@ -99,7 +90,7 @@ def run(
 
     marey surface distance walk.bvh run.bvh -o joints.npz --metric skeleton
     """
-    _check(sources, target, metric, heading, exact or triangles is not None, picture)
+    _check(sources, target, metric, exact or triangles is not None, picture)
     if metric == SKELETON and (character is not None or vertices is not None):
         raise InputError("--character and --vertices: for meshes, not for the skeleton metric")
     if metric != SKELETON and frame_rate is not None:
@@ -117,7 +108,6 @@ def run(
             found = distances(
                 library,
                 metric=cast(Metric, metric),
-                heading=cast(Heading, heading),
                 exact=exact,
                 stretch_weight=stretch_weight,
                 triangles=triangles,
@@ -125,7 +115,7 @@ def run(
             )
         seconds = time.perf_counter() - started
         if metric == "surface":
-            told["stretch"] = round(measured_stretch(library), 4)
+            told["stretch"] = round(mean_strain(library), 4)
     save(found, target)
     if picture is not None:
         from marey.views import plots, surface_plots
@@ -152,7 +142,6 @@ def _check(
     sources: Sequence[Path],
     target: Path,
     metric: str,
-    heading: str,
     particular: bool,
     picture: Path | None,
 ) -> None:
@@ -165,10 +154,8 @@ def _check(
         check_apart(path, *sources)
     if metric not in (*METRICS, SKELETON):
         raise InputError(f"--metric {metric}: one of {', '.join((*METRICS, SKELETON))}")
-    if heading not in HEADINGS:
-        raise InputError(f"--heading {heading}: {' or '.join(HEADINGS)}")
-    if metric != "surface" and (particular or heading != "surface"):
-        raise InputError(f"--exact, --triangles and --heading: for the surface metric, not for {metric}")
+    if metric != "surface" and particular:
+        raise InputError(f"--exact and --triangles: for the surface metric, not for {metric}")
 
 
 def _of_skeletons(

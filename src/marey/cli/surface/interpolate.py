@@ -15,9 +15,8 @@ from marey.cli._console import Json, Unit, Up, check_apart, check_folder, emit, 
 from marey.cli.surface._frames import load_frame, parse_frame_reference
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.surface.interpolation.blending import interpolate
 from marey.surface.interpolation.distortion import distortion
-from marey.surface.interpolation.interpolator import METHODS, STRETCHES, Interpolator
+from marey.surface.interpolation.interpolator import METHODS, STRETCHES, Interpolator, interpolate
 from marey.surface.sequence import MeshSequence
 
 NAME = "interpolate"

@@ -16,7 +16,7 @@ from marey.cli.body._inputs import load_clip
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices, skinned
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io._files import check_folder_target, write_folder_beside
+from marey.io._files import atomic_write_folder, check_folder_target
 
 NAME = "skin"
 
@@ -79,7 +79,7 @@ def run(
     if files == [target]:
         save(library.sequences[0], target)
     else:
-        with write_folder_beside(target, [file.name for file in files]) as draft:
+        with atomic_write_folder(target, [file.name for file in files]) as draft:
             for sequence, file in zip(library.sequences, files, strict=True):
                 save(sequence, draft / file.name)
     lowest = np.concatenate([sequence.vertices[..., 1].min(axis=1) for sequence in library.sequences])

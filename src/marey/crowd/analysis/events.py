@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, handed_over
+from marey._arrays import BoolArray, read_only
 from marey.crowd.analysis.derivatives import divergence, okubo_weiss, vorticity
 from marey.crowd.analysis.helmholtz import Helmholtz
 from marey.crowd.fields import FieldSeries
@@ -96,7 +96,7 @@ def scaled(fields: FieldSeries, event: Event, gain: float) -> FieldSeries:
     changed = np.array(fields.velocities)
     frames = _frames(fields, event)
     changed[frames] += ((gain - 1.0) * _own_motion(fields, event, (0, 0))).astype(changed.dtype)
-    return replace(fields, velocities=handed_over(changed))
+    return replace(fields, velocities=read_only(changed))
 
 
 def moved(fields: FieldSeries, event: Event, *, columns: int = 0, rows: int = 0) -> FieldSeries:
@@ -105,7 +105,7 @@ def moved(fields: FieldSeries, event: Event, *, columns: int = 0, rows: int = 0)
     frames = _frames(fields, event)
     change = _own_motion(fields, event, (rows, columns)) - _own_motion(fields, event, (0, 0))
     changed[frames] += change.astype(changed.dtype)
-    return replace(fields, velocities=handed_over(changed))
+    return replace(fields, velocities=read_only(changed))
 
 
 def _regions(values: Array, kind: Kind, most: int, threshold: float | None) -> list[Event]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, assign, checked, handed_over
+from marey._arrays import BoolArray, assign, checked, read_only
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 
@@ -159,7 +159,7 @@ def with_gains(fields: FieldSeries, *, compression: float = 1.0, rotation: float
         parts = walls.split(fields.velocities[start : start + size])
         change = (compression - 1.0) * parts.compression + (rotation - 1.0) * parts.rotation
         changed[start : start + size] += change.astype(changed.dtype)
-    return replace(fields, velocities=handed_over(changed))
+    return replace(fields, velocities=read_only(changed))
 
 
 @dataclass(frozen=True)

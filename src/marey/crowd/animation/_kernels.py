@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._compiling import njit
+from marey.geometry._inline_kernels import grid_cell
 
 Array = NDArray[np.float64]
 
@@ -57,12 +58,8 @@ def _velocity(
 ) -> tuple[float, float]:
     """Metres per second at a place on the ground: bilinear in the picture, then through the camera."""
     column, row = _pixel(x, y, to_pixel)
-    # Written so that NaN, on the horizon, ends up at 0 and not at an index out of bounds.
-    c = min(column if column > 0.0 else 0.0, columns - 1.0)
-    r = min(row if row > 0.0 else 0.0, rows - 1.0)
-    c0 = min(int(c), max(columns - 2, 0))
-    r0 = min(int(r), max(rows - 2, 0))
-    a, b = c - c0, r - r0
+    c0, a = grid_cell(column, columns)
+    r0, b = grid_cell(row, rows)
     # Unsigned places in flat memory: signed ones are looked at for counting from the end, at each access.
     place = np.uint64(2 * (r0 * columns + c0))
     right = np.uint64(2 if columns > 1 else 0)
@@ -90,11 +87,8 @@ def _tangential(
     rows, columns = clearance.shape
     if rows < 2:
         return vx, vy
-    c, r = (x - corner[0]) / spacing, (y - corner[1]) / spacing
-    c = min(c if c > 0.0 else 0.0, columns - 1.0)
-    r = min(r if r > 0.0 else 0.0, rows - 1.0)
-    c0, r0 = min(int(c), columns - 2), min(int(r), rows - 2)
-    a, b = c - c0, r - r0
+    c0, a = grid_cell((x - corner[0]) / spacing, columns)
+    r0, b = grid_cell((y - corner[1]) / spacing, rows)
     d00, d01 = clearance[r0, c0], clearance[r0, c0 + 1]
     d10, d11 = clearance[r0 + 1, c0], clearance[r0 + 1, c0 + 1]
     if (1 - b) * ((1 - a) * d00 + a * d01) + b * ((1 - a) * d10 + a * d11) >= radius:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import checked, checked_rate, handed_over
+from marey._arrays import checked, checked_rate, read_only
 from marey.crowd.animation.flow import Fields, Flow
 from marey.crowd.animation.place import WALKABLE
 from marey.crowd.animation.walkers import Walkers
-from marey.crowd.rows import check_size
+from marey.crowd.track_tables import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -46,7 +46,7 @@ def advect(
     repeat: begin the series again where it ends; otherwise its last field stays
 
     >>> from marey.crowd import FieldSeries
-    >>> from marey.crowd.homography import orthographic
+    >>> from marey.crowd.cameras import orthographic
     >>> east = FieldSeries(np.full((3, 10, 40, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> advect(east, [[1.0, -0.5]], seconds=1.0, frame_rate=10).positions[-1, 0].round(9).tolist()
     [3.0, -0.5]
@@ -70,4 +70,4 @@ def advect(
         walkers.step(begin + (frame - 1) / rate, begin + frame / rate)
         walkers.positions[walkers.status != WALKABLE] = np.nan
         ways[frame, order] = walkers.positions
-    return Tracks(handed_over(ways), rate, name=fields.name)
+    return Tracks(read_only(ways), rate, name=fields.name)

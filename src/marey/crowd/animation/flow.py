@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from marey._arrays import FloatArray
 from marey.crowd.animation.place import WALKABLE, Place, nearest_walkable
 from marey.crowd.fields import FieldSeries
-from marey.crowd.spectrum.compression import FourierFields
+from marey.crowd.spectrum.fourier import FourierFields
 
 Fields = FieldSeries | FourierFields
 

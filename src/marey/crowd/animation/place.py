@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.crowd import homography as plane
+from marey.crowd import cameras as plane
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 

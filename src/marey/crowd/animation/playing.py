@@ -15,16 +15,17 @@ from itertools import islice
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import IntArray, checked, checked_rate, handed_over
+from marey._arrays import IntArray, checked, checked_rate, read_only
 from marey._progress import Progress, tracked
+from marey.crowd import cameras
 from marey.crowd.animation.advection import BODY_RADIUS
 from marey.crowd.animation.avoidance import WAYS, Avoid, SocialForces, move_apart
 from marey.crowd.animation.flow import Fields, Flow
 from marey.crowd.animation.place import WALKABLE
 from marey.crowd.animation.seeding import MOST_PEOPLE, entering, scattered
 from marey.crowd.animation.walkers import Walkers
-from marey.crowd.rows import check_size
-from marey.crowd.scene import inside, polygon
+from marey.crowd.polygons import contains, polygon
+from marey.crowd.track_tables import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -101,7 +102,7 @@ class AnimatedCrowd:
     repeat: begin the series again after its end
 
     >>> from marey.crowd import FieldSeries
-    >>> from marey.crowd.homography import orthographic
+    >>> from marey.crowd.cameras import orthographic
     >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> crowd = AnimatedCrowd(east, people=5, frame_rate=10)
     >>> [len(moment.ids) for moment in crowd.frames(4)]
@@ -179,7 +180,7 @@ class AnimatedCrowd:
             move_apart(walkers, self.manner.radius, 1 / self.frame_rate)
         gone = np.isfinite(walkers.positions[:, 0]) & (walkers.status != WALKABLE)
         for area in self.exits:
-            gone |= inside(walkers.positions, area)
+            gone |= contains(area, walkers.positions)
         if self.manner.seen:
             gone |= self._not_seen()
         if gone.any():
@@ -217,13 +218,12 @@ class AnimatedCrowd:
 
     def _not_seen(self) -> NDArray[np.bool_]:
         """Who has been for too long where the video shows nobody."""
-        from marey.crowd import homography
 
         presence = self.flow.presence(self.seconds)
         assert presence is not None
         positions = self._walkers.positions
         here = np.isfinite(positions[:, 0]) & (self._walkers.status == WALKABLE)
-        pixels = np.rint(homography.apply(self.flow.place.to_pixel, positions[here])).astype(int)
+        pixels = np.rint(cameras.apply(self.flow.place.to_pixel, positions[here])).astype(int)
         rows, columns = presence.shape
         seen = presence[pixels[:, 1].clip(0, rows - 1), pixels[:, 0].clip(0, columns - 1)]
         self._unseen[here] = np.where(seen < UNSEEN, self._unseen[here] + 1 / self.frame_rate, 0.0)
@@ -296,7 +296,7 @@ def animate(
     """The next seconds of a crowd as tracks; everyone who comes in is an agent of their own.
 
     >>> from marey.crowd import FieldSeries
-    >>> from marey.crowd.homography import orthographic
+    >>> from marey.crowd.cameras import orthographic
     >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> animate(AnimatedCrowd(east, people=5, frame_rate=10), 2.0).frames
     21
@@ -313,4 +313,4 @@ def animate(
     positions = np.full((count, len(ids), 2), np.nan)
     for row, moment in zip(positions, moments, strict=True):
         row[np.searchsorted(ids, moment.ids)] = moment.positions
-    return Tracks(handed_over(positions), crowd.frame_rate, ids, name=name or crowd.flow.fields.name)
+    return Tracks(read_only(positions), crowd.frame_rate, ids, name=name or crowd.flow.fields.name)

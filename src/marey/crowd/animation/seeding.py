@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
-from marey.crowd import homography as plane
+from marey.crowd import cameras as plane
 from marey.crowd.animation.place import WALKABLE, Place
-from marey.crowd.scene import inside
+from marey.crowd.polygons import contains
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
@@ -105,7 +105,7 @@ def _touched(place: Place, polygon: Array) -> NDArray[np.bool_]:
     """Pixels `(rows, columns)` with a part in the polygon: their centre, a corner, or one of its corners."""
     rows, columns = place.region.shape
     row, column = np.mgrid[: rows + 1, : columns + 1] - 0.5
-    corners = inside(plane.apply(place.to_ground, np.stack([column, row], axis=-1)), polygon)
+    corners = contains(polygon, plane.apply(place.to_ground, np.stack([column, row], axis=-1)))
     touched = corners[:-1, :-1] | corners[1:, :-1] | corners[:-1, 1:] | corners[1:, 1:]
     seen = np.rint(plane.apply(place.to_pixel, polygon))
     for x, y in seen[np.isfinite(seen).all(axis=1)].astype(int):
@@ -125,7 +125,7 @@ def _darts(
     pixels = np.stack([column, row], axis=1) + rng.uniform(-0.499, 0.499, size=(count, 2))
     darts = plane.apply(place.to_ground, pixels)
     if polygon is not None:
-        darts = darts[inside(darts, polygon)]
+        darts = darts[contains(polygon, darts)]
     if len(darts) == 0:
         raise InputError("people: there is no walkable ground in the area given")
     return np.ascontiguousarray(darts)

@@ -6,13 +6,8 @@ numbers alone makes every machine decode the same field. Some nanoseconds a samp
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from marey._arrays import Array, Integers
 from marey._compiling import njit
-
-Volume = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Bits after the point of the factors used on whole numbers.
@@ -21,7 +16,7 @@ HALF = 1 << (POINT - 1)
 
 
 @njit(**OPTIONS)
-def forward_space(volume: Volume, levels: int, factors: Volume, scale: float) -> None:
+def forward_space(volume: Array, levels: int, factors: Array, scale: float) -> None:
     """Wavelets of every image of a volume `(frames, rows, columns, parts)`, in place."""
     frames, rows, columns, parts = volume.shape
     for t in range(frames):
@@ -54,7 +49,7 @@ def forward_space(volume: Volume, levels: int, factors: Volume, scale: float) ->
 
 
 @njit(**OPTIONS)
-def backward_space(volume: Whole, levels: int, factors: Whole, grow: int, shrink: int) -> None:
+def backward_space(volume: Integers, levels: int, factors: Integers, grow: int, shrink: int) -> None:
     """Inverse of :func:`forward_space` on whole numbers; scales are squared."""
     frames, rows, columns, parts = volume.shape
     for t in range(frames):
@@ -89,7 +84,7 @@ def backward_space(volume: Whole, levels: int, factors: Whole, grow: int, shrink
 
 
 @njit(**OPTIONS)
-def backward_time(curves: Whole, levels: int, factors: Whole, grow: int, shrink: int) -> None:
+def backward_time(curves: Integers, levels: int, factors: Integers, grow: int, shrink: int) -> None:
     """Inverse of the wavelets of curves `(frames, curves)` on whole numbers, in place."""
     frames, count = curves.shape
     for level in range(levels - 1, -1, -1):

@@ -1,27 +1,30 @@
-"""Crowd motion against the truth: fields, long ways, collisions, and what flows have in common."""
+"""Crowd motion against the truth: fields, trajectories, pedestrians, and the similarity of flows."""
 
-from marey.crowd.evaluation.collisions import Collisions, collisions
-from marey.crowd.evaluation.comparing import Truth, compare, error_map
-from marey.crowd.evaluation.fields import FieldErrors, field_errors
-from marey.crowd.evaluation.following import deviation
-from marey.crowd.evaluation.likeness import Likeness, likeness
-from marey.crowd.evaluation.paths import PathError, path_errors
-from marey.crowd.evaluation.people import PeopleErrors, fundamental_diagram, people_errors
+from marey.crowd.evaluation.fields import FieldErrors, Truth, compare, error_map, field_errors
+from marey.crowd.evaluation.pedestrians import (
+    CrowdErrors,
+    Overlaps,
+    crowd_errors,
+    fundamental_diagram,
+    overlaps,
+)
+from marey.crowd.evaluation.similarity import FlowSimilarity, flow_similarity
+from marey.crowd.evaluation.trajectories import TrajectoryError, flow_deviation, trajectory_errors
 
 __all__ = [
-    "Collisions",
+    "CrowdErrors",
     "FieldErrors",
-    "Likeness",
-    "PathError",
-    "PeopleErrors",
+    "FlowSimilarity",
+    "Overlaps",
+    "TrajectoryError",
     "Truth",
-    "collisions",
     "compare",
-    "deviation",
+    "crowd_errors",
     "error_map",
     "field_errors",
+    "flow_deviation",
+    "flow_similarity",
     "fundamental_diagram",
-    "likeness",
-    "path_errors",
-    "people_errors",
+    "overlaps",
+    "trajectory_errors",
 ]

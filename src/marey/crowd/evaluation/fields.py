@@ -1,4 +1,4 @@
-"""How far a velocity field is from the truth: endpoint, angle, divergence and vorticity.
+"""Captured fields against the truth: endpoint, angle, divergence, vorticity, and where people end up.
 
 The endpoint and angular errors are those of Baker et al., "A Database and Evaluation Methodology for Optical
 Flow", 2011; divergence and vorticity are what crowds are about (Courty & Corpetti 2007, section 3.1). Cost: a
@@ -7,16 +7,20 @@ few passes over the pixels, one frame at a time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import BoolArray, FloatArray
+from marey._arrays import Array, BoolArray, FloatArray
 from marey._report import Report
+from marey.crowd.analysis.derivatives import divergence, vorticity
+from marey.crowd.evaluation.trajectories import trajectory_errors
+from marey.crowd.fields import UNKNOWN, FieldSeries
+from marey.crowd.grids import on_grid, pixel_map
+from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,13 @@ class FieldErrors(Report):
 
 
 def field_errors(estimated: ArrayLike, true: ArrayLike, mask: ArrayLike | None = None) -> FieldErrors:
-    """Errors of `estimated` against `true`, both `([frames,] rows, columns, 2)` pixels per frame.
+    """Errors of fields against the true ones, both in pixels per frame.
 
-    mask: `([frames,] rows, columns)`, True where pixels count. Divergence and vorticity count where the
-        four neighbours do too.
+    Args:
+        estimated: Fields `([frames,] rows, columns, 2)`.
+        true: As many of the same size.
+        mask: `([frames,] rows, columns)`, True where pixels count. Divergence and vorticity count where the
+            four neighbours do too.
 
     >>> still, moving = np.zeros((4, 5, 2)), np.full((4, 5, 2), [1.0, 0.0])
     >>> errors = field_errors(still, moving)
@@ -71,10 +78,10 @@ class ErrorSums:
         self._endpoint += float(endpoint_map(one, other)[mask].sum())
         self._angle += float(angle_map(one, other)[mask].sum())
         self._pixels += int(mask.sum())
-        inner = whole_stencils(mask)
+        inner = _whole_stencils(mask)
         self._stencils += int(inner.sum())
         for row, field in enumerate((one - other, other)):
-            for column, part in enumerate(divergence_and_vorticity(field)):
+            for column, part in enumerate((divergence(field), vorticity(field))):
                 self._squares[row, column] += np.sum(part[inner] ** 2)
 
     def errors(self) -> FieldErrors:
@@ -108,17 +115,92 @@ def angle_map(estimated: FloatArray, true: FloatArray) -> Array:
     return np.asarray(np.degrees(np.arctan2(across, 1 + a * c + b * d)))
 
 
-def divergence_and_vorticity(field: FloatArray) -> tuple[Array, Array]:
-    """`u_x + v_y` and `v_x - u_y` `(rows, columns)` of a field `(rows, columns, 2)`, central differences."""
-    if min(field.shape[:2]) < 2:
-        nothing = np.zeros(field.shape[:2])
-        return nothing, nothing
-    u_y, u_x = np.gradient(field[..., 0])
-    v_y, v_x = np.gradient(field[..., 1])
-    return np.asarray(u_x + v_y), np.asarray(v_x - u_y)
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known: the motion in the image, and where people are on the ground; one of them may be missing.
+
+    all_pixels: whether pixels without people count too
+    """
+
+    fields: FieldSeries | None = None
+    tracks: Tracks | None = None
+    all_pixels: bool = False
+
+    def counts(self, frame: int) -> BoolArray:
+        """Pixels `(rows, columns)` whose motion is known."""
+        assert self.fields is not None
+        counts = np.ones((self.fields.rows, self.fields.columns), dtype=bool)
+        if self.fields.mask is not None:
+            counts &= self.fields.mask
+        if self.fields.presence is not None and not self.all_pixels:
+            seen = self.fields.presence[frame]
+            # More than one half; a frame that tells nothing is like a truth without presence.
+            counts &= (seen > UNKNOWN) | (seen == UNKNOWN).all()
+        return counts
 
 
-def whole_stencils(mask: BoolArray) -> BoolArray:
+def compare(series: FieldSeries, truth: Truth) -> dict[str, Any]:
+    """Errors by name: endpoint, angular_degrees, divergence, vorticity, trajectory_m and more.
+
+    Field errors are in pixels of the truth's grid; None where the truth does not tell. `trajectory_m` is the
+    mean distance after the longest of 1, 2 and 5 seconds that the series is long enough for.
+
+    >>> from marey import samples
+    >>> flow = samples.field(rows=20, columns=30, seconds=1)
+    >>> compare(flow, Truth(flow))["endpoint"]
+    0.0
+    """
+    row: dict[str, Any] = dict.fromkeys(field.name for field in fields(FieldErrors))
+    placed = series
+    if truth.fields is not None:
+        _check_comparable(series, truth.fields)
+        sums = ErrorSums()
+        for frame in range(min(series.frames, truth.fields.frames)):
+            found = on_grid(series.velocities[frame], truth.fields.rows, truth.fields.columns)
+            sums.add(found, truth.fields.velocities[frame], truth.counts(frame))
+        row |= sums.errors().as_dict()
+        if truth.fields.homography is not None:
+            shapes = (series.rows, series.columns), (truth.fields.rows, truth.fields.columns)
+            placed = replace(series, homography=truth.fields.homography @ pixel_map(*shapes))
+    row |= {"trajectory_m": None, "trajectory_seconds": None, "trajectories": []}
+    if truth.tracks is not None and placed.homography is not None:
+        errors = trajectory_errors(placed, truth.tracks)
+        row["trajectories"] = [error.as_dict() for error in errors]
+        if errors:
+            row["trajectory_m"], row["trajectory_seconds"] = errors[-1].mean, errors[-1].seconds
+    return row
+
+
+def error_map(series: FieldSeries, truth: Truth) -> Array:
+    """Mean endpoint error of each pixel `(rows, columns)` of the truth; NaN where none counts."""
+    assert truth.fields is not None
+    _check_comparable(series, truth.fields)
+    total = np.zeros((truth.fields.rows, truth.fields.columns))
+    count = np.zeros_like(total)
+    for frame in range(min(series.frames, truth.fields.frames)):
+        where = truth.counts(frame)
+        found = on_grid(series.velocities[frame], *total.shape)
+        total += np.where(where, endpoint_map(found, truth.fields.velocities[frame]), 0.0)
+        count += where
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _check_comparable(series: FieldSeries, truth: FieldSeries) -> None:
+    ratio = (series.columns / truth.columns) / (series.rows / truth.rows)
+    if not 0.95 < ratio < 1.05:
+        raise InputError(
+            f"a field of {series.columns} × {series.rows} pixels and a truth of {truth.columns} × "
+            f"{truth.rows} do not show one image"
+        )
+    several = min(series.frames, truth.frames) > 1
+    if several and not np.isclose(series.frame_rate, truth.frame_rate, rtol=1e-3):
+        raise InputError(
+            f"the field has {series.frame_rate:g} frames per second and the truth {truth.frame_rate:g}; "
+            "resample one of them"
+        )
+
+
+def _whole_stencils(mask: BoolArray) -> BoolArray:
     """Pixels that count `(rows, columns)` and whose four neighbours do."""
     whole = np.zeros_like(mask)
     if min(mask.shape) > 2:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from marey._compiling import njit
+from marey.geometry._inline_kernels import heap_pop, heap_push
 
 FAR, TRIAL, SETTLED = 0, 1, 2
 BEST = {"cache": True, "nogil": True, "error_model": "numpy"}
@@ -19,16 +20,16 @@ def march(free: Any, start: Any, cost: Any, spacing: float) -> Any:
     distance = np.full((rows, columns), np.inf)
     state = np.zeros((rows, columns), np.uint8)
     keys = np.empty(5 * rows * columns + 8)
-    cells = np.empty(5 * rows * columns + 8, np.int64)
+    cells = np.empty((5 * rows * columns + 8, 2), np.int64)
     size = 0
     for row in range(rows):
         for column in range(columns):
             if free[row, column] and np.isfinite(start[row, column]):
                 distance[row, column] = start[row, column]
                 state[row, column] = TRIAL
-                size = _push(keys, cells, size, start[row, column], row * columns + column)
+                size = heap_push(keys, cells, size, start[row, column], 0, row * columns + column)
     while size > 0:
-        cell, size = _pop(keys, cells, size)
+        cell, size = heap_pop(keys, cells, size)
         row, column = cell // columns, cell % columns
         if state[row, column] == SETTLED:
             continue
@@ -44,7 +45,7 @@ def march(free: Any, start: Any, cost: Any, spacing: float) -> Any:
             if value < distance[r, c]:
                 distance[r, c] = value
                 state[r, c] = TRIAL
-                size = _push(keys, cells, size, value, r * columns + c)
+                size = heap_push(keys, cells, size, value, 0, r * columns + c)
     return distance
 
 
@@ -94,31 +95,3 @@ def _solve(weight_x: float, x: float, weight_y: float, y: float, step: float) ->
     if rest < 0:
         return min(alone_x, alone_y)
     return half + np.sqrt(rest)
-
-
-@njit(**BEST)
-def _push(keys: Any, cells: Any, size: int, key: float, cell: int) -> Any:
-    place = size
-    while place > 0 and keys[(place - 1) // 2] > key:
-        keys[place], cells[place] = keys[(place - 1) // 2], cells[(place - 1) // 2]
-        place = (place - 1) // 2
-    keys[place], cells[place] = key, cell
-    return size + 1
-
-
-@njit(**BEST)
-def _pop(keys: Any, cells: Any, size: int) -> Any:
-    top = cells[0]
-    size -= 1
-    key, cell = keys[size], cells[size]
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        keys[place], cells[place] = keys[child], cells[child]
-        place = child
-    keys[place], cells[place] = key, cell
-    return top, size

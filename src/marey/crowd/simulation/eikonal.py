@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.crowd.scene import cell_centres, inside
+from marey.crowd.polygons import contains, edges, nearest_on_edge
+from marey.crowd.scene import cell_centres
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
@@ -117,7 +118,9 @@ def _near(free: BoolArray, area: Array, spacing: float) -> Array:
     low, high = area.min(axis=0) - reach, area.max(axis=0) + reach
     rows, columns = np.nonzero(free & ((centres >= low) & (centres <= high)).all(axis=-1))
     points = centres[rows, columns]
-    nearest = _nearest(points, area)
+    outside = ~contains(area, points)
+    nearest = points.copy()
+    nearest[outside] = nearest_on_edge(edges([area]), points[outside])
     straight = np.linalg.norm(points - nearest, axis=-1)
     seen = straight <= reach
     steps = int(np.ceil(2 * reach / spacing)) + 1
@@ -130,19 +133,6 @@ def _near(free: BoolArray, area: Array, spacing: float) -> Array:
     start = np.full(free.shape, np.inf)
     start[rows[seen], columns[seen]] = straight[seen]
     return start
-
-
-def _nearest(points: Array, area: Array) -> Array:
-    """The point of a polygon `(corners, 2)` nearest to each of `points`; itself if inside."""
-    best, found = np.full(len(points), np.inf), points.copy()
-    for a, b in zip(area, np.roll(area, -1, axis=0), strict=True):
-        edge = b - a
-        along = (points - a) @ edge / max(float(edge @ edge), 1e-30)
-        foot = a + np.clip(along, 0.0, 1.0)[:, None] * edge
-        far = np.linalg.norm(points - foot, axis=-1)
-        found = np.where((far < best)[:, None], foot, found)
-        best = np.minimum(far, best)
-    return np.where(inside(points, area)[:, None], points, found)
 
 
 def _upwind(distance: Array) -> Array:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marey._arrays import FloatArray, IntArray, handed_over
-from marey.crowd.rows import check_size
+from marey._arrays import FloatArray, IntArray, read_only
+from marey.crowd.track_tables import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -56,7 +56,7 @@ class Recording:
             velocities[k, column] = frame.velocities
         radius = np.concatenate([frame.radius for frame in frames])[first]
         times = np.array([frame.time for frame in frames])
-        return cls(handed_over(positions), handed_over(velocities), times, ids, radius, float(frame_rate))
+        return cls(read_only(positions), read_only(velocities), times, ids, radius, float(frame_rate))
 
     @property
     def tracks(self) -> Tracks:

@@ -19,14 +19,14 @@ from marey._arrays import checked_rate
 from marey._progress import Progress
 from marey._random import Rng, seed_number
 from marey.crowd import scenes
-from marey.crowd.outlines import area, on_ground, with_slits
-from marey.crowd.rows import check_size
+from marey.crowd.polygons import area, as_one_ring, on_ground
 from marey.crowd.scene import Scene
 from marey.crowd.simulation import Entrance, Frame, Goal, Parameters, People, Simulator
 from marey.crowd.simulation.people import RADII, joined, random_people
 from marey.crowd.simulation.simulated import SimulatedCrowd, check_going_on
 from marey.crowd.simulation.walls import segments_of
 from marey.crowd.simulation.wishes import wish_field
+from marey.crowd.track_tables import check_size
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -240,7 +240,7 @@ def _free_start(scene: Scene, number: int) -> Array:
     regions = on_ground(start, scene.size, scene.obstacles)
     if not regions:
         raise InputError(f"group {number}: its start lies in walls or outside the ground")
-    return with_slits(regions)
+    return as_one_ring(regions)
 
 
 def _traits_of(crowd: SimulatedCrowd) -> People:

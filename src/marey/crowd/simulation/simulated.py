@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from marey.crowd.simulation.parameters import Parameters
 from marey.crowd.simulation.simulator import State
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-
-if TYPE_CHECKING:
-    from marey.crowd.evaluation.collisions import Collisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +96,6 @@ class SimulatedCrowd(Timed):
             wishes=self.wishes[chosen][:, kept],
             **{name: getattr(self, name)[kept] for name in constants},
         )
-
-    def penetration(self) -> FloatArray:
-        """How deep bodies press into each other at most, `(frames,)`, in shares of the sum of their radii."""
-        from scipy.spatial import cKDTree
-
-        deepest = np.zeros(self.frames)
-        for frame, present in enumerate(self.tracks.present):
-            here = np.flatnonzero(present)
-            places, radius = self.positions[frame, here], self.radius[here]
-            reach = 2.0 * float(radius.max(initial=0.0))
-            i, j = cKDTree(places).query_pairs(reach, output_type="ndarray").T
-            overlap = 1.0 - np.linalg.norm(places[i] - places[j], axis=-1) / (radius[i] + radius[j])
-            deepest[frame] = overlap.max(initial=0.0)
-        return deepest
-
-    def collisions(self) -> Collisions:
-        """How often bodies overlap; see :func:`marey.crowd.evaluation.collisions`."""
-        from marey.crowd.evaluation.collisions import collisions
-
-        return collisions(self.tracks, radius=self.radius)
 
 
 def check_going_on(crowd: SimulatedCrowd, scene: Scene, frame_rate: float) -> None:

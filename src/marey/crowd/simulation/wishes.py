@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.crowd.scene import Scene, inside
+from marey.crowd.polygons import contains
+from marey.crowd.scene import Scene
 from marey.crowd.simulation import eikonal
 from marey.crowd.simulation.directions import DirectionField
 from marey.errors import InputError
@@ -84,14 +85,14 @@ def _just_inside(obstacle: Array, spacing: float) -> Array:
         aside = 1e-6 * np.array([-along[1], along[0]])
         points += [side + aside, side - aside]
     beside = np.concatenate(points)
-    return np.asarray(beside[inside(beside, obstacle)])
+    return np.asarray(beside[contains(obstacle, beside)])
 
 
 def _check_reachable(scene: Scene, goal: str, free: BoolArray, distance: Array, spacing: float) -> None:
     rows, columns = np.nonzero(free & ~np.isfinite(distance))
     cut_off = np.stack([(columns + 0.5) * spacing, (rows + 0.5) * spacing], axis=-1)
     for number, group in enumerate(scene.groups):
-        if group.goal == goal and inside(cut_off, group.start).any():
+        if group.goal == goal and contains(group.start, cut_off).any():
             raise InputError(f"group {number}: no way leads from all of its start to goal {goal!r}")
 
 

@@ -1,8 +1,6 @@
 """What is in a field series over time: Fourier compression, information, denoising, style."""
 
-from marey.crowd.spectrum.compression import FourierFields, compress
-from marey.crowd.spectrum.denoising import denoise
-from marey.crowd.spectrum.information import error_curve, field_error, information
-from marey.crowd.spectrum.style import restyle
+from marey.crowd.spectrum.edit import denoise, restyle
+from marey.crowd.spectrum.fourier import FourierFields, compress, error_curve, field_error, information
 
 __all__ = ["FourierFields", "compress", "denoise", "error_curve", "field_error", "information", "restyle"]

@@ -12,12 +12,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array
 from marey.errors import InputError
 
 Basis = Literal["dct", "dft"]
 BASES: tuple[Basis, ...] = get_args(Basis)
-
-Array = NDArray[np.float64]
 
 
 def checked_basis(basis: str) -> Basis:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, handed_over
+from marey._arrays import FloatArray, read_only
 from marey._progress import Progress
 from marey._random import Rng
 from marey.crowd.fields import FieldSeries, mixed_presence
@@ -118,8 +118,8 @@ class FlowTexture:
             seen = [presence for _, presence in part if presence is not None]
             yield replace(
                 self.fields,
-                velocities=handed_over(np.stack([velocities for velocities, _ in part])),
-                presence=handed_over(np.stack(seen)) if seen else None,
+                velocities=read_only(np.stack([velocities for velocities, _ in part])),
+                presence=read_only(np.stack(seen)) if seen else None,
             )
 
     def _mixed(

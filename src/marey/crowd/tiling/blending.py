@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, checked, handed_over
+from marey._arrays import BoolArray, checked, read_only
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries, mixed_presence
+from marey.crowd.polygons import wall_normals
 from marey.crowd.tiling.placing import Patch, Placed
-from marey.crowd.tiling.walls import beside_walls, polygons_to_walls
+from marey.crowd.tiling.walls import polygons_to_walls
 from marey.errors import InputError
 
 Array = NDArray[np.float64]
@@ -149,7 +150,7 @@ class Tiling:
         single = all(patch.fields.velocities.dtype == np.float32 for patch in self.patches)
         first = self.patches[0].fields
         return FieldSeries(
-            handed_over(mean.astype(np.float32 if single else np.float64).reshape(*shape, 2)),
+            read_only(mean.astype(np.float32 if single else np.float64).reshape(*shape, 2)),
             first.frame_rate,
             mask=None if self.free.all() else self.free,
             homography=self._homography(),
@@ -172,7 +173,7 @@ class Tiling:
         parts = np.stack([placed.presence(start, stop) for placed in self.placed])
         mean = mixed_presence(parts, self.weights[:, None])
         mean[:, self.coverage.ravel() == 0] = 0
-        return handed_over(mean.reshape(shape))
+        return read_only(mean.reshape(shape))
 
     def _homography(self) -> Array | None:
         """The ground as the first calibrated patch sees it."""
@@ -327,7 +328,7 @@ def _freedom(tiling: Tiling, unknown: NDArray[np.int64]) -> Any:
     from scipy.sparse import coo_array
 
     count = len(unknown)
-    pixels, normals = beside_walls(tiling.free, tiling.walls)
+    pixels, normals = wall_normals(tiling.free, tiling.walls)
     place = np.searchsorted(unknown, pixels)
     bound = np.zeros(count, dtype=np.bool_)
     bound[place] = True

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import vertex_normals
-from marey.io._gltf_build import INDICES, VERTICES, Builder
+from marey.io._gltf_write import INDICES, VERTICES, Builder
 from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import PARTS, Figure, figure, outfits
 from marey.stage.walk.keys import grid, spacings
@@ -193,8 +194,7 @@ class _Meshes:
         return self.meshes[outfit]
 
     def _material(self, colour: NDArray[np.float64]) -> int:
-        linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
-        key = tuple(np.round(linear, 4).tolist())
+        key = tuple(np.round(from_srgb(colour), 4).tolist())
         if key not in self.materials:
             shading = {"baseColorFactor": [*key, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
             self.materials[key] = self.builder.add("materials", pbrMetallicRoughness=shading)

@@ -1,7 +1,7 @@
 """The state around the compiled range coder: buffer, probabilities, mixing weights and their tables.
 
 What is written must be read in the same order with the same shapes. A user of it adds the order in which its
-numbers are coded (see `marey.body.codec.transform.range_coder`). Cost: about 0.2 µs a number.
+numbers are coded (see `marey.body.codec.transform.segment`). Cost: about 0.2 µs a number.
 """
 
 from __future__ import annotations

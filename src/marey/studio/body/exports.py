@@ -10,7 +10,7 @@ import numpy as np
 from marey._progress import Progress
 from marey.body.motion import Motion
 from marey.io import save
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 from marey.studio.body.state import State
 from marey.studio.panel import Export
 
@@ -65,5 +65,5 @@ def write_positions(motion: Motion, path: Path) -> None:
     header = ",".join(["time", *(f"{name}.{axis}" for name in names for axis in "xyz")])
     times = np.arange(motion.frames)[:, None] / motion.frame_rate
     rows = np.concatenate([times, motion.positions().reshape(motion.frames, -1)], axis=1)
-    with write_beside(path) as draft:
+    with atomic_write(path) as draft:
         np.savetxt(draft, rows, fmt="%.6g", delimiter=",", header=header, comments="", encoding="utf-8")

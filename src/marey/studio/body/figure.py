@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.character import Character
+from marey.geometry.colour import to_srgb
 from marey.studio.body.sticks import Colour, Sticks
 from marey.views import style
 from marey.views.figure import Figure, figure
@@ -109,7 +110,7 @@ def seen(poses: Poses) -> bool:
 
 
 def _rgb(linear: Array) -> Colour:
-    red, green, blue = (round(255 * float(value)) for value in style.to_srgb(linear))
+    red, green, blue = (round(255 * float(value)) for value in to_srgb(linear))
     return red, green, blue
 
 

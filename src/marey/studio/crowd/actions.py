@@ -38,13 +38,13 @@ class Walk:
     seen: bool = False
 
 
-def capture_flow(state: State, *, engine: str, size: int, progress: Progress) -> State:
+def capture_flow(state: State, *, method: str, size: int, progress: Progress) -> State:
     """The flow of the film."""
-    from marey.crowd.capturing import capture
+    from marey.crowd.capture import capture
 
     if state.footage is None:
         raise InputError("there is no film: open a video, then capture its flow")
-    return state.with_flow(capture(state.footage, engine=engine, size=size, progress=progress))
+    return state.with_flow(capture(state.footage, method=method, size=size, progress=progress))
 
 
 def tune(state: State, tuning: Tuning) -> tuple[State, str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
+from marey.geometry.colour import to_srgb
 from marey.studio.crowd.maps import UNITS, Kind, Scale, Values
 from marey.views import style
 from marey.views.field_pictures import SIGNED
@@ -86,4 +87,4 @@ def _table(tones: tuple[str, ...]) -> Image:
     anchors = style.linear(tones)
     at = np.linspace(0, len(tones) - 1, STEPS)
     mixed = np.stack([np.interp(at, np.arange(len(tones)), anchors[:, c]) for c in range(3)], axis=-1)
-    return np.rint(255 * style.to_srgb(mixed)).astype(np.uint8)
+    return np.rint(255 * to_srgb(mixed)).astype(np.uint8)

@@ -24,7 +24,7 @@ MAPS: dict[str, str] = {
 
 BRUSH = ("off", "paint", "erase")
 WAYS = {"step aside": "contact", "keep away": "social", "walk through": "none"}
-ENGINES = {"whirls and sources": "divcurl", "quick": "dis", "smooth": "hs"}
+METHODS = {"whirls and sources": "divcurl", "quick": "dis", "smooth": "hs"}
 SIZES = {"small": 160, "medium": 320, "large": 480}
 MOST_PEOPLE = 2000
 
@@ -47,7 +47,7 @@ class Controls:
             self.film = gui.add_checkbox("Film", True, hint="The film on a board behind the ground")
         self.film_to_flow = gui.add_folder("Film to flow")
         with self.film_to_flow:
-            self.engine = gui.add_dropdown("Method", tuple(ENGINES), hint="How motion is found in the film")
+            self.method = gui.add_dropdown("Method", tuple(METHODS), hint="How motion is found in the film")
             self.size = gui.add_dropdown(
                 "Detail",
                 tuple(SIZES),
@@ -118,7 +118,7 @@ class Controls:
         self.arrows.disabled = not flows
         for slider in (self.slow, self.medium, self.quick, self.keep):
             slider.disabled = not flows
-        self.film.disabled = self.engine.disabled = self.size.disabled = state.footage is None
+        self.film.disabled = self.method.disabled = self.size.disabled = state.footage is None
         self.capture.disabled = state.footage is None
         self.width.disabled = not state.scalable
         self.film_to_flow.visible = state.footage is not None or state.scalable

@@ -12,7 +12,7 @@ import numpy as np
 
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 from marey.studio.crowd.maps import PeopleMaps
 from marey.studio.crowd.state import State
 from marey.studio.panel import Export
@@ -108,7 +108,7 @@ def _zipped(fields: FieldSeries) -> Callable[[Path, Progress], None]:
 
         folder = path.with_suffix("")
         save(fields, folder, progress=progress)
-        with write_beside(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        with atomic_write(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
             for file in sorted(folder.rglob("*")):
                 if file.is_file():
                     archive.write(file, Path(folder.name) / file.relative_to(folder))
@@ -132,7 +132,7 @@ def _density(state: State) -> Callable[[Path, Progress], None]:
             progress(done + 1, len(frames))
         speed = weighted / np.maximum(total, 1e-9)
         spacing = maps.ground.spacing
-        with write_beside(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        with atomic_write(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow(
                 ["x_m", "y_m", "mean_density_per_m2", "largest_density_per_m2", "mean_speed_m_per_s"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey.crowd import homography as plane
+from marey.crowd import cameras as plane
 from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
 from marey.crowd.tracks import Tracks
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.crowd import homography as plane
+from marey.crowd import cameras as plane
 from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
 from marey.crowd.continuum import WIDTH, Ground, Moment

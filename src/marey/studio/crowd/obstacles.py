@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.crowd import homography as plane
+from marey.crowd import cameras as plane
 from marey.crowd.animation.place import pixel_centres
 from marey.crowd.fields import FieldSeries
-from marey.crowd.outlines import with_slits
+from marey.crowd.polygons import as_one_ring
 from marey.crowd.scene import Scene
 from marey.errors import InputError
 from marey.studio.crowd.floor import Floor, Sheet
@@ -86,7 +86,7 @@ def walled(scene: Scene, state: State) -> Scene:
     polygons = []
     for outer, holes in _outlines(solid):
         rings = [plane.apply(sheet.to_ground, ring) for ring in (outer, *holes)]
-        polygons.append(with_slits([(rings[0], tuple(rings[1:]))]) if holes else rings[0])
+        polygons.append(as_one_ring([(rings[0], tuple(rings[1:]))]) if holes else rings[0])
     return replace(scene, obstacles=(*scene.obstacles, *polygons))
 
 

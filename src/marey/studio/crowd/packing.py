@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.presence import annotation_stride
-from marey.crowd.tracks import Tracks
+from marey.crowd.tracks import Tracks, annotation_stride
 
 # Seconds between two people of one column: neither velocities nor smoothed headings reach across.
 APART = 1.5

@@ -20,7 +20,7 @@ from marey.errors import InputError
 from marey.studio.crowd import actions
 from marey.studio.crowd.bodies import Bodies
 from marey.studio.crowd.colours import key, map_picture, remark
-from marey.studio.crowd.controls import ENGINES, KINDS, SIZES, Controls
+from marey.studio.crowd.controls import KINDS, METHODS, SIZES, Controls
 from marey.studio.crowd.exports import crowd_exports
 from marey.studio.crowd.maps import LARGEST_FLOOR, FlowMaps, Kind, PeopleMaps, Scale, Source, scale_of
 from marey.studio.crowd.obstacles import Walls
@@ -132,7 +132,7 @@ class CrowdPanel(Panel[State]):
     def capture(self) -> None:
         """The flow of the film, found aside."""
         state, controls = self.state, self.controls
-        engine, size = ENGINES[controls.engine.value], SIZES[controls.size.value]
+        method, size = METHODS[controls.method.value], SIZES[controls.size.value]
 
         def captured(found: State) -> None:
             if self.state.footage is not state.footage:
@@ -144,7 +144,7 @@ class CrowdPanel(Panel[State]):
 
         self.desk.jobs.start(
             "capturing the flow",
-            lambda progress: actions.capture_flow(state, engine=engine, size=size, progress=progress),
+            lambda progress: actions.capture_flow(state, method=method, size=size, progress=progress),
             captured,
         )
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.gait import steps
 from marey.crowd.tracks import Tracks
+from marey.geometry.colour import to_srgb
+from marey.stage.gait import steps
 from marey.studio.crowd.packing import Packed, packed
 from marey.studio.crowd.state import State
 from marey.studio.desk import Desk
@@ -127,7 +128,7 @@ class People:
         return np.ascontiguousarray(np.swapaxes(segments, 0, 1).reshape(-1, 2, 3))
 
     def _add_figures(self, clothes: NDArray[np.uint8]) -> None:
-        skin = np.rint(255 * style.to_srgb(DARKER * style.linear(style.SKIN))).astype(np.uint8)
+        skin = np.rint(255 * to_srgb(DARKER * style.linear(style.SKIN))).astype(np.uint8)
         legs = (0.35 * clothes + 0.65 * np.array(TROUSERS)).astype(np.uint8)
         shapes = _limbs(coarse=self._count > FINE)
         if not self._limbs:
@@ -168,7 +169,7 @@ def _clothes(groups: NDArray[np.int64] | None, count: int) -> NDArray[np.uint8]:
     number = groups[:count] if groups is not None and several else np.arange(count)
     tones = style.linear(style.PALETTE)[number % len(style.PALETTE)]
     # The studio's pale light bleaches: darker than on paper.
-    return np.rint(255 * style.to_srgb(DARKER * tones)).astype(np.uint8)
+    return np.rint(255 * to_srgb(DARKER * tones)).astype(np.uint8)
 
 
 def _limbs(coarse: bool) -> dict[str, tuple[Floats, NDArray[np.uint32]]]:

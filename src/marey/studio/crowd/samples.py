@@ -23,7 +23,7 @@ def crowd_samples() -> dict[str, Callable[[], Any]]:
     """What makes each sample, by name."""
     made: dict[str, Callable[[], Any]] = {
         "street (people)": samples.crowd,
-        "street (film)": lambda: samples.footage(samples.crowd(seconds=6, people=36)),
+        "street (film)": lambda: samples.video(samples.crowd(seconds=6, people=36)),
         "square (film)": filmed_square,
         "whirls (flow)": samples.field,
     }

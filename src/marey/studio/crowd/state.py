@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.animation.place import Place
+from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.homography import orthographic
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks

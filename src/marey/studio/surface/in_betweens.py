@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress
-from marey.surface.interpolation import Interpolator, Pair, distortion, straight
+from marey.surface.interpolation import Interpolator, PosePair, distortion, linear_interpolation
 from marey.surface.library import Library
 from marey.surface.planar import Planar, centroid
 from marey.surface.sequence import MeshSequence
@@ -39,7 +39,7 @@ class Between:
     first: FloatArray
     second: FloatArray
     faces: IntArray
-    pair: Pair
+    pair: PosePair
     volumes: NDArray[np.float64]
     edges: NDArray[np.float64]
     is_straight: bool = False
@@ -47,16 +47,16 @@ class Between:
     @classmethod
     def prepare(cls, library: Library, ends: tuple[int, int], progress: Progress) -> Between:
         """Lay the second pose onto the first, and measure both."""
-        from marey.surface.distances import heading
+        from marey.surface.distances import yaw_between
 
         here, there = (np.asarray(library.vertices(end)) for end in ends)
-        turn = heading(here, there, library.faces)
+        turn = yaw_between(here, there, library.faces)
         there = Planar.about(centroid(there), turn, centroid(here)).apply(there)
         pair = Interpolator.prepare(here, library.faces).pair(here, there)
         off = np.zeros((2, 2, MEASURED))
         for k, way in enumerate(np.linspace(0, 1, MEASURED)):
             progress(k, MEASURED)
-            for method, mesh in enumerate((pair.at(way), straight(here, there, way))):
+            for method, mesh in enumerate((pair.at(way), linear_interpolation(here, there, way))):
                 found = distortion(mesh, here, there, library.faces, way)
                 off[0, method, k], off[1, method, k] = found.volume, found.edges
         return cls(here, there, library.faces, pair, *off)
@@ -68,7 +68,7 @@ class Between:
 
     def at(self, way: float) -> FloatArray:
         """The mesh so far on the way, 0…1, `(vertices, 3)`."""
-        return straight(self.first, self.second, way) if self.is_straight else self.pair.at(way)
+        return linear_interpolation(self.first, self.second, way) if self.is_straight else self.pair.at(way)
 
     def distortions(self, way: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Volume and edges of turning, then of straight in-betweens, so far on the way; shares."""

@@ -54,7 +54,7 @@ class SurfacePanel(Panel[State]):
         return isinstance(thing, MeshSequence | Library | DistanceMatrix | Repertoire | Animation)
 
     def samples(self) -> dict[str, Callable[[], Any]]:
-        return {"locomotion": samples.locomotion, "performance": samples.performance}
+        return {"locomotion": samples.mesh_library, "performance": samples.mesh_sequence}
 
     def open(self, thing: Any, name: str) -> None:
         state = self._opened(thing, name)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
+from marey.geometry.colour import from_srgb
 from marey.studio.desk import Desk
 from marey.surface.planar import centroid
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import Curve, figure_eight, square
-from marey.views.style import from_srgb
 
 Array = NDArray[np.float64]
 

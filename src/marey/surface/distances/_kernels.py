@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, BoolArray
 from marey._compiling import njit
+from marey.geometry._inline_kernels import Matrix, Vector, from_matrix, store, vector
 
-Array = NDArray[np.float64]
 Floats = NDArray[np.float32]
+Faces = NDArray[np.int32]
+Edges = tuple[float, float, float]
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _VECTORISED = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan", "ninf"}}
@@ -33,41 +36,44 @@ _ONE = np.float32(1)
 
 
 @njit(**_OPTIONS)
-def describe(
+def polar_2d(before: Edges, after: Edges) -> tuple[float, float]:
+    """Cosine and sine of the turn within the plane of a triangle whose edges change so.
+
+    The edges from the third corner are `(x, 0)` to the first and `(y, z)` to the second, in the triangle's
+    own axes. The 2x2 map of one onto the other then has its lower left entry zero.
+    """
+    along = after[0] * before[2] + after[2] * before[0]
+    across = after[0] * before[1] - after[1] * before[0]
+    size = math.sqrt(along * along + across * across)
+    return along / size, across / size
+
+
+@njit(**_OPTIONS)
+def features(
     vertices: Array,
-    faces: NDArray[np.int32],
+    faces: Faces,
     axes: Array,
     edges: Array,
     least: Array,
     scale: float,
     out: Floats,
-    degenerate: NDArray[np.bool_],
+    degenerate: BoolArray,
 ) -> None:
-    """Rotation from the template as a quaternion, then `scale` times the logarithm of the stretch.
+    """Rotation from the reference as a quaternion, then `scale` times the logarithm of the stretch.
 
-    The logarithm's entries p, u, v stand for [[p + u, v], [v, p - u]], in the template's tangent axes.
+    The logarithm's entries p, u, v stand for [[p + u, v], [v, p - u]], in the reference's tangent axes.
     """
-    local = np.empty((3, 3))
-    edge = np.empty(3)
-    turn = np.empty((3, 3))
-    q = np.empty(4)
     for frame in range(vertices.shape[0]):
         for m in range(faces.shape[0]):
-            if not _tangent(vertices[frame], faces[m], least[frame], local, edge):
+            flat, local, edge = tangent(*_edges(vertices[frame], faces, m), least[frame])
+            if flat:
                 degenerate[m] = True
-            j11 = edge[0] / edges[m, 0]
-            j12 = (edge[1] - j11 * edges[m, 1]) / edges[m, 2]
-            j22 = edge[2] / edges[m, 2]
-            size = math.sqrt((j11 + j22) ** 2 + j12 * j12)
-            c, s = (j11 + j22) / size, -j12 / size
-            for a in range(3):
-                along = c * local[a, 0] + s * local[a, 1]
-                across = c * local[a, 1] - s * local[a, 0]
-                for b in range(3):
-                    turn[a, b] = along * axes[m, b, 0] + across * axes[m, b, 1] + local[a, 2] * axes[m, b, 2]
-            _to_quaternion(turn, q)
-            for a in range(4):
-                out[frame, a, m] = q[a]
+            x, y, z = edges[m, 0], edges[m, 1], edges[m, 2]
+            reference = (vector(axes[m, 0]), vector(axes[m, 1]), vector(axes[m, 2]))
+            c, s = polar_2d((x, y, z), edge)
+            store(from_matrix(rotation_between(reference, local, c, s)), out[frame, :4, m])
+            j11, j22 = edge[0] / x, edge[2] / z
+            j12 = (edge[1] - j11 * y) / z
             s11, s12, s22 = c * j11, c * j12 + s * j22, c * j22 - s * j12
             mean, half = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
             spread = math.sqrt(half * half + s12 * s12)
@@ -80,31 +86,35 @@ def describe(
 
 
 @njit(**_OPTIONS)
-def describe_exactly(
-    vertices: Array,
-    faces: NDArray[np.int32],
-    least: Array,
-    out: Array,
-    degenerate: NDArray[np.bool_],
-) -> None:
+def tangent_features(vertices: Array, faces: Faces, least: Array, out: Array, degenerate: BoolArray) -> None:
     """The tangent axes of each triangle as a quaternion, then its edges in them."""
-    local = np.empty((3, 3))
-    edge = np.empty(3)
-    q = np.empty(4)
     for frame in range(vertices.shape[0]):
         for m in range(faces.shape[0]):
-            if not _tangent(vertices[frame], faces[m], least[frame], local, edge):
+            flat, local, edge = tangent(*_edges(vertices[frame], faces, m), least[frame])
+            if flat:
                 degenerate[m] = True
-            _to_quaternion(local, q)
-            for a in range(4):
-                out[frame, a, m] = q[a]
-            for a in range(3):
-                out[frame, 4 + a, m] = edge[a]
+            store(from_matrix(local), out[frame, :4, m])
+            store(edge, out[frame, 4:, m])
+
+
+@njit(**_OPTIONS)
+def yaw(poses: Array, faces: Faces, least: Array, weights: Array) -> float:
+    """Radians by which the second pose turns about the vertical to face as the first."""
+    across, along = 0.0, 0.0
+    for m in range(faces.shape[0]):
+        here, before, edge = tangent(*_edges(poses[0], faces, m), least[0])
+        there, after, moved = tangent(*_edges(poses[1], faces, m), least[1])
+        if not (here or there):
+            c, s = polar_2d(edge, moved)
+            r = rotation_between(before, after, c, s)
+            across += weights[m] * (r[2][0] - r[0][2])
+            along += weights[m] * (r[0][0] + r[2][2])
+    return math.atan2(across, along)
 
 
 @njit(**_OPTIONS)
 def add_distances(
-    described: Floats,
+    found: Floats,
     weights: Floats,
     turns: Floats,
     rows: tuple[int, int],
@@ -119,12 +129,12 @@ def add_distances(
             turn = 0.5 * turns[rows[0] + i, columns[0] + j]
             cosines[i, j], sines[i, j] = math.cos(turn), math.sin(turn)
     total = np.zeros((height, width))
-    for start in range(0, described.shape[2], _CHUNK):
-        stop = min(start + _CHUNK, described.shape[2])
+    for start in range(0, found.shape[2], _CHUNK):
+        stop = min(start + _CHUNK, found.shape[2])
         for i in range(height):
             for j in range(max(0, rows[0] + i + 1 - columns[0]), width):
-                total[i, j] += _apart(
-                    described, rows[0] + i, columns[0] + j, start, stop, weights, cosines[i, j], sines[i, j]
+                total[i, j] += _distance(
+                    found, rows[0] + i, columns[0] + j, start, stop, weights, cosines[i, j], sines[i, j]
                 )
     for i in range(height):
         for j in range(width):
@@ -133,7 +143,7 @@ def add_distances(
 
 @njit(**_OPTIONS)
 def add_distances_exactly(
-    described: Array,
+    found: Array,
     weights: Floats,
     turns: Floats,
     stretch_weight: float,
@@ -147,61 +157,22 @@ def add_distances_exactly(
             turn = 0.5 * turns[i, j]
             c, s = math.cos(turn), math.sin(turn)
             total = 0.0
-            for m in range(described.shape[2]):
-                total += weights[m] * _apart_exactly(
-                    described[i, :, m], described[j, :, m], c, s, stretch_weight
-                )
+            for m in range(found.shape[2]):
+                total += weights[m] * _exact_distance(found[i, :, m], found[j, :, m], c, s, stretch_weight)
             out[i, j] += total
 
 
-@njit(**_OPTIONS)
-def best_turns(
-    described: Floats, weights: Floats, first: NDArray[np.int64], second: NDArray[np.int64], out: Array
-) -> None:
-    """For each pair the turn of `second` that brings it nearest to `first`: of 36, then refined."""
-    golden = 0.5 * (math.sqrt(5.0) - 1)
-    step = 2 * math.pi / 36
-    for k in range(first.shape[0]):
-        i, j = first[k], second[k]
-        best, least = 0.0, np.inf
-        for n in range(36):
-            apart = _apart_at(described, i, j, weights, n * step - math.pi)
-            if apart < least:
-                best, least = n * step - math.pi, apart
-        low, high = best - step, best + step
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        at_left = _apart_at(described, i, j, weights, left)
-        at_right = _apart_at(described, i, j, weights, right)
-        while high - low > 1e-4:
-            if at_left < at_right:
-                high, right, at_right = right, left, at_left
-                left = high - golden * (high - low)
-                at_left = _apart_at(described, i, j, weights, left)
-            else:
-                low, left, at_left = left, right, at_right
-                right = low + golden * (high - low)
-                at_right = _apart_at(described, i, j, weights, right)
-        turn = 0.5 * (low + high)
-        out[k] = math.atan2(math.sin(turn), math.cos(turn))
-
-
-@njit(**_OPTIONS)
-def _apart_at(described: Floats, i: int, j: int, weights: Floats, turn: float) -> float:
-    c, s = np.float32(math.cos(0.5 * turn)), np.float32(math.sin(0.5 * turn))
-    return float(_apart(described, i, j, 0, described.shape[2], weights, c, s))
-
-
 @njit(**_VECTORISED)
-def _apart(
-    described: Floats, i: int, j: int, start: int, stop: int, weights: Floats, c: np.float32, s: np.float32
+def _distance(
+    found: Floats, i: int, j: int, start: int, stop: int, weights: Floats, c: np.float32, s: np.float32
 ) -> np.float32:
-    a0, b0 = described[i, 0, start:stop], described[j, 0, start:stop]
-    a1, b1 = described[i, 1, start:stop], described[j, 1, start:stop]
-    a2, b2 = described[i, 2, start:stop], described[j, 2, start:stop]
-    a3, b3 = described[i, 3, start:stop], described[j, 3, start:stop]
-    a4, b4 = described[i, 4, start:stop], described[j, 4, start:stop]
-    a5, b5 = described[i, 5, start:stop], described[j, 5, start:stop]
-    a6, b6 = described[i, 6, start:stop], described[j, 6, start:stop]
+    a0, b0 = found[i, 0, start:stop], found[j, 0, start:stop]
+    a1, b1 = found[i, 1, start:stop], found[j, 1, start:stop]
+    a2, b2 = found[i, 2, start:stop], found[j, 2, start:stop]
+    a3, b3 = found[i, 3, start:stop], found[j, 3, start:stop]
+    a4, b4 = found[i, 4, start:stop], found[j, 4, start:stop]
+    a5, b5 = found[i, 5, start:stop], found[j, 5, start:stop]
+    a6, b6 = found[i, 6, start:stop], found[j, 6, start:stop]
     share = weights[start:stop]
     total = np.float32(0)
     for m in range(stop - start):
@@ -226,7 +197,7 @@ def _apart(
 
 
 @njit(**_OPTIONS)
-def _apart_exactly(a: Array, b: Array, c: float, s: float, stretch_weight: float) -> float:
+def _exact_distance(a: Array, b: Array, c: float, s: float, stretch_weight: float) -> float:
     w, x, y, z = c * b[0] - s * b[2], c * b[1] + s * b[3], c * b[2] + s * b[0], c * b[3] - s * b[1]
     # How the second triangle's axes lie in the first one's, then turned by half the angle within the plane.
     rw = a[0] * w + a[1] * x + a[2] * y + a[3] * z
@@ -236,63 +207,69 @@ def _apart_exactly(a: Array, b: Array, c: float, s: float, stretch_weight: float
     j11 = b[4] / a[4]
     j12 = (b[5] - j11 * a[5]) / a[6]
     j22 = b[6] / a[6]
-    size = math.sqrt((j11 + j22) ** 2 + j12 * j12)
-    ca = math.sqrt(0.5 + 0.5 * (j11 + j22) / size)
-    sa = -0.5 * j12 / (size * ca)
+    cosine, sine = polar_2d((a[4], a[5], a[6]), (b[4], b[5], b[6]))
+    ca = math.sqrt(0.5 + 0.5 * cosine)
+    sa = 0.5 * sine / ca
     w, z = rw * ca - rz * sa, rw * sa + rz * ca
     angle = 2 * math.atan2(math.sqrt(rx * rx + ry * ry + z * z), abs(w))
     p = 0.5 * math.log(j11 * j22)
-    t = math.atanh(min(math.sqrt((j11 - j22) ** 2 + j12 * j12) / size, 1 - 1e-15))
+    t = math.atanh(min(math.sqrt(((j11 - j22) ** 2 + j12 * j12) / ((j11 + j22) ** 2 + j12 * j12)), 1 - 1e-15))
     return angle + stretch_weight * math.sqrt(2 * (p * p + t * t))
 
 
 @njit(**_OPTIONS)
-def _tangent(vertices: Array, face: NDArray[np.int32], least: float, local: Array, edge: Array) -> bool:
-    """Axes of the triangle's plane as columns and its edges in them; False and identity without area."""
-    third = vertices[face[2]]
-    e0, e1, e2 = (
-        vertices[face[0], 0] - third[0],
-        vertices[face[0], 1] - third[1],
-        vertices[face[0], 2] - third[2],
+def _edges(vertices: Array, faces: Faces, m: int) -> tuple[Vector, Vector]:
+    """Of face m from its third corner to the first and to the second."""
+    a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
+    x, y, z = vertices[c, 0], vertices[c, 1], vertices[c, 2]
+    return (
+        (vertices[a, 0] - x, vertices[a, 1] - y, vertices[a, 2] - z),
+        (vertices[b, 0] - x, vertices[b, 1] - y, vertices[b, 2] - z),
     )
-    f0, f1, f2 = (
-        vertices[face[1], 0] - third[0],
-        vertices[face[1], 1] - third[1],
-        vertices[face[1], 2] - third[2],
-    )
-    n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
-    area = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    if not area > 2 * least:
-        for a in range(3):
-            for b in range(3):
-                local[a, b] = 1.0 if a == b else 0.0
-        edge[0], edge[1], edge[2] = 1.0, 0.0, 1.0
-        return False
-    length = math.sqrt(e0 * e0 + e1 * e1 + e2 * e2)
-    e0, e1, e2 = e0 / length, e1 / length, e2 / length
-    n0, n1, n2 = n0 / area, n1 / area, n2 / area
-    local[0, 0], local[1, 0], local[2, 0] = e0, e1, e2
-    local[0, 1], local[1, 1], local[2, 1] = n1 * e2 - n2 * e1, n2 * e0 - n0 * e2, n0 * e1 - n1 * e0
-    local[0, 2], local[1, 2], local[2, 2] = n0, n1, n2
-    edge[0], edge[1], edge[2] = length, e0 * f0 + e1 * f1 + e2 * f2, area / length
-    return True
 
 
 @njit(**_OPTIONS)
-def _to_quaternion(r: Array, q: Array) -> None:
-    """Through the largest component, which divides by none below a half."""
-    trace = r[0, 0] + r[1, 1] + r[2, 2]
-    if trace >= max(r[0, 0], r[1, 1], r[2, 2]):
-        q[0], q[1], q[2], q[3] = 1 + trace, r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    elif r[0, 0] >= max(r[1, 1], r[2, 2]):
-        q[0], q[1] = r[2, 1] - r[1, 2], 1 + 2 * r[0, 0] - trace
-        q[2], q[3] = r[1, 0] + r[0, 1], r[0, 2] + r[2, 0]
-    elif r[1, 1] >= r[2, 2]:
-        q[0], q[1] = r[0, 2] - r[2, 0], r[1, 0] + r[0, 1]
-        q[2], q[3] = 1 + 2 * r[1, 1] - trace, r[2, 1] + r[1, 2]
-    else:
-        q[0], q[1] = r[1, 0] - r[0, 1], r[0, 2] + r[2, 0]
-        q[2], q[3] = r[2, 1] + r[1, 2], 1 + 2 * r[2, 2] - trace
-    size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    for a in range(4):
-        q[a] /= size
+def tangent(first: Vector, second: Vector, least: float) -> tuple[bool, Matrix, Edges]:
+    """Whether a triangle has no area, axes of its plane as columns, and its two edges in them.
+
+    The axes are along the first edge, across it, and the normal; identity and edges of length 1 if there is
+    no area beyond `least`.
+    """
+    e0, e1, e2 = first
+    f0, f1, f2 = second
+    n0, n1, n2 = e1 * f2 - e2 * f1, e2 * f0 - e0 * f2, e0 * f1 - e1 * f0
+    area = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+    if not area > 2 * least:
+        return True, ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)), (1.0, 0.0, 1.0)
+    length = math.sqrt(e0 * e0 + e1 * e1 + e2 * e2)
+    # One division for several: they are what takes long here.
+    scale = 1.0 / length
+    e0, e1, e2 = scale * e0, scale * e1, scale * e2
+    scale = 1.0 / area
+    n0, n1, n2 = scale * n0, scale * n1, scale * n2
+    axes = (
+        (e0, n1 * e2 - n2 * e1, n0),
+        (e1, n2 * e0 - n0 * e2, n1),
+        (e2, n0 * e1 - n1 * e0, n2),
+    )
+    return False, axes, (length, e0 * f0 + e1 * f1 + e2 * f2, area / length)
+
+
+@njit(**_OPTIONS)
+def rotation_between(before: Matrix, after: Matrix, c: float, s: float) -> Matrix:
+    """The rotation from axes to others that turn by an angle within their plane."""
+    return (
+        _turned(before, after[0], c, s),
+        _turned(before, after[1], c, s),
+        _turned(before, after[2], c, s),
+    )
+
+
+@njit(**_OPTIONS)
+def _turned(before: Matrix, row: Edges, c: float, s: float) -> Edges:
+    along, across, up = c * row[0] + s * row[1], c * row[1] - s * row[0], row[2]
+    return (
+        along * before[0][0] + across * before[0][1] + up * before[0][2],
+        along * before[1][0] + across * before[1][1] + up * before[1][2],
+        along * before[2][0] + across * before[2][1] + up * before[2][2],
+    )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import checked, handed_over
+from marey._arrays import checked, read_only
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry import euler, rotations
@@ -129,7 +129,7 @@ def _all_pairs(
         if progress is not None:
             progress(rows.stop, frames)
     values, turns = np.triu(values, 1), np.triu(turns, 1)
-    return handed_over(values + values.T), handed_over(turns - turns.T)
+    return read_only(values + values.T), read_only(turns - turns.T)
 
 
 def _turned_nearest(here: Array, there: Array) -> tuple[Array, Array]:

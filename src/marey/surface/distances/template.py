@@ -1,6 +1,6 @@
-"""A pose from which all others are measured: rotation and stretch of its triangles in every frame.
+"""The pose from which all others are measured: rotation and stretch of its triangles in every frame.
 
-Two poses are then compared by what took the template to each, which costs nothing like a decomposition for
+Two poses are then compared by what took the reference to each, which costs nothing like a decomposition for
 every pair (Boukhayma 2017, section 2.3.2). Cost: about 0.2 µs a triangle and frame on one core.
 """
 
@@ -12,30 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
-from marey._arrays import IntArray
+from marey._arrays import Array, FloatArray, IntArray, Integers
 from marey.errors import InputError
 from marey.geometry import mesh
-from marey.surface.distances import gradients
-from marey.surface.distances.sampling import stratified
+from marey.surface.distances.deformation import least_area, tangent_frames
 from marey.surface.library import Library
 
-Array = NDArray[np.float64]
-
-FRAMES_AT_ONCE = 16
-# Triangles that tell how much a surface stretches and which way it faces.
 SAMPLE = 1000
-STRETCH_FRAMES = 100
+"""Triangles that say how much a surface stretches and which way it faces."""
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class ReferencePose:
     """The triangles that are compared, what each counts, and the pose from which they are measured.
 
     A captured frame, since in the mean of many poses the limbs that move are shrunken.
 
-    vertices: `(vertices, 3)`
-    faces: `(triangles, 3)`, all or the sampled ones
-    areas: `(triangles,)`, square metres that each stands for; zero if it has no area
+    Attributes:
+        vertices: `(vertices, 3)`.
+        faces: `(triangles, 3)`, all or the sampled ones.
+        areas: `(triangles,)`, square metres that each stands for; zero if it has no area.
     """
 
     vertices: Array
@@ -43,80 +39,109 @@ class Template:
     areas: Array
 
     @classmethod
-    def of(cls, vertices: ArrayLike, faces: IntArray, *, triangles: int | None = None) -> Template:
-        """A pose as the template, with all its faces or about `triangles` of them."""
+    def of(cls, vertices: ArrayLike, faces: IntArray, *, triangles: int | None = None) -> ReferencePose:
+        """A pose as the reference, with all its faces or about `triangles` of them."""
         pose = np.asarray(vertices, np.float64)
         if len(faces) == 0:
             raise InputError("surface metric: the mesh has no faces; the euclidean metric needs none")
-        if triangles is not None and triangles < len(faces):
-            chosen, areas = stratified(pose, faces, triangles)
-            faces = faces[chosen]
-        else:
-            areas = np.asarray(mesh.face_areas(pose, faces), np.float64)
-        kept = np.asarray(faces, np.int32)
-        flat = gradients.tangent_frames(pose, kept)[2]
-        return cls(pose, kept, np.where(flat, 0.0, areas))
+        chosen, areas = sample_triangles(pose, faces, len(faces) if triangles is None else triangles)
+        kept = np.asarray(faces[chosen], np.int32)
+        return cls(pose, kept, np.where(tangent_frames(pose, kept)[2], 0.0, areas))
 
-    def part(self, start: int, stop: int) -> Template:
+    def part(self, start: int, stop: int) -> ReferencePose:
         """Some of the triangles."""
-        return Template(self.vertices, self.faces[start:stop], self.areas[start:stop])
+        return ReferencePose(self.vertices, self.faces[start:stop], self.areas[start:stop])
 
 
-def measured_stretch(library: Library, template: Template | None = None) -> float:
-    """By how much triangles are longer or shorter than in the template; 0.1 is a tenth.
+def sample_triangles(vertices: FloatArray, faces: IntArray, count: int) -> tuple[Integers, Array]:
+    """At most `count` triangles that stand for all, and the area of which each does.
 
-    The mean over the surface, and over a hundred frames, of each triangle's largest strain. Without
-    a template it is counted from some triangles of the first frame.
+    Triangles are sorted along a curve that fills space (Morton 1966), in the surface's principal axes so that
+    its pose alone decides, and cut into runs of equal area; the triangle in its middle represents a run.
+
+    Returns:
+        Indices of faces, increasing, and areas in square metres.
 
     >>> import marey
-    >>> walk = marey.samples.performance()
-    >>> round(measured_stretch(Library((walk,))), 2)
-    0.04
+    >>> human = marey.samples.mesh_sequence()[0]
+    >>> chosen, areas = sample_triangles(human.vertices[0], human.faces, 500)
+    >>> len(chosen), bool(np.isclose(areas.sum(), mesh.area(human.vertices[0], human.faces)))
+    (500, True)
+    """
+    areas = np.asarray(mesh.face_areas(vertices, faces), np.float64)
+    if count >= len(faces):
+        return np.arange(len(faces)), areas
+    order = np.argsort(_morton(np.asarray(vertices, np.float64)[faces].mean(axis=1)), kind="stable")
+    sorted_areas = areas[order]
+    reached = np.cumsum(sorted_areas) - 0.5 * sorted_areas
+    runs = (reached * (count / max(float(areas.sum()), np.finfo(float).tiny))).astype(np.int64)
+    starts = np.flatnonzero(np.diff(runs, prepend=-1))
+    chosen = order[(starts + np.append(starts[1:], len(order))) // 2]
+    by_number = np.argsort(chosen)
+    return chosen[by_number], np.add.reduceat(sorted_areas, starts)[by_number]
+
+
+def _morton(points: Array) -> Integers:
+    """Places `(n,)` of points `(n, 3)` on a curve through 64 cells along their longest axis."""
+    centred = points - points.mean(axis=0)
+    axes = centred @ np.linalg.eigh(centred.T @ centred)[1]
+    axes *= np.where((axes**3).sum(axis=0) < 0, -1, 1)
+    cells = ((axes - axes.min(axis=0)) * (63 / max(np.ptp(axes, axis=0).max(), 1e-300))).astype(np.int64)
+    bits = (cells[:, :, None] >> np.arange(6)) & 1
+    return np.asarray((bits << (3 * np.arange(6) + np.arange(3)[:, None])).sum(axis=(1, 2)))
+
+
+def deformation_features(
+    library: Library, reference: ReferencePose, *, exact: bool = False, scale: float = 1.0
+) -> tuple[FloatArray, Array]:
+    """What the comparison of a pair needs of every frame.
+
+    Args:
+        library: of which all frames are measured.
+        reference: from which they are.
+        exact: tangent axes as quaternions and edges in them, instead of the two below.
+        scale: of the stretch.
+
+    Returns:
+        `(frames, 7, triangles)`: the rotation from the reference as a quaternion, then the three entries of
+        `scale` times the logarithm of the stretch; areas `(triangles,)`, zero where a frame has none.
     """
     from marey.surface.distances import _kernels
 
-    if template is None:
-        template = Template.of(library.vertices(0), library.faces, triangles=SAMPLE)
-    count = min(STRETCH_FRAMES, library.frames)
-    chosen = np.unique(np.linspace(0, library.frames - 1, count).astype(int))
-    axes, edges, _ = gradients.tangent_frames(template.vertices, template.faces)
-    out = np.empty((1, 7, len(template.faces)), np.float32)
-    total = 0.0
-    for frame in chosen:
-        pose = np.array(library.vertices(int(frame)), np.float64)[None]
-        flat = np.zeros(len(template.faces), np.bool_)
-        _kernels.describe(pose, template.faces, axes, edges, gradients.least_area(pose), 1.0, out, flat)
-        strain = np.abs(out[0, 4]) + np.hypot(out[0, 5], out[0, 6])
-        total += float(np.average(strain, weights=np.maximum(np.where(flat, 0, template.areas), 1e-300)))
-    return total / len(chosen)
+    axes, edges, flat = tangent_frames(reference.vertices, reference.faces)
+    shape = (library.frames, 7, len(reference.faces))
+    out: FloatArray = np.empty(shape, np.float64 if exact else np.float32)
 
-
-def described(
-    library: Library, template: Template, *, exact: bool, scale: float
-) -> tuple[NDArray[np.floating], Array]:
-    """What a pair needs of every frame `(frames, 7, triangles)`; areas, zero where some frame has none."""
-    from marey.surface.distances import _kernels
-
-    axes, edges, flat = gradients.tangent_frames(template.vertices, template.faces)
-    shape = (library.frames, 7, len(template.faces))
-    out: NDArray[np.floating] = np.empty(shape, np.float64 if exact else np.float32)
-
-    def describe(block: tuple[int, int]) -> None:
+    def measure(block: tuple[int, int]) -> None:
         number, first = block
-        sequence = library.sequences[number]
-        poses = np.array(sequence.vertices[first : first + FRAMES_AT_ONCE], np.float64, order="C")
-        least = gradients.least_area(poses)
+        poses = np.array(library.sequences[number].vertices[first : first + 16], np.float64, order="C")
+        least = least_area(poses)
         start = int(library.starts[number]) + first
         rows = out[start : start + len(poses)]
         if exact:
-            _kernels.describe_exactly(poses, template.faces, least, rows, flat)
+            _kernels.tangent_features(poses, reference.faces, least, rows, flat)
         else:
-            _kernels.describe(poses, template.faces, axes, edges, least, scale, rows, flat)
+            _kernels.features(poses, reference.faces, axes, edges, least, scale, rows, flat)
 
-    blocks = [
-        (n, first)
-        for n, one in enumerate(library.sequences)
-        for first in range(0, one.frames, FRAMES_AT_ONCE)
-    ]
-    _work.map(describe, blocks)
-    return out, np.where(flat, 0.0, template.areas)
+    _work.map(
+        measure, [(n, first) for n, one in enumerate(library.sequences) for first in range(0, one.frames, 16)]
+    )
+    return out, np.where(flat, 0.0, reference.areas)
+
+
+def mean_strain(library: Library, reference: ReferencePose | None = None) -> float:
+    """By how much triangles are longer or shorter than in the reference; 0.1 is a tenth.
+
+    The mean over the surface and over the frames of each triangle's largest strain. Without a reference it
+    is that of some triangles of the first frame.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> round(mean_strain(Library((walk,))), 2)
+    0.04
+    """
+    if reference is None:
+        reference = ReferencePose.of(library.vertices(0), library.faces, triangles=SAMPLE)
+    found, areas = deformation_features(library, reference)
+    strain = (np.abs(found[:, 4]) + np.hypot(found[:, 5], found[:, 6])).mean(axis=0, dtype=np.float64)
+    return float(np.average(strain, weights=np.maximum(areas, 1e-300)))

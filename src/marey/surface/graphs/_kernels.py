@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from marey._compiling import njit
+from marey.geometry._inline_kernels import heap_pop, heap_push
 
 # A tile of 32 rows of this width stays in the first-level cache.
 COLUMNS = 64
@@ -84,14 +85,11 @@ def search(first, targets, weights, steps, start, goal, costs, times, arriving):
     arriving[:] = -1
     done = np.zeros(len(costs), np.bool_)
     room = 64
-    keys, ties, nodes = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
+    keys, items = np.empty(room), np.empty((room, 2), np.int64)
     costs[start] = 0.0
-    keys[0], ties[0], nodes[0] = 0.0, 0, start
-    size = 1
+    size = heap_push(keys, items, 0, 0.0, 0, start)
     while size:
-        node = nodes[0]
-        size -= 1
-        _sink(keys, ties, nodes, size)
+        node, size = heap_pop(keys, items, size)
         if done[node]:
             continue
         done[node] = True
@@ -107,37 +105,9 @@ def search(first, targets, weights, steps, start, goal, costs, times, arriving):
                 costs[target], times[target], arriving[target] = cost, time, edge
                 if size == room:
                     keys = np.concatenate((keys, np.empty(room)))
-                    ties = np.concatenate((ties, np.empty(room, np.int64)))
-                    nodes = np.concatenate((nodes, np.empty(room, np.int64)))
+                    items = np.concatenate((items, np.empty((room, 2), np.int64)))
                     room *= 2
-                place = size
-                size += 1
-                while place > 0:
-                    above = (place - 1) // 2
-                    if keys[above] < cost or (keys[above] == cost and ties[above] <= time):
-                        break
-                    keys[place], ties[place], nodes[place] = keys[above], ties[above], nodes[above]
-                    place = above
-                keys[place], ties[place], nodes[place] = cost, time, target
-
-
-@njit(cache=True, nogil=True)
-def _sink(keys, ties, nodes, size):  # type: ignore[no-untyped-def]
-    """The last of `size + 1` entries of a heap takes the place of the first."""
-    key, tie, node = keys[size], ties[size], nodes[size]
-    place = 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        other = child + 1
-        if other < size and (
-            keys[other] < keys[child] or (keys[other] == keys[child] and ties[other] < ties[child])
-        ):
-            child = other
-        if key < keys[child] or (key == keys[child] and tie <= ties[child]):
-            break
-        keys[place], ties[place], nodes[place] = keys[child], ties[child], nodes[child]
-        place = child
-    keys[place], ties[place], nodes[place] = key, tie, node
+                size = heap_push(keys, items, size, cost, time, target)
 
 
 @njit(cache=True, nogil=True)

@@ -48,7 +48,7 @@ def graph(
     distances: between all frames, if they are known; the surface metric's otherwise
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> repertoire = graph((walk[:40], walk[60:100]))
     >>> repertoire.graph.frames, repertoire.distances.metric
     (80, 'surface')

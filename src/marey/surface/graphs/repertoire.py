@@ -54,7 +54,7 @@ class Repertoire:
         start, end: frames, see :func:`~marey.surface.synthesis.directing.go`
 
         >>> import marey
-        >>> repertoire = marey.surface.graph(marey.samples.locomotion(vertices=800))
+        >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
         >>> repertoire.animate(path=[[0, 0], [0, 4]]).followed.path_error < 0.2
         True
         """

@@ -1,4 +1,4 @@
-"""Compiled loops of the interpolation: turns of the faces between two poses, right-hand sides, substitution.
+"""Compiled loops of the interpolation: rotations of faces between two poses, right-hand sides, substitution.
 
 One thread each, without allocations that grow; face by face in order, so that sums do not depend on
 anything but the mesh. Importing this module imports numba: do so inside functions.
@@ -10,26 +10,25 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array, IntArray
 from marey._compiling import njit
+from marey.geometry._inline_kernels import from_matrix, log
+from marey.surface.distances._kernels import polar_2d, rotation_between, tangent
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
-
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_OPTIONS)
 def measure(
-    first: Floats,
-    second: Floats,
-    faces: Ints,
-    couplings: Floats,
-    logs: Floats,
-    here: Floats,
-    there: Floats,
-    stretches: Floats,
+    first: Array,
+    second: Array,
+    faces: IntArray,
+    couplings: Array,
+    logs: Array,
+    here: Array,
+    there: Array,
+    stretches: Array,
 ) -> float:
     """What turns and stretches each face from `first` to `second`; the largest angle, radians.
 
@@ -45,55 +44,31 @@ def measure(
         d2x, d2y, d2z = second[b, 0] - second[c, 0], second[b, 1] - second[c, 1], second[b, 2] - second[c, 2]
         logs[m, 0] = logs[m, 1] = logs[m, 2] = 0.0
         stretches[m, 0] = stretches[m, 1] = 1.0
-        p = math.sqrt(e1x * e1x + e1y * e1y + e1z * e1z)
-        P = math.sqrt(d1x * d1x + d1y * d1y + d1z * d1z)
-        nx, ny, nz = e1y * e2z - e1z * e2y, e1z * e2x - e1x * e2z, e1x * e2y - e1y * e2x
-        Nx, Ny, Nz = d1y * d2z - d1z * d2y, d1z * d2x - d1x * d2z, d1x * d2y - d1y * d2x
-        n = math.sqrt(nx * nx + ny * ny + nz * nz)
-        N = math.sqrt(Nx * Nx + Ny * Ny + Nz * Nz)
-        # A face without area in one of the poses has no turn: its edges go straight from here to there.
-        if (
-            n > 1e-9 * (p * p + e2x * e2x + e2y * e2y + e2z * e2z)
-            and 1e-9 * (P * P + d2x * d2x + d2y * d2y + d2z * d2z) < N
-            and p > 0.0
-            and P > 0.0
+        here_flat, before, (p, q, r) = tangent((e1x, e1y, e1z), (e2x, e2y, e2z), 0.0)
+        there_flat, after, (P, Q, R) = tangent((d1x, d1y, d1z), (d2x, d2y, d2z), 0.0)
+        # A face without area in one of the poses has no rotation: its edges go straight from here to there.
+        if not (
+            here_flat
+            or there_flat
+            or p * r <= 1e-9 * (p * p + q * q + r * r)
+            or P * R <= 1e-9 * (P * P + Q * Q + R * R)
         ):
-            # One division for several: they are what takes long here.
-            n_, N_, p_, P_ = 1.0 / n, 1.0 / N, 1.0 / p, 1.0 / P
-            nx, ny, nz, Nx, Ny, Nz = n_ * nx, n_ * ny, n_ * nz, N_ * Nx, N_ * Ny, N_ * Nz
-            tx, ty, tz, Tx, Ty, Tz = p_ * e1x, p_ * e1y, p_ * e1z, P_ * d1x, P_ * d1y, P_ * d1z
-            sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-            Sx, Sy, Sz = Ny * Tz - Nz * Ty, Nz * Tx - Nx * Tz, Nx * Ty - Ny * Tx
-            q, r = e2x * tx + e2y * ty + e2z * tz, n * p_
-            Q, R = d2x * Tx + d2y * Ty + d2z * Tz, N * P_
-            # Closed-form polar factor within the plane of the face.
-            along, across = P * r + R * p, P * q - Q * p
-            size = math.sqrt(along * along + across * across)
-            cos, sin = along / size, across / size
-            Ux, Uy, Uz = cos * Tx + sin * Sx, cos * Ty + sin * Sy, cos * Tz + sin * Sz
-            Wx, Wy, Wz = cos * Sx - sin * Tx, cos * Sy - sin * Ty, cos * Sz - sin * Tz
-            half = 0.5 * size * n_
-            product = N * n_
+            cos, sin = polar_2d((p, q, r), (P, Q, R))
+            inverse = 1.0 / (p * r)
+            product = P * R * inverse
+            half = 0.5 * inverse * (cos * (P * r + R * p) + sin * (P * q - Q * p))
             spread = math.sqrt(max(half * half - product, 0.0))
             stretches[m, 0] = half + spread
             stretches[m, 1] = product / (half + spread)
             # Edges of the second pose, turned back.
+            (tx, sx, _), (ty, sy, _), (tz, sz, _) = before
             x, y = cos * P, -sin * P
             d1x, d1y, d1z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
             x, y = cos * Q + sin * R, cos * R - sin * Q
             d2x, d2y, d2z = x * tx + y * sx, x * ty + y * sy, x * tz + y * sz
-            angle, logs[m, 0], logs[m, 1], logs[m, 2] = _log_of_frames(
-                Ux * tx + Wx * sx + Nx * nx,
-                Ux * ty + Wx * sy + Nx * ny,
-                Ux * tz + Wx * sz + Nx * nz,
-                Uy * tx + Wy * sx + Ny * nx,
-                Uy * ty + Wy * sy + Ny * ny,
-                Uy * tz + Wy * sz + Ny * nz,
-                Uz * tx + Wz * sx + Nz * nx,
-                Uz * ty + Wz * sy + Nz * ny,
-                Uz * tz + Wz * sz + Nz * nz,
-            )
-            largest = max(largest, angle)
+            x, y, z = log(from_matrix(rotation_between(before, after, cos, sin)))
+            logs[m, 0], logs[m, 1], logs[m, 2] = x, y, z
+            largest = max(largest, x * x + y * y + z * z)
         w23, w31, w12 = couplings[m, 0], couplings[m, 1], couplings[m, 2]
         here[m, 0] = w12 * (e1x - e2x) + w31 * e1x
         here[m, 1] = w12 * (e1y - e2y) + w31 * e1y
@@ -107,58 +82,24 @@ def measure(
         there[m, 3] = w12 * (d2x - d1x) + w23 * d2x
         there[m, 4] = w12 * (d2y - d1y) + w23 * d2y
         there[m, 5] = w12 * (d2z - d1z) + w23 * d2z
-    return largest
-
-
-@njit(**_OPTIONS)
-def heading(first: Floats, second: Floats, faces: Ints) -> float:
-    """By how much the faces of `second` must turn about the vertical to face as those of `first`, radians.
-
-    Of all turns the one after which the axes of the faces (an edge, the normal, and what is across both) are
-    nearest in the mean square, over the area of the first.
-    """
-    across, along = 0.0, 0.0
-    axes = np.empty((2, 3, 3))
-    for m in range(faces.shape[0]):
-        area = 0.0
-        for end in range(2):
-            points = first if end == 0 else second
-            a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
-            ex, ey, ez = points[a, 0] - points[c, 0], points[a, 1] - points[c, 1], points[a, 2] - points[c, 2]
-            fx, fy, fz = points[b, 0] - points[c, 0], points[b, 1] - points[c, 1], points[b, 2] - points[c, 2]
-            nx, ny, nz = ey * fz - ez * fy, ez * fx - ex * fz, ex * fy - ey * fx
-            edge = math.sqrt(ex * ex + ey * ey + ez * ez)
-            size = math.sqrt(nx * nx + ny * ny + nz * nz)
-            if not (edge > 0.0 and size > 0.0):
-                area = 0.0
-                break
-            area = size if end == 0 else area
-            ex, ey, ez, nx, ny, nz = ex / edge, ey / edge, ez / edge, nx / size, ny / size, nz / size
-            axes[end, 0, 0], axes[end, 0, 2] = ex, ez
-            axes[end, 1, 0], axes[end, 1, 2] = nx, nz
-            axes[end, 2, 0], axes[end, 2, 2] = ny * ez - nz * ey, nx * ey - ny * ex
-        if area > 0.0:
-            for k in range(3):
-                across += area * (axes[0, k, 0] * axes[1, k, 2] - axes[0, k, 2] * axes[1, k, 0])
-                along += area * (axes[0, k, 0] * axes[1, k, 0] + axes[0, k, 2] * axes[1, k, 2])
-    return math.atan2(across, along)
+    return math.sqrt(largest)
 
 
 @njit(**_OPTIONS)
 def gather(
-    faces: Ints,
-    logs: Floats,
-    rests: Floats,
-    here: Floats,
-    there: Floats,
-    stretches: Floats,
+    faces: IntArray,
+    logs: Array,
+    residuals: Array,
+    here: Array,
+    there: Array,
+    stretches: Array,
     geometric: bool,
     weight: float,
-    sums: Floats,
+    sums: Array,
 ) -> None:
-    """Right-hand side at `weight` of the way, `(vertices, 3)`; `rests` may have no rows."""
+    """Right-hand side at `weight` of the way, `(vertices, 3)`; `residuals` may have no rows."""
     sums[:] = 0.0
-    rest = rests.shape[0] > 0
+    twice = residuals.shape[0] > 0
     for m in range(faces.shape[0]):
         from_here, from_there = 1.0 - weight, weight
         if geometric:
@@ -174,8 +115,8 @@ def gather(
         x2 = from_here * here[m, 3] + from_there * there[m, 3]
         y2 = from_here * here[m, 4] + from_there * there[m, 4]
         z2 = from_here * here[m, 5] + from_there * there[m, 5]
-        if rest:
-            x1, y1, z1, x2, y2, z2 = _turn(rests, m, weight, x1, y1, z1, x2, y2, z2)
+        if twice:
+            x1, y1, z1, x2, y2, z2 = _turn(residuals, m, weight, x1, y1, z1, x2, y2, z2)
         x1, y1, z1, x2, y2, z2 = _turn(logs, m, weight, x1, y1, z1, x2, y2, z2)
         a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
         sums[a, 0] += x1
@@ -191,7 +132,13 @@ def gather(
 
 @njit(**_OPTIONS)
 def substitute(
-    starts: Ints, rows: Ints, values: Floats, inverse_diagonal: Floats, place: Ints, sums: Floats, out: Floats
+    starts: IntArray,
+    rows: IntArray,
+    values: Array,
+    inverse_diagonal: Array,
+    place: IntArray,
+    sums: Array,
+    out: Array,
 ) -> None:
     """Solve L D Lᵀ x = sums for three columns; `place`: row of each vertex in L, below 0 if it is held at 0.
 
@@ -229,7 +176,7 @@ def substitute(
 
 @njit(**_OPTIONS)
 def place_pieces(
-    first: Floats, second: Floats, pieces: Ints, sizes: Floats, weight: float, out: Floats
+    first: Array, second: Array, pieces: IntArray, sizes: Array, weight: float, out: Array
 ) -> None:
     """Move each connected piece to the centroid at `weight` of the way."""
     shift = np.zeros((sizes.shape[0], 3))
@@ -247,7 +194,7 @@ def place_pieces(
 
 
 @njit(**_OPTIONS)
-def enclosed(vertices: Floats, faces: Ints, pieces: Ints, volumes: Floats, growth: Floats) -> None:
+def enclosed(vertices: Array, faces: IntArray, pieces: IntArray, volumes: Array, growth: Array) -> None:
     """The volume of each piece, and how it grows with each vertex, `(vertices, 3)`."""
     volumes[:] = 0.0
     growth[:] = 0.0
@@ -266,7 +213,7 @@ def enclosed(vertices: Floats, faces: Ints, pieces: Ints, volumes: Floats, growt
 
 @njit(**_OPTIONS)
 def swell(
-    pieces: Ints, missing: Floats, most: Floats, growth: Floats, swelling: Floats, vertices: Floats
+    pieces: IntArray, missing: Array, most: Array, growth: Array, swelling: Array, vertices: Array
 ) -> None:
     """Add to each piece as much of `swelling` as its volume is missing, unless that is too much."""
     gains = np.zeros(missing.shape[0])
@@ -283,7 +230,7 @@ def swell(
 
 @njit(**_OPTIONS)
 def _turn(
-    logs: Floats, m: int, weight: float, x1: float, y1: float, z1: float, x2: float, y2: float, z2: float
+    logs: Array, m: int, weight: float, x1: float, y1: float, z1: float, x2: float, y2: float, z2: float
 ) -> tuple[float, float, float, float, float, float]:
     """Two vectors turned by `weight` times the rotation vector of face m."""
     x, y, z = logs[m, 0], logs[m, 1], logs[m, 2]
@@ -301,35 +248,3 @@ def _turn(
         cos * y2 + sin * (z * x2 - x * z2) + k2 * y,
         cos * z2 + sin * (x * y2 - y * x2) + k2 * z,
     )
-
-
-@njit(**_OPTIONS)
-def _log_of_frames(
-    m00: float,
-    m01: float,
-    m02: float,
-    m10: float,
-    m11: float,
-    m12: float,
-    m20: float,
-    m21: float,
-    m22: float,
-) -> tuple[float, float, float, float]:
-    """Angle and rotation vector of a matrix, by the quaternion, which is accurate at 0 and at π."""
-    trace = m00 + m11 + m22
-    if trace > 0.0:
-        w, x, y, z = 1.0 + trace, m21 - m12, m02 - m20, m10 - m01
-    elif m00 >= m11 and m00 >= m22:
-        w, x, y, z = m21 - m12, 1.0 + m00 - m11 - m22, m01 + m10, m02 + m20
-    elif m11 >= m22:
-        w, x, y, z = m02 - m20, m01 + m10, 1.0 + m11 - m00 - m22, m12 + m21
-    else:
-        w, x, y, z = m10 - m01, m02 + m20, m12 + m21, 1.0 + m22 - m00 - m11
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    vector = math.sqrt(x * x + y * y + z * z)
-    if vector < 1e-150:
-        return 0.0, 0.0, 0.0, 0.0
-    angle = 2.0 * math.atan2(vector, w)
-    scale = angle / vector
-    return angle, scale * x, scale * y, scale * z

@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from marey._arrays import Array, Integers
 from marey.geometry import mesh
 from marey.surface.interpolation.interpolator import checked_weights
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Distortion:
     """Of one in-between, or the mean over several.
 
-    volume: deviation from the expected volume, of that volume
-    edges: root mean square over the edges of the deviation from the expected length, of that length
+    Attributes:
+        volume: deviation from the expected volume, of that volume.
+        edges: root mean square over the edges of the deviation from the expected length, of that length.
     """
 
     volume: float
@@ -39,11 +39,11 @@ def distortion(
     >>> round(found.volume, 9), round(found.edges, 9)
     (0.331, 0.1)
     """
-    ways = np.atleast_1d(checked_weights(weight))
-    meshes = np.asarray(between, np.float64).reshape(len(ways), -1, 3)
+    weights = np.atleast_1d(checked_weights(weight))
+    meshes = np.asarray(between, np.float64).reshape(len(weights), -1, 3)
     ends = np.stack([np.asarray(first, np.float64), np.asarray(second, np.float64)])
-    volumes = _between(mesh.volume(ends, faces), ways)
-    off = _strains(meshes, ends, mesh.unique_edges(faces), ways)
+    volumes = _between(mesh.volume(ends, faces), weights)
+    off = _strains(meshes, ends, mesh.unique_edges(faces), weights)
     scale = np.where(volumes != 0, np.abs(volumes), 1.0)
     return Distortion(
         float(np.mean(np.abs(mesh.volume(meshes, faces) - volumes) / scale)),
@@ -71,17 +71,17 @@ def strains(
     return np.asarray(sums / np.maximum(np.bincount(edges.ravel(), minlength=count), 1))
 
 
-def _strains(meshes: Array, ends: Array, edges: NDArray[np.int64], ways: Array) -> Array:
+def _strains(meshes: Array, ends: Array, edges: Integers, weights: Array) -> Array:
     """Deviation of every edge of every mesh from its expected length, of that, `(n, edges)`."""
-    lengths = _between(_lengths(ends, edges), ways)
+    lengths = _between(_lengths(ends, edges), weights)
     off = _lengths(meshes, edges) - lengths
     return np.divide(off, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def _between(ends: Array, ways: Array) -> Array:
-    ways = ways.reshape(-1, *(1,) * (ends.ndim - 1))
-    return np.asarray((1 - ways) * ends[0] + ways * ends[1])
+def _between(ends: Array, weights: Array) -> Array:
+    weights = weights.reshape(-1, *(1,) * (ends.ndim - 1))
+    return np.asarray((1 - weights) * ends[0] + weights * ends[1])
 
 
-def _lengths(meshes: Array, edges: NDArray[np.int64]) -> Array:
+def _lengths(meshes: Array, edges: Integers) -> Array:
     return np.asarray(np.linalg.norm(meshes[:, edges[:, 0]] - meshes[:, edges[:, 1]], axis=-1))

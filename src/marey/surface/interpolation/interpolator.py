@@ -4,73 +4,97 @@ Each face turns along the shortest arc and stretches evenly; the mesh whose edge
 turned faces, in the metric of one template, is the in-between; of a closed surface, the nearest that also
 encloses the volume it should. The equations are those for gradients that act on columns, so both ends are met
 exactly. Cost: operators and factor once for a subject (about 0.1 s for 10,000 vertices), then some 6 ms for
-an in-between of 10,000 vertices and 20,000 faces, and 1.5 ms more where neighbours turn by opposite ways.
+an in-between of 10,000 vertices and 20,000 faces, and 1 ms more where neighbours turn by opposite ways.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
-from marey._arrays import FloatArray
+from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators
-from marey.surface.interpolation.factor import Factor
-from marey.surface.interpolation.unwrapping import FaceGraph, unwrapped
+from marey.surface import planar
+from marey.surface.distances.heading import yaw_between
+from marey.surface.interpolation.unwrap import FaceAdjacency, unwrap
 from marey.surface.sequence import checked_faces
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 METHODS = ("poisson", "linear")
 STRETCHES = ("linear", "geometric")
-# Of the volume: more than this is not put right, since the first order would not do.
-MOST_VOLUME = 0.1
-# Of the area of a piece: with larger holes it is a sheet, and encloses nothing.
-LARGEST_HOLES = 0.05
+SIDES = ("one", "two")
+
+
+@dataclass(frozen=True)
+class InterpolationSettings:
+    """Numbers of the volume correction.
+
+    Attributes:
+        volume: of the volume: a larger error is not corrected, since the first order would not do.
+        holes: of the area of a piece: with larger holes it is a sheet, and encloses nothing.
+    """
+
+    volume: float = 0.1
+    holes: float = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Interpolator:
     """What in-betweens of one connectivity share; make it with `prepare`.
 
-    faces: `(faces, 3)`, doubled vertices along seams taken for one
-    couplings: `(faces, 3)`, half the template's cotangents
-    pieces: `(vertices,)`, connected piece of each vertex
-    sizes: `(pieces,)`, how many vertices each piece has
-    doubles: `(vertices,)`, the vertex each one stands beside; itself, if it is not doubled
-    factor: of the template's Laplacian
-    graph: which faces lie side by side
-    shell: `(faces + caps, 3)`, the faces and what closes their small holes
-    solid: `(pieces,)`, whether the shell of each piece encloses a volume, which in-betweens then keep
+    Attributes:
+        faces: `(faces, 3)`, doubled vertices along seams taken for one.
+        couplings: `(faces, 3)`, half the template's cotangents.
+        pieces: `(vertices,)`, connected piece of each vertex.
+        sizes: `(pieces,)`, how many vertices each piece has.
+        doubles: `(vertices,)`, the vertex each one stands beside; itself, if it is not doubled.
+        factor: of the template's Laplacian.
+        adjacency: which faces lie side by side.
+        shell: `(faces + caps, 3)`, the faces and what closes their small holes.
+        solid: `(pieces,)`, whether the shell of each piece encloses a volume, which in-betweens then keep.
+        settings: of the volume correction.
     """
 
     faces: NDArray[np.int32]
     couplings: Array
-    pieces: NDArray[np.int64]
+    pieces: Integers
     sizes: Array
-    doubles: NDArray[np.int64]
-    factor: Factor
-    graph: FaceGraph
+    doubles: Integers
+    factor: LaplacianFactor
+    adjacency: FaceAdjacency
     shell: NDArray[np.int32]
-    solid: NDArray[np.bool_]
+    solid: BoolArray
+    settings: InterpolationSettings
 
     @classmethod
-    def prepare(cls, template: ArrayLike, faces: ArrayLike) -> Interpolator:
+    def prepare(
+        cls,
+        template: ArrayLike,
+        faces: ArrayLike,
+        *,
+        settings: InterpolationSettings | None = None,
+    ) -> Interpolator:
         """Factor the template once for all in-betweens of the subject.
 
-        template: `(vertices, 3)`, or several poses `(poses, vertices, 3)`, whose mean metric it is then
-        faces: `(faces, 3)`
+        Args:
+            template: `(vertices, 3)`, or several poses `(poses, vertices, 3)`, whose mean metric it is then.
+            faces: `(faces, 3)`.
+            settings: of the volume correction.
 
         >>> import marey
-        >>> walk = marey.samples.performance()
+        >>> walk = marey.samples.mesh_sequence()
         >>> interpolator = Interpolator.prepare(walk.vertices[0], walk.faces)
         >>> interpolator.between(walk.vertices[0], walk.vertices[10], 0.5).shape == walk.vertices[0].shape
         True
         """
+        settings = settings or InterpolationSettings()
         poses = np.asarray(template, np.float64)
         poses = poses[None] if poses.ndim == 2 else poses
         if poses.ndim != 3 or poses.shape[-1] != 3 or not poses.shape[0] * poses.shape[1]:
@@ -91,9 +115,10 @@ class Interpolator:
             pieces,
             np.bincount(pieces).astype(np.float64),
             doubles,
-            Factor.of(laplacian, pieces),
-            FaceGraph.of(joined),
-            *_shell(poses[0], joined, pieces),
+            LaplacianFactor.of(laplacian, pieces),
+            FaceAdjacency.of(joined),
+            *_shell(poses[0], joined, pieces, settings.holes),
+            settings,
         )
 
     @property
@@ -101,10 +126,13 @@ class Interpolator:
         """Number of vertices of every mesh."""
         return len(self.doubles)
 
-    def pair(self, first: ArrayLike, second: ArrayLike, *, unwrap: bool = True) -> Pair:
+    def pair(self, first: ArrayLike, second: ArrayLike, *, unwrapped: bool = True) -> PosePair:
         """Two poses `(vertices, 3)` in one heading frame, measured for in-betweens at any weight.
 
-        unwrap: parts that turn by more than half a turn follow their neighbours, not the shorter way
+        Args:
+            first: `(vertices, 3)`.
+            second: `(vertices, 3)`.
+            unwrapped: parts that turn by more than half a turn follow their neighbours, not the shorter way.
         """
         from marey.surface.interpolation import _kernels
 
@@ -115,14 +143,14 @@ class Interpolator:
         count = len(self.faces)
         logs, flows, stretches = np.empty((count, 3)), np.empty((2, count, 6)), np.empty((count, 2))
         angle = _kernels.measure(here, there, self.faces, self.couplings, logs, *flows, stretches)
-        rests = np.zeros((0, 3))
-        # Neighbours can only be apart by more than half a turn where one has turned by over a quarter.
-        if unwrap and angle > np.pi / 2:
-            logs, rests = unwrapped(logs, self.graph)
+        residuals = np.zeros((0, 3))
+        # Neighbours can only be apart by more than half a turn where one turned by over a quarter.
+        if unwrapped and angle > np.pi / 2:
+            logs, residuals = unwrap(logs, self.adjacency)
         dtype = np.result_type(_precision(first), _precision(second))
         apart = (ends[0] - here, ends[1] - there) if doubled else None
         volumes = (self.enclosed(here)[0], self.enclosed(there)[0]) if self.solid.any() else None
-        return Pair(self, here, there, logs, rests, flows, stretches, volumes, apart, dtype)
+        return PosePair(self, here, there, logs, residuals, flows, stretches, volumes, apart, dtype)
 
     def between(
         self,
@@ -135,16 +163,19 @@ class Interpolator:
     ) -> FloatArray:
         """The mesh `weight` of the way from `first` to `second`, or one for each of several weights.
 
-        first, second: `(vertices, 3)` in one heading frame (see :func:`marey.surface.planar.align`)
-        weight: from 0 to 1, or `(n,)` of them
-        method: "poisson", or "linear" for straight lines of the vertices
-        stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46)
+        Args:
+            first: `(vertices, 3)`.
+            second: `(vertices, 3)`, in one heading frame (see :func:`interpolate`).
+            weight: from 0 to 1, or `(n,)` of them.
+            method: "poisson", or "linear" for straight lines of the vertices.
+            stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
 
-        Centroids of connected pieces go straight. `(vertices, 3)` or `(n, vertices, 3)`, in the ends'
-        precision.
+        Returns:
+            `(vertices, 3)` or `(n, vertices, 3)`, in the ends' precision. Centroids of connected pieces go
+            straight.
 
         >>> import marey
-        >>> walk = marey.samples.performance()
+        >>> walk = marey.samples.mesh_sequence()
         >>> interpolator = Interpolator.prepare(walk.vertices[0], walk.faces)
         >>> ends = interpolator.between(walk.vertices[0], walk.vertices[10], [0, 1])
         >>> bool(np.allclose(ends, walk.vertices[[0, 10]], atol=1e-6))
@@ -152,7 +183,7 @@ class Interpolator:
         """
         check_choices(method, stretch)
         if method == "linear":
-            return straight(first, second, weight)
+            return linear_interpolation(first, second, weight)
         return self.pair(first, second).at(weight, stretch=stretch)
 
     def between_pairs(
@@ -166,32 +197,37 @@ class Interpolator:
     ) -> FloatArray:
         """In-betweens of several pairs, each at its own weight: `(n, vertices, 3)`, on all cores.
 
-        firsts, seconds: `(n, vertices, 3)`; weights: `(n,)`
+        Args:
+            firsts: `(n, vertices, 3)`.
+            seconds: `(n, vertices, 3)`.
+            weights: `(n,)`.
+            method: as in :meth:`between`.
+            stretch: as in :meth:`between`.
 
         >>> import marey
-        >>> walk = marey.samples.performance()
+        >>> walk = marey.samples.mesh_sequence()
         >>> interpolator = Interpolator.prepare(walk.vertices[0], walk.faces)
         >>> interpolator.between_pairs(walk.vertices[:4], walk.vertices[8:12], [0.2, 0.4, 0.6, 0.8]).shape[0]
         4
         """
         check_choices(method, stretch)
-        ways = checked_weights(weights)
+        shares = checked_weights(weights)
         sources, targets = np.asarray(firsts), np.asarray(seconds)
-        if not (ways.ndim == 1 and sources.ndim == 3 and len(sources) == len(targets) == len(ways)):
+        if not (shares.ndim == 1 and sources.ndim == 3 and len(sources) == len(targets) == len(shares)):
             raise InputError(
                 f"pairs: expected n first meshes, n second ones and n weights, got {sources.shape}, "
-                f"{targets.shape} and {ways.shape}"
+                f"{targets.shape} and {shares.shape}"
             )
         out = np.empty(sources.shape, np.result_type(_precision(sources), _precision(targets)))
 
         def fill(i: int) -> None:
-            out[i] = self.between(sources[i], targets[i], ways[i], method=method, stretch=stretch)
+            out[i] = self.between(sources[i], targets[i], shares[i], method=method, stretch=stretch)
 
-        if len(ways) < 2 or method == "linear":
-            for i in range(len(ways)):
+        if len(shares) < 2 or method == "linear":
+            for i in range(len(shares)):
                 fill(i)
         else:
-            _work.map(fill, range(len(ways)))
+            _work.map(fill, range(len(shares)))
         return out
 
     def enclosed(self, vertices: Array) -> tuple[Array, Array]:
@@ -215,23 +251,27 @@ class Interpolator:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class PosePair:
     """Two poses and what turns and stretches each face from one to the other; `at` gives meshes between.
 
-    first, second: `(vertices, 3)`
-    logs: `(faces, 3)`, rotation vectors, unwrapped
-    rests: `(faces, 3)`, turns that come before those, where a single axis would not do; or `(0, 3)`
-    flows: `(2, faces, 6)`, what either pose adds to the right-hand side, that of the second turned back
-    stretches: `(faces, 2)`, principal stretches
-    volumes: what each piece encloses in either pose, cubic metres, `(pieces,)`; None if none is solid
-    apart: how far doubled vertices stand from their others in either pose, or None
+    Attributes:
+        interpolator: what all pairs share.
+        first: `(vertices, 3)`.
+        second: `(vertices, 3)`.
+        logs: `(faces, 3)`, rotation vectors, unwrapped.
+        residuals: `(faces, 3)`, rotations that come before those, where one axis would not do; or `(0, 3)`.
+        flows: `(2, faces, 6)`, what either pose adds to the right-hand side, that of the second turned back.
+        stretches: `(faces, 2)`, principal stretches.
+        volumes: what each piece encloses in either pose, cubic metres, `(pieces,)`; None if none is solid.
+        apart: how far doubled vertices stand from their others in either pose, or None.
+        dtype: of the meshes.
     """
 
     interpolator: Interpolator
     first: Array
     second: Array
     logs: Array
-    rests: Array
+    residuals: Array
     flows: Array
     stretches: Array
     volumes: tuple[Array, Array] | None
@@ -247,24 +287,24 @@ class Pair:
         """The mesh `weight` of the way, `(vertices, 3)`, or `(n, vertices, 3)` for several.
 
         >>> import marey
-        >>> walk = marey.samples.performance()
+        >>> walk = marey.samples.mesh_sequence()
         >>> pair = Interpolator.prepare(walk.vertices[0], walk.faces).pair(walk.vertices[0], walk.vertices[9])
         >>> pair.at([0.25, 0.5, 0.75]).shape[0]
         3
         """
         check_choices("poisson", stretch)
-        ways = checked_weights(weight)
-        out = np.empty((ways.size, *self.first.shape), self.dtype)
-        for i, way in enumerate(ways.ravel()):
-            out[i] = self._one(float(way), stretch == "geometric")
-        return out.reshape(*ways.shape, *self.first.shape)
+        weights = checked_weights(weight)
+        out = np.empty((weights.size, *self.first.shape), self.dtype)
+        for i, share in enumerate(weights.ravel()):
+            out[i] = self._one(float(share), stretch == "geometric")
+        return out.reshape(*weights.shape, *self.first.shape)
 
     def _one(self, weight: float, geometric: bool) -> Array:
         from marey.surface.interpolation import _kernels
 
         shared = self.interpolator
         sums = np.empty_like(self.first)
-        measured = (self.logs, self.rests, *self.flows, self.stretches)
+        measured = (self.logs, self.residuals, *self.flows, self.stretches)
         _kernels.gather(shared.faces, *measured, geometric, weight, sums)
         found = shared.factor.solve(sums)
         if self.volumes is not None:
@@ -281,33 +321,148 @@ class Pair:
         shared = self.interpolator
         volumes, growth = shared.enclosed(found)
         swelling = shared.factor.solve(growth)
-        most = np.where(shared.solid, MOST_VOLUME * np.abs(wanted), -1.0)
+        most = np.where(shared.solid, shared.settings.volume * np.abs(wanted), -1.0)
         _kernels.swell(shared.pieces, wanted - volumes, most, growth, swelling, found)
 
 
-def straight(first: ArrayLike, second: ArrayLike, weight: ArrayLike) -> FloatArray:
+def interpolate(
+    first: ArrayLike,
+    second: ArrayLike,
+    faces: ArrayLike,
+    weight: ArrayLike,
+    *,
+    method: str = "poisson",
+    stretch: str = "linear",
+    sides: str = "one",
+    interpolator: Interpolator | None = None,
+) -> FloatArray:
+    """The mesh `weight` of the way between two meshes of one connectivity, wherever they stand.
+
+    The second mesh is turned and shifted onto the first, blended, and the result stands and faces between
+    both. Cost: the operators of this one pair (about 0.1 s for 10,000 vertices), so prepare an
+    :class:`Interpolator` for more than one.
+
+    Args:
+        first: `(vertices, 3)`; where it stands on the ground and which way it faces does not matter.
+        second: `(vertices, 3)`, likewise.
+        faces: `(faces, 3)`.
+        weight: from 0 to 1, or `(n,)` for one mesh each.
+        method: "poisson" keeps lengths and volumes, "linear" is quick and shrinks what turns.
+        stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
+        sides: "one" solves in the mean metric of both, "two" in that of either, and averages (eq. 2.49).
+        interpolator: prepared before, of any template of the subject; takes the place of the metric of
+            `sides`.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> interpolate(walk.vertices[0], walk.vertices[12], walk.faces, [0.0, 0.5, 1.0]).shape[0]
+    3
+    """
+    check_choices(method, stretch)
+    if sides not in SIDES:
+        raise InputError(f"sides {sides!r}: one of {', '.join(SIDES)}")
+    here, there, weights = np.asarray(first), np.asarray(second), checked_weights(weight)
+    if here.shape != there.shape or here.ndim != 2 or here.shape[1] != 3 or not len(here):
+        raise InputError(
+            f"two meshes of {here.shape} and {there.shape}: they must have the same vertices, (vertices, 3)"
+        )
+    triangles = checked_faces("faces", np.asarray(faces), len(here))
+    start, end = planar.centroid(here), planar.centroid(there)
+    onto = planar.Planar.about(end, np.asarray(yaw_between(here, there, triangles)), start)
+    aligned = onto.apply(there)
+    if method == "linear":
+        blended = linear_interpolation(here, aligned, weights)
+    elif interpolator is not None:
+        blended = interpolator.between(here, aligned, weights, stretch=stretch)
+    elif sides == "one":
+        shared = Interpolator.prepare(np.stack([here, aligned]), faces)
+        blended = shared.between(here, aligned, weights, stretch=stretch)
+    else:
+        one, other = (
+            Interpolator.prepare(side, faces).between(here, aligned, weights, stretch=stretch)
+            for side in (here, aligned)
+        )
+        share = weights[..., None, None]
+        blended = ((1 - share) * one + share * other).astype(one.dtype)
+    to = (1 - weights[..., None]) * start + weights[..., None] * end
+    return planar.Planar.about(planar.centroid(blended), -weights * onto.angle, to).apply(blended)
+
+
+@dataclass(frozen=True, eq=False)
+class LaplacianFactor:
+    """A Laplacian factored once, for any number of right-hand sides (Boukhayma 2017, eq. 2.48).
+
+    One vertex of each connected piece is held, since the Laplacian leaves it free; of the symmetric factor
+    L D Lᵀ only the lower triangle is kept, rows in the order that keeps it sparse, and substituted for the
+    three coordinates together. Factoring 10,000 vertices takes about 40 ms, a solution less than 1 ms.
+
+    Attributes:
+        starts: `(free vertices + 1,)`, of the columns of L below its diagonal of ones.
+        rows: of their entries.
+        values: of their entries.
+        inverse_diagonal: 1 / D.
+        place: `(vertices,)`, each vertex's row, or -1 for those that are held.
+    """
+
+    starts: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    values: Array
+    inverse_diagonal: Array
+    place: Integers
+
+    @classmethod
+    def of(cls, laplacian: csr_matrix, pieces: Integers) -> LaplacianFactor:
+        """Of a Laplacian `(vertices, vertices)` whose vertex v lies in the connected piece `pieces[v]`."""
+        free = np.ones(len(pieces), dtype=bool)
+        free[np.unique(pieces, return_index=True)[1]] = False
+        place = np.full(len(pieces), -1, np.int64)
+        if not free.any():
+            return cls(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0), place)
+        lower, diagonal, order = _factorise(laplacian[free][:, free].tocsc())
+        place[free] = order
+        return cls(lower.indptr, lower.indices, lower.data, 1.0 / diagonal, place)
+
+    def solve(self, sums: Array) -> Array:
+        """The solution `(vertices, 3)` of right-hand sides `(vertices, 3)`; zero where vertices are held.
+
+        >>> from marey.geometry import mesh_operators
+        >>> flat, faces = np.eye(3), np.array([[0, 1, 2]])
+        >>> laplacian = mesh_operators.laplacian(flat, faces)
+        >>> factor = LaplacianFactor.of(laplacian, np.zeros(3, np.int64))
+        >>> (factor.solve(laplacian @ flat) - (flat - flat[0])).round(12).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        """
+        from marey.surface.interpolation import _kernels
+
+        out = np.empty_like(sums)
+        lower = (self.starts, self.rows, self.values, self.inverse_diagonal)
+        _kernels.substitute(*lower, self.place, sums, out)
+        return out
+
+
+def linear_interpolation(first: ArrayLike, second: ArrayLike, weight: ArrayLike) -> FloatArray:
     """Every vertex on the straight line between its two places (eq. 2.23): quick, but limbs that turn shrink.
 
-    >>> straight([[0.0, 0.0, 0.0]], [[2.0, 0.0, 4.0]], 0.5).tolist()
+    >>> linear_interpolation([[0.0, 0.0, 0.0]], [[2.0, 0.0, 4.0]], 0.5).tolist()
     [[1.0, 0.0, 2.0]]
     """
     here, there = np.asarray(first), np.asarray(second)
     if here.shape != there.shape or here.shape[-1:] != (3,):
         raise InputError(f"two meshes of {here.shape} and {there.shape}: they must have the same vertices")
     dtype = np.result_type(_precision(here), _precision(there))
-    ways = checked_weights(weight)[..., None, None]
-    return ((1 - ways) * here + ways * there).astype(dtype)
+    weights = checked_weights(weight)[..., None, None]
+    return ((1 - weights) * here + weights * there).astype(dtype)
 
 
 def checked_weights(weight: ArrayLike) -> Array:
     """Weights from 0 to 1, one or several."""
     try:
-        ways = np.asarray(weight, np.float64)
+        weights = np.asarray(weight, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"weight: not a number ({error})") from error
-    if ways.ndim > 1 or not ((ways >= 0) & (ways <= 1)).all():
+    if weights.ndim > 1 or not ((weights >= 0) & (weights <= 1)).all():
         raise InputError(f"weight: one or a list of numbers from 0 to 1, got {weight!r}")
-    return ways
+    return weights
 
 
 def check_choices(method: str, stretch: str) -> None:
@@ -319,8 +474,8 @@ def check_choices(method: str, stretch: str) -> None:
 
 
 def _shell(
-    vertices: Array, faces: NDArray[np.int32], pieces: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    vertices: Array, faces: NDArray[np.int32], pieces: Integers, largest_holes: float
+) -> tuple[NDArray[np.int32], BoolArray]:
     """Faces and caps, and which pieces they enclose but for small holes."""
     caps = mesh_operators.caps(faces).astype(np.int32)
     shell, count = np.concatenate([faces, caps]), int(pieces.max()) + 1
@@ -329,10 +484,28 @@ def _shell(
         sizes = mesh.face_areas(vertices, triangles).astype(np.float64)
         return np.asarray(np.bincount(pieces[triangles[:, 0]], sizes, count), np.float64)
 
-    solid = area(caps) < LARGEST_HOLES * area(faces)
+    solid = area(caps) < largest_holes * area(faces)
     solid[pieces[mesh_operators.rims(shell)]] = False
     return shell, solid
 
 
 def _precision(vertices: Any) -> Any:
     return np.float32 if getattr(vertices, "dtype", None) == np.float32 else np.float64
+
+
+def _factorise(matrix: Any) -> tuple[Any, Array, Integers]:
+    from scipy.sparse import tril
+    from scipy.sparse.linalg import splu
+
+    matrix.sort_indices()
+    try:
+        factors = splu(
+            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError as error:
+        raise InputError(
+            f"the template cannot be factored ({error}); give another pose as template"
+        ) from error
+    lower = tril(factors.L, -1, format="csc")
+    lower.sort_indices()
+    return lower, factors.U.diagonal(), factors.perm_r.astype(np.int64)

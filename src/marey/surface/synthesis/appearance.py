@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marey._arrays import FloatArray, handed_over
+from marey._arrays import FloatArray, read_only
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.library import Library
@@ -37,7 +37,7 @@ def gathered(
             progress(i + 1, total)
     provenance = Provenance(*(np.array(column) for column in zip(*origins, strict=True)))
     sequence = replace(
-        first, vertices=handed_over(vertices), textures=dissolved_textures(library, provenance), name=name
+        first, vertices=read_only(vertices), textures=dissolved_textures(library, provenance), name=name
     )
     return Animation(sequence, provenance)
 

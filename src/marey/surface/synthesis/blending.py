@@ -86,7 +86,7 @@ def blend(
     before, after: captured frames to play before the transition, and after it; fewer where a sequence ends
 
     >>> import marey
-    >>> walk = marey.samples.performance()[:40]
+    >>> walk = marey.samples.mesh_sequence()[:40]
     >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
     >>> frames = list(blend(Library((walk,)), Transition(path, 0.0)))
     >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source

@@ -55,7 +55,7 @@ def synchronise(
     trim: seconds that one of the clips may lose at either end, if both are in step sooner for it
 
     >>> import marey
-    >>> walk = marey.samples.performance()
+    >>> walk = marey.samples.mesh_sequence()
     >>> both = Library((walk[:40].renamed("a"), walk[10:50].renamed("b")))
     >>> synchronise(both, "a", "b").path[[0, -1]].tolist()
     [[0, 40], [39, 79]]

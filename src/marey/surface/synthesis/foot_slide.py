@@ -43,7 +43,7 @@ def foot_slide(animation: Animation, library: Library, contacts: Contacts | None
 
     >>> import marey
     >>> from marey.surface.synthesis.animation import Provenance
-    >>> walk = marey.samples.performance()[:40]
+    >>> walk = marey.samples.mesh_sequence()[:40]
     >>> same = Animation(walk, Provenance(np.arange(40), np.arange(40), np.zeros(40), np.zeros(40, bool)))
     >>> round(foot_slide(same, Library((walk,))).ratio, 6)
     1.0

@@ -49,7 +49,7 @@ def quality(animation: Animation, library: Library) -> Quality:
 
     >>> import marey
     >>> from marey.surface.synthesis.animation import Provenance
-    >>> walk = marey.samples.performance()[:20]
+    >>> walk = marey.samples.mesh_sequence()[:20]
     >>> same = Animation(walk, Provenance(np.arange(20), np.arange(20), np.zeros(20), np.zeros(20, bool)))
     >>> quality(same, Library((walk,))).junctions.tolist()
     []

@@ -104,7 +104,7 @@ def follow(library: Library, track: int | Sequence[int] | None = None, *, smooth
     smooth: seconds over which it is evened out within each sequence
 
     >>> import marey
-    >>> follow(Library((marey.samples.performance()[:20],)), 0, smooth=0.2).shape
+    >>> follow(Library((marey.samples.mesh_sequence()[:20],)), 0, smooth=0.2).shape
     (20, 3)
     """
     count = library.sequences[0].vertices.shape[1]

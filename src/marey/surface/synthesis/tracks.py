@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from marey._arrays import FloatArray
 from marey.surface import planar
 from marey.surface.contacts import Contacts, find_contacts
-from marey.surface.distances.headings import headings
-from marey.surface.distances.template import SAMPLE, Template
+from marey.surface.distances.heading import yaw_offsets
+from marey.surface.distances.template import SAMPLE, ReferencePose
 from marey.surface.library import Library
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Tracks:
     patches: `(frames, patches, 3)`, middles of the patches that touch it
 
     >>> import marey
-    >>> tracks = Tracks.of(Library((marey.samples.performance()[:30],)))
+    >>> tracks = Tracks.of(Library((marey.samples.mesh_sequence()[:30],)))
     >>> tracks.centroids.shape
     (30, 2)
     """
@@ -96,7 +96,7 @@ def aligning_turns(library: Library, times: Array) -> tuple[FloatArray, Array]:
         sequence, local = library.locate(int(first))
         parts.append(library.sequences[sequence][local : local + int(last - first) + 1])
     both = Library(tuple(parts))
-    turns = headings(both, Template.of(both.vertices(0), both.faces, triangles=SAMPLE))
+    turns = yaw_offsets(both, ReferencePose.of(both.vertices(0), both.faces, triangles=SAMPLE))
     return turns, times - lowest + [0, parts[0].frames]
 
 

@@ -43,7 +43,7 @@ def wander(
         times as likely
 
     >>> import marey
-    >>> repertoire = marey.surface.graph(marey.samples.locomotion(vertices=800))
+    >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
     >>> walk = wander(repertoire, 20, rng=3)
     >>> 600 <= walk.steps(repertoire.graph) < 700
     True

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.gait import steps
-from marey.crowd.outlines import on_ground
+from marey.crowd.polygons import on_ground
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.geometry.mesh import vertex_normals
+from marey.stage.gait import steps
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction

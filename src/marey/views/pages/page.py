@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from marey import __version__
 from marey.errors import InputError
-from marey.io._files import write_beside
+from marey.io._files import atomic_write
 
 LARGEST = 100 << 20
 """Bytes of a page; larger ones would be slow to open, and are refused."""
@@ -116,7 +116,7 @@ class Page:
                 f"{path}: the page would have {size / 1e6:.0f} MB, pages have at most "
                 f"{LARGEST / 1e6:.0f} MB; choose fewer frames (--frames A:B)"
             )
-        with write_beside(path) as draft, draft.open("w", encoding="utf-8") as file:
+        with atomic_write(path) as draft, draft.open("w", encoding="utf-8") as file:
             for piece in self.pieces():
                 file.write(piece)
 

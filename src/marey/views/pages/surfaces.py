@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.io._gltf_shapes import shapes_of
 from marey.surface.sequence import MeshSequence
+from marey.surface.shapes import shapes_of
 from marey.surface.synthesis.animation import Animation
 from marey.surface.texture import Texture
 from marey.views.actors import actor

@@ -1,7 +1,9 @@
 """A clip in Tournier's codec: a pose model, and coarse curves of the root and the end effectors.
 
 Decoding rebuilds the curves and finds each pose by inverse kinematics within the model (Tournier 2011,
-section 9.2). Stored are the numbers in single precision, split into byte planes and deflated. Cost: tens of
+section 9.2). Stored are the numbers in single precision, split into byte planes and deflated. The curves are
+the handles of a rig (section 9.3.2): moving samples of an end effector or the root moves the whole body in
+the clip's style, and a pin holds an end effector in place, as for feet on the ground. Cost: tens of
 microseconds a frame to decode.
 """
 
@@ -10,33 +12,30 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, assign, checked
 from marey._timed import as_slice
 from marey.body.anatomy import EndEffector
-from marey.body.codec.header import Header, whole
-from marey.body.codec.tournier.curves import expand
-from marey.body.codec.tournier.sizes import coarse_length
+from marey.body.clip_header import Header, whole
+from marey.body.codec.tournier.curves import coarse_length, expand, published_ratio
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry import rotations as so3
+from marey.geometry.fades import minimum_jerk
 from marey.statistics.geodesics import PrincipalGeodesics
-
-if TYPE_CHECKING:
-    from marey.body.codec.tournier.edit import Pin
-
 
 # No more than 1024 frames a sample, so that a small file cannot ask for an endless clip.
 MOST_DROPPED = 10
 # Deflate cannot do better: a payload that claims to unpack to more is damaged.
 _LARGEST_GAIN = 1040
+# Weight of a pinned joint relative to a stored one.
+_PIN_WEIGHT = 100.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +118,9 @@ class TournierClip:
     @property
     def ratio(self) -> float:
         """The published compression ratio: numbers of the clip over numbers kept, with n = joints."""
-        n = self.skeleton.joints
-        kept = self.root.size + self.root_turns.size + sum(curve.size for curve in self.curves)
-        return 3 * (n + 1) * self.frames / (3 * n * (self.modes + 1) + kept)
+        return published_ratio(
+            self.frames, self.skeleton.joints, modes=self.modes, dropped_levels=self.dropped_levels
+        )
 
     def model(self) -> PoseModel:
         """The pose model, for decoding: without duals and spectrum, which decoding does not need."""
@@ -155,6 +154,24 @@ class TournierClip:
             raise FormatError(f"the compressed clip is damaged ({error})") from error
 
 
+@dataclass(frozen=True)
+class Pin:
+    """Hold an end effector in place for a while.
+
+    Args:
+        joint: its name.
+        start, stop: seconds.
+        position: `(x, y, z)` in the world, metres; where the joint is meanwhile, on average, if None.
+        ramp: seconds over which the hold comes and goes, outside `start`…`stop`.
+    """
+
+    joint: str
+    start: float
+    stop: float
+    position: tuple[float, float, float] | None = None
+    ramp: float = 0.06
+
+
 def decode(clip: TournierClip, *, frames: slice | int | None = None, pins: Sequence[Pin] = ()) -> Motion:
     """The clip back, or some of its frames: curves at full rate, then a pose for each frame.
 
@@ -175,16 +192,15 @@ def decode_frames(
 
     root = expand(clip.root, clip.frames, clip.dropped_levels[0])[chosen]
     turns = expand(so3.exp(clip.root_turns), clip.frames, clip.dropped_levels[1], rotations=True)[chosen]
-    paths, weights = stored_paths(clip), None
-    if pins:
-        from marey.body.codec.tournier.edit import pinned
-
-        paths, weights = pinned(clip, paths, pins)
-        weights = weights[chosen]
+    curves = zip(clip.curves, clip.dropped_levels[2:], strict=True)
+    paths = np.stack([expand(curve, clip.frames, p) for curve, p in curves], axis=1)
+    paths, weights = _pinned(clip, paths, pins)
     seen = so3.rotate(so3.inverse(turns)[:, None], paths[chosen] - root[:, None])
     effectors = [(end.joint, end.point) for end in clip.ends]
     model = clip.model()
-    found = solve_in_model(model, effectors, seen, precision=np.full(clip.modes, clip.prior), weights=weights)
+    found = solve_in_model(
+        model, effectors, seen, precision=np.full(clip.modes, clip.prior), weights=weights[chosen]
+    )
     rotations = model.decode(found.coordinates)
     rotations[:, 0] = turns
     return clip.header.motion(
@@ -192,10 +208,80 @@ def decode_frames(
     )
 
 
-def stored_paths(clip: TournierClip) -> Array:
-    """World paths of the end effectors at full rate, `(frames, ends, 3)`, as the coarse samples give them."""
-    curves = zip(clip.curves, clip.dropped_levels[2:], strict=True)
-    return np.stack([expand(curve, clip.frames, p) for curve, p in curves], axis=1)
+def displace(clip: TournierClip, joint: str, offset: ArrayLike, *, time: float, width: float) -> TournierClip:
+    """Move the stored path of an end effector, or of the root, around a time.
+
+    Args:
+        clip: what is stored.
+        joint: name of an end effector, or "root" (the end effectors then stay and the limbs give way).
+        offset: `(x, y, z)`, metres, reached at `time`.
+        time: seconds.
+        width: seconds on either side over which the offset grows and fades.
+
+    >>> import marey
+    >>> from marey.body.codec.tournier import decode, encode
+    >>> clip = encode(marey.samples.walk(), modes=10)
+    >>> further = displace(clip, "LeftHand", [0.0, 0.0, 0.2], time=1.0, width=0.5)
+    >>> before, after = (decode(c, frames=slice(60, 61)).positions()[0] for c in (clip, further))
+    >>> bool((after - before)[clip.skeleton.index("LeftHand"), 2] > 0.15)
+    True
+    """
+    shift = checked("offset", offset, (3,))
+    curve = 0 if joint == "root" else 2 + end_index(clip, joint)
+    if not 0 <= time <= (clip.frames - 1) / clip.frame_rate:
+        raise InputError(
+            f"time: the clip lasts from 0 to {(clip.frames - 1) / clip.frame_rate:.4g} s, got {time:g}"
+        )
+    dropped = clip.dropped_levels[curve]
+    spacing = (1 << dropped) / clip.frame_rate
+    if not width >= spacing:
+        raise InputError(
+            f"width: this curve has a sample every {spacing:.3g} s, so an edit must be at least that wide "
+            f"on either side, got {width:g}"
+        )
+    samples = clip.root if curve == 0 else clip.curves[curve - 2]
+    away = (np.arange(len(samples)) * spacing - time) / width
+    window = minimum_jerk(np.maximum(1 - np.abs(away), 0.0))[:, None]
+    # Samples beside the time reach less than the whole offset there: make up for it.
+    reached = expand(window, clip.frames, dropped)[round(time * clip.frame_rate), 0]
+    moved = (samples + shift * window / reached).astype(np.float32).astype(np.float64)
+    if curve == 0:
+        return replace(clip, root=moved)
+    curves = [moved if i == curve - 2 else kept for i, kept in enumerate(clip.curves)]
+    return replace(clip, curves=tuple(curves))
+
+
+def end_index(clip: TournierClip, joint: str) -> int:
+    """Which of the stored end effectors is called `joint`."""
+    names = [clip.skeleton.names[end.joint] for end in clip.ends]
+    if joint not in names:
+        raise InputError(
+            f"no end effector {joint!r} in the clip; stored are {', '.join(names)}, and 'root' can be moved"
+        )
+    return names.index(joint)
+
+
+def _pinned(clip: TournierClip, paths: Array, pins: Sequence[Pin]) -> tuple[Array, Array]:
+    """Paths `(frames, ends, 3)` that stand still where pinned, and weights `(frames, ends)`."""
+    paths, weights = paths.copy(), np.ones(paths.shape[:2])
+    times = np.arange(clip.frames) / clip.frame_rate
+    for pin in pins:
+        end = end_index(clip, pin.joint)
+        inside = (times >= pin.start) & (times <= pin.stop)
+        if not inside.any():
+            raise InputError(
+                f"pin of {pin.joint!r}: no frame between {pin.start:g} and {pin.stop:g} s; "
+                f"the clip lasts to {times[-1]:.4g} s"
+            )
+        if pin.position is None:
+            place = paths[inside, end].mean(axis=0)
+        else:
+            place = checked("pin position", pin.position, (3,))
+        outside = np.maximum(np.maximum(pin.start - times, times - pin.stop), 0.0)
+        share = minimum_jerk(1 - np.minimum(outside / max(pin.ramp, 1e-9), 1.0))
+        paths[:, end] += share[:, None] * (place - paths[:, end])
+        weights[:, end] = np.maximum(weights[:, end], 1 + share * (_PIN_WEIGHT - 1))
+    return paths, weights
 
 
 def _unpacked(header: Header, payload: bytes) -> TournierClip:

@@ -1,4 +1,4 @@
-"""Coarse curves of vectors and of rotations (Tournier 2011, section 9.2.2).
+"""Coarse curves of vectors and of rotations (Tournier 2011, section 9.2.2), and how many numbers they take.
 
 Every second sample of a curve is kept, those between are predicted from four kept neighbours by a
 Catmull-Rom midpoint; then the same with the kept samples. Of the interpolating pyramid the codec keeps the
@@ -8,11 +8,12 @@ its point reflection. Cost: linear in the samples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked
-from marey.body.codec.tournier.sizes import coarse_length
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -50,6 +51,38 @@ def expand(samples: ArrayLike, frames: int, dropped: int, *, rotations: bool = F
         finer[::2], finer[1::2] = curve, _midpoints(curve, len(finer) - len(curve), rotations)
         curve = finer
     return so3.continuous(curve) if rotations else curve
+
+
+def coarse_length(frames: int, dropped: int) -> int:
+    """Samples left of a curve without its finest levels: `ceil(frames / 2^dropped)`.
+
+    >>> coarse_length(141, 5)
+    5
+    """
+    if frames < 1:
+        raise InputError(f"frames: a curve has at least one sample, got {frames}")
+    if dropped < 0:
+        raise InputError(f"dropped levels: must not be negative, got {dropped}")
+    return -(-frames >> dropped)
+
+
+def published_ratio(frames: int, joints: int, *, modes: int, dropped_levels: Sequence[int]) -> float:
+    """The published compression ratio: numbers of the clip over numbers kept (Tournier 2011, section 9.2.3).
+
+    `3 (n + 1) m` numbers become `3 n (k + 1)` of the pose model and three for each coarse sample. The
+    published table needs n = 31, the joints of a CMU figure with the root: 96 numbers a frame.
+
+    Args:
+        frames: m.
+        joints: n.
+        modes: k.
+        dropped_levels: finest levels left out of the root's position, its orientation, and each end effector.
+
+    >>> round(published_ratio(4499, 31, modes=15, dropped_levels=[5] * 7), 1)
+    97.1
+    """
+    kept = 3 * joints * (modes + 1) + sum(3 * coarse_length(frames, p) for p in dropped_levels)
+    return 3 * (joints + 1) * frames / kept
 
 
 def _checked_curve(curve: ArrayLike, rotations: bool) -> Array:

@@ -2,23 +2,29 @@
 
 One principal geodesic analysis, the paths of the end effectors, and coarse samples of all curves. What
 several encodings of one clip have in common is made once, so that settings can be tried in milliseconds.
+To keep an error (section 9.2.1), the fewest modes are found by bisection for every number of dropped levels,
+coarsest first, and the smallest of these encodings is taken. Trials encode and decode some hundred frames;
+the result is checked on all, and the frames that miss the bound join the trials. Cost: seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marey._arrays import Array, FloatArray
 from marey.body.anatomy import end_effectors
-from marey.body.codec.header import Header
-from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip
+from marey.body.clip_header import Header
+from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip, decode_frames
 from marey.body.codec.tournier.curves import decimate
+from marey.body.compare import joint_error, relative_distortion
 from marey.body.kinematics import points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.errors import InputError
+from marey.errors import InputError, UnreachableError
 from marey.geometry import rotations as so3
 
 # The text finds 8 frames a sample invisible in most clips of 120 frames a second.
@@ -27,6 +33,8 @@ DROPPED = 3
 PRIOR = 3e-4
 # Offsets of the skeleton are rounded to the longest over this.
 _SKELETON_DETAIL = 50_000
+# Frames of a trial, spread over the clip, and how often the worst ones are added.
+_TRIAL_FRAMES, _ROUNDS = 200, 5
 
 
 def encode(
@@ -60,6 +68,67 @@ def encode(
     if len(root) != 2 or len(curves) != count:
         raise InputError(f"dropped levels: two for the root and {count} for the curves, got {root}, {curves}")
     return encoder.clip(encoder.enough_modes if modes is None else modes, (*root, *curves))
+
+
+def encode_within(
+    motion: Motion,
+    *,
+    max_error: float | None = None,
+    mean_error: float | None = None,
+    max_distortion: float | None = None,
+    effectors: Sequence[str] | None = None,
+) -> TournierClip:
+    """The smallest encoding found whose error is allowed; give at least one bound.
+
+    Args:
+        motion: the clip; joints may not slide.
+        max_error: largest distance of joints and end sites, metres.
+        mean_error: their mean distance, metres.
+        max_distortion: of the positions, per cent, as printed in section 9.3
+            (`relative_distortion.frobenius`).
+        effectors: as for `encode`.
+
+    >>> import marey
+    >>> from marey.body.codec.tournier import decode
+    >>> walk = marey.samples.walk()
+    >>> clip = encode_within(walk, mean_error=0.02)
+    >>> joint_error(walk, decode(clip)).mean <= 0.02, clip.ratio > 5
+    (True, True)
+    """
+    limits = (max_error, mean_error, max_distortion)
+    given = [limit for limit in limits if limit is not None]
+    if not given or not all(limit > 0 for limit in given):
+        raise InputError(f"give max_error, mean_error or max_distortion, above 0; got {given or 'none'}")
+
+    def excess(original: Motion, decoded: Motion) -> float:
+        """The largest error over its bound; at most 1 if all are kept."""
+        error = joint_error(original, decoded)
+        found = [error.maximum, error.mean]
+        if max_distortion is not None:
+            found.append(relative_distortion(original, decoded).frobenius)
+        return max(value / limit for value, limit in zip(found, limits, strict=False) if limit is not None)
+
+    encoder = Encoder(motion, effectors=effectors)
+    every = np.arange(motion.frames)
+    some = np.unique(np.linspace(0, motion.frames - 1, min(motion.frames, _TRIAL_FRAMES)).astype(np.int64))
+    least = np.inf
+    for _ in range(_ROUNDS):
+        clip = _smallest(encoder, excess, some)
+        decoded = decode_frames(clip, every)
+        missed = excess(motion, decoded)
+        if missed <= 1:
+            return clip
+        least = min(least, missed)
+        farthest = np.linalg.norm(decoded.positions() - motion.positions(), axis=-1).max(axis=1).argsort()
+        some = np.union1d(some, farthest[-len(some) :])
+    words = ("every joint within {:.3g} cm", "{:.3g} cm on average", "distortion within {:.3g} %")
+    asked = zip(words, (100, 100, 1), limits, strict=True)
+    bounds = " and ".join(word.format(scale * limit) for word, scale, limit in asked if limit is not None)
+    raise UnreachableError(
+        f"{motion.name or 'the clip'}: Tournier's codec cannot keep {bounds}: all samples of "
+        f"{len(encoder.ends)} end effectors leave {least:.3g} times that; allow more, name more, or use the "
+        "default method"
+    )
 
 
 class Encoder:
@@ -116,6 +185,34 @@ class Encoder:
             tuple(dropped),
             PRIOR,
         )
+
+
+def _smallest(
+    encoder: Encoder, excess: Callable[[Motion, Motion], float], some: NDArray[np.int64]
+) -> TournierClip:
+    """The encoding with the highest ratio whose error on some frames is allowed; the finest if none is."""
+    motion, all_modes = encoder.motion, encoder.geodesics.modes
+    truth = replace(motion, rotations=so3.continuous(motion.rotations[some]), root=motion.root[some])
+
+    def clip(modes: int, dropped: int) -> TournierClip:
+        return encoder.clip(modes, (dropped,) * (2 + len(encoder.ends)))
+
+    def good(modes: int, dropped: int) -> bool:
+        return excess(truth, decode_frames(clip(modes, dropped), some)) <= 1
+
+    best = finest = clip(all_modes, 0)
+    for dropped in range(min((motion.frames - 1).bit_length(), MOST_DROPPED), -1, -1):
+        if not good(all_modes, dropped):
+            continue
+        low, high = 0, all_modes
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if good(middle, dropped) else (middle + 1, high)
+        found = clip(low, dropped)
+        if best is not finest and found.ratio < best.ratio:
+            break
+        best = found
+    return best
 
 
 def _single(values: FloatArray) -> Array:

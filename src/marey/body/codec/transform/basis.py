@@ -14,13 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Integers
-from marey.body.codec.transform.range_coder import RangeCoder, decide
-from marey.errors import FormatError
 
 # How the columns are put together before directions are sought.
 CURVES, LIMBS = range(2)
-# No figure with directions has as many entries; others keep their curves.
-_MOST_ENTRIES = 1 << 22
 # A branch with fewer joints (a thumb) belongs to the limb it hangs on.
 _SHORTEST_LIMB = 3
 
@@ -51,11 +47,7 @@ class Basis:
     def expand(self, modes: Array, arms: Array) -> Array:
         """Curves `(frames, columns)` of modes `(frames, modes)`."""
         if self.entries is not None:
-            from marey.body.codec.transform._kernels import combine
-
-            curves = np.zeros((len(modes), len(arms)))
-            combine(modes, np.ascontiguousarray(self.directions(arms).T), curves)
-            return curves
+            return np.asarray(modes @ self.directions(arms).T)
         curves = np.zeros((len(modes), len(self.parts)))
         curves[:, self.first_columns()] = modes / arms[self.first_columns()]
         return curves
@@ -101,7 +93,7 @@ def limbs(parents: NDArray) -> Integers:
 
 def single_columns(curves: Array, arms: Array, step: float) -> Basis:
     """Every column that moves by more than a little of `step` on its own."""
-    return _single(np.abs(curves).max(axis=0) * arms > 0.05 * step)
+    return each_column(np.abs(curves).max(axis=0) * arms > 0.05 * step)
 
 
 class Spectrum(NamedTuple):
@@ -145,50 +137,29 @@ def principal_directions(found: Spectrum, curves: Array, arms: Array, step: floa
     for part in np.unique(of_mode):
         block = np.ix_(moving & (found.parts == part), of_mode == part)
         entries[block] = decide(scaled[block], [scaled[block].shape[0]])
-    return _strongest_first(np.where(moving, found.parts, -1), entries, octaves)
+    return strongest_first(np.where(moving, found.parts, -1), entries, octaves)
 
 
-def write_basis(coder: RangeCoder, basis: Basis, labels: Integers) -> None:
-    """Put a basis into the stream; `labels` `(columns,)` are the parts the layout would have."""
-    coder.plain((basis.parts >= 0).astype(np.int64), family=1, expected=0.5)
-    if basis.entries is None:
-        return
-    of_mode = basis.parts[basis.first_columns()]
-    strongest = 16  # half octaves, as most have
-    for part in np.unique(labels[basis.parts >= 0]):
-        rows, modes = basis.parts == part, of_mode == part
-        coder.plain(np.array([modes.sum()]), family=2, expected=4.0)
-        coder.plain(-np.diff(basis.octaves[modes], prepend=strongest), family=3, expected=2.0)
-        coder.bands(basis.entries[np.ix_(rows, modes)], [int(rows.sum())])
-        strongest = int(basis.octaves[modes].max(initial=strongest))
+def decide(
+    values: Array, sizes: list[int], *, steps: Array | None = None, lagrangian: float = 1.5
+) -> Integers:
+    """Round coefficients `(frames, curves)` in multiples of `steps` so that error and bits balance.
+
+    Args:
+        values: the coefficients.
+        sizes: of their bands.
+        steps: what they are rounded to, broadcast to their shape; 1 if None.
+        lagrangian: what a bit is worth in squared error, relative to fine quantisation.
+    """
+    from marey.body.codec.transform._kernels import decide_bands
+
+    numbers = np.zeros(values.shape, np.int64)
+    every = np.ascontiguousarray(np.broadcast_to(1.0 if steps is None else steps, values.shape))
+    decide_bands(np.ascontiguousarray(values), every, np.array(sizes, np.int64), lagrangian, numbers)
+    return numbers
 
 
-def read_basis(coder: RangeCoder, layout: int, labels: Integers) -> Basis:
-    """The basis that :func:`write_basis` wrote."""
-    columns = len(labels)
-    moving = coder.plain(np.zeros(columns, dtype=np.int64), family=1, expected=0.5) != 0
-    if layout == CURVES:
-        return _single(moving)
-    parts = np.where(moving, labels, -1)
-    entries, octaves = [np.zeros((columns, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    strongest = 16  # half octaves, as most have
-    for part in np.unique(labels[moving]):
-        rows = np.flatnonzero(parts == part)
-        count = coder.plain(np.zeros(1, dtype=np.int64), family=2, expected=4.0)[0]
-        # Not `len(rows)`: columns whose entries were all rounded away are no rows, their modes stay.
-        modes = int(np.clip(count, 0, (labels == part).sum()))
-        falls = coder.plain(np.zeros(modes, dtype=np.int64), family=3, expected=2.0)
-        if columns * (modes + sum(len(found) for found in octaves)) > _MOST_ENTRIES:
-            raise FormatError("the compressed clip is damaged: it has more directions than any could")
-        octaves.append(np.clip(strongest - np.cumsum(falls), -128, 128))
-        strongest = int(octaves[-1].max(initial=strongest))
-        block = np.zeros((columns, modes), dtype=np.int64)
-        block[rows] = coder.bands(block[rows], [len(rows)])
-        entries.append(block)
-    return _strongest_first(parts, np.concatenate(entries, axis=1), np.concatenate(octaves))
-
-
-def _single(moving: NDArray[np.bool_]) -> Basis:
+def each_column(moving: NDArray[np.bool_]) -> Basis:
     """Every moving column on its own."""
     count = int(moving.sum())
     parts = np.full(len(moving), -1, dtype=np.int64)
@@ -196,7 +167,7 @@ def _single(moving: NDArray[np.bool_]) -> Basis:
     return Basis(parts, None, np.zeros(count, dtype=np.int64))
 
 
-def _strongest_first(parts: Integers, entries: Integers, octaves: Integers) -> Basis:
+def strongest_first(parts: Integers, entries: Integers, octaves: Integers) -> Basis:
     """The basis with its modes in order, those that are nothing left out."""
     order = np.argsort(-octaves, kind="stable")
     order = order[np.asarray(entries.any(axis=0))[order]]

@@ -20,7 +20,7 @@ from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
-from marey.geometry.mean import karcher_mean
+from marey.geometry.mean import rotation_mean
 
 # Logarithms this long, radians, are followed, as they may pass pi.
 _FAR = 2.2
@@ -136,15 +136,9 @@ class Channels:
 
     def mean_positions(self, skeleton: Skeleton) -> Array:
         """The mean position of each joint in its parent's frame, `(joints, 3)`, metres."""
-        return local_positions(skeleton, self.columns, self.centre[: self.columns.positions].reshape(-1, 3))
-
-
-def local_positions(skeleton: Skeleton, columns: Columns, positions: Array) -> Array:
-    """Positions `(..., joints, 3)` in the parents' frames, of those `(..., sliding, 3)` of sliding joints."""
-    local = np.empty((*positions.shape[:-2], skeleton.joints, 3))
-    local[:] = skeleton.offsets
-    local[..., columns.sliding, :] = positions
-    return local
+        local = np.array(skeleton.offsets)
+        local[list(self.columns.sliding)] = self.centre[: self.columns.positions].reshape(-1, 3)
+        return local
 
 
 def find_channels(rotations: Array, positions: Array, sliding: tuple[int, ...] = (0,)) -> Channels:
@@ -155,7 +149,7 @@ def find_channels(rotations: Array, positions: Array, sliding: tuple[int, ...] =
         positions: `(frames, sliding, 3)`, metres.
         sliding: joints they belong to.
     """
-    found = karcher_mean(rotations, tolerance=1e-9)
+    found = rotation_mean(rotations, tolerance=1e-9)
     quaternions = np.zeros(rotations.shape[1], dtype=bool)
     centre = [positions.mean(axis=0).ravel()]
     for joint, mean in enumerate(found.mean):
@@ -202,8 +196,11 @@ def _vector(mean: Array) -> Array:
     return vector * (1 - 2 * np.pi / length) if length > 1e-6 else np.array([2 * np.pi, 0.0, 0.0])
 
 
-def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
+def lever_arms(skeleton: Skeleton, channels: Channels, *, straight: bool = False) -> Array:
     """Metres that joints move, in the mean square, for a unit of each column, `(columns,)`, at the mean pose.
+
+    All axes of a turn count the same; `SHELL` about each joint turns as well. If `straight`, bones are laid
+    end to end, whatever the mean rotations: what these are rounded by.
 
     >>> from marey.body import Skeleton
     >>> stick = Skeleton(("hip", "knee"), [-1, 0], [[0, 0, 0], [0, 0.4, 0]])
@@ -211,33 +208,19 @@ def lever_arms(skeleton: Skeleton, channels: Channels) -> Array:
     >>> lever_arms(stick, mean).round(3).tolist()
     [1.0, 1.0, 1.0, 0.233, 0.233, 0.233, 0.021, 0.021, 0.021]
     """
-    means = channels.mean_quaternions()
-    sizes = np.linalg.norm(means, axis=1, keepdims=True)
-    # A joint that spins has no mean worth the name.
-    means = np.where(sizes > 0.1, means / np.maximum(sizes, 0.1), [1.0, 0.0, 0.0, 0.0])
-    pose = global_frames(skeleton.parents, channels.mean_positions(skeleton), means, np.zeros(3))
-    return _arms(skeleton, channels.columns, pose.positions)
-
-
-def reaches(skeleton: Skeleton, columns: Columns, positions: Array) -> Array:
-    """The same for any pose, by the length of bones alone: what the mean pose itself is rounded by.
-
-    Args:
-        positions: `(sliding, 3)`, metres, of the joints that slide.
-    """
-    along = np.linalg.norm(local_positions(skeleton, columns, positions), axis=1)
-    along[0] = 0.0
-    for joint in range(1, len(along)):
-        along[joint] += along[skeleton.parents[joint]]
-    return _arms(skeleton, columns, along[:, None])
-
-
-def _arms(skeleton: Skeleton, columns: Columns, points: Array) -> Array:
-    """Root mean square displacement, `(columns,)`, of all joints at `points` by a unit of each column.
-
-    All axes of a turn count the same; `SHELL` about each joint turns as well.
-    """
-    parents = skeleton.parents
+    columns, parents = channels.columns, skeleton.parents
+    local = channels.mean_positions(skeleton)
+    if straight:
+        points = np.linalg.norm(local, axis=1)[:, None]
+        points[0] = 0.0
+        for joint in range(1, len(parents)):
+            points[joint] += points[parents[joint]]
+    else:
+        means, turns = channels.mean_quaternions(), so3.identity(skeleton.joints)
+        # A joint that spins has no mean worth the name.
+        steady = np.linalg.norm(means, axis=1) > 0.1
+        turns[steady] = so3.normalise(means[steady])
+        points = global_frames(parents, local, turns, np.zeros(3)).positions
     sums = np.column_stack([np.ones(len(parents)), points, (points**2).sum(axis=1)])
     for joint in range(len(parents) - 1, 0, -1):
         sums[parents[joint]] += sums[joint]

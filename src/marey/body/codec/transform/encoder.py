@@ -12,19 +12,19 @@ from collections.abc import Callable
 import numpy as np
 
 from marey._progress import Progress
-from marey.body.codec.header import STILL, Header
+from marey.body.clip_header import STILL, Header
 from marey.body.codec.transform.basis import CURVES, LIMBS
-from marey.body.codec.transform.decoder import decode, overlap, overlapping
-from marey.body.codec.transform.segment import STEPS_AN_OCTAVE
+from marey.body.codec.transform.channels import SHELL
+from marey.body.codec.transform.segment import STEPS_AN_OCTAVE, decode, overlap, overlapping
 from marey.body.codec.transform.trial import (
     SETTINGS,
     Encoded,
     SegmentData,
     encode_segment,
     finest_step,
-    max_error,
     prepare,
 )
+from marey.body.compare import joint_errors
 from marey.body.kinematics import GlobalPose, end_positions, local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -52,23 +52,22 @@ def encode(
     prepared = prepare_segments(motion, header, parts)
     tightness = np.full(len(parts), 1.0 if len(parts) == 1 else SETTINGS.blend_allowance)
 
-    def searched(number: int, tried: Callable[[int], None] = lambda trials: None) -> Encoded:
+    found: list[Encoded] = []
+
+    def searched(number: int) -> Encoded:
+        def tried(trials: int) -> None:
+            if progress is not None and not found:
+                progress(number * _USUAL_TRIALS + min(trials, _USUAL_TRIALS), len(parts) * _USUAL_TRIALS)
+
         largest = None if max_error is None else tightness[number] * max_error
         return search(prepared[number], (largest, mean_error), tried)
 
-    found: list[Encoded] = []
-    for number in range(len(parts)):
-
-        def tried(trials: int, number: int = number) -> None:
-            if progress is not None:
-                progress(number * _USUAL_TRIALS + min(trials, _USUAL_TRIALS), len(parts) * _USUAL_TRIALS)
-
-        found.append(searched(number, tried))
+    found += [searched(number) for number in range(len(parts))]
     for _ in range(SETTINGS.tightenings):
         sizes = [[e.segment.frames, len(e.data), e.segment.basis.modes] for e in found]
         header = header.with_content(segments=sizes)
         payload = b"".join(encoded.data for encoded in found)
-        missed = _missed_blends(payload, header, prepared, parts, max_error)
+        missed = [] if max_error is None else _missed_blends(payload, header, motion, parts, max_error)
         if not missed:
             return header, payload
         for number in missed:
@@ -127,15 +126,14 @@ def prepare_segments(motion: Motion, header: Header, parts: list[range]) -> list
 
 
 def _missed_blends(
-    payload: bytes, header: Header, prepared: list[SegmentData], parts: list[range], largest: float | None
+    payload: bytes, header: Header, motion: Motion, parts: list[range], largest: float
 ) -> list[int]:
     """Segments with frames, shared with a neighbour, whose blend is beyond the error."""
     missed: set[int] = set()
     for number, part in enumerate(parts[1:], start=1):
-        if largest is None:
-            break
         frames = range(part.start, part.start + overlap(header.frame_rate))
-        if max_error(prepared[number], *decode(payload, header, frames)) > largest:
+        blend = header.motion(*decode(payload, header, frames))
+        if joint_errors(motion[part.start : frames.stop], blend, shell=SHELL).max() > largest:
             missed |= {number - 1, number}
     return sorted(missed)
 

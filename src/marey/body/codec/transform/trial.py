@@ -12,25 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from marey._arrays import Array, Integers
-from marey.body.codec.header import Header
+from marey.body.clip_header import Header
 from marey.body.codec.transform.basis import (
     CURVES,
     LIMBS,
     Spectrum,
+    decide,
     limbs,
     principal_directions,
     single_columns,
     spectrum,
 )
-from marey.body.codec.transform.channels import (
-    SHELL,
-    Channels,
-    find_channels,
-    lever_arms,
-    local_positions,
-    reaches,
-)
-from marey.body.codec.transform.range_coder import LARGEST_NUMBER, decide
+from marey.body.codec.transform.channels import SHELL, Channels, find_channels, lever_arms
 from marey.body.codec.transform.segment import (
     FINEST_STEP,
     MOST_LEVELS,
@@ -39,7 +32,6 @@ from marey.body.codec.transform.segment import (
     Segment,
     block_count,
     block_length,
-    column_limbs,
     column_parts,
     decoded_channels,
     refined_steps,
@@ -47,9 +39,9 @@ from marey.body.codec.transform.segment import (
     step_size,
     write_segment,
 )
-from marey.body.kinematics import GlobalPose, global_frames, points_on
+from marey.body.kinematics import GlobalPose
 from marey.body.pose_metric import displacement_matrix
-from marey.geometry import rotations as so3
+from marey.statistics.coding.range_coder import LARGEST_NUMBER
 from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
 
 
@@ -180,8 +172,7 @@ def prepare(
 def finest_step(data: SegmentData) -> int:
     """The finest step whose numbers can be written, refined or not; below 1 if there is none."""
     channels = data.channels
-    centre = channels.centre[: channels.columns.positions].reshape(-1, 3)
-    arms = reaches(data.header.skeleton, channels.columns, centre) * np.sqrt(data.frames)
+    arms = lever_arms(data.header.skeleton, channels, straight=True) * np.sqrt(data.frames)
     largest = max(float((np.abs(channels.centre) * arms).max()), 1.0)
     curves = channels.curves(data.rotations, data.positions)
     farthest = max(float((np.abs(curves) * arms).max()), 1.0)
@@ -214,12 +205,10 @@ def encode_segment(
     else:
         basis = principal_directions(data.spectrum, curves, arms, step_size(step))
         modes = _coordinates(curves, basis.directions(arms), data.metric, basis.parts)
-    feedback = None if data.metric is None else _feedback(basis.directions(arms), data.metric)
     wanted = analyse(modes, data.levels)
-    groups = column_limbs(columns, skeleton)[basis.first_columns()]
+    groups = column_parts(LIMBS, columns, skeleton)[basis.first_columns()]
     blocks = band_frames(frames, data.levels) // block_length(header.frame_rate)
     refinement = np.zeros((block_count(frames, header.frame_rate), int(data.limbs.max()) + 1), dtype=np.int64)
-    meter = _ErrorMeter(data, channels)
     sizes = band_sizes(frames, data.levels)
     pushes = SETTINGS.pushes if patient else 0
     limit = np.inf if max_error is None else max_error * _ROUNDING
@@ -228,40 +217,29 @@ def encode_segment(
     most_rounds = SETTINGS.rounds * (1 + pushes)
     for tries in range(most_rounds):
         steps = refined_steps(step, refinement, blocks, groups)
-        numbers = decide(wanted, sizes, steps=steps, feedback=feedback)
+        numbers = decide(wanted, sizes, steps=steps)
         decoded = synthesise(numbers * steps, data.levels)
         last = tries == most_rounds - 1 or refinement.max() > SETTINGS.most_refined
         if not last and len(near) < frames:
-            bounded[near], _ = meter.errors(basis.expand(decoded[near], arms), near)
+            bounded[near], _ = _measured(data, channels, basis.expand(decoded[near], arms), near)
         if last or len(near) == frames or bounded.max() <= limit:
-            bounded, mean = meter.errors(basis.expand(decoded, arms), every)
+            bounded, mean = _measured(data, channels, basis.expand(decoded, arms), every)
             if last or bounded.max() <= limit:
                 break
         near = np.flatnonzero(bounded.max(axis=1) > SETTINGS.watched * limit)
-        excess = bounded / limit
+        limbs_off = [bounded[:, data.limbs == limb].max(axis=1) for limb in range(refinement.shape[1])]
+        excess = np.stack(limbs_off, axis=1) / limit
         refinements, pushed = divmod(tries, pushes + 1)
         if pushed < pushes:
-            off = _offending(excess, data)[:, groups]
+            off = _offending(excess, header.frame_rate)[:, groups]
             wanted = wanted + analyse(SETTINGS.push * off * (modes - decoded), data.levels)
             continue
-        refinement = _refined(refinement, excess, data, refinements)
+        refinement = refinement + _refinement(excess, block_length(header.frame_rate), refinements)
     kept = np.asarray(numbers.any(axis=0))
     segment = Segment(
         layout, step, data.levels, columns, centre, basis.keep(kept), refinement, numbers[:, kept]
     )
     return Encoded(segment, write_segment(segment, skeleton), mean, float(bounded.max()))
-
-
-def max_error(data: SegmentData, rotations: Array, positions: Array) -> float:
-    """The largest bounded error, metres, of decoded frames that begin with the segment's first."""
-    truth, skeleton, frames = data.truth, data.header.skeleton, len(rotations)
-    local = local_positions(skeleton, data.channels.columns, positions)
-    pose = global_frames(skeleton.parents, local, rotations, positions[:, 0])
-    off = np.linalg.norm(pose.positions - truth.positions[:frames], axis=-1)
-    turned = so3.distance(pose.rotations, truth.rotations[:frames])
-    ends = points_on(pose, skeleton.end_parents, skeleton.end_offsets)
-    ends_off = np.linalg.norm(ends - data.ends[:frames], axis=-1)
-    return float(max((off + 2 * SHELL * np.sin(turned / 2)).max(), ends_off.max(initial=0.0)))
 
 
 def _column_metric(header: Header, channels: Channels, curves: Array, truth: GlobalPose) -> Array:
@@ -299,82 +277,47 @@ def _coordinates(curves: Array, directions: Array, metric: Array, parts: Integer
     return np.asarray(curves @ duals @ np.linalg.pinv(gram, rcond=1e-4, hermitian=True))
 
 
-def _feedback(directions: Array, metric: Array) -> Array:
-    """How much of the error of a mode those after it should take back, `(modes, modes)`, lower triangle."""
-    gram = directions.T @ metric @ directions
-    factor = np.linalg.cholesky(gram[::-1, ::-1] + 1e-9 * np.eye(len(gram)))[::-1, ::-1].T
-    return np.asarray(np.tril(factor / np.diag(factor)[:, None], -1))
+def _measured(data: SegmentData, channels: Channels, curves: Array, frames: Integers) -> tuple[Array, float]:
+    """Errors of curves about a mean pose at `frames`.
+
+    Returns:
+        What is bounded at each joint `(frames, joints)`, metres: the joint with all points within a shell
+        about it, and its end sites. Then the mean over joints and end sites.
+    """
+    from marey.body.codec.transform._kernels import displacements
+
+    columns, skeleton, truth = channels.columns, data.header.skeleton, data.truth
+    slides = np.full(skeleton.joints, -1, dtype=np.int64)
+    slides[list(columns.sliding)] = 3 * np.arange(len(columns.sliding))
+    means = channels.mean_quaternions(), channels.mean_positions(skeleton)
+    figure = skeleton.parents, skeleton.end_parents, skeleton.end_offsets
+    original = truth.positions, truth.rotations, data.ends
+    bounded = np.empty((len(curves), skeleton.joints))
+    total = displacements(curves, frames, columns.starts, slides, *means, *figure, *original, SHELL, bounded)
+    return bounded, float(total / (len(curves) * (skeleton.joints + len(skeleton.end_parents))))
 
 
-class _ErrorMeter:
-    """Measures curves about one mean pose against the original."""
-
-    def __init__(self, data: SegmentData, channels: Channels) -> None:
-        columns, skeleton = channels.columns, data.header.skeleton
-        slides = np.full(skeleton.joints, -1, dtype=np.int64)
-        slides[list(columns.sliding)] = 3 * np.arange(len(columns.sliding))
-        self._data = data
-        self._curves = columns.starts, slides, channels.mean_quaternions(), channels.mean_positions(skeleton)
-        self._figure = skeleton.parents, skeleton.end_parents, skeleton.end_offsets
-
-    def errors(self, curves: Array, frames: Integers) -> tuple[Array, float]:
-        """What is bounded at each joint `(frames, joints)`, and the mean over joints and end sites, metres.
-
-        Bounded are the joint with all points within a shell about it, and its end sites.
-        """
-        from marey.body.codec.transform._encoder_kernels import displacements
-
-        truth, skeleton = self._data.truth, self._data.header.skeleton
-        original = truth.positions, truth.rotations, self._data.ends
-        bounded = np.empty((len(curves), skeleton.joints))
-        total = displacements(curves, frames, *self._curves, *self._figure, *original, SHELL, bounded)
-        points = skeleton.joints + len(skeleton.end_parents)
-        return bounded, float(total / (len(curves) * points))
-
-
-def _offending(excess: Array, data: SegmentData) -> Array:
-    """Where limbs `(frames, limbs)` are too far off, or carry one that is: 1 there and around, else 0."""
-    parents = data.header.skeleton.parents
-    found = np.zeros((len(excess), int(data.limbs.max()) + 1))
-    for limb in range(found.shape[1]):
-        joints = np.flatnonzero(data.limbs == limb)
-        worst = excess[:, joints].max(axis=1)
-        base = int(parents[joints[0]])
-        found[worst > 1, limb] = 1
-        if base >= 0:
-            found[(worst > 1) & (excess[:, base] > 0.5 * worst), data.limbs[base]] = 1
+def _offending(excess: Array, frame_rate: float) -> Array:
+    """1 where limbs `(frames, limbs)` are too far off, and around, else 0."""
+    found = np.where(excess > 1, 1.0, 0.0)
     spread = found.copy()
-    for shift in range(1, max(1, round(SETTINGS.around * data.header.frame_rate)) + 1):
+    for shift in range(1, max(1, round(SETTINGS.around * frame_rate)) + 1):
         spread[shift:] = np.maximum(spread[shift:], found[:-shift])
         spread[:-shift] = np.maximum(spread[:-shift], found[shift:])
     return spread
 
 
-def _refined(refinement: Integers, excess: Array, data: SegmentData, tries: int) -> Integers:
-    """Finer steps for limbs and blocks where `excess` `(frames, joints)`, error over bound, is above one.
+def _refinement(excess: Array, length: int, tries: int) -> Integers:
+    """Quarters of an octave, `(blocks, limbs)`, by which steps become finer where `excess` is above one.
 
-    The limb above is refined too where most of the error is inherited from it; after some tries so are the
-    blocks around, whose wavelets reach in, and all by more.
+    After some tries the blocks around, whose wavelets reach in, are refined too, and all by more.
     """
-    parents = data.header.skeleton.parents
-    blocks = np.arange(len(excess)) // block_length(data.header.frame_rate)
-    more = np.zeros(refinement.shape)
-    for limb in range(refinement.shape[1]):
-        joints = np.flatnonzero(data.limbs == limb)
-        worst = excess[:, joints].max(axis=1)
-        base = int(parents[joints[0]])
-        for block in np.unique(blocks[worst > 1]):
-            here = np.flatnonzero(blocks == block)
-            frame = here[worst[here].argmax()]
-            # Quarters of an octave that bring the error down, carefully.
-            quarters = max(1, int(np.ceil(0.7 * REFINEMENTS_AN_OCTAVE * np.log2(worst[frame]))))
-            more[block, limb] = max(more[block, limb], quarters)
-            if base >= 0 and excess[frame, base] > 0.5 * worst[frame]:
-                above = data.limbs[base]
-                more[block, above] = max(more[block, above], 1)
+    worst = np.maximum.reduceat(excess, np.arange(0, len(excess), length), axis=0)
+    # As much as brings the error down, carefully.
+    quarters = np.ceil(0.7 * REFINEMENTS_AN_OCTAVE * np.log2(np.maximum(worst, 1.0)))
     bolder = tries // SETTINGS.patience
-    more[more > 0] += bolder
+    more = np.where(worst > 1, np.maximum(quarters, 1) + bolder, 0)
     for _ in range(bolder):
         more[1:] = np.maximum(more[1:], more[:-1] > 0)
         more[:-1] = np.maximum(more[:-1], more[1:] > 0)
-    return refinement + more.astype(np.int64)
+    return more.astype(np.int64)

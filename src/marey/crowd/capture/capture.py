@@ -1,0 +1,314 @@
+"""Crowd motion capture: from a video to a series of velocity fields (Courty & Corpetti 2007, sections 2, 3).
+
+Every pair of neighbouring images gives one field, n images n - 1 of them. Pairs do not depend on each other,
+so several are worked on at once; the motion of a crowd is then smoothed over a fixed fraction of a second, so
+any field can still be computed alone, and the result is the same. Where no person is detected the images
+count for little and the regulariser fills in. Memory: a few images and fields a thread, whatever the length;
+time: the estimator's, plus two to four milliseconds an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey import _work
+from marey._arrays import read_only
+from marey._progress import Progress
+from marey.crowd.capture import background as backgrounds
+from marey.crowd.capture.background import Background
+from marey.crowd.capture.flow import METHODS, REGULARISED, FlowEstimator
+from marey.crowd.capture.framing import Grey, Mask, Size, View, WorkingGrid, frame_footage
+from marey.crowd.fields import UNKNOWN, FieldSeries, check_memory
+from marey.crowd.footage import Footage
+from marey.errors import InputError
+
+Pair = tuple[Grey, Grey, Background | None]
+FlowFrame = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
+"""A field `(rows, columns, 2)`, and how surely people are seen `(rows, columns)`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptureSettings:
+    """Numbers of a capture.
+
+    Attributes:
+        empty_weight: Data weight where no person is detected, for motion "seen".
+        crowd_empty_weight: The same for motion "crowd", which holds back what does not change anyway.
+        smoothing: Standard deviation in time over which the motion of a crowd is averaged, seconds.
+        run: Neighbouring pairs that a thread takes together: what is prepared of an image serves two pairs.
+    """
+
+    empty_weight: float = 0.03
+    crowd_empty_weight: float = 0.3
+    smoothing: float = 0.08
+    run: int = 4
+
+
+SETTINGS = CaptureSettings()
+
+
+def capture(
+    footage: Footage, *, jobs: int | None = None, progress: Progress | None = None, **options: Any
+) -> FieldSeries:
+    """The motion in a video, one field for each two neighbouring images, in memory.
+
+    Args:
+        footage: The video.
+        jobs: Threads; None = one a core. The result does not depend on it.
+        progress: Called with the fields done and their number.
+        options: What to capture and how, as in :func:`plan_capture`.
+
+    >>> from marey import samples
+    >>> flow = capture(samples.video(samples.crowd(people=6, seconds=1)), size=80)
+    >>> flow.velocities.shape, flow.presence.shape
+    ((24, 24, 80, 2), (24, 24, 80))
+    """
+    plan = plan_capture(footage, **options)
+    check_memory(plan.frames, plan.rows, plan.columns, "capture them to disk with capture_to, or smaller")
+    velocities = np.empty((plan.frames, plan.rows, plan.columns, 2), dtype=np.float32)
+    presence = np.empty(velocities.shape[:3], dtype=np.uint8) if plan.presence else None
+    for index, (moved, seen) in enumerate(plan.fields(jobs=jobs)):
+        velocities[index] = moved
+        if presence is not None:
+            presence[index] = seen
+        if progress is not None:
+            progress(index + 1, plan.frames)
+    return plan.series(velocities, presence)
+
+
+@dataclass(frozen=True, eq=False)
+class CapturePlan:
+    """A capture that is ready to run, from any field on; made by :func:`plan_capture`.
+
+    Attributes:
+        footage: The video.
+        grid: The working grid.
+        method: Of the estimator.
+        presence: Whether people are detected.
+        motion: "crowd" or "seen"; None for methods without that choice.
+        settings: Of the estimator.
+    """
+
+    footage: Footage
+    grid: WorkingGrid
+    method: str
+    presence: bool
+    motion: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def frames(self) -> int:
+        """Number of fields: one less than there are images."""
+        return self.footage.frames - 1
+
+    @property
+    def rows(self) -> int:
+        """Height of the working grid."""
+        return self.grid.size[1]
+
+    @property
+    def columns(self) -> int:
+        """Width of the working grid."""
+        return self.grid.size[0]
+
+    def series(
+        self, velocities: NDArray[np.float32], presence: NDArray[np.uint8] | None = None
+    ) -> FieldSeries:
+        """Fields `(frames, rows, columns, 2)` of this capture as a series."""
+        return FieldSeries(
+            read_only(velocities),
+            self.footage.frame_rate,
+            mask=self.grid.mask,
+            homography=self.grid.homography,
+            name=self.footage.name,
+            presence=None if presence is None else read_only(presence),
+        )
+
+    def fields(
+        self, start: int = 0, stop: int | None = None, *, jobs: int | None = None
+    ) -> Iterator[FlowFrame]:
+        """The fields number `start` to `stop - 1`, in order, each as soon as it is there."""
+        stop = self.frames if stop is None else stop
+        if start >= stop:
+            return
+        weights = self._time_weights()
+        reach = len(weights) // 2
+        first, last = max(start - reach, 0), min(stop + reach, self.frames)
+        alone = self._fields_alone(first, last, _work.cores(jobs))
+        if not reach:
+            yield from alone
+            return
+        near: dict[int, FlowFrame] = {}
+        for at in range(start, stop):
+            for number in range(max(near, default=first - 1) + 1, min(at + reach, last - 1) + 1):
+                near[number] = next(alone)
+            for number in [number for number in near if number < at - reach]:
+                del near[number]
+            yield _smooth_in_time(near, at, weights)
+
+    def _time_weights(self) -> NDArray[np.float32]:
+        """What the fields round a frame count for, `(2 reach + 1,)`."""
+        deviation = SETTINGS.smoothing * self.footage.frame_rate if self.motion == "crowd" else 0.0
+        reach = int(np.ceil(2.5 * deviation)) if deviation > 0.25 else 0
+        apart = np.arange(-reach, reach + 1)
+        return np.exp(-0.5 * (apart / max(deviation, 1e-9)) ** 2).astype(np.float32)
+
+    def _fields_alone(self, start: int, stop: int, threads: int) -> Iterator[FlowFrame]:
+        """Those of each pair by itself."""
+        idle: SimpleQueue[FlowEstimator] = SimpleQueue()
+        for _ in range(threads):
+            idle.put(self.estimator())
+
+        def work(pairs: list[Pair]) -> list[FlowFrame]:
+            estimator = idle.get()
+            try:
+                return [_flow_frame(estimator, self.motion, *pair) for pair in pairs]
+            finally:
+                idle.put(estimator)
+
+        pairs = self._pairs(start, stop)
+        runs = iter(lambda: list(islice(pairs, SETTINGS.run)), [])
+        for frames in _work.stream(work, runs, jobs=threads):
+            yield from frames
+
+    def estimator(self) -> FlowEstimator:
+        """One that a thread may use."""
+        return FlowEstimator((self.rows, self.columns), self.method, self.grid.mask, self.settings)
+
+    def _pairs(self, start: int, stop: int) -> Iterator[Pair]:
+        images = self._images(start, stop + 1, 1)
+        first = next(images)
+        behind = self._backgrounds(start)
+        for second in images:
+            yield first, second, next(behind)
+            first = second
+
+    def _backgrounds(self, start: int) -> Iterator[Background | None]:
+        """That of each image from number `start` on."""
+        if not self.presence:
+            while True:
+                yield None
+        if self.footage.duration < backgrounds.SETTINGS.shortest:
+            while True:
+                yield backgrounds.unknown_background(self.rows, self.columns)
+        known: dict[int, NDArray[np.uint8]] = {}
+        frame = start
+        while True:
+            shared, samples = backgrounds.sampled_frames(self.footage.frames, self.footage.frame_rate, frame)
+            known = {number: known[number] for number in samples if number in known}
+            missing = [number for number in samples if number not in known]
+            if missing:
+                # Windows move forwards, so what is missing lies together at the end.
+                images = self._images(missing[0], missing[-1] + 1, samples.step)
+                known.update(zip(missing, (np.rint(image).astype(np.uint8) for image in images), strict=True))
+            background = backgrounds.make_background(np.stack([known[number] for number in samples]))
+            for _ in range(frame, shared.stop):
+                yield background
+            frame = shared.stop
+
+    def _images(self, start: int, stop: int, step: int) -> Iterator[Grey]:
+        """Those images on the working grid, all of them or an error."""
+        wanted = range(start, stop, step)
+        shown = 0
+        for image in self.footage.open(start, stop, step):
+            yield self.grid.grey(image)
+            shown += 1
+        if shown < len(wanted):
+            raise InputError(
+                f"{self.footage.name or 'footage'}: ends early, at image {wanted[shown]} of "
+                f"{self.footage.frames}; it is damaged, capture the frames before that one"
+            )
+
+
+def plan_capture(
+    footage: Footage,
+    *,
+    method: str = "divcurl",
+    size: Size = None,
+    mask: Mask = None,
+    camera: View = None,
+    plane_height: float = 0.0,
+    alpha: float | None = None,
+    motion: str | None = None,
+    presence: bool = True,
+) -> CapturePlan:
+    """Check and prepare a capture; nothing is decoded yet.
+
+    Args:
+        footage: The video.
+        method: `divcurl` (keeps vortices and sources), `hs`, `lk`, `dis` or `farneback`.
+        size: Working grid, (columns, rows) or the longer side; None = 320. Velocities are in its pixels a
+            frame.
+        mask: What counts: an image or array of any size, or polygons in pixels of the video.
+        camera: A :class:`~marey.crowd.Camera` (its lens is straightened) or a homography of video pixels.
+        plane_height: Metres above the ground at which bodies are seen by a camera; about 0.9.
+        alpha: Weight of the smoothness (`divcurl`, `hs`); None = from the images. Published: 250.
+        motion: "crowd", the smooth and steady flow that people follow, or "seen", what each pixel shows
+            (`divcurl`, `hs`); None = "crowd", with a given alpha "seen", the published energy.
+        presence: Also detect people, and let the images count for little where there are none.
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
+    if alpha is not None and method not in REGULARISED:
+        raise InputError(f"alpha: {method} has none; it belongs to {' and '.join(REGULARISED)}")
+    if alpha is not None and not (np.isfinite(alpha) and alpha > 0):
+        raise InputError(f"alpha {alpha:g}: must be positive")
+    if footage.frames < 2:
+        raise InputError(f"{footage.name or 'footage'}: is one image; motion needs two or more")
+    if motion is not None and method not in REGULARISED:
+        raise InputError(f"motion: {method} has no choice of it; it belongs to {' and '.join(REGULARISED)}")
+    grid = frame_footage(footage, size=size, mask=mask, camera=camera, plane_height=plane_height)
+    settings: dict[str, Any] = {} if alpha is None else {"alpha": float(alpha)}
+    if method in REGULARISED:
+        motion = motion or ("crowd" if alpha is None else "seen")
+        settings["motion"] = motion
+    plan = CapturePlan(footage, grid, method, presence, motion, settings)
+    plan.estimator()  # It may have a reason to refuse, such as a size.
+    return plan
+
+
+def data_weight(presence: NDArray[np.uint8], motion: str | None = None) -> NDArray[np.float32]:
+    """What images count for, 0 to 1: fully where people are seen or may be, little where there are none.
+
+    Args:
+        presence: `(rows, columns)`, 0 to 255.
+        motion: What is looked for, as in :func:`plan_capture`.
+
+    >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
+    array([0.03, 0.52, 1.  , 1.  ], dtype=float32)
+    """
+    sure = np.minimum(presence.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
+    empty = np.float32(SETTINGS.crowd_empty_weight if motion == "crowd" else SETTINGS.empty_weight)
+    return empty + (1 - empty) * sure
+
+
+def _flow_frame(
+    estimator: FlowEstimator, motion: str | None, first: Grey, second: Grey, background: Background | None
+) -> FlowFrame:
+    seen = None if background is None else background.presence(first)
+    if np.array_equal(first, second):
+        # A frame that was lost, and is shown twice.
+        return np.zeros((*first.shape, 2), dtype=np.float32), seen
+    weight = None if seen is None else data_weight(seen, motion)
+    return estimator(first, second, weight=weight), seen
+
+
+def _smooth_in_time(near: dict[int, FlowFrame], at: int, weights: NDArray[np.float32]) -> FlowFrame:
+    """Field number `at` averaged with those round it; one without motion at all is a lost frame."""
+    moved, seen = near[at]
+    if not moved.any():
+        return moved, seen
+    total, count = np.zeros_like(moved), np.float32(0)
+    for number in sorted(near):
+        weight, other = weights[number - at + len(weights) // 2], near[number][0]
+        if other.any():
+            total += weight * other
+            count += weight
+    return total / count, seen

@@ -1,0 +1,138 @@
+"""The eight scenes of the synthetic crowd dataset by name (Courty 2013, section 6.3.1, fig. 31).
+
+Free flow, flow round obstacles, evacuation through a door, dispersion, rotation, opposite and crossing flows.
+The paper draws them without measures; ours follow the published dataset where it states them. In each the
+crowd rests for 3 s; then it walks (soft) or runs at four times the speed (panic); where crowds run into each
+other, at twice the speed, because bodies as soft as the dataset's would run through each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from marey._arrays import Array
+from marey.crowd.polygons import rectangle
+from marey.crowd.scene import Goal, Group, Scene
+from marey.errors import InputError
+
+PANIC = 4.0
+"""Factor on the desired speed in the dataset's panic sequences."""
+HEAD_ON_PANIC = 2.0
+"""The same where people run against each other: from 2.5 on, bodies overlap by more than half."""
+# Panicking people need less time, though not as much less as they are faster: they press.
+HASTE = 0.75
+
+# The corridor of 64 m by 16 m between two walls a metre thick, open at both ends.
+SIZE = (64.0, 16.0)
+WALLS = (rectangle(0, 0, 64, 1), rectangle(0, 15, 64, 16))
+EAST, WEST = Goal(rectangle(61, 1, 64, 15)), Goal(rectangle(0, 1, 3, 15))
+
+
+def preset(name: str, *, panic: bool = False) -> Scene:
+    """One of the dataset's scenes, calm or in panic.
+
+    >>> scene = preset("escape", panic=True)
+    >>> scene.size, scene.groups[0].speed, scene.hold
+    ((64.0, 16.0), 4.0, 3.0)
+    """
+    if name not in SCENES:
+        raise InputError(f"there is no scene {name!r}; there are {', '.join(SCENES)}")
+    scene = replace(SCENES[name](), name=name)
+    if not panic:
+        return scene
+    factor = HEAD_ON_PANIC if name in ("sideway", "crossing") else PANIC
+    seconds = scene.hold + (scene.seconds - scene.hold) / (HASTE * factor)
+    return replace(scene.faster(factor), seconds=round(seconds), name=f"{name}-panic")
+
+
+def corridor() -> Scene:
+    """Scene 1: nothing in the way."""
+    return Scene(SIZE, WALLS, {"east": EAST}, (Group(360, rectangle(1, 1.5, 25, 14.5), "east"),), seconds=40)
+
+
+def obstacle() -> Scene:
+    """Scene 2: a block of 8 m by 8 m in the middle, 3 m free on either side."""
+    block = rectangle(28, 4, 36, 12)
+    people = (Group(300, rectangle(3, 1.5, 23, 14.5), "east"),)
+    return Scene(SIZE, (*WALLS, block), {"east": EAST}, people, seconds=45)
+
+
+def baffles() -> Scene:
+    """Scene 3: five baffles a metre thick from alternate sides, which leave gaps of 4 m."""
+    south = tuple(rectangle(x, 1, x + 1, 11) for x in (32, 44, 56))
+    north = tuple(rectangle(x, 5, x + 1, 15) for x in (38, 50))
+    people = (Group(220, rectangle(13, 1.5, 29, 14.5), "east"),)
+    return Scene(SIZE, (*WALLS, *south, *north), {"east": EAST}, people, seconds=45)
+
+
+def escape() -> Scene:
+    """Scene 4: a wall 2 m thick with a door 2 m wide in its middle."""
+    wall = (rectangle(31, 1, 33, 7), rectangle(31, 9, 33, 15))
+    people = (Group(240, rectangle(12, 1.5, 29, 14.5), "east"),)
+    return Scene(SIZE, (*WALLS, *wall), {"east": EAST}, people, seconds=40)
+
+
+def dispersion() -> Scene:
+    """Scene 5: in a closed room of 32 m by 16 m all flee from one point inside."""
+    walls = (
+        rectangle(0, 0, 32, 1),
+        rectangle(0, 15, 32, 16),
+        rectangle(0, 1, 1, 15),
+        rectangle(31, 1, 32, 15),
+    )
+    point = Goal(circle((16, 8), 0.25), wish="leave", vanish=False)
+    return Scene((32, 16), walls, {"point": point}, (Group(120, circle((16, 8), 5.0), "point"),), seconds=15)
+
+
+def rotation() -> Scene:
+    """Scene 6: all go round a block of 12 m by 12 m, as pilgrims in Mecca do."""
+    block = rectangle(26, 26, 38, 38)
+    centre = Goal(block, wish="circle", vanish=False)
+    ring = np.concatenate([circle((32, 32), 19.0), circle((32, 32), 10.0)[::-1]])
+    return Scene((64, 64), (block,), {"centre": centre}, (Group(600, ring, "centre"),), seconds=40)
+
+
+def sideway() -> Scene:
+    """Scene 7: two crowds of a hundred walk into each other."""
+    people = (
+        Group(100, rectangle(8, 1.5, 28, 14.5), "east"),
+        Group(100, rectangle(36, 1.5, 56, 14.5), "west"),
+    )
+    return Scene(SIZE, WALLS, {"east": EAST, "west": WEST}, people, seconds=40)
+
+
+def crossing() -> Scene:
+    """Scene 8: four groups meet where two streets 14 m wide cross, each on its way to the far end."""
+    corners = tuple(rectangle(x, y, x + 9, y + 9) for x in (0, 23) for y in (0, 23))
+    goals = {
+        "east": Goal(rectangle(30, 9, 32, 23)),
+        "west": Goal(rectangle(0, 9, 2, 23)),
+        "north": Goal(rectangle(9, 30, 23, 32)),
+        "south": Goal(rectangle(9, 0, 23, 2)),
+    }
+    people = (
+        Group(38, rectangle(2.2, 9.5, 8.8, 22.5), "east"),
+        Group(38, rectangle(23.2, 9.5, 29.8, 22.5), "west"),
+        Group(38, rectangle(9.5, 2.2, 22.5, 8.8), "north"),
+        Group(38, rectangle(9.5, 23.2, 22.5, 29.8), "south"),
+    )
+    return Scene((32, 32), corners, goals, people, seconds=40)
+
+
+def circle(centre: tuple[float, float], radius: float) -> Array:
+    """Corners `(49, 2)`, counter-clockwise, the first one again at the end.
+
+    Closed, so that a ring is the outer circle followed by the inner one, with a slit passed twice.
+    """
+    angles = np.linspace(0.0, 2.0 * np.pi, 49)
+    return np.array(centre) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    scene.__name__: scene
+    for scene in (corridor, obstacle, baffles, escape, dispersion, rotation, sideway, crossing)
+}
+"""In the order of the dataset's numbers, 1 to 8."""

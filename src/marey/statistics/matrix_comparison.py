@@ -1,0 +1,355 @@
+"""Do two distance matrices of the same objects agree? (Boukhayma 2017, section 2.3.2; Mantel 1967.)
+
+Correlation: Pearson's sees straight lines only; the distance correlation (equations 2.17-2.22) is 0 for
+independent variables alone and is worked out by sorting and merging, O(n log n) with O(n) memory: half a
+second for a million samples. Significance: Mantel's test and his correlogram give the objects of one matrix
+each other's places many times. Pairs share objects, so pairs may not be shuffled one by one ("sample", as
+published, underestimates the spread); objects that follow each other in time are similar, so whole sequences
+may be moved ("block"). Cost: 2 ns a pair and permutation, shared by all cores; memory two matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey import _work
+from marey._arrays import Array, Integers, checked
+from marey._progress import Progress
+from marey._random import Rng, as_generator
+from marey.errors import InputError
+
+Order = NDArray[np.uint32]
+Mode = Literal["object", "block", "sample"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mantel:
+    """How two matrices correlate, and how they do when the objects of one are permuted.
+
+    Attributes:
+        correlation: Of the matrices as they are.
+        p: Share of permutations that correlate as much or more, the matrices themselves counted as one.
+        permuted: `(permutations,)`, correlations of permuted objects.
+    """
+
+    correlation: float
+    p: float
+    permuted: Array
+    mode: Mode
+
+
+@dataclass(frozen=True, eq=False)
+class Correlogram:
+    """How two matrices correlate from near pairs to far ones.
+
+    Attributes:
+        edges: `(classes + 1,)`, of the classes of distance in the ground truth.
+        counts: `(classes,)`, pairs.
+        correlations: `(classes,)`, of the pairs of a class; NaN where it has too few, or all equal.
+        low: `(classes,)`, with `high` the range of `confidence` of the correlations of permuted objects.
+        high: `(classes,)`.
+        confidence: Between 0 and 1.
+    """
+
+    edges: Array
+    counts: Integers
+    correlations: Array
+    low: Array
+    high: Array
+    confidence: float
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> float:
+    """Pearson's correlation of two samples `(n,)`, -1…1.
+
+    >>> pearson([1, 2, 3], [2, 4, 7]) > 0.98
+    True
+    >>> abs(pearson(np.arange(-10, 11), np.arange(-10, 11) ** 2)) < 1e-12
+    True
+    """
+    first, second = _samples(x, y)
+    first, second = _standardised(first, "first"), _standardised(second, "second")
+    return float(np.clip(first @ second, -1.0, 1.0))
+
+
+def distance_correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Distance correlation of two samples `(n,)`, 0…1: 0 if one says nothing of the other, 1 on a line.
+
+    >>> x = np.arange(-10, 11)
+    >>> round(distance_correlation(x, x**2), 4)
+    0.4932
+    """
+    first, second = _samples(x, y)
+    first, second = _standardised(first, "first"), _standardised(second, "second")
+    # Of one size for numbers of any count, or sums of their products would lose digits.
+    first, second = first * np.sqrt(len(first)), second * np.sqrt(len(second))
+    sums_first, sums_second = _sums_of_differences(first), _sums_of_differences(second)
+    both = _covariance(_sum_of_products(first, second), sums_first, sums_second)
+    alone_first = _covariance(_sum_of_squares(first), sums_first, sums_first)
+    alone_second = _covariance(_sum_of_squares(second), sums_second, sums_second)
+    return float(np.sqrt(min(max(both, 0.0) / np.sqrt(alone_first * alone_second), 1.0)))
+
+
+def condensed(matrix: ArrayLike) -> Array:
+    """The entries above the diagonal of a symmetric matrix `(n, n)`, row by row: `(n (n - 1) / 2,)`.
+
+    >>> condensed([[0, 1, 2], [1, 0, 3], [2, 3, 0]]).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    table = _square(matrix, "matrix")
+    return table[np.triu(np.ones(table.shape, bool), 1)].astype(np.float64)
+
+
+def mantel(
+    candidate: ArrayLike,
+    truth: ArrayLike,
+    *,
+    permutations: int = 10_000,
+    mode: Mode = "object",
+    starts: ArrayLike | None = None,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> Mantel:
+    """Mantel's test of two symmetric matrices `(objects, objects)`.
+
+    Args:
+        mode: "object" permutes rows and columns together; "block" lays whole sequences out in another order,
+            each begun at another of its frames; "sample" shuffles the pairs, as if they were independent.
+        starts: `(sequences + 1,)`, first object of each sequence, for "block".
+
+    >>> points = np.random.default_rng(0).normal(size=(30, 2))
+    >>> apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    >>> test = mantel(apart**2, apart, permutations=99)
+    >>> test.p, bool(test.correlation > 0.9 > test.permuted.max())
+    (0.01, True)
+    """
+    first, second = _two(candidate, truth)
+    _check_permutations(permutations)
+    generator = as_generator(rng)
+    x, y = condensed(first), condensed(second)
+    actual = pearson(x, y)
+    x_scale, y_scale = _scale(x), _scale(y)
+    if mode == "sample":
+        permuted = _shuffled(
+            (x - x.mean()) / x_scale, (y - y.mean()) / y_scale, permutations, generator, progress
+        )
+    else:
+        orders = _orders(len(first), mode, starts, permutations, generator)
+        fixed = _single((first - x.mean()) / x_scale)
+        moved = _single((second - y.mean()) / y_scale)
+        permuted = _permuted(fixed, moved, orders, permutations, progress)
+    # Sums in single precision: as much as the matrices have.
+    reached = int((permuted >= actual - 1e-6).sum())
+    return Mantel(actual, (reached + 1) / (permutations + 1), permuted, mode)
+
+
+def correlogram(
+    candidate: ArrayLike,
+    truth: ArrayLike,
+    *,
+    classes: int = 10,
+    by: Literal["quantiles", "ranges"] = "quantiles",
+    permutations: int = 999,
+    mode: Literal["object", "block"] = "object",
+    starts: ArrayLike | None = None,
+    confidence: float = 0.95,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> Correlogram:
+    """Correlation with the ground truth for every class of its distances, and that of permuted objects.
+
+    Where the range of distances is cut, correlations fall by themselves: compare metrics, not classes.
+
+    Args:
+        by: Classes of equally many pairs, or of equal ranges of distance.
+        mode: As in :func:`mantel`, with `starts`.
+
+    >>> points = np.random.default_rng(0).normal(size=(40, 2))
+    >>> apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    >>> near = correlogram(apart**2, apart, classes=4, permutations=99)
+    >>> near.counts.tolist(), bool((near.correlations > near.high).all())
+    ([195, 195, 195, 195], True)
+    """
+    first, second = _two(candidate, truth)
+    _check_permutations(permutations)
+    if not 1 <= classes <= 1000:
+        raise InputError(f"classes: 1 to 1000 of them, got {classes}")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence: between 0 and 1, got {confidence}")
+    x, y = condensed(first), condensed(second)
+    share = np.linspace(0, 1, classes + 1)
+    edges = np.quantile(y, share) if by == "quantiles" else y.min() + share * np.ptp(y)
+    members = np.clip(np.searchsorted(edges, second, side="right") - 1, 0, classes - 1).astype(np.int16)
+    within = _Classes(members, (x - x.mean()) / _scale(x), (y - y.mean()) / _scale(y), classes)
+    fixed = _single((second - y.mean()) / _scale(y))
+    moved = _single((first - x.mean()) / _scale(x))
+
+    def one(order: Order) -> Array:
+        from marey.statistics import _matrix_kernels
+
+        sums = np.zeros((classes, 3))
+        _matrix_kernels.class_sums(fixed, moved, members, order, sums)
+        return within.correlations(sums)
+
+    actual = one(np.arange(len(first), dtype=np.uint32))
+    orders = _orders(len(first), mode, starts, permutations, as_generator(rng))
+    permuted = np.array(_work.map(one, orders, progress=progress, total=permutations))
+    tail = 50 * (1 - confidence)
+    empty = np.isnan(permuted).all(axis=0)
+    permuted[:, empty] = 0.0
+    low, high = np.nanpercentile(permuted, [tail, 100 - tail], axis=0)
+    low[empty], high[empty] = np.nan, np.nan
+    return Correlogram(edges, within.counts, actual, low, high, confidence)
+
+
+class _Classes:
+    """What stays the same of the classes while the objects are permuted."""
+
+    def __init__(self, members: NDArray[np.int16], x: Array, y: Array, classes: int) -> None:
+        belongs = members[np.triu(np.ones(members.shape, bool), 1)]
+        self.counts = np.bincount(belongs, minlength=classes)
+        self.sums = np.bincount(belongs, weights=y, minlength=classes)
+        self.squares = np.bincount(belongs, weights=y * y, minlength=classes)
+        self.spread = float(x.std())
+
+    def correlations(self, sums: Array) -> Array:
+        """From the sums over each class of the candidate, its square and its product with the truth."""
+        n = self.counts
+        with np.errstate(all="ignore"):
+            together = n * sums[:, 2] - self.sums * sums[:, 0]
+            squared = (n * self.squares - self.sums**2) * (n * sums[:, 1] - sums[:, 0] ** 2)
+            enough = (n > 2) & (squared > 1e-18 * n.astype(float) ** 4 * self.spread**4)
+            return np.where(enough, together / np.sqrt(squared), np.nan)
+
+
+def _two(candidate: ArrayLike, truth: ArrayLike) -> tuple[Array, Array]:
+    first, second = _square(candidate, "candidate"), _square(truth, "ground truth")
+    if len(first) != len(second):
+        raise InputError(f"matrices of {len(first)} and {len(second)} objects cannot be compared")
+    return first.astype(np.float64), second.astype(np.float64)
+
+
+def _check_permutations(permutations: int) -> None:
+    if permutations < 1:
+        raise InputError(f"permutations: 1 or more, got {permutations}")
+
+
+def _scale(values: Array) -> float:
+    return float(np.linalg.norm(values - values.mean())) or 1.0
+
+
+def _single(matrix: Array) -> NDArray[np.float32]:
+    return np.ascontiguousarray(matrix, dtype=np.float32)
+
+
+def _orders(
+    objects: int, mode: Mode, starts: ArrayLike | None, count: int, rng: np.random.Generator
+) -> Iterator[Order]:
+    """Permutations of the objects."""
+    if mode == "object":
+        return (rng.permutation(objects).astype(np.uint32) for _ in range(count))
+    if mode != "block":
+        raise InputError(f"mode {mode!r}: one of object, block, sample (a correlogram: object or block)")
+    if starts is None:
+        raise InputError("starts: needed for blocks; give the first object of each sequence")
+    bounds = checked("starts", starts, (None,), dtype=np.int64)
+    if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != objects or (np.diff(bounds) < 1).any():
+        raise InputError(f"starts: must rise from 0 to {objects}, the number of objects")
+    return (_blocks(bounds, rng) for _ in range(count))
+
+
+def _blocks(bounds: NDArray[np.int64], rng: np.random.Generator) -> Order:
+    parts = [np.arange(first, last) for first, last in pairwise(bounds)]
+    turned = [np.roll(part, rng.integers(len(part))) for part in parts]
+    return np.concatenate([turned[k] for k in rng.permutation(len(turned))]).astype(np.uint32)
+
+
+def _permuted(
+    fixed: NDArray[np.float32],
+    moved: NDArray[np.float32],
+    orders: Iterator[Order],
+    count: int,
+    progress: Progress | None,
+) -> Array:
+    from marey.statistics import _matrix_kernels
+
+    def one(order: Order) -> float:
+        return float(_matrix_kernels.permuted_products(fixed, moved, order))
+
+    return np.array(_work.map(one, orders, progress=progress, total=count))
+
+
+def _shuffled(x: Array, y: Array, count: int, rng: np.random.Generator, progress: Progress | None) -> Array:
+    def one(seed: int) -> float:
+        return float(x @ np.random.default_rng(seed).permutation(y))
+
+    return np.array(_work.map(one, rng.integers(2**63, size=count).tolist(), progress=progress))
+
+
+def _square(matrix: ArrayLike, what: str) -> NDArray[np.floating]:
+    """A symmetric matrix of at least 3 objects, or an :class:`InputError`."""
+    given = np.asarray(matrix)
+    table = checked(what, given, (None, None), dtype=np.float32 if given.dtype == np.float32 else np.float64)
+    if table.shape[0] != table.shape[1]:
+        raise InputError(f"{what}: expected a square matrix, got {table.shape}")
+    if len(table) < 3:
+        raise InputError(f"{what}: {len(table)} objects; three or more are needed to compare distances")
+    if not np.allclose(table, table.T, rtol=1e-4, atol=1e-5 * float(np.abs(table).max())):
+        raise InputError(f"{what}: it is not symmetric")
+    return table
+
+
+def _samples(x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+    first = checked("first sample", x, (None,))
+    second = checked("second sample", y, (None,))
+    if len(first) != len(second):
+        raise InputError(f"samples of {len(first)} and {len(second)} numbers cannot be compared")
+    if len(first) < 2:
+        raise InputError(f"{len(first)} numbers: a correlation needs two or more")
+    return first, second
+
+
+def _standardised(values: Array, which: str) -> Array:
+    """Centred, of length 1."""
+    centred = values - values.mean()
+    length = float(np.linalg.norm(centred))
+    if length <= 1e-14 * float(np.abs(values).max()) * np.sqrt(len(values)):
+        raise InputError(f"{which} sample: all its numbers are the same, so it correlates with nothing")
+    return np.asarray(centred / length)
+
+
+def _covariance(products: float, first: Array, second: Array) -> float:
+    """Squared distance covariance: the mean product of doubly centred differences, multiplied out."""
+    n = len(first)
+    return products / n**2 - 2.0 * float(first @ second) / n**3 + first.sum() * second.sum() / n**4
+
+
+def _sums_of_differences(values: Array) -> Array:
+    """For each number the sum of its differences to all, without signs, `(n,)`."""
+    order = np.argsort(values, kind="stable")
+    rising = values[order]
+    n = len(rising)
+    below = np.concatenate([[0.0], np.cumsum(rising)[:-1]])
+    rank = np.arange(n)
+    sums = np.empty(n)
+    sums[order] = (2 * rank - n) * rising + rising.sum() - 2 * below
+    return sums
+
+
+def _sum_of_squares(values: Array) -> float:
+    """Of all differences squared."""
+    return 2.0 * len(values) * float(values @ values) - 2.0 * float(values.sum()) ** 2
+
+
+def _sum_of_products(first: Array, second: Array) -> float:
+    """Sum over all pairs of |difference in first| · |difference in second|."""
+    from marey.statistics import _matrix_kernels
+
+    order = np.argsort(first, kind="stable")
+    return 2.0 * float(_matrix_kernels.products_of_differences(first[order], second[order]))

