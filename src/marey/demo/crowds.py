@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from marey import datasets, samples
-from marey.crowd import capture, scenes, simulate
+from marey.crowd import scenes, simulate
+from marey.crowd.capture import capture
 from marey.crowd.evaluation import overlaps
 from marey.crowd.spectrum import compress
 from marey.crowd.texture import extend

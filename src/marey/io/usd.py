@@ -367,7 +367,7 @@ def _part(mesh: Any, path: Path) -> _Part:
         raise FormatError(f"the faces of {where} do not fit together", path=path)
     if len(indices) and not (indices.min() >= 0 and indices.max() < points):
         raise FormatError(f"the faces of {where} refer to points that are not there", path=path)
-    corners = fans(counts)
+    corners = fans(counts).astype(np.int64, copy=False)
     if mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded:
         corners = corners[:, [0, 2, 1]]
     return _Part(mesh, points, indices[corners], corners)

@@ -200,7 +200,9 @@ class FieldWriter:
         if folder is not None and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{folder}: is there already; resume it or give a new name")
         grid = (self.rows, self.columns)
-        arrays = {"velocities": ((*grid, 2), np.dtype(self.precision))}
+        arrays: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+            "velocities": ((*grid, 2), np.dtype(self.precision))
+        }
         if self.with_presence:
             arrays["presence"] = (grid, np.dtype(np.uint8))
         noted = {"homography": None if empty.homography is None else empty.homography.tolist()}

@@ -24,7 +24,9 @@ from marey.crowd.fields import UNKNOWN, FieldSeries
 class FieldStore(Protocol):
     """A series that grows."""
 
-    frames: int
+    @property
+    def frames(self) -> int:
+        """How many there are."""
 
     def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
         """Fields `(n, rows, columns, 2)` and presence `(n, rows, columns)` after those there are."""

@@ -260,7 +260,8 @@ def _aligned_blocks(
     count = len(chosen)
     blocks = [slice(*ends) for ends in _ranges(library.frames, max(1, min(256, BLOCK_BYTES // (24 * count))))]
     pairs = [(rows, columns) for n, rows in enumerate(blocks) for columns in blocks[n:]]
-    before, kept = slice(0, 0), (np.empty(0),) * 4
+    before = slice(0, 0)
+    kept: tuple[Array, ...] = ()
     for done, (rows, columns) in enumerate(pairs):
         if rows != before:
             before, kept = rows, _centred(library, rows, chosen, share)

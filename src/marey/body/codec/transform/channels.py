@@ -136,7 +136,7 @@ class Channels:
 
     def mean_positions(self, skeleton: Skeleton) -> Array:
         """The mean position of each joint in its parent's frame, `(joints, 3)`, metres."""
-        local = np.array(skeleton.offsets)
+        local: Array = np.array(skeleton.offsets, dtype=np.float64)
         local[list(self.columns.sliding)] = self.centre[: self.columns.positions].reshape(-1, 3)
         return local
 
