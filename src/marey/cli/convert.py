@@ -10,7 +10,7 @@ import typer
 from marey.body.clean import clean as clean_motion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Frames,
     Json,

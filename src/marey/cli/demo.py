@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, emit, errors, output
+from marey.cli._typer import Json, emit, errors, output
 
 NAME = "demo"
 NAME_OF_PROGRAM = "marey"

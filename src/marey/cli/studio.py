@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, emit
+from marey.cli._typer import Json, emit
 from marey.errors import FormatError
 
 NAME = "studio"

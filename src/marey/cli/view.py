@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Frames,
     Json,

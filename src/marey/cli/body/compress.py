@@ -18,7 +18,7 @@ from marey.body.codec.compress import MAX_ERROR
 from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,

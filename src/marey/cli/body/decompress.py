@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Frames, Json, emit, parse_frames, progress_bar
+from marey.cli._typer import Frames, Json, emit, parse_frames, progress_bar
 from marey.errors import FormatError
 from marey.io import container, save, writable_part
 

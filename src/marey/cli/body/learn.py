@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from marey.body.dynamics import METHODS, MotionModel
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,

@@ -32,7 +32,7 @@ from marey.body.particles import (
 )
 from marey.body.particles.constraints import Target, as_constraints
 from marey.body.pose_model import PoseModel
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,

@@ -21,7 +21,7 @@ from marey.body.reconstruct import ReconstructSettings, reconstruct, swing, trav
 from marey.body.skeleton import Skeleton
 from marey.body.trackers import Trackers
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Frames,
     Json,
     Rate,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from marey.body.restyle import TIMINGS, restyle
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Root,

@@ -15,7 +15,7 @@ from marey.body.chain import ChainResult, chain
 from marey.body.motion import Motion
 from marey.body.steer import TimedReach, steer
 from marey.body.steer.requests import targets
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,

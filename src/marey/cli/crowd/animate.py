@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,

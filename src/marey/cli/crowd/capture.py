@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from marey._progress import Progress
-from marey.cli._console import Frames, Json, Rate, cut, emit, errors, load_with_bar, note, parse_frames
+from marey.cli._typer import Frames, Json, Rate, cut, emit, errors, load_with_bar, note, parse_frames
 from marey.crowd.capture import METHODS, capture_to, plan_capture
 from marey.crowd.footage import Footage
 from marey.errors import InputError

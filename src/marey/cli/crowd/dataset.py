@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, check_folder, emit, progress_bar
+from marey.cli._typer import Json, check_folder, emit, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
 from marey.crowd.scenes import SCENES
 from marey.errors import InputError

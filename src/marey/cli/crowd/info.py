@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, emit
+from marey.cli._typer import Json, emit
 from marey.cli.crowd._series import check_picture, load_fields
 from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.fields import UNKNOWN, FieldSeries

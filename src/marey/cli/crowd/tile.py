@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, emit, progress_bar
+from marey.cli._typer import Json, check_apart, emit, progress_bar
 from marey.cli.crowd._series import check_picture, check_series, load_fields, write_blocks
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tiling import Patch, Tiling, leak

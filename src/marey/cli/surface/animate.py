@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,

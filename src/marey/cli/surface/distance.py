@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Unit,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from marey._progress import Progress
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Unit,

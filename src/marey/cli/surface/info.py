@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Unit, Up, emit, load_with_bar
+from marey.cli._typer import Json, Rate, Unit, Up, emit, load_with_bar
 from marey.describe import describe
 from marey.errors import InputError
 from marey.surface.distances import DistanceMatrix
