@@ -21,7 +21,13 @@ from marey.cli._console import (
 )
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
+from marey.io.constraints_csv import (
+    LONGEST_TIME,
+    read_directions,
+    read_key_poses,
+    read_path,
+    write_provenance,
+)
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.curves import LONGEST, Behaviour, Curve

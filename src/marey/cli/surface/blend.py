@@ -16,7 +16,7 @@ from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, 
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.io.constraints import read_blend_weights
+from marey.io.constraints_csv import read_blend_weights
 from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
 from marey.surface.planar import centroid
