@@ -11,8 +11,8 @@ import pytest
 import marey
 from marey.errors import FormatError, InputError
 from marey.io import npz
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface import MeshSequence
-from marey.surface.distances.matrix import DistanceMatrix
 
 TRIANGLE = {"vertices": np.eye(3)[None], "faces": np.array([[0, 1, 2]])}
 
@@ -193,7 +193,7 @@ def distances() -> DistanceMatrix:
 def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> None:
     marey.save(distances(), tmp_path / "d.npz")
     back = marey.load(tmp_path / "d.npz")
-    for name in ("values", "turns", "starts"):
+    for name in ("values", "yaw_offsets", "starts"):
         np.testing.assert_array_equal(getattr(back, name), getattr(distances(), name))
     assert (back.names, back.metric) == (("walk", "ein Lauf"), "surface")
     with np.load(tmp_path / "d.npz", allow_pickle=False) as file:
