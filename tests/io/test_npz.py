@@ -206,7 +206,7 @@ def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> Non
     [
         ({"values": -np.ones((5, 5))}, "may not be negative"),
         ({"values": np.ones((4, 5))}, "square"),
-        ({"turns": np.zeros((3, 3))}, "turns: expected shape"),
+        ({"yaw_offsets": np.zeros((3, 3))}, "yaw offsets: expected shape"),
         ({"starts": [0, 2, 9]}, "starts: must rise"),
         ({"names": np.array([["a"], ["b"]])}, "must be a row of texts"),
         ({"names": np.zeros(2)}, "not text"),
@@ -217,6 +217,8 @@ def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> Non
 def test_pose_distances_that_do_not_fit_are_refused(
     tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
-    good = {name: getattr(distances(), name) for name in ("values", "turns", "starts", "names", "metric")}
+    good = {
+        name: getattr(distances(), name) for name in ("values", "yaw_offsets", "starts", "names", "metric")
+    }
     with pytest.raises(FormatError, match=message):
         npz.read(saved(tmp_path, **(good | changes)))
