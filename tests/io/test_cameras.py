@@ -77,7 +77,7 @@ def test_a_homography_as_text_takes_rows_first_unless_told(tmp_path):
         ("{", "not JSON"),
         ('{"kind": "camera", "size": "large"}', 'size: expected a list, found "large"'),
         ('{"kind": "camera"}', "size is missing"),
-        ('{"kind": "homography", "matrix": [[1, 0], [0, 1]]}', "matrix: expected a list of length 3"),
+        ('{"kind": "homography", "matrix": [[1, 0], [0, 1]]}', "expected a list of length 3"),
         ("", "empty"),
     ],
 )

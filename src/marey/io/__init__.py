@@ -43,10 +43,8 @@ class Format:
 
 
 MESHES, RIGS = "MeshSequence", "Character Motion MeshSequence"
-CONTAINED = (
-    f"{RIGS} Markers Tracks SimulatedCrowd Scene FieldSeries PoseModel MotionModel DistanceMatrix Repertoire"
-)
-CONTAINED += " Animation"
+CONTAINED = f"{RIGS} Markers Tracks SimulatedCrowd Scene FieldSeries PoseModel MotionModel DistanceMatrix"
+CONTAINED += " SurfaceGraph Animation"
 COMPRESSED = "CompressedMotion CompressedFields FourierFields"
 
 # Module, title, endings, what is read, what is written.
