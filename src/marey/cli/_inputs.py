@@ -50,7 +50,9 @@ def slice_frames(data: Any, frames: slice | None) -> Any:
     if first := getattr(data, "first_frame", 0):
         frames = in_clip(frames, first)
         if not range(*frames.indices(data.frames)):
-            raise InputError(f"--frames: none of them is in the clip, which has {first}:{first + data.frames}")
+            raise InputError(
+                f"--frames: none of them is in the clip, which has {first}:{first + data.frames}"
+            )
     return data[frames]
 
 
@@ -146,7 +148,7 @@ def distances(path: Path, given: Given) -> Any:
 
 def graph(path: Path, given: Given) -> Any:
     """A motion graph of a captured subject."""
-    return read(path, given, "Repertoire", hint="a graph; make one with `marey surface graph`")
+    return read(path, given, "SurfaceGraph", hint="a graph; make one with `marey surface graph`")
 
 
 def pose_model(path: Path, given: Given) -> Any:
@@ -166,7 +168,7 @@ def scene(text: str, *, panic: bool = False) -> Scene:
     ('escape', 'escape-panic')
     """
     from marey.crowd.scenes import PANIC, SCENES, preset
-    from marey.io import scenes
+    from marey.io import scene_json
 
     names = list(SCENES)
     if text.isdecimal() and 1 <= int(text) <= len(names):
@@ -175,7 +177,7 @@ def scene(text: str, *, panic: bool = False) -> Scene:
         return preset(text, panic=panic)
     if not Path(text).suffix:
         raise InputError(f"there is no scene {text!r}; there are {', '.join(names)}, or give a JSON file")
-    found = scenes.read(Path(text))
+    found = scene_json.read(Path(text))
     return replace(found.faster(PANIC), name=f"{found.name}-panic") if panic else found
 
 
@@ -183,5 +185,5 @@ def library(paths: Sequence[Path], given: Given) -> Library:
     """Mesh sequences of one subject, named after their files; the word `sample` is the built-in subject."""
     from marey.cli.surface._inputs import load_library
 
-    options = {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
+    options: Given = {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
     return load_library(paths, character=given["character"], vertices=given["vertices"], **options)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from marey.crowd.footage import Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
-    from marey.surface.graphs import Repertoire
+    from marey.surface.synthesis.surface_graph import SurfaceGraph
     from marey.surface.library import Library
 
 REQUIRED: Any = object()
@@ -115,33 +115,38 @@ Meshes = Annotated[
 ]
 Fields = Annotated["FieldSeries", _input("Velocity fields: .zarr, .mry or .flo.", "FIELD", inputs.fields)]
 Crowd = Annotated[
-    "Tracks", _input("Tracks: .csv, .txt, .parquet, .sqlite, .mry.", "TRACKS", inputs.tracks, "from_frame_rate")
-]  # fmt: skip
+    "Tracks",
+    _input("Tracks: .csv, .txt, .parquet, .sqlite, .mry.", "TRACKS", inputs.tracks, "from_frame_rate"),
+]
 Video = Annotated[
-    "Footage", _input("A video, a folder of images, or frame_%04d.jpg.", "VIDEO", inputs.video, "frames", "from_frame_rate")
-]  # fmt: skip
+    "Footage",
+    _input("A video, a folder of images, or %04d.jpg.", "VIDEO", inputs.video, "frames", "from_frame_rate"),
+]
 Distances = Annotated[
     "DistanceMatrix", _input("Pose distances of `marey surface distance`.", "D.npz", inputs.distances)
 ]
-Graph = Annotated["Repertoire", _input("Made by `marey surface graph`.", "GRAPH", inputs.graph)]
+Graph = Annotated["SurfaceGraph", _input("Made by `marey surface graph`.", "GRAPH", inputs.graph)]
 PoseModelFile = Annotated["PoseModel", _input("Pose model (marey body fit).", "MODEL", inputs.pose_model)]
 MotionModelFile = Annotated["MotionModel", _input("Model of marey body learn.", "MODEL", inputs.motion_model)]
 Anything = Annotated[Any, _input("File or folder to read.", "IN", inputs.anything, *_OF_CLIPS)]
 
 Out = Annotated[
-    Path, Spec("Result; its ending chooses the format.", "OUT", names=("--out", "-o"), argument=False, role="out")
-]  # fmt: skip
+    Path, Spec("Result; its ending is the format.", "OUT", names=("--out", "-o"), argument=False, role="out")
+]
 Figure = Annotated[
-    Path | None, Spec("Also draw a figure.", "X.png", None, names=("--figure",), argument=False, role="figure")
-]  # fmt: skip
+    Path | None, Spec("Also a figure.", "X.png", None, names=("--figure",), argument=False, role="figure")
+]
 Seed = Annotated[int, Spec("Seed of the random generator.", "N", bounds=(0, None, None), argument=False)]
 Jobs = Annotated[
     int | None, Spec("Threads; one a core if not given.", "N", bounds=(1, None, None), argument=False)
-]  # fmt: skip
+]
 
 READ: dict[str, tuple[Any, Any]] = {
-    "from_unit": (str, option(None, "Unit of the input (m, cm, mm, in, or metres), if inferred wrongly.", "UNIT")),
-    "from_up": (str, option(None, "Up axis of the input, if inferred wrongly.", "y|z")),
+    "from_unit": (
+        str,
+        option(None, "Unit of the input (m, cm, mm, in, or metres), not as inferred.", "UNIT"),
+    ),
+    "from_up": (str, option(None, "Up axis of the input, not as inferred.", "y|z")),
     "from_frame_rate": (float, option(None, "Frames per second of the input, if it does not say.", "F")),
     "root": (str, option(None, "Which root, for a BVH file with several.", "NAME")),
     "clip": (str, option(None, "Which clip of a character with several.", "NAME")),

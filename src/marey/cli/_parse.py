@@ -213,9 +213,7 @@ Gap = Annotated[
 Size = Annotated[tuple[int, int], Parsed(_size, "write it as 1280x720")]
 Names = Annotated[list[str], Parsed(_names, "write names with commas between")]
 Numbers = Annotated[list[float], Parsed(_numbers, "write numbers with commas between, e.g. 0.5,2.25")]
-Polygon = Annotated[
-    list[list[float]], Parsed(_polygon, "write three corners or more, e.g. '0,0 4,0 4,2.5'")
-]
+Polygon = Annotated[list[list[float]], Parsed(_polygon, "write three corners or more, e.g. '0,0 4,0 4,2.5'")]
 Pair = Annotated[tuple[str, str], Parsed(_pair, "write it as NAME=VALUE")]
 Point = Annotated[JointValue, joint_values("X,Y,Z")]
 Orientation = Annotated[JointValue, joint_values("W,X,Y,Z")]

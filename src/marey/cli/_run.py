@@ -3,7 +3,7 @@
 A command is a function in a module of its own, decorated with :func:`command` and listed in `main.COMMANDS`:
 
     @command(writes="Motion")
-    def fill(motion: Clip, out: Out, *, gap: list[Gap] = option((), "Frames to fill.", "A:B"), seed: Seed = 0):
+    def fill(motion: Clip, out: Out, gap: list[Gap] = option((), "Frames to fill.", "A:B")) -> Output:
         '''Fill gaps of a clip.
 
         Examples:
@@ -54,7 +54,7 @@ NOUNS = {
     "MotionModel": "a motion model",
     "MeshSequence": "meshes",
     "DistanceMatrix": "pose distances",
-    "Repertoire": "a graph",
+    "SurfaceGraph": "a graph",
     "FieldSeries": "velocity fields",
     "Tracks": "people",
 }

@@ -206,7 +206,7 @@ class Old(click.Command):
         group.command(name)(getattr(module, function))
         self.inner: Any = typer.main.get_command(group)
         super().__init__(name, help=self.inner.help)
-        self.params = self.inner.params
+        self.params: Any = self.inner.params
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.args = args

@@ -70,7 +70,7 @@ def run(
     mirror: Annotated[bool, typer.Option("--mirror", help="Swap left and right.")] = False,
     json: Json = False,
 ) -> None:
-    """Any format to any other: BVH, ASF/AMC, C3D, glTF, USD, OBJ, PLY, CSV, Parquet, video, images, flow.
+    """Convert any format to any other.
 
     [bold]Examples[/bold]
 

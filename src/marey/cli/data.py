@@ -9,7 +9,7 @@ from marey.cli._run import Output, Run, command
 
 @command()
 def list_(run: Run) -> Output:
-    """What there is, under which licence, and where: here already, to download, or only in your MAREY_DATA.
+    """List data sets, their licences, and whether they are here or to download.
 
     Examples:
         marey data list
@@ -32,7 +32,7 @@ def list_(run: Run) -> Output:
 
 @command()
 def get(name: str = argument("As `marey data list` shows it.", "NAME")) -> Output:
-    """Fetch a data set into the user cache (or find it under MAREY_DATA) and print where it is.
+    """Fetch a data set into the user cache and print where it is.
 
     Examples:
         marey data get cmu-02_01

@@ -31,52 +31,52 @@ Examples:
 GROUPS = {
     "data": "Real sample data: list it, get it.",
     "body": "Skeleton motion: clean, model, pose, vary, repair, steer, store.",
-    "surface": "Surfaces: compare poses, blend them, find transitions, build graphs, animate under constraints.",
+    "surface": "Surfaces: compare poses, blend them, build motion graphs, animate under constraints.",
     "crowd": "Crowds: capture motion from video, edit and extend it, animate, simulate, render, measure.",
 }
 COMMANDS = {
     "info": "What is in a file: kind, size, rate, joints, units.",
-    "convert": "Any format to any other: BVH, ASF/AMC, C3D, glTF, USD, OBJ, PLY, CSV, Parquet, video, images, flow.",
-    "view": "Look at anything we read, on a machine with or without a screen.",
-    "studio": "See, touch and change motion in the browser; served until Ctrl+C, to whoever has its address.",
-    "demo": "Run marey on its built-in samples and write a gallery of pictures, clips and files to open.",
-    "data list": "What there is, under which licence, and where: here already, to download, or only in your MAREY_DATA.",
-    "data get": "Fetch a data set into the user cache (or find it under MAREY_DATA) and print where it is.",
+    "convert": "Convert any format to any other.",
+    "view": "Draw an image, a clip or a page of anything we read.",
+    "studio": "See, touch and change motion in the browser; served until Ctrl+C.",
+    "demo": "Run marey on its built-in samples and write a gallery to open.",
+    "data list": "List data sets, their licences, and whether they are here or to download.",
+    "data get": "Fetch a data set into the user cache and print where it is.",
     "body filter": "Remove noise from a captured clip and keep quick motion quick.",
-    "body fit": "Learn a pose model: a mean pose and the few directions in which the poses of clips vary.",
-    "body ik": "Pose a character by handles: joints that reach, look, stand; the rest of the body follows.",
-    "body particles": "A motion from a pose to one that meets targets, found by particles within the limits of joints.",
-    "body fingers": "All joints of a hand from where its fingertips were, frame by frame.",
-    "body reconstruct": "Full-body motion from a few tracked points, with a pose model for the rest.",
-    "body learn": "Learn how a clip moves: its poses, its cycle, and how one frame follows from those before.",
-    "body vary": "New versions of one clip: the same person doing the same thing, never the same way.",
-    "body fill": "Fill gaps of a clip, lost frames or joints, with samples of the content and its uncertainty.",
-    "body steer": "Re-aim an action: hands and feet reach given points at given times, and the body follows.",
-    "body restyle": "Replay a clip in the timing, and if asked for in the style, of another clip.",
-    "body stream": "Let characters move for ever in the manner of one clip, and see how many frames a second that makes.",
-    "body compress": "Store a clip in a few kilobytes, no joint further off than you allow.",
-    "body decompress": "Get a compressed clip back, whole or in part; only the part asked for is decoded.",
-    "surface animate": "Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.",
+    "body fit": "Learn a pose model: a mean pose and the directions in which poses vary.",
+    "body ik": "Pose a character by handles: joints that reach, look, stand.",
+    "body particles": "A motion to a pose that meets targets, found by particles within joint limits.",
+    "body fingers": "All joints of a hand from the positions of its fingertips.",
+    "body reconstruct": "Full-body motion from a few tracked points and a pose model.",
+    "body learn": "Learn the dynamics of a clip: its poses, its cycle, and how frames follow.",
+    "body vary": "New versions of one clip: the same action, never the same way.",
+    "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
+    "body steer": "Re-aim an action: hands and feet reach given points at given times.",
+    "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
+    "body stream": "Let characters move for ever in the manner of one clip.",
+    "body compress": "Store a clip in a few kilobytes, within an error you choose.",
+    "body decompress": "Get a compressed clip back, whole or in part.",
+    "surface animate": "Animate a captured subject: along a path, through poses, steered or free.",
     "surface blend": "Mix two clips of one kind: a left and a right turn give a straight walk.",
-    "surface compare": "Tell how well two pose metrics agree, and whether that is more than chance (Mantel's test).",
-    "surface distance": "Compare all poses of captured sequences, wherever they stand and whichever way they face.",
-    "surface graph": "Find the transitions worth taking between captured sequences, for `marey surface animate`.",
-    "surface info": "Sequences and labels, distances, transitions, core and dead ends; captured and blended frames.",
-    "surface interpolate": "Write the mesh between two poses that keeps lengths and volumes, or a sequence of them.",
-    "surface skin": "Put skeleton clips on a rigged mesh: any motion capture becomes 4D data of one subject.",
-    "surface transition": "Lead from one captured moment to another, feet on the ground.",
-    "crowd animate": "Let people walk in captured motion: as tracks, as bodies for Blender, or drawn into the film.",
-    "crowd capture": "Capture the motion in a film as velocity fields, one for each two neighbouring pictures.",
-    "crowd dataset": "Simulate a crowd and film it: video, and the truth about everyone and every pixel.",
+    "surface compare": "Test how well two pose metrics agree (Mantel's test).",
+    "surface distance": "Distances between all poses of captured sequences.",
+    "surface graph": "Find the transitions worth taking between captured sequences.",
+    "surface info": "What a file of meshes, distances, a graph or an animation holds.",
+    "surface interpolate": "In-between meshes of two poses that keep lengths and volumes.",
+    "surface skin": "Put skeleton clips on a rigged mesh, as mesh sequences.",
+    "surface transition": "The best transition from one captured frame to another, feet planted.",
+    "crowd animate": "Let people walk in captured motion: tracks, bodies, or drawn into the video.",
+    "crowd capture": "Capture the motion in a video as velocity fields.",
+    "crowd dataset": "Simulate a crowd and render it: video with ground truth.",
     "crowd edit": "Edit a captured flow, and store it small.",
-    "crowd evaluate": "Measure captured motion: endpoint, angle, divergence, vorticity, trajectories, overlapping bodies.",
+    "crowd evaluate": "Errors of captured motion, and overlapping bodies.",
     "crowd extend": "Extend a captured flow to any length without repeating it.",
-    "crowd info": "Sizes, speeds, direction, divergence and vorticity of a captured flow, and how well it compresses.",
-    "crowd simulate": "Simulate a crowd: walls, goals, groups; reproducible, and any length in parts.",
-    "crowd tile": "Lay captured flows into one environment; or blend two captures of one place in time.",
-    "crowd walk": "Give the people of tracks whole bodies that walk: each differently, at their speed, feet on the ground.",
-}  # fmt: skip
-"""What each command does, as the first line of its help; `body fill` is the function `fill` of `cli.body.fill`."""
+    "crowd info": "Speeds, direction, divergence and vorticity of a flow, and how it compresses.",
+    "crowd simulate": "Simulate a crowd by social forces: walls, goals, groups.",
+    "crowd tile": "Lay captured flows into one environment, or blend two in time.",
+    "crowd walk": "Give the people of tracks whole bodies that walk.",
+}
+"""What each command does, the first line of its help; `body fill` is `fill` in `cli/body/fill.py`."""
 
 
 class Lazy(click.Group):
@@ -96,8 +96,8 @@ class Lazy(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module("marey.cli." + ("data" if self.name == "data" else name.replace(" ", ".")))
-        found: click.Command = getattr(module, f"{cmd_name}_", None) or getattr(module, cmd_name, None)
-        if found is None:
+        found: Any = getattr(module, f"{cmd_name}_", None) or getattr(module, cmd_name, None)
+        if not isinstance(found, click.Command):
             from marey.cli._typer import Old
 
             found = Old(cmd_name, module, "run")

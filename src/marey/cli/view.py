@@ -53,7 +53,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Look at anything we read, on a machine with or without a screen.
+    """Draw an image, a clip or a page of anything we read.
 
     [bold]Examples[/bold]
 

@@ -112,7 +112,7 @@ def write(data: FieldSeries | MeshSequence, path: Place, *, progress: Progress |
 def write_blocks(
     blocks: Iterable[FieldSeries], frames: int, path: Path, *, progress: Progress | None = None
 ) -> int:
-    """Write fields as they come, `frames` in all; bytes on disk. Only .zarr takes more than fit into memory."""
+    """Write fields as they come, `frames` in all; returns bytes on disk. Only .zarr takes any length."""
     blocks = iter(blocks)
     first = next(blocks)
     check_fits(first, frames, path)

@@ -75,7 +75,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Store a clip in a few kilobytes, no joint further off than you allow.
+    """Store a clip in a few kilobytes, within an error you choose.
 
     [bold]Examples[/bold]
 

@@ -25,7 +25,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Get a compressed clip back, whole or in part; only the part asked for is decoded.
+    """Get a compressed clip back, whole or in part.
 
     [bold]Examples[/bold]
 

@@ -22,7 +22,7 @@ def fill(
     seed: Seed = 0,
     figure: Figure = None,
 ) -> Output:
-    """Fill gaps of a clip, lost frames or joints, with samples of the content and its uncertainty.
+    """Fill gaps of a clip, with samples of their content and its uncertainty.
 
     Examples:
         marey body fill take.bvh whole.bvh --gap 120:160
@@ -34,20 +34,22 @@ def fill(
     the first frame kept. What the clip says within a gap is not used. The figure shows the least certain
     joints and their band.
     """
-    from marey.body.fill import fill as fill_gaps
+    from marey import body
     from marey.body.fill import find_frozen
     from marey.io import save
 
     if samples and method not in ("joint", "gp"):
         raise InputError(f"--samples: {method} knows one content only; use joint or gp")
     if not gap and not auto:
-        raise InputError("say what is missing: --gap A:B (frames, or 1.5s:2s), or --auto for frozen stretches")
+        raise InputError("say what is missing: --gap A:B (frames, or 1.5s:2s), or --auto")
 
     def numbered(frames: tuple[int, int]) -> str:
         return ":".join(str(motion.first_frame + frame) for frame in frames)
 
     def frame(time: Time) -> int:
-        return int(time.value) - motion.first_frame if time.in_frames else round(time.value * motion.frame_rate)
+        return (
+            int(time.value) - motion.first_frame if time.in_frames else round(time.value * motion.frame_rate)
+        )
 
     gaps = [(frame(start), frame(stop)) for start, stop in gap]
     for start, stop in gaps:
@@ -61,9 +63,10 @@ def fill(
         warn(f"{len(frozen)} frozen stretches" + "".join(f" {numbered(one)}" for one in frozen))
         gaps += frozen
     with stage("filling") as progress:
-        filled = fill_gaps(
-            motion, gaps, joints, samples=samples, method=method, examples=example, rng=seed, progress=progress
-        )
+        filled = body.fill(
+            motion, gaps, joints, samples=samples, method=method, examples=example, rng=seed,
+            progress=progress,
+        )  # fmt: skip
     others = [out.with_stem(f"{out.stem}-{i}") for i in range(1, samples + 1)]
     for path, sample in zip(others, filled.samples, strict=True):
         save(sample, path)

@@ -56,7 +56,7 @@ def run(
     from_up: Up = None,
     json: Json = False,
 ) -> None:
-    """Learn a pose model: a mean pose and the few directions in which the poses of clips vary.
+    """Learn a pose model: a mean pose and the directions in which poses vary.
 
     [bold]Examples[/bold]
 

@@ -109,7 +109,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Pose a character by handles: joints that reach, look, stand; the rest of the body follows.
+    """Pose a character by handles: joints that reach, look, stand.
 
     [bold]Examples[/bold]
 

@@ -53,7 +53,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Learn how a clip moves: its poses, its cycle, and how one frame follows from those before.
+    """Learn the dynamics of a clip: its poses, its cycle, and how frames follow.
 
     [bold]Examples[/bold]
 

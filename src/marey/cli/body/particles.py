@@ -100,7 +100,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """A motion from a pose to one that meets targets, found by particles within the limits of joints.
+    """A motion to a pose that meets targets, found by particles within joint limits.
 
     [bold]Examples[/bold]
 

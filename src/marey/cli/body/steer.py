@@ -93,7 +93,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Re-aim an action: hands and feet reach given points at given times, and the body follows.
+    """Re-aim an action: hands and feet reach given points at given times.
 
     [bold]Examples[/bold]
 

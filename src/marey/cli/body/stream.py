@@ -63,7 +63,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same motion.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let characters move for ever in the manner of one clip, and see how many frames a second that makes.
+    """Let characters move for ever in the manner of one clip.
 
     [bold]Examples[/bold]
 

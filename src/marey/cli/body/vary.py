@@ -70,7 +70,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """New versions of one clip: the same person doing the same thing, never the same way.
+    """New versions of one clip: the same action, never the same way.
 
     [bold]Examples[/bold]
 

@@ -79,7 +79,7 @@ def run(
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads; one a core if not given.")] = None,
     json: Json = False,
 ) -> None:
-    """Capture the motion in a film as velocity fields, one for each two neighbouring pictures.
+    """Capture the motion in a video as velocity fields.
 
     [bold]Examples[/bold]
 

@@ -47,7 +47,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Other people at other places.")] = 0,
     json: Json = False,
 ) -> None:
-    """Simulate a crowd and film it: video, and the truth about everyone and every pixel.
+    """Simulate a crowd and render it: video with ground truth.
 
     [bold]Examples[/bold]
 

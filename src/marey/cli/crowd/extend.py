@@ -11,7 +11,9 @@ def extend(
     out: Out,
     frames: int = option(..., "Number of frames to write.", "N", min=1, max=50_000_000),
     window: int = option(8, "Frames about a jump that must be similar; fewer for short clips.", "N"),
-    fade: int | None = option(None, "Frames of the cross-fade at a jump; found for smoothness if not given.", "N"),
+    fade: int | None = option(
+        None, "Frames of the cross-fade at a jump; as many as needed if not given.", "N"
+    ),
     seed: Seed = 0,
     figure: Figure = None,
 ) -> Output:

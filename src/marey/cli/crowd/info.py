@@ -31,7 +31,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Sizes, speeds, direction, divergence and vorticity of a captured flow, and how well it compresses.
+    """Speeds, direction, divergence and vorticity of a flow, and how it compresses.
 
     [bold]Examples[/bold]
 

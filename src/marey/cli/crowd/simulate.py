@@ -64,7 +64,7 @@ def run(
     names: Annotated[bool, typer.Option("--list", help="Only list the scenes.")] = False,
     json: Json = False,
 ) -> None:
-    """Simulate a crowd: walls, goals, groups; reproducible, and any length in parts.
+    """Simulate a crowd by social forces: walls, goals, groups.
 
     [bold]Examples[/bold]
 

@@ -56,7 +56,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number, other people.")] = 0,
     json: Json = False,
 ) -> None:
-    """Give the people of tracks whole bodies that walk: each differently, at their speed, feet on the ground.
+    """Give the people of tracks whole bodies that walk.
 
     [bold]Examples[/bold]
 

@@ -78,7 +78,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Compare all poses of captured sequences, wherever they stand and whichever way they face.
+    """Distances between all poses of captured sequences.
 
     [bold]Examples[/bold]
 

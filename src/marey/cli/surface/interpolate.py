@@ -55,7 +55,7 @@ def run(
     from_up: Up = None,
     json: Json = False,
 ) -> None:
-    """Write the mesh between two poses that keeps lengths and volumes, or a sequence of them.
+    """In-between meshes of two poses that keep lengths and volumes.
 
     [bold]Examples[/bold]
 

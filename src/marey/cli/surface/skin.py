@@ -51,7 +51,7 @@ def run(
     root: Root = None,
     json: Json = False,
 ) -> None:
-    """Put skeleton clips on a rigged mesh: any motion capture becomes 4D data of one subject.
+    """Put skeleton clips on a rigged mesh, as mesh sequences.
 
     [bold]Examples[/bold]
 
