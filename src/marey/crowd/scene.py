@@ -1,6 +1,6 @@
 """A scene: walls, where groups of people start, what their goals are (Courty 2013, section 6.3.1).
 
-The eight scenes of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scenes` reads others from JSON.
+The eight scenes of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scene_json` reads others.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from marey.filming.truth import (
     write_ground,
     write_tables,
 )
-from marey.io import cameras, scenes, video, zarr_store
+from marey.io import cameras, scene_json, video, zarr_store
 from marey.io._files import atomic_write_folder, check_folder_target
 
 VERSION = 1
@@ -117,7 +117,7 @@ def film_crowd(
         return lambda done, total: progress(number * crowd.frames + done, passes * crowd.frames)
 
     with atomic_write_folder(Path(folder)) as draft:
-        scenes.write(crowd.scene, draft / "scene.json")
+        scene_json.write(crowd.scene, draft / "scene.json")
         write_tables(crowd, people, draft)
         ground = Ground(crowd.scene)
         (draft / "ground").mkdir()
