@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from marey.crowd.footage import Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
-    from marey.surface.synthesis.surface_graph import SurfaceGraph
     from marey.surface.library import Library
+    from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 REQUIRED: Any = object()
 FIGURES = (".png", ".svg", ".pdf")
