@@ -68,7 +68,8 @@ class Output:
     report: Any = None
     """A dict, or an object with `as_dict`; None if nothing more is to be printed."""
     figure: tuple[Any, ...] = ()
-    """Function of :mod:`marey.views` that makes the figure of `--figure`, by name, and its arguments."""
+    """Function of :mod:`marey.views` that makes the figure of `--figure`, by name, and its arguments; a dict
+    in the end holds keyword arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
     files: Sequence[Path] = ()
@@ -247,6 +248,19 @@ def check_place(path: Path, inputs: Sequence[Path]) -> None:
     check_target(path)
 
 
+def save_files(items: Sequence[Any], pattern: Path, names: Sequence[str]) -> list[Path]:
+    """Save several items as files that belong together, beside `pattern`; all of them or none."""
+    from marey.io import save
+    from marey.io._files import atomic_write_files
+
+    folder = pattern.parent
+    with atomic_write_files(pattern, names) as draft, stage(f"writing {folder.name}") as progress:
+        for number, (item, name) in enumerate(zip(items, names, strict=True), start=1):
+            save(item, draft / name)
+            progress(number, len(names))
+    return [folder / name for name in names]
+
+
 def plain(value: Any) -> Any:
     """A report as JSON holds it: text for paths, Python's numbers for NumPy's, None for what is not finite.
 
@@ -268,7 +282,10 @@ def _draw_figure(path: Path, name: str, *arguments: Any) -> None:
     from marey.views import plots
 
     module, _, function = name.rpartition(".")
-    plots.save(getattr(import_module(f"marey.views.{module}"), function)(*arguments), path)
+    *positional, last = arguments
+    named = last if isinstance(last, dict) else {}
+    draw = getattr(import_module(f"marey.views.{module}"), function)
+    plots.save(draw(*(positional if named else arguments), **named), path)
 
 
 def _loaded(spec: Spec, value: Any, given: dict[str, Any]) -> Any:

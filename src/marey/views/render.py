@@ -30,6 +30,7 @@ from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.views.shots import USUAL_RATE, clip_rate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ Image = NDArray[np.uint8]
 
 PICTURES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
 SMALLEST, LARGEST = 16, 7680
-USUAL_RATE, FASTEST = 30.0, 240.0
+FASTEST = 240.0
 # Seconds of a new motion of a model that are shown at most.
 LONGEST_MOTION = 20.0
 
@@ -116,16 +117,6 @@ def view(
         _write_page(thing, kind if asked else None, size, path, title or path.name, frame_rate, progress)
     else:
         _write_clip(thing, path, size, frame_rate, progress)
-
-
-def clip_rate(rate: float) -> float:
-    """Frames per second to show a clip of `rate` at: its own, a whole part of it, or 30.
-
-    >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
-    (25.0, 30.0, 25.0, 30.0, 30.0)
-    """
-    part = rate / np.ceil(rate / USUAL_RATE - 1e-9)
-    return float(part) if part >= 20.0 else USUAL_RATE
 
 
 def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) -> None:

@@ -27,6 +27,8 @@ ELEVATION = np.radians(11.0)
 # Turned from a frontal view, and towards the front of a subject that walks past.
 TURN, PASSING_TURN = np.radians(28.0), np.radians(17.0)
 
+USUAL_RATE = 30.0
+
 
 def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Image:
     """One picture of the whole clip.
@@ -96,6 +98,16 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
             yield picture
             continue
         yield _through(picture, other.render(also.vertices(frame), here, centre=centre, overlay=overlay))
+
+
+def clip_rate(rate: float) -> float:
+    """Frames per second to show a clip of `rate` at: its own, a whole part of it, or 30.
+
+    >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
+    (25.0, 30.0, 25.0, 30.0, 30.0)
+    """
+    part = rate / np.ceil(rate / USUAL_RATE - 1e-9)
+    return float(part) if part >= 20.0 else USUAL_RATE
 
 
 def _through(first: Image, second: Image) -> Image:

@@ -7,24 +7,32 @@ the ground and the light. Cost: that of the figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
+from marey._progress import Progress
 from marey.body.motion import Motion
 from marey.errors import InputError
+from marey.io._files import atomic_write
+from marey.io.images import encode_image
+from marey.io.video import write_frames
 from marey.views import style
 from marey.views.actors import Actor, actor
 from marey.views.scene import Look
 from marey.views.shapes import ball
-from marey.views.shots import viewpoint
+from marey.views.shots import clip, clip_rate, strip, viewpoint
 
 Array = NDArray[np.float64]
 
 # Of the figure's size: large enough to show around a wrist.
 MARK_RADIUS = 0.028
 MARK_COLOUR = "#d8483c"
+ORIGINAL_COLOUR = "#8a8f98"
+# Metres from the root beyond which a mark is left out, and between figures side by side.
+IN_VIEW, SPACING = 3.0, 1.2
 
 
 def troupe(
@@ -81,6 +89,49 @@ def troupe(
         facing=cast[0].facing,
         trail=len(cast) == 1,
     )
+
+
+def draw_figures(
+    motions: Sequence[Motion],
+    path: Path,
+    *,
+    colours: Sequence[str | None] | None = None,
+    shifts: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
+    size: tuple[int, int] = (1280, 720),
+    progress: Progress | None = None,
+) -> None:
+    """Draw figures on one stage as an image or, if the ending says so, as a clip; else as :func:`troupe`.
+
+    Marks far from the first figure's root are left out.
+    """
+    if marks is not None:
+        places = np.asarray(marks, dtype=np.float64)
+        near = np.linalg.norm(places - np.asarray(motions[0].root)[:, None], axis=2) < IN_VIEW
+        marks = np.where(near[..., None], places, np.nan)[:, near.all(axis=0)]
+    rate = motions[0].frame_rate
+    if path.suffix.lower() in (".png", ".jpg"):
+        image = strip(troupe(motions, colours=colours, shifts=shifts, marks=marks), size)
+        with atomic_write(path) as draft:
+            draft.write_bytes(encode_image(image, path.suffix))
+        return
+    if not np.isclose(rate := clip_rate(rate), motions[0].frame_rate):
+        motions = [motion.resample(rate) for motion in motions]
+    actors = troupe(motions, colours=colours, shifts=shifts, marks=marks)
+    write_frames(clip(actors, size), path, frame_rate=rate, progress=progress, total=actors.frames)
+
+
+def draw_variants(
+    original: Motion, variants: Sequence[Motion], path: Path, progress: Progress | None
+) -> None:
+    """Draw a clip in grey and up to six variants of it side by side, across the direction it goes in."""
+    shown = [original, *variants[:6]]
+    along = np.array(original.root[-1] - original.root[0])
+    length = float(np.hypot(along[0], along[2]))
+    across = np.array([along[2], 0.0, -along[0]]) / length if length > 0.5 else np.array([1.0, 0.0, 0.0])
+    shifts = (np.arange(len(shown)) - 0.5 * (len(shown) - 1))[:, None] * SPACING * across
+    colours = [ORIGINAL_COLOUR, *[None] * (len(shown) - 1)]
+    draw_figures(shown, path, colours=colours, shifts=shifts, progress=progress)
 
 
 def across_view(motion: Motion) -> Array:
