@@ -43,7 +43,7 @@ TYPES: dict[str, str] = {
     "Markers": "marey.body.markers",
     "Texture": "marey.surface.texture",
     "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skin",
+    "SkinnedMesh": "marey.surface.skinning",
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
     "SimulatedCrowd": "marey.crowd.simulation.simulated",

@@ -22,7 +22,7 @@ from marey.errors import FormatError
 from marey.geometry.rotations import identity
 from marey.io import obj
 from marey.io._files import read_bytes
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 BODY = b"body"
 UNIT = 0.1

@@ -7,8 +7,7 @@ from marey.surface.graphs.graph import Graph, Walk
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence, concatenate
-from marey.surface.skin import SkinnedMesh
-from marey.surface.skinning import dual_quaternion, linear_blend
+from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend
 from marey.surface.texture import Texture
 
 __all__ = [
