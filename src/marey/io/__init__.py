@@ -102,7 +102,7 @@ FORMATS: tuple[Format, ...] = (
             "PoseModel",
             "MotionModel",
             "DistanceMatrix",
-            "Repertoire",
+            "SurfaceGraph",
             "Animation",
         ),
         (
@@ -117,7 +117,7 @@ FORMATS: tuple[Format, ...] = (
             "PoseModel",
             "MotionModel",
             "DistanceMatrix",
-            "Repertoire",
+            "SurfaceGraph",
             "Animation",
             "CompressedMotion",
             "CompressedFields",

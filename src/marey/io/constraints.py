@@ -17,17 +17,18 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.errors import FormatError, InputError
+from marey.geometry import paths
+from marey.geometry.paths import Behaviour
 from marey.io._files import atomic_write, decoded, quoted, read_bytes
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import Behaviour, Curve
 
 LARGEST_TABLE = 64 << 20
 # Seconds; what is asked for later is a slip of the pen.
 LONGEST_TIME = 3600.0
 
 
-def read_path(path: Path) -> Curve:
+def read_path(path: Path) -> paths.Path:
     """The curve through the points of a table, with the behaviours its labels ask for.
 
     >>> import tempfile
@@ -47,7 +48,7 @@ def read_path(path: Path) -> Curve:
         if label and along[i + 1] > along[i]
     ]
     try:
-        return Curve.through(corners, behaviours=_merged(behaviours))
+        return paths.Path.through(corners, behaviours=_merged(behaviours))
     except InputError as error:
         raise FormatError(str(error), path=path) from error
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions.transition import TransitionTable, Windows
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import TransitionTable, Windows
 
 
 def random_table(

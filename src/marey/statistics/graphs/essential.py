@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._progress import Progress
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.weights import Duration, add_chains, graph_of, price_of_time, transition_weights
-from marey.surface.transitions.transition import TransitionTable
+from marey.statistics.graphs.build import Duration, add_chains, graph_of, price_of_time, transition_weights
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import TransitionTable
 
 Method = Literal["auto", "tiles", "search"]
 
@@ -36,7 +36,7 @@ def essential_graph(
     duration: Duration = "steps",
     method: Method = "auto",
     progress: Progress | None = None,
-) -> Graph:
+) -> MotionGraph:
     """Captured sequences and every transition that is on a least-cost walk between some two frames.
 
     alpha: cost of a step of time; the table's, if not given. The larger, the more transitions
@@ -44,8 +44,8 @@ def essential_graph(
     method: how least costs are found, "tiles" or "search"; both are exact, "auto" takes the quicker
 
     >>> import marey
-    >>> from marey.surface import transitions
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics import graphs as transitions
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> time = np.arange(60)
     >>> apart = np.abs(np.sin((time - time[:, None]) / 8))
     >>> matrix = DistanceMatrix(apart, 0 * apart, [0, 30, 60], ("a", "b"), "surface")
@@ -92,7 +92,7 @@ def least_costs(weights: NDArray[np.float64], *, progress: Progress | None = Non
     >>> least_costs(np.array([[0, 1, 3], [np.inf, 0, 1], [1, np.inf, 0]])).tolist()
     [[0.0, 1.0, 2.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]]
     """
-    from marey.surface.graphs import _kernels
+    from marey.statistics.graphs import _graph_kernels as _kernels
 
     costs = np.array(weights, np.float64, order="C")
     np.fill_diagonal(costs, 0.0)
@@ -127,7 +127,7 @@ def sieve(weights: NDArray[np.float64], starts: NDArray[np.int64], alpha: float)
 def _tight(
     there: NDArray[np.bool_], weights: NDArray[np.float64], progress: Progress | None
 ) -> NDArray[np.bool_]:
-    from marey.surface.graphs import _kernels
+    from marey.statistics.graphs import _graph_kernels as _kernels
 
     sources, targets = np.nonzero(there)
     first = np.searchsorted(sources, np.arange(len(there) + 1))

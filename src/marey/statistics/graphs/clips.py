@@ -16,8 +16,8 @@ class DistanceMatrix:
     """How far every pose is from every other.
 
     values: `(frames, frames)`, float32, symmetric, zero on the diagonal; radians for the surface metric
-    turns: `(frames, frames)`, float32, radians: by how much frame j (column) turns about the vertical to face
-        as frame i (row) does; antisymmetric
+    yaw_offsets: `(frames, frames)`, float32, radians: by how much frame j (column) turns about the vertical
+        to face as frame i (row) does; antisymmetric
     starts: `(sequences + 1,)`, first frame of each sequence, then the number of frames
     names: of the sequences
     metric: "surface", "euclidean", "skeleton" …
@@ -28,7 +28,7 @@ class DistanceMatrix:
     """
 
     values: FloatArray
-    turns: FloatArray
+    yaw_offsets: FloatArray
     starts: NDArray[np.int64]
     names: tuple[str, ...]
     metric: str
@@ -43,8 +43,8 @@ class DistanceMatrix:
         starts = checked("starts", self.starts, (len(self.names) + 1,), dtype=np.int64)
         if starts[0] != 0 or starts[-1] != frames or (np.diff(starts) < 1).any():
             raise InputError(f"starts: must rise from 0 to {frames}, the number of frames")
-        turns = checked("turns", self.turns, values.shape, dtype=np.float32)
-        assign(self, values=values, turns=turns, starts=starts, names=tuple(self.names))
+        yaw_offsets = checked("yaw offsets", self.yaw_offsets, values.shape, dtype=np.float32)
+        assign(self, values=values, yaw_offsets=yaw_offsets, starts=starts, names=tuple(self.names))
 
     @property
     def frames(self) -> int:

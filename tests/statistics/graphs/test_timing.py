@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.surface.transitions import Transition, smooth_path, standard, warped
-from tests.surface.transitions.plain import random_matrix
+from marey.statistics.graphs import Transition, smooth_path, standard, warped
+from tests.statistics.graphs.plain import random_matrix
 
 
 @settings(deadline=None, max_examples=40)

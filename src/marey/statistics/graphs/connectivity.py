@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.graphs.graph import Graph
+from marey.statistics.graphs.graph import MotionGraph
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,11 @@ class Connectivity:
     reachable: float
 
 
-def connectivity(graph: Graph) -> Connectivity:
+def connectivity(graph: MotionGraph) -> Connectivity:
     """Core, entrances and dead ends of a graph.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> alone = connectivity(Graph.chains([0, 3], alpha=0.1, windows=Windows(2, 4)))
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> alone = connectivity(MotionGraph.chains([0, 3], alpha=0.1, windows=Windows(2, 4)))
     >>> alone.core.tolist(), alone.dead_ends.tolist(), alone.reachable
     ([0], [1, 2], 0.5)
     """
@@ -69,11 +69,11 @@ def connectivity(graph: Graph) -> Connectivity:
     )
 
 
-def within_core(graph: Graph) -> Graph:
+def within_core(graph: MotionGraph) -> MotionGraph:
     """The same frames, but only the edges of the core: no walk gets stuck.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> within_core(Graph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))).edges
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> within_core(MotionGraph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))).edges
     0
     """
     inside = np.zeros(graph.frames, np.bool_)

@@ -33,14 +33,14 @@ class Behaviour:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Path:
     """A way on the ground or through space.
 
     points: `(samples, 3)`, metres, evenly spaced
     spatial: whether heights count; on the ground they do not
     behaviours: what is asked for on parts of it; elsewhere anything goes
 
-    >>> square = Curve.through([[0, 0], [2, 0], [2, 2], [0, 2], [0, 0]])
+    >>> square = Path.through([[0, 0], [2, 0], [2, 2], [0, 2], [0, 0]])
     >>> square.length, square.points.shape[1]
     (8.0, 3)
     """
@@ -58,7 +58,7 @@ class Curve:
     @classmethod
     def through(
         cls, corners: ArrayLike, *, behaviours: Sequence[Behaviour] = (), spacing: float = SPACING
-    ) -> Curve:
+    ) -> Path:
         """The polygon through corners `(n, 2)` on the ground (x, z), or `(n, 3)` in space (x, y, z)."""
         given = np.asarray(corners, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] not in (2, 3) or len(given) < 2:
@@ -99,21 +99,21 @@ class Curve:
         return float(np.arctan2(ahead[0], ahead[2]))
 
 
-def figure_eight(size: float) -> Curve:
+def figure_eight(size: float) -> Path:
     """Two loops, `size` metres across each, crossing in the middle where it begins and ends.
 
     >>> round(figure_eight(4.0).length, 1)
     24.4
     """
     t = np.linspace(0, 2 * np.pi, 721)
-    return Curve.through(size * np.stack([np.sin(2 * t) / 2, np.sin(t)], axis=1))
+    return Path.through(size * np.stack([np.sin(2 * t) / 2, np.sin(t)], axis=1))
 
 
-def square(size: float) -> Curve:
+def square(size: float) -> Path:
     """A square of `size` metres.
 
     >>> square(3.0).length
     12.0
     """
     corners = np.array([[0, 0], [0, 1], [1, 1], [1, 0], [0, 0]], dtype=np.float64)
-    return Curve.through(size * corners)
+    return Path.through(size * corners)

@@ -12,13 +12,20 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 from marey.errors import InputError
-from marey.surface.graphs import compare, essential_graph, motion_graph, shortest_costs, shortest_walks
-from marey.surface.graphs.essential import essential_edges, least_costs, sieve
-from marey.surface.graphs.motion import local_minima
-from marey.surface.graphs.weights import add_chains, transition_weights
-from marey.surface.transitions import Windows, table
-from marey.surface.transitions.transition import TransitionTable
-from tests.surface.graphs.fixtures import performer, random_table
+from marey.statistics.graphs import (
+    Windows,
+    compare,
+    essential_graph,
+    motion_graph,
+    shortest_costs,
+    shortest_walks,
+    table,
+)
+from marey.statistics.graphs.build import add_chains, transition_weights
+from marey.statistics.graphs.essential import essential_edges, least_costs, sieve
+from marey.statistics.graphs.motion import local_minima
+from marey.statistics.graphs.transitions import TransitionTable
+from tests.statistics.graphs.fixtures import performer, random_table
 
 ALPHAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
 

@@ -9,9 +9,8 @@ import pytest
 
 import marey
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs import (
-    Graph,
+from marey.statistics.graphs import (
+    MotionGraph,
     compare,
     connectivity,
     essential_graph,
@@ -20,16 +19,17 @@ from marey.surface.graphs import (
     shortest_walks,
     within_core,
 )
-from marey.surface.transitions.transition import Windows
-from tests.surface.graphs.fixtures import random_table
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import Windows
+from tests.statistics.graphs.fixtures import random_table
 
 
 @pytest.fixture(scope="module")
-def graph() -> Graph:
+def graph() -> MotionGraph:
     return essential_graph(random_table(), alpha=0.05)
 
 
-def test_the_shortest_walk_is_joined_and_costs_the_least(graph: Graph) -> None:
+def test_the_shortest_walk_is_joined_and_costs_the_least(graph: MotionGraph) -> None:
     walks = shortest_walks(graph)
     for start, end in np.argwhere(np.isfinite(walks.costs))[::37]:
         walk = shortest_walk(graph, start, end)
@@ -41,7 +41,7 @@ def test_the_shortest_walk_is_joined_and_costs_the_least(graph: Graph) -> None:
 
 
 def test_of_walks_that_cost_the_same_the_shorter_is_taken() -> None:
-    straight = Graph.chains([0, 4], alpha=0.0, windows=Windows(2, 4))
+    straight = MotionGraph.chains([0, 4], alpha=0.0, windows=Windows(2, 4))
     free = replace(
         straight,
         sources=[0, 0, 1, 2], targets=[1, 3, 2, 3], synthetic=[False, True, False, False],
@@ -50,18 +50,18 @@ def test_of_walks_that_cost_the_same_the_shorter_is_taken() -> None:
     assert shortest_walk(free, 0, 3).steps(free) == 2
 
 
-def test_a_walk_to_where_one_is_has_no_edges(graph: Graph) -> None:
+def test_a_walk_to_where_one_is_has_no_edges(graph: MotionGraph) -> None:
     assert len(shortest_walk(graph, 5, 5).edges) == 0
 
 
-def test_a_walk_that_is_not_there_is_refused(graph: Graph) -> None:
+def test_a_walk_that_is_not_there_is_refused(graph: MotionGraph) -> None:
     with pytest.raises(InputError, match="no way from frame 13 to frame 0"):
         shortest_walk(graph, 13, 0)
     with pytest.raises(InputError, match="frame 99"):
         shortest_walk(graph, 0, 99)
 
 
-def test_core_entrances_and_dead_ends_are_what_can_be_reached(graph: Graph) -> None:
+def test_core_entrances_and_dead_ends_are_what_can_be_reached(graph: MotionGraph) -> None:
     found = connectivity(graph)
     joined = np.isfinite(shortest_costs(graph))
     assert found.reachable == (joined.sum() - graph.frames) / (graph.frames * (graph.frames - 1))
@@ -76,7 +76,7 @@ def test_core_entrances_and_dead_ends_are_what_can_be_reached(graph: Graph) -> N
     assert (len(found.entrances), len(found.dead_ends)) == (9, 9)
 
 
-def test_no_walk_within_the_core_gets_stuck(graph: Graph) -> None:
+def test_no_walk_within_the_core_gets_stuck(graph: MotionGraph) -> None:
     inside = within_core(graph)
     core = connectivity(graph).core
     assert set(inside.targets) == set(inside.sources) == set(core)
@@ -84,13 +84,13 @@ def test_no_walk_within_the_core_gets_stuck(graph: Graph) -> None:
     assert np.array_equal(before[np.ix_(core, core)], after[np.ix_(core, core)])
 
 
-def test_graphs_of_different_libraries_are_not_compared(graph: Graph) -> None:
+def test_graphs_of_different_libraries_are_not_compared(graph: MotionGraph) -> None:
     with pytest.raises(InputError, match="different frames"):
         compare(shortest_costs(graph), np.zeros((2, 2)))
 
 
 def test_sequences_that_cannot_be_left_are_apart_from_each_other() -> None:
-    chains = Graph.chains([0, 3, 5], alpha=0.1, windows=Windows(2, 4))
+    chains = MotionGraph.chains([0, 3, 5], alpha=0.1, windows=Windows(2, 4))
     found = connectivity(chains)
     assert found.apart.tolist() == [3, 4]
     assert found.reachable == (3 + 1) / 20

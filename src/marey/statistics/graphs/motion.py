@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.weights import Duration, graph_of, price_of_time, transition_weights
-from marey.surface.transitions.transition import TransitionTable
+from marey.statistics.graphs.build import Duration, graph_of, price_of_time, transition_weights
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import TransitionTable
 
 
 def motion_graph(
@@ -21,7 +21,7 @@ def motion_graph(
     alpha: float | None = None,
     threshold: float | None = None,
     duration: Duration = "steps",
-) -> Graph:
+) -> MotionGraph:
     """Captured sequences and the local minima of the weights between every two of them.
 
     alpha: cost of a step of time; the table's, if not given
@@ -29,8 +29,8 @@ def motion_graph(
     duration: "frames" counts the frames of a transition, as the source does, not the steps between them
 
     >>> import marey
-    >>> from marey.surface import transitions
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics import graphs as transitions
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> time = np.arange(60)
     >>> apart = np.abs(np.sin((time - time[:, None]) / 8))
     >>> matrix = DistanceMatrix(apart, 0 * apart, [0, 30, 60], ("a", "b"), "surface")

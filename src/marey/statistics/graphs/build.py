@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
-from marey.surface.graphs.graph import Duration, Graph, Kind
-from marey.surface.transitions.transition import TransitionTable
+from marey.statistics.graphs.graph import Duration, Kind, MotionGraph
+from marey.statistics.graphs.transitions import TransitionTable
 
 # Playing on costs a sum of many alphas: transitions that only equal it up to rounding are no gain.
 LEAST_GAIN = 1e-9
@@ -24,7 +24,7 @@ def transition_weights(
 
     Within a sequence a transition forwards must be cheaper than playing on, and none leads to its own frame.
 
-    >>> from marey.surface.transitions.transition import Windows
+    >>> from marey.statistics.graphs.transitions import Windows
     >>> costs, lengths = np.array([[1, 0.5], [0.1, 1]], np.float32), np.full((2, 2), 3, np.int16)
     >>> table = TransitionTable(costs, lengths, lengths, lengths, np.array([0, 2]), Windows(2, 3), "sum")
     >>> transition_weights(table, alpha=0.01).round(3).tolist()
@@ -47,7 +47,7 @@ def add_chains(weights: NDArray[np.float64], starts: NDArray[np.int64], alpha: f
 
 def graph_of(
     chosen: NDArray[np.bool_], table: TransitionTable, *, alpha: float, duration: Duration, kind: Kind
-) -> Graph:
+) -> MotionGraph:
     """The captured sequences and the chosen transitions, `(frames, frames)`."""
     captured = _captured(table.starts)
     chosen = chosen.copy()
@@ -56,7 +56,7 @@ def graph_of(
     synthetic = np.ones(len(sources), np.bool_)
     synthetic[np.searchsorted(sources * len(chosen) + targets, captured * (len(chosen) + 1) + 1)] = False
     steps = _times(table, "steps")[sources, targets]
-    return Graph(
+    return MotionGraph(
         table.starts,
         sources,
         targets,

@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Planar:
+class PlanarMotion:
     """A turn about the vertical through the origin, then a shift along the ground; or many of them.
 
     angle: `(...)`, radians
     shift: `(..., 2)`, metres along x and z
 
-    >>> quarter = Planar(np.array(np.pi / 2), np.array([0.0, 1.0]))
+    >>> quarter = PlanarMotion(np.array(np.pi / 2), np.array([0.0, 1.0]))
     >>> quarter.apply([[1.0, 5.0, 0.0]]).round(12).tolist()
     [[0.0, 5.0, 0.0]]
     """
@@ -33,15 +33,15 @@ class Planar:
     shift: Array
 
     @classmethod
-    def identity(cls) -> Planar:
+    def identity(cls) -> PlanarMotion:
         """The motion that leaves everything where it is."""
         return cls(np.zeros(()), np.zeros(2))
 
     @classmethod
-    def about(cls, centre: ArrayLike, angle: ArrayLike, to: ArrayLike) -> Planar:
+    def about(cls, centre: ArrayLike, angle: ArrayLike, to: ArrayLike) -> PlanarMotion:
         """The turn by `angle` about `centre` `(..., 2)` which then takes that centre `to` `(..., 2)`."""
         turn = np.asarray(angle, np.float64)
-        return cls(turn, np.asarray(to, np.float64) - turned(np.asarray(centre, np.float64), turn))
+        return cls(turn, np.asarray(to, np.float64) - rotate(np.asarray(centre, np.float64), turn))
 
     def apply(self, points: ArrayLike) -> FloatArray:
         """Points `(..., n, 3)` moved, in their own precision; heights stay."""
@@ -52,21 +52,21 @@ class Planar:
 
     def on_ground(self, points: ArrayLike) -> Array:
         """Ground points `(..., n, 2)` moved."""
-        return turned(np.asarray(points, np.float64), self.angle[..., None]) + self.shift[..., None, :]
+        return rotate(np.asarray(points, np.float64), self.angle[..., None]) + self.shift[..., None, :]
 
-    def after(self, first: Planar) -> Planar:
+    def compose(self, first: PlanarMotion) -> PlanarMotion:
         """`first`, then this."""
-        return Planar(self.angle + first.angle, turned(first.shift, self.angle) + self.shift)
+        return PlanarMotion(self.angle + first.angle, rotate(first.shift, self.angle) + self.shift)
 
-    def inverse(self) -> Planar:
+    def inverse(self) -> PlanarMotion:
         """The motion that undoes this one."""
-        return Planar(-self.angle, -turned(self.shift, -self.angle))
+        return PlanarMotion(-self.angle, -rotate(self.shift, -self.angle))
 
 
-def turned(points: Array, angle: ArrayLike) -> Array:
+def rotate(points: Array, angle: ArrayLike) -> Array:
     """Ground points `(..., 2)` turned about the origin by `angle` `(...)`.
 
-    >>> turned(np.array([0.0, 2.0]), np.pi / 2).round(12).tolist()
+    >>> rotate(np.array([0.0, 2.0]), np.pi / 2).round(12).tolist()
     [2.0, 0.0]
     """
     c, s = np.cos(angle), np.sin(angle)
@@ -83,13 +83,13 @@ def centroid(vertices: FloatArray, weights: FloatArray | None = None) -> Array:
     return np.asarray(np.average(vertices[..., 0::2], axis=-2, weights=weights), dtype=np.float64)
 
 
-def align(onto: FloatArray, moving: FloatArray, weights: FloatArray | None = None) -> Planar:
+def align(onto: FloatArray, moving: FloatArray, weights: FloatArray | None = None) -> PlanarMotion:
     """The planar motion that lays `moving` `(vertices, 3)` as near as can be on `onto`, vertex by vertex.
 
     Least squares of the distances, each vertex with its weight (all alike, if None).
 
     >>> feet = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 2.0]])
-    >>> away = Planar(np.array(2.5), np.array([3.0, -1.0])).apply(feet)
+    >>> away = PlanarMotion(np.array(2.5), np.array([3.0, -1.0])).apply(feet)
     >>> float(align(feet, away).angle.round(9))
     -2.5
     """
@@ -100,4 +100,4 @@ def align(onto: FloatArray, moving: FloatArray, weights: FloatArray | None = Non
         source = source * weights[:, None]
     across = target[:, 0] @ source[:, 1] - target[:, 1] @ source[:, 0]
     along = target[:, 0] @ source[:, 0] + target[:, 1] @ source[:, 1]
-    return Planar.about(centre, np.arctan2(across, along), to)
+    return PlanarMotion.about(centre, np.arctan2(across, along), to)

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 
 Cells = tuple[tuple[int, int], ...]
 

@@ -123,7 +123,7 @@ def transitions(
     costs += JUMP_COST * mean
     values = np.full(frames, np.inf)
     values[: last + 1] = 0.0
-    from marey.crowd.texture import _kernels
+    from marey.statistics.graphs import _graph_kernels as _kernels
 
     _kernels.cheapest_futures(costs, last, run, DISCOUNT, 1e-7 * mean, MOST_SWEEPS, values)
     softness = sharpness * mean

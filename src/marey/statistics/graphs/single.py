@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions.transition import Objective, Transition, Windows
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import Objective, Transition, Windows
 
 
 def standard(distances: DistanceMatrix, source: int, destination: int, length: int) -> Transition:
@@ -114,7 +114,7 @@ def _best(
     alpha: float,
 ) -> Transition:
     """The best path from the first row to the last column of a block, or over all of it."""
-    from marey.surface.transitions import _kernels as kernels
+    from marey.statistics.graphs import _transition_kernels as kernels
 
     (top, height), (left, width) = rows, columns
     extra, slope = extra_cost(objective, alpha), min(slope, max(height, width))

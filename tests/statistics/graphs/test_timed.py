@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError, UnreachableError
-from marey.surface.graphs.graph import Graph
-from marey.surface.synthesis.retiming import retime
-from marey.surface.transitions.transition import Windows
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.timed import retime
+from marey.statistics.graphs.transitions import Windows
 
 WINDOWS = Windows(2, 6)
 
 
-def random_graph(rng: np.random.Generator, frames: int = 8, extra: int = 10) -> Graph:
+def random_graph(rng: np.random.Generator, frames: int = 8, extra: int = 10) -> MotionGraph:
     """Two chains and random transitions between any two frames."""
     starts = np.array([0, frames // 2, frames])
-    chain = Graph.chains(starts, alpha=0.1, windows=WINDOWS)
+    chain = MotionGraph.chains(starts, alpha=0.1, windows=WINDOWS)
     pairs = rng.choice(frames * frames, extra, replace=False)
     pairs = pairs[pairs // frames != pairs % frames]
     count = len(pairs)
@@ -24,7 +24,7 @@ def random_graph(rng: np.random.Generator, frames: int = 8, extra: int = 10) -> 
     targets = np.concatenate([chain.targets, pairs % frames])
     order = np.lexsort((targets, sources))
     zeros = np.zeros(chain.edges)
-    return Graph(
+    return MotionGraph(
         starts,
         sources[order],
         targets[order],
@@ -38,7 +38,7 @@ def random_graph(rng: np.random.Generator, frames: int = 8, extra: int = 10) -> 
     )
 
 
-def cheapest(graph: Graph, source: int, target: int, steps: int) -> float:
+def cheapest(graph: MotionGraph, source: int, target: int, steps: int) -> float:
     """By trying every walk."""
     if steps == 0:
         return 0.0 if source == target else np.inf
@@ -50,7 +50,7 @@ def cheapest(graph: Graph, source: int, target: int, steps: int) -> float:
     return best
 
 
-def reachable(graph: Graph, rng: np.random.Generator) -> tuple[list[int], list[int], float]:
+def reachable(graph: MotionGraph, rng: np.random.Generator) -> tuple[list[int], list[int], float]:
     """Three key poses, times at which a walk takes them, and what the best such walk costs."""
     while True:
         keys = rng.choice(graph.frames, 3, replace=False).tolist()
@@ -90,7 +90,7 @@ def test_all_key_poses_are_met_at_once_by_the_best_walk(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_fewest_steps_are_those_of_the_fastest_walk(seed: int) -> None:
-    from marey.surface.synthesis._retiming_kernels import NEVER, fewest_steps
+    from marey.statistics.graphs._timed_kernels import NEVER, fewest_steps
 
     graph = random_graph(np.random.default_rng(200 + seed))
     left = fewest_steps(graph.sources, graph.targets, graph.steps, graph.frames, 5)
@@ -110,7 +110,7 @@ def test_slack_changes_nothing_where_times_are_met() -> None:
 
 
 def test_a_time_that_cannot_be_met_is_missed_by_as_little_as_can_be() -> None:
-    graph = Graph.chains([0, 10], alpha=0.1, windows=WINDOWS)
+    graph = MotionGraph.chains([0, 10], alpha=0.1, windows=WINDOWS)
     assert retime(graph, [2, 7], [0, 3]).errors.tolist() == [0, 2]
 
 
@@ -124,7 +124,7 @@ def test_tolerance_trades_time_for_less_deformation() -> None:
 
 
 def test_what_cannot_be_reached_or_read_is_said() -> None:
-    graph = Graph.chains([0, 10], alpha=0.1, windows=WINDOWS)
+    graph = MotionGraph.chains([0, 10], alpha=0.1, windows=WINDOWS)
     with pytest.raises(UnreachableError, match="key pose 2"):
         retime(graph, [7, 2], [0, 5])
     with pytest.raises(InputError, match="key pose 3"):

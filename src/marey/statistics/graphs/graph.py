@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray, IntArray, assign, checked
 from marey.errors import InputError
-from marey.surface.transitions.transition import Windows
+from marey.statistics.graphs.transitions import Windows
 
 Kind = Literal["essential", "motion"]
 Duration = Literal["steps", "frames"]
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class MotionGraph:
     """Frames and how to go from one to another.
 
     starts: `(sequences + 1,)`, first frame of each sequence, then the number of frames
@@ -37,7 +37,7 @@ class Graph:
     kind: "essential", or "motion" for the graph of local minima
     duration: "frames" has a transition weigh a step more than it takes, as in the source
 
-    >>> alone = Graph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))
+    >>> alone = MotionGraph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))
     >>> alone.edges, alone.leaving(0).tolist(), alone.weights.tolist()
     (2, [0], [0.1, 0.1])
     """
@@ -84,7 +84,7 @@ class Graph:
         )
 
     @classmethod
-    def chains(cls, starts: IntArray | list[int], *, alpha: float, windows: Windows) -> Graph:
+    def chains(cls, starts: IntArray | list[int], *, alpha: float, windows: Windows) -> MotionGraph:
         """Only the captured sequences, each frame leading to the next."""
         frames = np.arange(starts[-1])
         inside = np.setdiff1d(frames, np.asarray(starts[1:]) - 1)
@@ -135,14 +135,14 @@ class Walk:
     start: int
     edges: NDArray[np.int64]
 
-    def steps(self, graph: Graph) -> int:
+    def steps(self, graph: MotionGraph) -> int:
         """Frames of time it takes; the animation has one frame more."""
         return int(graph.steps[self.edges].sum())
 
-    def cost(self, graph: Graph) -> float:
+    def cost(self, graph: MotionGraph) -> float:
         """Sum of the weights of its edges."""
         return float(graph.weights[self.edges].sum())
 
-    def nodes(self, graph: Graph) -> NDArray[np.int64]:
+    def nodes(self, graph: MotionGraph) -> NDArray[np.int64]:
         """Frames it visits, `(edges walked + 1,)`."""
         return np.concatenate([[self.start], graph.targets[self.edges]]).astype(np.int64)

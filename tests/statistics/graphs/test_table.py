@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions import TransitionTable, Windows, optimal, optimal_pairs, table, warped
-from tests.surface.graphs.fixtures import performer
-from tests.surface.transitions.plain import best_windows, matrix, random_matrix
+from marey.statistics.graphs import TransitionTable, Windows, optimal, optimal_pairs, table, warped
+from marey.statistics.graphs.clips import DistanceMatrix
+from tests.statistics.graphs.fixtures import performer
+from tests.statistics.graphs.plain import best_windows, matrix, random_matrix
 
 
 def test_all_windows_at_once_are_as_good_as_one_after_the_other() -> None:

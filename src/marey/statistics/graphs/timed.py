@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError, UnreachableError
-from marey.surface.graphs.graph import Graph, Walk
+from marey.statistics.graphs.graph import MotionGraph, Walk
 
 # A frame off the time asked for, where no walk meets it, outweighs any deformation.
 A_FRAME_OFF = 1e6
 
 
 @dataclass(frozen=True, eq=False)
-class Retimed:
+class TimedWalk:
     """A walk through key poses.
 
     walk: through the graph
@@ -43,8 +43,13 @@ class Retimed:
 
 
 def retime(
-    graph: Graph, keys: Sequence[int], times: Sequence[int], *, tolerance: int = 0, slack: int | None = None
-) -> Retimed:
+    graph: MotionGraph,
+    keys: Sequence[int],
+    times: Sequence[int],
+    *,
+    tolerance: int = 0,
+    slack: int | None = None,
+) -> TimedWalk:
     """The least deformed walk that takes captured frames at given times.
 
     keys: frames of the library, in the order they are to be taken
@@ -54,18 +59,18 @@ def retime(
 
     Times are met exactly wherever some walk does, and missed by as little as can be where none does.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> played = retime(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), [2, 7], [0, 5])
-    >>> played.walk.nodes(Graph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))).tolist()
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> played = retime(MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), [2, 7], [0, 5])
+    >>> played.walk.nodes(MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))).tolist()
     [2, 3, 4, 5, 6, 7]
     """
     asked = _checked_times(graph, keys, times, tolerance)
     slack = max(tolerance, graph.windows.longest if slack is None else slack)
     # Few need the slack, and without it the search takes half the time.
     found = _chained(graph, keys, asked, tolerance, tolerance) if tolerance < slack else None
-    if not isinstance(found, Retimed):
+    if not isinstance(found, TimedWalk):
         found = _chained(graph, keys, asked, slack, tolerance)
-    if not isinstance(found, Retimed):
+    if not isinstance(found, TimedWalk):
         raise UnreachableError(
             f"key pose {found + 1} (frame {keys[found]}) cannot be reached from key pose {found} "
             f"(frame {keys[found - 1]}) by frame {asked[found] + slack}; give it more time, use a "
@@ -75,8 +80,8 @@ def retime(
 
 
 def _chained(
-    graph: Graph, keys: Sequence[int], asked: NDArray[np.int64], slack: int, tolerance: int
-) -> Retimed | int:
+    graph: MotionGraph, keys: Sequence[int], asked: NDArray[np.int64], slack: int, tolerance: int
+) -> TimedWalk | int:
     """The best walk that misses no time by more than `slack`; else the number of the key not reached."""
     # What each segment may begin with: time in the animation -> cost so far.
     begins = {0: 0.0}
@@ -93,7 +98,7 @@ def _chained(
         edges = taken + edges
         achieved.insert(0, begun)
     walk = Walk(int(keys[0]), np.array(edges, dtype=np.int64))
-    return Retimed(walk, np.array(achieved), asked, float(graph.deformation[walk.edges].sum()))
+    return TimedWalk(walk, np.array(achieved), asked, float(graph.deformation[walk.edges].sum()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +112,10 @@ class _Segment:
     arrivals: NDArray[np.int32]
 
     @classmethod
-    def between(cls, graph: Graph, source: int, target: int, begins: dict[int, float], last: int) -> _Segment:
-        from marey.surface.synthesis._retiming_kernels import fewest_steps, relax_in_time
+    def between(
+        cls, graph: MotionGraph, source: int, target: int, begins: dict[int, float], last: int
+    ) -> _Segment:
+        from marey.statistics.graphs._timed_kernels import fewest_steps, relax_in_time
 
         first = min(begins)
         shape = (graph.frames, last - first + 1)
@@ -129,7 +136,7 @@ class _Segment:
                 found[time] = float(self.costs[self.target, column]) + A_FRAME_OFF * missed
         return found
 
-    def walked_back(self, graph: Graph, time: int) -> tuple[int, list[int]]:
+    def walked_back(self, graph: MotionGraph, time: int) -> tuple[int, list[int]]:
         """When the segment began, and the edges from there to the target at `time`."""
         frame, column, edges = self.target, time - self.first, list[int]()
         while self.arrivals[frame, column] >= 0:
@@ -141,7 +148,7 @@ class _Segment:
 
 
 def _checked_times(
-    graph: Graph, keys: Sequence[int], times: Sequence[int], tolerance: int
+    graph: MotionGraph, keys: Sequence[int], times: Sequence[int], tolerance: int
 ) -> NDArray[np.int64]:
     if len(keys) != len(times) or len(keys) < 2:
         raise InputError(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.essential import FEW, least_costs
-from marey.surface.graphs.graph import Graph, Walk
+from marey.statistics.graphs.essential import FEW, least_costs
+from marey.statistics.graphs.graph import MotionGraph, Walk
 
 # Frames searched from between two reports of progress.
 AT_ONCE = 256
@@ -57,16 +57,16 @@ class Comparison:
         return 1 - self.mean / self.baseline_mean if self.baseline_mean else 0.0
 
 
-def shortest_walk(graph: Graph, start: int, end: int) -> Walk:
+def shortest_walk(graph: MotionGraph, start: int, end: int) -> Walk:
     """The walk of least cost from one frame to another.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> alone = Graph.chains([0, 5], alpha=0.1, windows=Windows(2, 4))
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> alone = MotionGraph.chains([0, 5], alpha=0.1, windows=Windows(2, 4))
     >>> walk = shortest_walk(alone, 1, 4)
     >>> walk.nodes(alone).tolist(), round(walk.cost(alone), 6)
     ([1, 2, 3, 4], 0.3)
     """
-    from marey.surface.graphs import _kernels
+    from marey.statistics.graphs import _graph_kernels as _kernels
 
     for frame in (start, end):
         if not 0 <= frame < graph.frames:
@@ -88,11 +88,11 @@ def shortest_walk(graph: Graph, start: int, end: int) -> Walk:
     return Walk(start, np.array(edges[::-1], np.int64))
 
 
-def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> NDArray[np.float64]:
+def shortest_costs(graph: MotionGraph, *, progress: Progress | None = None) -> NDArray[np.float64]:
     """Least cost of a walk from each frame (row) to each (column); infinite where there is none.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> shortest_costs(Graph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).tolist()
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> shortest_costs(MotionGraph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).tolist()
     [[0.0, 0.5, 1.0], [inf, 0.0, 0.5], [inf, inf, 0.0]]
     """
     if graph.density <= FEW:
@@ -102,14 +102,14 @@ def shortest_costs(graph: Graph, *, progress: Progress | None = None) -> NDArray
     return least_costs(weights, progress=progress)
 
 
-def shortest_walks(graph: Graph, *, progress: Progress | None = None) -> Shortest:
+def shortest_walks(graph: MotionGraph, *, progress: Progress | None = None) -> Shortest:
     """Least costs between all frames, with the times of such walks; slower than costs alone in dense graphs.
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> shortest_walks(Graph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).steps.tolist()
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> shortest_walks(MotionGraph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).steps.tolist()
     [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
     """
-    from marey.surface.graphs import _kernels
+    from marey.statistics.graphs import _graph_kernels as _kernels
 
     costs = np.empty((graph.frames, graph.frames))
     times = np.empty(costs.shape, np.int32)
@@ -120,7 +120,7 @@ def shortest_walks(graph: Graph, *, progress: Progress | None = None) -> Shortes
     return Shortest(costs, times)
 
 
-def _searched_costs(graph: Graph, progress: Progress | None) -> NDArray[np.float64]:
+def _searched_costs(graph: MotionGraph, progress: Progress | None) -> NDArray[np.float64]:
     """Least costs by Dijkstra's search from every frame."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -138,9 +138,9 @@ def _searched_costs(graph: Graph, progress: Progress | None) -> NDArray[np.float
 def compare(ours: NDArray[np.float64], baseline: NDArray[np.float64]) -> Comparison:
     """How much less walks cost in one graph than in another, from the `shortest_costs` of both.
 
-    >>> from marey.surface.transitions.transition import Windows
+    >>> from marey.statistics.graphs.transitions import Windows
     >>> one, other = (
-    ...     shortest_costs(Graph.chains([0, 9], alpha=a, windows=Windows(2, 4))) for a in (0.1, 0.2)
+    ...     shortest_costs(MotionGraph.chains([0, 9], alpha=a, windows=Windows(2, 4))) for a in (0.1, 0.2)
     ... )
     >>> round(compare(one, other).gain, 6), compare(one, other).share
     (0.5, 0.5)

@@ -21,9 +21,9 @@ from marey import _work
 from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions.single import extra_cost
-from marey.surface.transitions.transition import Objective, TransitionTable, Windows
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.single import extra_cost
+from marey.statistics.graphs.transitions import Objective, TransitionTable, Windows
 
 Ends = Literal["strict", "short"]
 
@@ -147,7 +147,7 @@ def _batched_rows(
     short: int, extra: float, objective: Objective,
 ) -> Found:  # fmt: skip
     """Source frames `first` up to `last` to all others, all windows at once."""
-    from marey.surface.transitions import _kernels as kernels
+    from marey.statistics.graphs import _transition_kernels as kernels
 
     costs = np.empty((last - first, len(values)), np.float32)
     lengths = np.empty((3, last - first, len(values)), np.int16)
@@ -184,7 +184,7 @@ def _pairs(
     destinations: NDArray[np.int64], shortest: NDArray[np.int64], windows: Windows, extra: float,
     objective: Objective,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-    from marey.surface.transitions import _kernels as kernels
+    from marey.statistics.graphs import _transition_kernels as kernels
 
     stops = starts[np.searchsorted(starts, sources, side="right")]
     beginnings = starts[np.searchsorted(starts, destinations, side="right") - 1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.transitions.transition import Transition
+from marey.statistics.graphs.transitions import Transition
 
 
 def smooth_path(transition: Transition) -> NDArray[np.float64]:
