@@ -77,6 +77,8 @@ TYPES: dict[str, str] = {
     "SurfaceGraph": "marey.surface.synthesis.surface_graph",
     "Provenance": "marey.surface.synthesis.animation",
     "Animation": "marey.surface.synthesis.animation",
+    "AnimationReport": "marey.surface.synthesis.animation",
+    "Walk": "marey.statistics.graphs.graph",
 }
 # What is stored otherwise, or by other formats only.
 OTHER_TYPES = {"CompressedMotion": "marey.body.codec.clip", "CompressedFields": "marey.crowd.codec.series"}

@@ -84,6 +84,8 @@ def distances(
             f"{library.frames} frames: distances of all pairs are for {MOST_FRAMES} at most; "
             "take fewer sequences, or every second frame (sequence[::2])"
         )
+    if any(np.abs(sequence.vertices[0]).max() > 1e30 for sequence in library.sequences):
+        raise InputError("coordinates beyond 1e30 metres, of which squares overflow; check the unit")
     if metric == "surface":
         values, turns = _surface_distances(library, exact, stretch_weight, triangles, progress)
     else:
