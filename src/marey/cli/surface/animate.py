@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -23,16 +23,14 @@ from marey.errors import InputError
 from marey.geometry import paths
 from marey.geometry.paths import LONGEST, Behaviour
 from marey.io import format_to_write, save
-from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
-from marey.surface.synthesis.animate import (
-    follow_path,
-    random_walk,
-    walk_between,
-    walk_through_poses,
+from marey.io.constraints_csv import (
+    LONGEST_TIME,
+    read_directions,
+    read_key_poses,
+    read_path,
+    write_provenance,
 )
-from marey.surface.synthesis.animate import (
-    steer as steer_body,
-)
+from marey.surface.synthesis import animate
 from marey.surface.synthesis.animation import Animation, AnimationReport
 from marey.surface.synthesis.surface_graph import SurfaceGraph
 
@@ -108,7 +106,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.
+    """Animate a captured subject: along a path, through poses, steered or free.
 
     [bold]Examples[/bold]
 
@@ -142,7 +140,7 @@ def run(
     curve = None if path is None else _curve(path, behaviour or [])
     with progress_bar("animating") as progress:
         if curve is not None:
-            made = follow_path(
+            made = animate.follow_path(
                 repertoire,
                 curve,
                 track=_vertices(track),
@@ -152,17 +150,21 @@ def run(
             )
         elif poses is not None:
             keys, times = read_key_poses(poses, repertoire.library)
-            made = walk_through_poses(
+            made = animate.walk_through_poses(
                 repertoire, keys, times.tolist(), tolerance=tolerance, progress=progress
             )
         elif steer is not None:
             wishes = read_directions(steer)
             lasting = float(wishes[-1, 0]) + AFTER_LAST_WISH if seconds is None else seconds
-            made = steer_body(repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress)
+            made = animate.steer(
+                repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress
+            )
         elif wander:
-            made = random_walk(repertoire, seconds or 0.0, seed, start=start, progress=progress)
+            made = animate.random_walk(repertoire, seconds or 0.0, seed, start=start, progress=progress)
         else:
-            made = walk_between(repertoire, start or "", end or "", seconds=seconds, progress=progress)
+            made = animate.walk_between(
+                repertoire, start or "", end or "", seconds=seconds, progress=progress
+            )
     _write(made, target, curve)
     if provenance is not None:
         write_provenance(made, repertoire.library, provenance)
