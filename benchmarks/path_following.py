@@ -33,14 +33,14 @@ from _locomotion import locomotion
 from _repertoires import measured
 
 import marey
-from marey.surface.graphs.building import graph
-from marey.surface.graphs.repertoire import Repertoire
+from marey.geometry import paths
+from marey.geometry.paths import figure_eight, square
 from marey.surface.synthesis.beam import Beam
-from marey.surface.synthesis.curves import Curve, figure_eight, square
 from marey.surface.synthesis.following import behaviour_bits, follow, path_of
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.steering import Steering, safe_frames
 from marey.surface.synthesis.streaming import Performer
+from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
 from marey.surface.synthesis.ways import Ways, worth_trying
 
 VERTICES, ALPHA, SIZE = 2000, 0.02, 4.0
@@ -67,7 +67,7 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def subject(name: str, made: Repertoire) -> list[str]:
+def subject(name: str, made: SurfaceGraph) -> list[str]:
     """Measure a subject; the bars it misses."""
     performer, prepared = timed(lambda: Performer.prepare(made))
     clips, laid_out = timed(lambda: RootClips.of(made, tracks=performer.tracks, edges=worth_trying(made)))
@@ -83,7 +83,7 @@ def subject(name: str, made: Repertoire) -> list[str]:
     return missed + [f"{name}: {wrong}" for wrong in steering(performer)]
 
 
-def along(made: Repertoire, ways: Ways, curve: Curve) -> list[str]:
+def along(made: SurfaceGraph, ways: Ways, curve: paths.Path) -> list[str]:
     """Ours and the peer along one curve; what ours is not better at."""
     bits, allowed = behaviour_bits(made, curve)
     found = follow(made, curve, clips=ways.clips, accuracy=ACCURACY, width=WIDTH)

@@ -21,9 +21,10 @@ import numpy as np
 from _locomotion import locomotion
 from _repertoires import measured, repertoire
 
+from marey.geometry import paths
+from marey.geometry.paths import Behaviour, figure_eight, square
+from marey.geometry.planar import centroid
 from marey.surface.library import Library
-from marey.surface.planar import centroid
-from marey.surface.synthesis.curves import Behaviour, Curve, figure_eight, square
 from marey.surface.synthesis.following import Followed, follow
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.root_clips import RootClips
@@ -93,7 +94,7 @@ def main() -> int:
     return 0 if judged(results) else 1
 
 
-def courses(library: Library) -> dict[str, Curve]:
+def courses(library: Library) -> dict[str, paths.Path]:
     """The curves to follow by name; behaviours the library does not show are left out."""
     shown = set(library.labels)
     walking = tuple(label for label in WALKING if label in shown)
@@ -109,7 +110,7 @@ def courses(library: Library) -> dict[str, Curve]:
     return found
 
 
-def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
+def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
     """A winding way through space at the height of a walking body, higher where one jumps."""
     x = np.linspace(0, 17, 341)
     z = 0.8 * np.sin(x / 17 * 2 * np.pi)
@@ -117,10 +118,10 @@ def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
     walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in WALKING]
     height = float(np.median([sequence.vertices[..., 1].mean() for sequence in walks]))
     y = height + 0.2 * np.sin(np.pi * np.clip((way - 12.0) / 2.5, 0, 1)) ** 2
-    return Curve.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
+    return paths.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
-def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -> Result:
+def along(performer: Performer, clips: RootClips, curve: paths.Path, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
     made = performer.repertoire
     began = time.process_time()
@@ -153,7 +154,7 @@ def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -
     )
 
 
-def wrong_labels(library: Library, curve: Curve, found: Followed, *ends: np.ndarray) -> int:
+def wrong_labels(library: Library, curve: paths.Path, found: Followed, *ends: np.ndarray) -> int:
     """Frames of which neither pose is of a behaviour asked for there, borders' tolerance not granted."""
     labels = np.array(library.labels)[library.sequence_of]
     wrong = np.zeros(len(found.come), bool)

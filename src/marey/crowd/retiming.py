@@ -16,9 +16,9 @@ from marey._arrays import read_only
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import frame_distances
-from marey.crowd.texture.transitions import diagonal_filter, margin
 from marey.errors import InputError
 from marey.geometry.resampling import linear
+from marey.statistics.graphs.texture import diagonal_filter, margin
 from marey.statistics.warping import Alignment, align_costs, time_map
 
 Array = NDArray[np.float64]

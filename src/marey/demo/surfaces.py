@@ -10,11 +10,11 @@ import numpy as np
 from marey import datasets, samples
 from marey import surface as surfaces
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, timed
+from marey.geometry.paths import figure_eight
 from marey.io import load, save
 from marey.surface.distances import distances
 from marey.surface.interpolation import interpolate
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.curves import figure_eight
 from marey.views import animations, graph_pictures, plots, view
 from marey.views.pages import write_page
 

@@ -30,7 +30,7 @@ from marey.filming.cameras import camera_of
 from marey.filming.people import People
 from marey.filming.studio import Shot, Studio
 from marey.filming.truth import BODY_HEIGHT, CrowdFlow, Seen, ground_frames, write_ground, write_tables
-from marey.io import cameras, scenes, video, zarr_store
+from marey.io import cameras, scene_json, video, zarr_store
 from marey.io._files import atomic_write_folder, check_folder_target
 
 VERSION = 1
@@ -103,7 +103,7 @@ def film_crowd(
         return lambda done, total: progress(number * crowd.frames + done, passes * crowd.frames)
 
     with atomic_write_folder(Path(folder)) as draft:
-        scenes.write(crowd.scene, draft / "scene.json")
+        scene_json.write(crowd.scene, draft / "scene.json")
         write_tables(crowd, people, draft)
         ground = Ground(crowd.scene)
         (draft / "ground").mkdir()

@@ -20,7 +20,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError
 from marey.filming.dataset import VERSION
-from marey.io import cameras, scenes, trajectories, video, zarr_store
+from marey.io import cameras, scene_json, trajectories, video, zarr_store
 from marey.io._files import read_bytes
 
 LARGEST_MANIFEST = 64 << 20
@@ -79,7 +79,7 @@ class Dataset:
     @cached_property
     def scene(self) -> Scene:
         """The place."""
-        return scenes.read(self.path / "scene.json")
+        return scene_json.read(self.path / "scene.json")
 
     @cached_property
     def tracks(self) -> Tracks:

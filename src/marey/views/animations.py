@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import checked
 from marey.errors import InputError
 from marey.geometry import resampling
+from marey.geometry.planar import centroid
 from marey.surface.library import Library
-from marey.surface.planar import centroid
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import plots, style
 from marey.views.actors import Actor, actor

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.planar import Planar, centroid
+from marey.geometry.planar import PlanarMotion, centroid
 from marey.surface.sequence import MeshSequence
 from marey.views import plots, style
 
@@ -73,5 +73,5 @@ def _from_origin(sequence: MeshSequence) -> Array:
     """The way of the body's middle, begun at the origin: metres to the right and ahead."""
     way = np.array([centroid(vertices) for vertices in sequence.vertices])
     soon = way[min(round(START_SECONDS * sequence.frame_rate), len(way) - 1)] - way[0]
-    ahead = Planar.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
+    ahead = PlanarMotion.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
     return ahead * [-1.0, 1.0]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.graphs.graph import Graph
+from marey.statistics.graphs.graph import MotionGraph
 from marey.views import plots, style
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ MOST_LEVEL, LONGEST_LEVEL = 10, 9
 MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
 
-def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, int] = SIZE) -> Figure:
+def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[int, int] = SIZE) -> Figure:
     """Frames around a circle, time running clockwise, and the transitions between them.
 
     names: of the sequences
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> alone = Graph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> alone = MotionGraph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
     >>> graph_picture(alone, ("walk", "run")).get_suptitle()
     'Essential graph: 50 frames, 48 captured steps, no transition'
     """
@@ -64,7 +64,7 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
     return figure
 
 
-def _title(graph: Graph, transitions: int) -> str:
+def _title(graph: MotionGraph, transitions: int) -> str:
     kind = "Essential graph" if graph.kind == "essential" else "Motion graph"
     captured = graph.edges - transitions
     if not transitions:
@@ -75,7 +75,7 @@ def _title(graph: Graph, transitions: int) -> str:
     )
 
 
-def frame_angles(graph: Graph) -> Array:
+def frame_angles(graph: MotionGraph) -> Array:
     """Where on the circle each frame is, radians, clockwise from the top."""
     lengths = np.diff(graph.starts)
     gap = 2 * np.pi * GAPS / len(lengths)
@@ -88,7 +88,7 @@ def _on_circle(angles: Array, radius: float) -> Array:
     return radius * np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
-def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
+def _arcs(axes: Axes, graph: MotionGraph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
     for k, (first, last) in enumerate(pairwise(graph.starts.tolist())):
         colour = style.PALETTE[k % len(style.PALETTE)]
         along = np.linspace(angles[first], angles[last - 1], max(int(200 * (last - first) / graph.frames), 2))
@@ -119,7 +119,9 @@ def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> N
     text.set_in_layout(False)
 
 
-def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen: NDArray[np.intp]) -> None:
+def _transitions(
+    figure: Figure, axes: Axes, graph: MotionGraph, angles: Array, chosen: NDArray[np.intp]
+) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -141,7 +143,7 @@ def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen
     bar.set_label("weight of a transition" if few else "weight of the cheapest transitions; the others grey")
 
 
-def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+def _cheapest(graph: MotionGraph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     """The cheapest transitions of the pairs of sequences between which it is cheapest; dear ones first."""
     weights = graph.weights[chosen]
     if len(chosen) <= MOST_CURVES:
@@ -157,7 +159,7 @@ def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
 
 
-def _curves(graph: Graph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
+def _curves(graph: MotionGraph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
     """Quadratic curves `(edges, points, 2)`, drawn to the middle if their ends lie far apart."""
     start = _on_circle(angles[graph.sources[edges]], INNER)
     end = _on_circle(angles[graph.targets[edges]], INNER)
@@ -167,7 +169,7 @@ def _curves(graph: Graph, angles: Array, edges: NDArray[np.intp], points: int) -
     return np.asarray((1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None])
 
 
-def _cloud(axes: Axes, graph: Graph, angles: Array, edges: NDArray[np.intp]) -> None:
+def _cloud(axes: Axes, graph: MotionGraph, angles: Array, edges: NDArray[np.intp]) -> None:
     """How many curves run through each place, on a scale on which few and many can be told."""
     counts = np.zeros(CELLS**2)
     for part in np.array_split(edges, -(-len(edges) // 1000)):

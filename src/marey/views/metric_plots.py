@@ -100,7 +100,7 @@ def agreement(
 
     >>> test = Mantel(0.9, 0.01, np.random.default_rng(0).normal(size=99) / 20, "object")
     >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]),
-    ...                    np.full(2, -0.1), np.full(2, 0.1), 0.95, "within")
+    ...                    np.full(2, -0.1), np.full(2, 0.1), 0.95)
     >>> len(agreement(test, line, ("surface", "skeleton")).axes)
     2
     """

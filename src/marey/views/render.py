@@ -26,10 +26,10 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io._files import atomic_write
 from marey.stage.walk.crowd import WalkingCrowd
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ KINDS: dict[type, tuple[str, ...]] = {
     PoseModel: ("modes", "variance"),
     MotionModel: ("law", "strip"),
     DistanceMatrix: ("matrix",),
-    Repertoire: ("graph", "matrix"),
+    SurfaceGraph: ("graph", "matrix"),
     Animation: ("strip", "path", "timeline"),
 }
 """What a picture of each type can show; the first is the usual one."""
@@ -143,7 +143,7 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
         return
     from marey.views import flow, footage, motion_laws, plots, pose_modes, scene_plots
 
-    if isinstance(thing, DistanceMatrix | Repertoire | Animation):
+    if isinstance(thing, DistanceMatrix | SurfaceGraph | Animation):
         plots.save(_surface_figure(thing, kind, size), draft)
         return
     motion = thing.motion if isinstance(thing, Character) else thing
@@ -177,16 +177,18 @@ def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) ->
 
 
 def _surface_figure(
-    thing: DistanceMatrix | Repertoire | Animation, kind: str, size: tuple[int, int]
+    thing: DistanceMatrix | SurfaceGraph | Animation, kind: str, size: tuple[int, int]
 ) -> Figure:
     from marey.views import animations, graph_pictures, surface_plots
 
     if isinstance(thing, Animation):
         draw = animations.plan if kind == "path" else animations.timeline
         return draw(thing, size=size)
-    if isinstance(thing, Repertoire) and kind == "graph":
+    if isinstance(thing, SurfaceGraph) and kind == "graph":
         return graph_pictures.graph_picture(thing.graph, thing.library.names, size=size)
-    return surface_plots.distance_map(thing.distances if isinstance(thing, Repertoire) else thing, size=size)
+    return surface_plots.distance_map(
+        thing.distances if isinstance(thing, SurfaceGraph) else thing, size=size
+    )
 
 
 def _actor(thing: Any) -> Actor:
@@ -213,7 +215,7 @@ def _write_page(
 
     if kind is None and isinstance(thing, MotionModel):
         thing = _new_motion(thing)
-    if kind is None and not isinstance(thing, PoseModel | Repertoire):
+    if kind is None and not isinstance(thing, PoseModel | SurfaceGraph):
         if frame_rate is not None:
             if isinstance(thing, Scene | DistanceMatrix | Animation):
                 raise InputError(f"{path}: a frame rate is for what is captured over time")
@@ -249,7 +251,7 @@ def _write_clip(
         thing, place = thing.tracks, thing.scene
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
-    if isinstance(thing, DistanceMatrix | Repertoire):
+    if isinstance(thing, DistanceMatrix | SurfaceGraph):
         kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
         raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
     if isinstance(thing, Animation):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions.transition import Transition, TransitionTable
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import Transition, TransitionTable
 from marey.views import plots, style
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ COSTS_SHOWN, COST_STEPS = 600, 40
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = SIZE) -> Figure:
     """All pose distances as a square, dark where poses are alike.
 
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> figure = distance_map(DistanceMatrix(apart, np.zeros((9, 9)), [0, 4, 9], ("walk", "run"), "surface"))
     >>> figure.axes[0].get_title(loc="left")
@@ -91,7 +91,7 @@ def warp_path(
 ) -> Figure:
     """A transition laid over the pose distances of the two windows it blends.
 
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> walk = DistanceMatrix(apart, np.zeros((9, 9)), [0, 9], ("walk",), "surface")
     >>> figure = warp_path(walk, Transition([[1, 4], [2, 5], [2, 6]], 11.0))

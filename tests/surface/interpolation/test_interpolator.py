@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from marey import samples
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators, rotations
-from marey.surface import planar
+from marey.geometry import mesh, mesh_operators, planar, rotations
 from marey.surface.interpolation import Interpolator, distortion, interpolate, linear_interpolation
 from tests.surface.interpolation.tubes import bent, centreline, least_radius, tube, twisted
 
@@ -175,7 +174,7 @@ def test_pairs_on_all_cores_equal_one_after_another() -> None:
 
 
 def test_standing_and_facing_go_between() -> None:
-    away = planar.Planar(np.array(2.0), np.array([3.0, -1.0]))
+    away = planar.PlanarMotion(np.array(2.0), np.array([3.0, -1.0]))
     found = interpolate(STRAIGHTER, away.apply(STRAIGHTER), FACES, [0.0, 0.5, 1.0])
     np.testing.assert_allclose(found[[0, 2]], [STRAIGHTER, away.apply(STRAIGHTER)], atol=1e-9)
     assert planar.align(STRAIGHTER, found[1]).angle == pytest.approx(-1.0, abs=1e-9)
@@ -271,6 +270,6 @@ def test_opposite_steps_of_a_walk_face_the_same_way() -> None:
     assert abs(float(planar.align(first, second).angle)) > 1.0
     halfway = interpolate(first, second, walk.faces, 0.5, method="linear")
     assert distortion(halfway, first, second, walk.faces, 0.5).volume < 0.2
-    turned = planar.Planar(np.array(0.8), np.array([2.0, 1.0])).apply(second)
+    turned = planar.PlanarMotion(np.array(0.8), np.array([2.0, 1.0])).apply(second)
     found = interpolate(first, turned, walk.faces, 0.5, method="linear")
     assert float(planar.align(halfway, found).angle) == pytest.approx(-0.4, abs=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.surface import planar
+from marey.geometry import planar
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Provenance
 from marey.surface.synthesis.appearance import dissolved_textures

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
+from marey.statistics.graphs import Transition, smooth_path, warped
 from marey.surface.library import Library
 from marey.surface.synthesis.blending import LINEAR, blend
 from marey.surface.synthesis.course import Course, eased
 from marey.surface.synthesis.edge_courses import edge_course
 from marey.surface.synthesis.footing import Footing, unfounded_slide
 from marey.surface.synthesis.tracks import Tracks, aligning_turns, at_times, turns_between
-from marey.surface.transitions import Transition, smooth_path, warped
 from tests.surface.synthesis import bodies, plain
 
 
@@ -24,7 +24,7 @@ def test_compiled_courses_are_those_of_plain_numpy(anchored: bool) -> None:
     course = edge_course(repertoire, tracks, edges, anchored=anchored)
     for e in range(len(edges)):
         rows = slice(course.first[e], course.first[e + 1])
-        turns = turns_between(repertoire.distances.turns, course.times[rows])
+        turns = turns_between(repertoire.distances.yaw_offsets, course.times[rows])
         expected = plain.lay_out(tracks, course.times[rows], course.weights[rows], turns, anchored=anchored)
         for ours, theirs in zip(
             (course.source_turns, course.destination_turns, course.positions, course.floors, course.touching),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.surface import planar
-from marey.surface.graphs.graph import Walk
-from marey.surface.graphs.paths import shortest_walk
-from marey.surface.planar import Planar
+from marey.geometry import planar
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.graph import Walk
+from marey.statistics.graphs.shortest import shortest_walk
 from marey.surface.synthesis.blending import LINEAR
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.quality import quality
@@ -71,7 +71,7 @@ def test_blends_end_on_the_very_frame_they_arrive_at() -> None:
     frames = list(stream(performer, Walk(int(repertoire.graph.sources[edge]), np.array([edge]))))
     move, rise = course.arrival(performer.tracks)
     target = repertoire.library.vertices(int(repertoire.graph.targets[edge]))
-    placed = Planar(move.angle[0], move.shift[0]).apply(target)
+    placed = PlanarMotion(move.angle[0], move.shift[0]).apply(target)
     placed[:, 1] += rise[0]
     np.testing.assert_allclose(frames[-1].vertices, placed, atol=1e-6)
     np.testing.assert_allclose(planar.centroid(placed), course.positions[-1], atol=1e-6)
@@ -82,13 +82,13 @@ def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
     graph = repertoire.graph
     performer = Performer.prepare(repertoire, blender=LINEAR)
     clips = RootClips.of(repertoire, tracks=performer.tracks)
-    start = Planar(np.array(0.7), np.array([3.0, -2.0]))
+    start = PlanarMotion(np.array(0.7), np.array([3.0, -2.0]))
     placed, points = start, [start.apply(clips.tracks[walk.start][None])]
     for edge in walk.edges:
         if graph.synthetic[edge]:
             points.append(placed.apply(clips.points[clips.first_point[edge] : clips.first_point[edge + 1]]))
             turn, x, z = clips.moves[edge]
-            placed = placed.after(Planar(np.array(turn), np.array([x, z])))
+            placed = placed.compose(PlanarMotion(np.array(turn), np.array([x, z])))
         else:
             points.append(placed.apply(clips.tracks[graph.targets[edge]][None]))
     free = Performer(repertoire, performer.tracks, LINEAR, None)

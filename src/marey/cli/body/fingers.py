@@ -33,7 +33,7 @@ from marey.cli._console import (
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.io import tracker_table
+from marey.io import trackers_csv
 
 NAME = "fingers"
 
@@ -86,7 +86,7 @@ def run(
     learned = None if hand is None else _hand(hand, {"unit": from_unit, "up": from_up})
     if source.suffix.lower() == ".csv":
         chain = hand_chain(size=length, forearm=False) if learned is None else hand_of_clip(learned)
-        tips = tracker_table.read(source, frame_rate=from_frame_rate)
+        tips = trackers_csv.read(source, frame_rate=from_frame_rate)
     else:
         truth = _hand(source, options)
         chain = hand_of_clip(truth if learned is None else learned)

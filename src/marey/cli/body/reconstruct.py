@@ -36,7 +36,7 @@ from marey.cli._console import (
 )
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import load, tracker_table
+from marey.io import load, trackers_csv
 
 NAME = "reconstruct"
 
@@ -171,7 +171,7 @@ def _trackers(
     if source.suffix.lower() == ".csv":
         if options["unit"] is not None or options["up"] is not None:
             raise InputError("a table of trackers is in metres and y up: leave out --from-unit and --from-up")
-        table = tracker_table.read(source, frame_rate=options["frame_rate"])
+        table = trackers_csv.read(source, frame_rate=options["frame_rate"])
         return _on_joints(table.renamed(names), skeleton, joints), None
     thing = load_with_bar(source, clip=None, **options)
     if isinstance(thing, Markers):

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from marey.cli._console import Json, cut, emit, load_with_bar, note, output, parse_frames, progress_bar
-from marey.crowd.animation.advection import BODY_RADIUS
+from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.evaluation import Truth, compare, crowd_errors, flow_deviation, flow_similarity, overlaps
 from marey.crowd.fields import FieldSeries
 from marey.crowd.simulation.simulated import SimulatedCrowd

@@ -20,13 +20,20 @@ from marey.cli._console import (
     progress_bar,
 )
 from marey.errors import InputError
+from marey.geometry import paths
+from marey.geometry.paths import LONGEST, Behaviour
 from marey.io import format_to_write, save
-from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
-from marey.surface.graphs.repertoire import Repertoire
+from marey.io.constraints_csv import (
+    LONGEST_TIME,
+    read_directions,
+    read_key_poses,
+    read_path,
+    write_provenance,
+)
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import LONGEST, Behaviour, Curve
 from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
 from marey.surface.synthesis.steering import steered
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.wandering import wandered
 
 NAME = "animate"
@@ -129,7 +136,7 @@ def run(
             check_folder(written)
             check_apart(written, *(given for given in (source, path, poses, steer) if given is not None))
     repertoire = load_with_bar(source, clip=None)
-    if not isinstance(repertoire, Repertoire):
+    if not isinstance(repertoire, SurfaceGraph):
         held = type(repertoire).__name__
         raise InputError(f"{source}: holds a {held}, not a graph; make one with `marey surface graph`")
     curve = None if path is None else _curve(path, behaviour or [])
@@ -165,7 +172,7 @@ def run(
     emit({**_facts(made, repertoire), "files": files}, as_json=json)
 
 
-def _curve(path: Path, behaviours: Sequence[str]) -> Curve:
+def _curve(path: Path, behaviours: Sequence[str]) -> paths.Path:
     """The path asked for, with the behaviours of the options in place of its own labels."""
     curve = read_path(path)
     asked = tuple(map(parse_behaviour, behaviours))
@@ -228,7 +235,7 @@ def _vertices(text: str | None) -> list[int] | None:
     return [int(part) for part in text.split(",")]
 
 
-def _write(animation: Animation, target: Path, curve: Curve | None) -> None:
+def _write(animation: Animation, target: Path, curve: paths.Path | None) -> None:
     ending = target.suffix.lower()
     with progress_bar(f"writing {target.name}") as progress:
         if ending == ".png":
@@ -244,7 +251,7 @@ def _write(animation: Animation, target: Path, curve: Curve | None) -> None:
             save(animation, target)
 
 
-def _facts(made: Directed, repertoire: Repertoire) -> dict[str, Any]:
+def _facts(made: Directed, repertoire: SurfaceGraph) -> dict[str, Any]:
     animation, graph = made.animation, repertoire.graph
     followed, retimed = made.followed, made.retimed
     rate = repertoire.library.frame_rate

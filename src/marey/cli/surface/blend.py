@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
+from marey.geometry.planar import centroid
 from marey.io import format_to_write, save
-from marey.io.constraints import read_blend_weights
+from marey.io.constraints_csv import read_blend_weights
 from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
-from marey.surface.planar import centroid
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.clips import blend_clips, synchronise

@@ -12,6 +12,7 @@ import typer
 
 from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.errors import InputError
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.matrix_comparison import (
     Correlogram,
     condensed,
@@ -19,7 +20,6 @@ from marey.statistics.matrix_comparison import (
     distance_correlation,
     mantel,
 )
-from marey.surface.distances.matrix import DistanceMatrix
 
 NAME = "compare"
 

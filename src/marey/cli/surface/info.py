@@ -11,9 +11,10 @@ import typer
 from marey.cli._console import Json, Rate, Unit, Up, emit, load_with_bar
 from marey.describe import describe
 from marey.errors import InputError
+from marey.statistics.graphs import MotionGraph, connectivity
 from marey.surface.distances import DistanceMatrix
-from marey.surface.graphs import Graph, Repertoire, connectivity
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "info"
 
@@ -45,19 +46,19 @@ def run(
     """
     thing = load_with_bar(source, clip=None, unit=from_unit, up=from_up, frame_rate=from_frame_rate)
     facts = describe(thing)
-    if isinstance(thing, Repertoire):
+    if isinstance(thing, SurfaceGraph):
         facts |= _graph(thing.graph, thing.library.frame_rate)
     if isinstance(thing, Animation):
         facts |= _origins(thing.provenance)
     if nearest is not None:
-        distances = thing.distances if isinstance(thing, Repertoire) else thing
+        distances = thing.distances if isinstance(thing, SurfaceGraph) else thing
         if not isinstance(distances, DistanceMatrix):
             raise InputError(f"--nearest: {source} holds no distances; give a graph or distances")
         facts["nearest"] = _nearest(distances, nearest)
     emit({"file": str(source), **facts}, as_json=json)
 
 
-def _graph(graph: Graph, frame_rate: float) -> dict[str, Any]:
+def _graph(graph: MotionGraph, frame_rate: float) -> dict[str, Any]:
     joined = connectivity(graph)
     taken = graph.synthetic
     told: dict[str, Any] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.crowd.texture.playing import FlowTexture, extend, field_changes, learn
-from marey.crowd.texture.transitions import Transitions, diagonal_filter, transitions
+from marey.statistics.graphs.texture import Transitions, diagonal_filter, transitions
 
 __all__ = [
     "FlowTexture",

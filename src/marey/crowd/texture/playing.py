@@ -17,7 +17,8 @@ from marey._progress import Progress
 from marey._random import Rng
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
-from marey.crowd.texture.transitions import (
+from marey.errors import InputError
+from marey.statistics.graphs.texture import (
     SHARPNESS,
     Transitions,
     diagonal_filter,
@@ -25,7 +26,6 @@ from marey.crowd.texture.transitions import (
     shortest_clip,
     transitions,
 )
-from marey.errors import InputError
 
 Array = NDArray[np.float64]
 

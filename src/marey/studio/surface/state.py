@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import Picture
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.directing import Directed
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Shown = Literal["captured", "animation", "between"]
 
@@ -50,7 +50,7 @@ class State:
     library: Library | None = None
     distances: DistanceMatrix | None = None
     matrix: Picture | None = None
-    repertoire: Repertoire | None = None
+    repertoire: SurfaceGraph | None = None
     graph: Picture | None = None
     shown: Shown = "captured"
     sequence: int = 0

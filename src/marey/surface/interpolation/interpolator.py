@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _work
 from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators
-from marey.surface import planar
+from marey.geometry import mesh, mesh_operators, planar
 from marey.surface.distances.heading import yaw_between
 from marey.surface.interpolation.unwrap import FaceAdjacency, unwrap
 from marey.surface.sequence import checked_faces
@@ -368,7 +367,7 @@ def interpolate(
         )
     triangles = checked_faces("faces", np.asarray(faces), len(here))
     start, end = planar.centroid(here), planar.centroid(there)
-    onto = planar.Planar.about(end, np.asarray(yaw_between(here, there, triangles)), start)
+    onto = planar.PlanarMotion.about(end, np.asarray(yaw_between(here, there, triangles)), start)
     aligned = onto.apply(there)
     if method == "linear":
         blended = linear_interpolation(here, aligned, weights)
@@ -385,7 +384,7 @@ def interpolate(
         share = weights[..., None, None]
         blended = ((1 - share) * one + share * other).astype(one.dtype)
     to = (1 - weights[..., None]) * start + weights[..., None] * end
-    return planar.Planar.about(planar.centroid(blended), -weights * onto.angle, to).apply(blended)
+    return planar.PlanarMotion.about(planar.centroid(blended), -weights * onto.angle, to).apply(blended)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._compiling import njit
-from marey.surface.transitions._kernels import best_of_pair, trace
+from marey.statistics.graphs._transition_kernels import best_of_pair, trace
 
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray
 from marey.errors import InputError
-from marey.surface import planar
+from marey.geometry import planar
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.timing import smooth_path
+from marey.statistics.graphs.transitions import Transition
 from marey.surface.library import Library
-from marey.surface.planar import Planar
 from marey.surface.synthesis.course import Course, Ease, eased
 from marey.surface.synthesis.footing import Footing
 from marey.surface.synthesis.tracks import Tracks, aligning_turns, turns_between
-from marey.surface.transitions.timing import smooth_path
-from marey.surface.transitions.transition import Transition
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def blend(
     transition: Transition,
     blender: Blender = LINEAR,
     *,
-    placed: Planar | None = None,
+    placed: PlanarMotion | None = None,
     ease: Ease = "smooth",
     weights: ArrayLike | None = None,
     tracks: Tracks | None = None,
@@ -98,14 +98,14 @@ def blend(
     shares = eased(len(times), ease) if weights is None else checked_shares(weights, len(times))
     course = Course.lay_out(known, times, shares, turns, anchored=anchored)
     first, last = played_around(library, transition, before, after)
-    here = Planar.identity() if placed is None else placed
+    here = PlanarMotion.identity() if placed is None else placed
     for frame in range(first, transition.source):
         yield captured_frame(library, frame, here)
     yield from course_frames(
         library, known, course, blender, here, footing=Footing.of(library, known) if anchored else None
     )
     move, rise = course.arrival(known)
-    there = here.after(Planar(move.angle[0], move.shift[0]))
+    there = here.compose(PlanarMotion(move.angle[0], move.shift[0]))
     for frame in range(transition.destination + 1, last + 1):
         yield captured_frame(library, frame, there, lift=float(rise[0]))
 
@@ -120,7 +120,7 @@ def played_around(library: Library, transition: Transition, before: int, after: 
     return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
 
 
-def captured_frame(library: Library, frame: int, placed: Planar, *, lift: float = 0.0) -> Frame:
+def captured_frame(library: Library, frame: int, placed: PlanarMotion, *, lift: float = 0.0) -> Frame:
     """A captured frame moved along the ground, and up by `lift` metres."""
     vertices = placed.apply(library.vertices(frame))
     if lift:
@@ -133,7 +133,7 @@ def course_frames(
     tracks: Tracks,
     course: Course,
     blender: Blender,
-    placed: Planar,
+    placed: PlanarMotion,
     *,
     lift: float = 0.0,
     footing: Footing | None = None,
@@ -153,7 +153,7 @@ def course_frames(
         ):
             pose = between_frames(library, float(moment))
             pose[:, 1] -= _value_at(floors, float(moment))
-            sides.append(Planar.about(planar.centroid(pose), turn, np.zeros(2)).apply(pose))
+            sides.append(PlanarMotion.about(planar.centroid(pose), turn, np.zeros(2)).apply(pose))
         vertices = np.array(_blended(blender, sides[0], sides[1], weight))
         vertices[:, 0::2] -= planar.centroid(vertices).astype(vertices.dtype)
         if footing is not None and shifts is not None and 0 < weight < 1:

@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs import Transition, smooth_path, warped
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.library import Library
-from marey.surface.planar import Planar
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.appearance import gathered
@@ -27,7 +28,6 @@ from marey.surface.synthesis.blending import Blender, checked_shares, course_fra
 from marey.surface.synthesis.course import Course
 from marey.surface.synthesis.footing import Footing
 from marey.surface.synthesis.tracks import Tracks, turns_between
-from marey.surface.transitions import Transition, smooth_path, warped
 
 Array = NDArray[np.float64]
 Share = ArrayLike | Callable[[Array], Array]
@@ -78,7 +78,7 @@ def blend_clips(
     slope: int = 3,
     trim: float = 0.0,
     tracks: Tracks | None = None,
-    placed: Planar | None = None,
+    placed: PlanarMotion | None = None,
     progress: Progress | None = None,
 ) -> Animation:
     """A mixture of two clips, beginning where the first stands.
@@ -93,7 +93,7 @@ def blend_clips(
     match = _matched(compared, library, first, second, offsets, slope, trim)
     local = smooth_path(match)
     times, shares = _paced(local, _spread(weight, local, library.frame_rate))
-    turns = turns_between(compared.turns, times)
+    turns = turns_between(compared.yaw_offsets, times)
     times = times + offsets
     known = Tracks.of(library) if tracks is None else tracks
     if blender is None:
@@ -102,7 +102,7 @@ def blend_clips(
         blender = Interpolator.prepare(np.asarray(library.vertices(0), np.float64), library.faces)
     course = Course.lay_out(known, times, shares, turns)
     frames = course_frames(
-        library, known, course, blender, Planar.identity() if placed is None else placed,
+        library, known, course, blender, PlanarMotion.identity() if placed is None else placed,
         footing=Footing.of(library, known),
     )  # fmt: skip
     return gathered(library, frames, len(times), name=f"{first}-{second}", progress=progress)

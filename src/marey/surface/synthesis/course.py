@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion, rotate
 from marey.surface.contacts import LOW
-from marey.surface.planar import Planar, turned
 from marey.surface.synthesis.tracks import Tracks, at_times
 
 Array = NDArray[np.float64]
@@ -77,11 +77,11 @@ class Course:
         )  # fmt: skip
         return cls(starts, times, weights, *filled)
 
-    def arrival(self, tracks: Tracks) -> tuple[Planar, Array]:
+    def arrival(self, tracks: Tracks) -> tuple[PlanarMotion, Array]:
         """How each transition moves its last frame: along the ground, and up, `(transitions,)`."""
         last = self.first[1:] - 1
         frames = self.times[last, 1]
-        planar = Planar.about(
+        planar = PlanarMotion.about(
             at_times(tracks.centroids, frames), self.destination_turns[last], self.positions[last]
         )
         return planar, self.floors[last] - at_times(tracks.contacts.floors, frames)
@@ -95,7 +95,7 @@ class Course:
         ):
             captured = at_times(points, self.times[:, i])
             offset = captured[:, 0::2] - at_times(tracks.centroids, self.times[:, i])
-            result[:, 0::2] += share[:, None] * turned(offset, turns)
+            result[:, 0::2] += share[:, None] * rotate(offset, turns)
             result[:, 1] += share * (captured[:, 1] - at_times(tracks.contacts.floors, self.times[:, i]))
         result[:, 0::2] += self.positions
         result[:, 1] += self.floors

@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike
 
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.graph import Walk
-from marey.surface.graphs.paths import shortest_walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
+from marey.geometry.paths import Path
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.graph import Walk
+from marey.statistics.graphs.shortest import shortest_walk
+from marey.statistics.graphs.timed import TimedWalk, retime
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import Curve
 from marey.surface.synthesis.following import Followed, follow
 from marey.surface.synthesis.foot_slide import FootSlide, foot_slide
-from marey.surface.synthesis.retiming import Retimed, retime
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.streaming import Performer, synthesize
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.ways import worth_trying
 
 Pose = int | str
@@ -44,15 +44,15 @@ class Directed:
 
     animation: Animation
     walk: Walk
-    start: Planar
+    start: PlanarMotion
     followed: Followed | None
-    retimed: Retimed | None
+    retimed: TimedWalk | None
     foot_slide: FootSlide
 
 
 def follow_path(
-    repertoire: Repertoire,
-    path: Curve | ArrayLike,
+    repertoire: SurfaceGraph,
+    path: Path | ArrayLike,
     *,
     track: int | Sequence[int] | None = None,
     accuracy: float = 5.0,
@@ -67,7 +67,7 @@ def follow_path(
     start: the frame to begin with; any that fits, if None
     progress: told how far along the curve the search has come, then how many frames are made
     """
-    curve = path if isinstance(path, Curve) else Curve.through(path)
+    curve = path if isinstance(path, Path) else Path.through(path)
     performer = Performer.prepare(repertoire)
     clips = RootClips.of(repertoire, track, tracks=performer.tracks, edges=worth_trying(repertoire))
     first = None if start is None else repertoire.library.frame(start)
@@ -78,7 +78,7 @@ def follow_path(
 
 
 def take_poses(
-    repertoire: Repertoire,
+    repertoire: SurfaceGraph,
     poses: Sequence[Pose],
     seconds: Sequence[float],
     *,
@@ -95,11 +95,11 @@ def take_poses(
     frames = [repertoire.library.frame(pose) for pose in poses]
     found = retime(repertoire.graph, frames, times, tolerance=round(tolerance * rate))
     performer = Performer.prepare(repertoire)
-    return _played(performer, found.walk, Planar.identity(), retimed=found, progress=progress)
+    return _played(performer, found.walk, PlanarMotion.identity(), retimed=found, progress=progress)
 
 
 def go(
-    repertoire: Repertoire,
+    repertoire: SurfaceGraph,
     start: Pose,
     end: Pose,
     *,
@@ -113,16 +113,16 @@ def go(
         return take_poses(repertoire, [start, end], [0.0, seconds], progress=progress)
     library = repertoire.library
     walk = shortest_walk(repertoire.graph, library.frame(start), library.frame(end))
-    return _played(Performer.prepare(repertoire), walk, Planar.identity(), progress=progress)
+    return _played(Performer.prepare(repertoire), walk, PlanarMotion.identity(), progress=progress)
 
 
 def _played(
     performer: Performer,
     walk: Walk,
-    start: Planar,
+    start: PlanarMotion,
     *,
     followed: Followed | None = None,
-    retimed: Retimed | None = None,
+    retimed: TimedWalk | None = None,
     progress: Progress | None = None,
 ) -> Directed:
     animation = synthesize(performer, walk, start=start, progress=progress)

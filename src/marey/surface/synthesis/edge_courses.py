@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import InputError
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.course import Course, Ease, eased
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.tracks import Tracks, turns_between
 
 
 def edge_course(
-    repertoire: Repertoire,
+    repertoire: SurfaceGraph,
     tracks: Tracks,
     edges: NDArray[np.int64],
     *,
@@ -43,5 +43,5 @@ def edge_course(
     shapes = {int(count): eased(int(count), ease) for count in np.unique(counts)}
     weights = np.concatenate([shapes[int(count)] for count in counts]) if len(edges) else np.zeros(0)
     return Course.lay_out(
-        tracks, times, weights, turns_between(distances.turns, times), first=first, anchored=anchored
+        tracks, times, weights, turns_between(distances.yaw_offsets, times), first=first, anchored=anchored
     )

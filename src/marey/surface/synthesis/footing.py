@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray
+from marey.geometry.planar import rotate
 from marey.surface.contacts import Contacts
 from marey.surface.library import Library
-from marey.surface.planar import turned
 from marey.surface.synthesis.course import Course
 from marey.surface.synthesis.tracks import Tracks, at_times
 
@@ -130,10 +130,10 @@ def unfounded_slide(course: Course, tracks: Tracks) -> Array:
     ):
         patches = at_times(tracks.patches, course.times[:, i])[..., 0::2]
         beside = patches - at_times(tracks.centroids, course.times[:, i])[:, None]
-        moved = moved + np.diff(share[:, None, None] * turned(beside, turns[:, None]), axis=0)
+        moved = moved + np.diff(share[:, None, None] * rotate(beside, turns[:, None]), axis=0)
         touched = at_times(tracks.contacts.touching, course.times[:, i])
         counts = ((share[1:] + share[:-1])[:, None] * (touched[1:] + touched[:-1]))[..., None]
         turn = 0.5 * (turns[1:] + turns[:-1])
-        own = own + counts * turned(np.diff(patches, axis=0), turn[:, None])
+        own = own + counts * rotate(np.diff(patches, axis=0), turn[:, None])
         known = known + counts
     return np.asarray(moved - own / np.where(known > 0, known, 1.0))

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray
-from marey.geometry import mesh
-from marey.surface import planar
+from marey.geometry import mesh, planar
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
 

@@ -19,10 +19,10 @@ from marey import _work
 from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.synthesis.course import Ease
 from marey.surface.synthesis.edge_courses import edge_course
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.tracks import Tracks
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ AT_ONCE = 512
 class RootClips:
     """Motions of a followed point over the edges of a graph.
 
-    If `X` is the planar motion that places the captured source of edge e, then `X.after(m)` places its
+    If `X` is the planar motion that places the captured source of edge e, then `X.compose(m)` places its
     captured target, where `m` is `moves[e]`; the points of a transition are placed by `X` as well.
 
     moves: `(edges, 3)`, turn, radians, and shift along x and z, metres; zero for captured edges
@@ -56,7 +56,7 @@ class RootClips:
     @classmethod
     def of(
         cls,
-        repertoire: Repertoire,
+        repertoire: SurfaceGraph,
         track: int | Sequence[int] | None = None,
         *,
         smooth: float = 0.0,

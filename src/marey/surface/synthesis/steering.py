@@ -15,18 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
-from marey.surface.graphs.connectivity import connectivity
-from marey.surface.graphs.graph import Walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
+from marey.geometry.paths import Behaviour, Path
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.connectivity import connectivity
+from marey.statistics.graphs.graph import Walk
 from marey.surface.synthesis.beam import Beam
 from marey.surface.synthesis.blending import Frame
-from marey.surface.synthesis.curves import Behaviour, Curve
 from marey.surface.synthesis.directing import Directed
 from marey.surface.synthesis.following import behaviour_bits
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.streaming import Performer, stream, synthesize
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.ways import Ways, worth_trying
 
 # Metres looked ahead, and seconds played before the next decision.
@@ -38,7 +38,7 @@ LONGEST = 3600.0
 
 
 def steered(
-    repertoire: Repertoire,
+    repertoire: SurfaceGraph,
     wishes: ArrayLike,
     seconds: float,
     *,
@@ -69,10 +69,10 @@ def steered(
             progress(min(steps, total), total)
     animation = synthesize(performer, body.walk)
     slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
-    return Directed(animation, body.walk, Planar.identity(), None, None, slid)
+    return Directed(animation, body.walk, PlanarMotion.identity(), None, None, slid)
 
 
-def safe_frames(repertoire: Repertoire) -> NDArray[np.bool_]:
+def safe_frames(repertoire: SurfaceGraph) -> NDArray[np.bool_]:
     """Frames from which one can always go on, `(frames,)`: those of the graph's connected core."""
     safe = np.zeros(repertoire.graph.frames, bool)
     safe[connectivity(repertoire.graph).core] = True
@@ -92,7 +92,7 @@ class Steering:
     performer: Performer
     clips: RootClips
     frame: int
-    placed: Planar = field(default_factory=Planar.identity)
+    placed: PlanarMotion = field(default_factory=PlanarMotion.identity)
     accuracy: float = 5.0
     width: int = 60
     edges: list[int] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Steering:
         corners = self._bend(way)
         length = SPACING * (len(corners) - 1)
         asked = () if behaviour is None else (Behaviour((behaviour,), 0.0, length),)
-        curve = Curve.through(corners, behaviours=asked, spacing=SPACING)
+        curve = Path.through(corners, behaviours=asked, spacing=SPACING)
         repertoire = self.performer.repertoire
         bits, allowed = behaviour_bits(repertoire, curve)
         beam = Beam(self.ways, curve, bits, allowed, self.accuracy, self.width)
@@ -143,7 +143,7 @@ class Steering:
         piece, graph = self.decide(direction, behaviour), self.performer.repertoire.graph
         for edge in piece.edges:
             turn, x, z = self.clips.moves[edge]
-            self.placed = self.placed.after(Planar(np.asarray(turn), np.array([x, z])))
+            self.placed = self.placed.compose(PlanarMotion(np.asarray(turn), np.array([x, z])))
             self.lift += float(self.clips.rises[edge])
         self.frame = int(graph.targets[piece.edges[-1]])
         self.edges += piece.edges.tolist()

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.graph import Walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.graph import Walk
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.appearance import gathered
 from marey.surface.synthesis.blending import Blender, Frame, captured_frame, course_frames
 from marey.surface.synthesis.course import Course, Ease
 from marey.surface.synthesis.edge_courses import edge_course
 from marey.surface.synthesis.footing import Footing
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.tracks import Tracks
 
 
@@ -37,7 +37,7 @@ class Performer:
     ease: how the share of the destination grows over a transition
     """
 
-    repertoire: Repertoire
+    repertoire: SurfaceGraph
     tracks: Tracks
     blender: Blender
     footing: Footing | None
@@ -46,7 +46,7 @@ class Performer:
     @classmethod
     def prepare(
         cls,
-        repertoire: Repertoire,
+        repertoire: SurfaceGraph,
         *,
         blender: Blender | None = None,
         ease: Ease = "smooth",
@@ -69,19 +69,19 @@ class Performer:
 
 
 def stream(
-    performer: Performer | Repertoire, walk: Walk, *, start: Planar | None = None, lift: float = 0.0
+    performer: Performer | SurfaceGraph, walk: Walk, *, start: PlanarMotion | None = None, lift: float = 0.0
 ) -> Iterator[Frame]:
     """The frames of a walk, one by one: one more than its steps.
 
     performer: prepared once for many walks, or a repertoire
     start, lift: how the first frame is moved along the ground, and up; where it was captured, if not given
     """
-    if isinstance(performer, Repertoire):
+    if isinstance(performer, SurfaceGraph):
         performer = Performer.prepare(performer)
     graph, library = performer.repertoire.graph, performer.repertoire.library
     edges = np.asarray(walk.edges, np.int64)
     nodes = checked_nodes(walk, performer.repertoire)
-    placed = Planar.identity() if start is None else start
+    placed = PlanarMotion.identity() if start is None else start
     for node, edge in zip(nodes[:-1], edges, strict=True):
         if not graph.synthetic[edge]:
             yield captured_frame(library, int(node), placed, lift=lift)
@@ -93,27 +93,27 @@ def stream(
         for _ in range(len(course.times) - 1):
             yield next(frames)
         move, rise = course.arrival(performer.tracks)
-        placed, lift = placed.after(Planar(move.angle[0], move.shift[0])), lift + float(rise[0])
+        placed, lift = placed.compose(PlanarMotion(move.angle[0], move.shift[0])), lift + float(rise[0])
     yield captured_frame(library, int(nodes[-1]), placed, lift=lift)
 
 
 def synthesize(
-    performer: Performer | Repertoire,
+    performer: Performer | SurfaceGraph,
     walk: Walk,
     *,
-    start: Planar | None = None,
+    start: PlanarMotion | None = None,
     name: str = "animation",
     progress: Progress | None = None,
 ) -> Animation:
     """The animation of a walk: all meshes of :func:`stream`, with textures and where each comes from."""
-    if isinstance(performer, Repertoire):
+    if isinstance(performer, SurfaceGraph):
         performer = Performer.prepare(performer)
     total = walk.steps(performer.repertoire.graph) + 1
     frames = stream(performer, walk, start=start)
     return gathered(performer.repertoire.library, frames, total, name=name, progress=progress)
 
 
-def checked_nodes(walk: Walk, repertoire: Repertoire) -> NDArray[np.int64]:
+def checked_nodes(walk: Walk, repertoire: SurfaceGraph) -> NDArray[np.int64]:
     """Frames a walk visits, `(edges + 1,)`, if it is one of this graph."""
     graph = repertoire.graph
     edges = np.asarray(walk.edges, np.int64)

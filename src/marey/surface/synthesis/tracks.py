@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
-from marey.surface import planar
+from marey.geometry import planar
 from marey.surface.contacts import Contacts, find_contacts
 from marey.surface.distances.heading import yaw_offsets
 from marey.surface.distances.template import SAMPLE, ReferencePose
