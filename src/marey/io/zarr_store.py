@@ -130,7 +130,7 @@ def write_frames(
         noted = {"unit": like.convention.unit, "up": like.convention.up}
         still = {name: getattr(like, name) for name in ("faces", *_MeshStore.others)}
         still |= {f"texture_{n}": np.frombuffer(t.encoded(), np.uint8) for n, t in enumerate(like.textures)}
-        store = _Growing.create(
+        store = GrowingArrays.create(
             draft,
             _MeshStore.kind,
             like.frame_rate,
@@ -206,7 +206,7 @@ class FieldWriter:
         if self.with_presence:
             arrays["presence"] = (grid, np.dtype(np.uint8))
         noted = {"homography": None if empty.homography is None else empty.homography.tolist()}
-        self._growing = _Growing.create(
+        self._growing = GrowingArrays.create(
             self.path, _FieldStore.kind, empty.frame_rate, self.name, noted, {"mask": empty.mask}, arrays
         )
 
@@ -234,7 +234,7 @@ class FieldWriter:
         if store.presence is not None:
             arrays["presence"] = store.presence
         whole = store.frames - store.frames % store.chunk
-        growing = _Growing(store.path, store.group, arrays, store.chunk, whole)
+        growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
         if whole < store.frames:
             growing.append(**{name: np.asarray(a[whole : store.frames]) for name, a in arrays.items()})
         return cls(
@@ -292,7 +292,7 @@ class FieldWriter:
 
 
 @dataclass
-class _Growing:
+class GrowingArrays:
     """Arrays of a group that grow together along their first axis, in whole chunks."""
 
     place: Place
@@ -312,7 +312,7 @@ class _Growing:
         noted: dict[str, Any],
         still: dict[str, NDArray[Any] | None],
         growing: dict[str, tuple[tuple[int, ...], np.dtype[Any]]],
-    ) -> _Growing:
+    ) -> GrowingArrays:
         """A new store: what its header notes, arrays that stay, and shape of a frame of those that grow."""
         import zarr
 
