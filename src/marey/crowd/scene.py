@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from marey._arrays import Array, BoolArray, assign
+from marey.crowd.grids import pixel_centres
 from marey.crowd.polygons import contains, polygon
 from marey.errors import InputError
 
@@ -153,5 +154,4 @@ class Scene:
 
 def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
     """`(rows, columns, 2)` metres."""
-    rows, columns = np.mgrid[: shape[0], : shape[1]]
-    return np.stack([(columns + 0.5) * spacing, (rows + 0.5) * spacing], axis=-1)
+    return (pixel_centres(shape) + 0.5) * spacing
