@@ -129,7 +129,13 @@ def read_registry(path: Path) -> Registry:
     for entry in content.datasets:
         try:
             files = tuple(
-                DataFile(f.path, f.size, f.sha256, f.source and content.sources[f.source], f.at or f.path)
+                DataFile(
+                    f.path,
+                    f.size,
+                    f.sha256,
+                    None if f.source is None else content.sources[f.source],
+                    f.at or f.path,
+                )
                 for f in entry.files
             )
             terms = content.terms[entry.terms]

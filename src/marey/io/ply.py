@@ -253,7 +253,9 @@ def _read_element(element: _Element, header: _Header, body: Bytes, position: int
         )
         lengths = {n.removeprefix("count "): m for n, _, m in layout if not n.startswith("count")}
         if all(
-            (rows[f"count {i}"] == m).all() for i, m in lengths.items() if f"count {i}" in rows.dtype.fields
+            (rows[f"count {i}"] == m).all()
+            for i, m in lengths.items()
+            if f"count {i}" in (rows.dtype.names or ())
         ):
             every = {str(i): p.name for i, p in enumerate(element.properties)}
             counts = {i: np.full(element.rows, m) for i, m in lengths.items()}
@@ -278,7 +280,7 @@ def _read_ragged(element: _Element, header: _Header, body: Bytes, position: int)
             if counter is not None:
                 if position + counter.size > len(body):
                     raise _MissingRowsError(row)
-                stated = counter.unpack_from(body, position)[0]
+                stated = counter.unpack_from(body.data, position)[0]
                 length, position = int(stated) if 0 <= stated <= len(body) else -1, position + counter.size
             if length < 0 or position + length * kind.itemsize > len(body):
                 raise _MissingRowsError(row)
