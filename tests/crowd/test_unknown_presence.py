@@ -11,7 +11,7 @@ import pytest
 import marey
 from marey.crowd.capture.background import Background
 from marey.crowd.codec import compress
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.evaluation import Truth, compare, flow_similarity
 from marey.crowd.fields import FieldSeries
 from marey.crowd.scene import Scene
@@ -44,10 +44,10 @@ def test_a_known_half_does_not_read_as_unknown() -> None:
     seen = Background(empty, np.full_like(empty, 4.0), known).presence(picture)
     assert (seen[20:] == UNKNOWN).all()
     assert not (seen[:20] == UNKNOWN).any() and 127 in seen and 255 in seen
-    ground = Ground(Scene((4, 4)), spacing=0.25)
-    moment = ground.moment(np.zeros((0, 2)), np.zeros((0, 2)))
+    ground = DensityGrid(Scene((4, 4)), spacing=0.25)
+    moment = ground.frame(np.zeros((0, 2)), np.zeros((0, 2)))
     dense = replace(moment, density=np.full_like(moment.density, 0.5 * 128 / 255))
-    assert (ground.as_picture(dense, 10)[1] == 127).all()
+    assert (ground.as_image(dense, 10)[1] == 127).all()
 
 
 def test_slices_and_rates_take_what_is_known() -> None:

@@ -21,7 +21,7 @@ from marey import __version__
 from marey._progress import Progress
 from marey._random import Rng
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.scene import Scene
 from marey.crowd.simulation.running import simulate
 from marey.crowd.simulation.simulated import SimulatedCrowd
@@ -105,7 +105,7 @@ def film_crowd(
     with atomic_write_folder(Path(folder)) as draft:
         scene_json.write(crowd.scene, draft / "scene.json")
         write_tables(crowd, people, draft)
-        ground = Ground(crowd.scene)
+        ground = DensityGrid(crowd.scene)
         (draft / "ground").mkdir()
         write_ground(crowd, ground, draft / "ground", part(0))
         for number, camera in enumerate(cameras):
@@ -120,7 +120,7 @@ def film_crowd(
 def _film(
     crowd: SimulatedCrowd,
     people: People,
-    ground: Ground,
+    ground: DensityGrid,
     camera: Camera,
     folder: Path,
     shading: Sequence[str],
@@ -151,7 +151,7 @@ def _film(
 def _with_truth(
     shots: Iterator[Shot],
     crowd: SimulatedCrowd,
-    ground: Ground,
+    ground: DensityGrid,
     studio: Studio,
     folder: Path,
     stack: ExitStack,
@@ -243,7 +243,7 @@ class _NumberWriter:
 def _manifest(
     crowd: SimulatedCrowd,
     people: People,
-    ground: Ground,
+    ground: DensityGrid,
     views: Sequence[Camera],
     shading: Sequence[str],
     noise: float,
