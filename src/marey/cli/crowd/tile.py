@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, emit, progress_bar
+from marey.cli._typer import Json, check_apart, emit, progress_bar
 from marey.cli.crowd._series import check_picture, check_series, load_fields, write_blocks
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tiling import Patch, Tiling, leak
@@ -43,7 +43,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Lay captured flows into one environment; or blend two captures of one place in time.
+    """Lay captured flows into one environment, or blend two in time.
 
     [bold]Examples[/bold]
 

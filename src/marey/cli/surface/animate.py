@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -108,7 +108,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.
+    """Animate a captured subject: along a path, through poses, steered or free.
 
     [bold]Examples[/bold]
 

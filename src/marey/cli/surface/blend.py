@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
+from marey.cli._typer import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.geometry.planar import centroid
