@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, read_only
+from marey._arrays import Array, FloatArray, read_only
 from marey._progress import Progress
 from marey._random import Rng
 from marey.crowd.fields import FieldSeries, mixed_presence
@@ -27,22 +28,18 @@ from marey.statistics.graphs.texture import (
     transitions,
 )
 
-Array = NDArray[np.float64]
-
-ROUGHEST = 1.25
-"""A cross-fade may change fields this many times as quickly as the quickest frames of the source."""
-
 
 @dataclass(frozen=True, eq=False)
 class FlowTexture:
     """A captured flow that can be played for ever.
 
-    fields: the source
-    distances: `(frames, frames)`, mean angle between fields, radians
-    scale: what velocities were multiplied by before they were compared
-    taps: of the diagonal filter
-    fade: frames of the cross-fade at a jump
-    transitions: the jumps
+    Attributes:
+        fields: The capture.
+        distances: `(frames, frames)`, mean angle between fields, radians.
+        scale: What velocities were multiplied by before they were compared.
+        taps: Of the diagonal filter.
+        fade: Frames of the cross-fade at a jump.
+        transitions: The jumps.
     """
 
     fields: FieldSeries
@@ -78,15 +75,8 @@ class FlowTexture:
         >>> texture.sequence(1000, rng=0).shape
         (1000,)
         """
-        order = np.empty(frames, dtype=np.int64)
-        at = 0
-        runs = self.runs(rng)
-        while at < frames:
-            start, last = next(runs)
-            part = np.arange(start, last + 1)[: frames - at]
-            order[at : at + len(part)] = part
-            at += len(part)
-        return order
+        played = chain.from_iterable(range(start, last + 1) for start, last in self.runs(rng))
+        return np.fromiter(islice(played, frames), np.int64, frames)
 
     def play(self, rng: Rng = None) -> Iterator[tuple[FloatArray, NDArray[np.uint8] | None]]:
         """Velocities `(rows, columns, 2)` and presence `(rows, columns)` of one frame after the other."""
@@ -147,35 +137,29 @@ def learn(
 ) -> FlowTexture:
     """Compare all frames of a captured flow and choose the jumps that let it be played for ever.
 
-    taps: frames that must be alike about a jump
-    fade: frames of the cross-fade at a jump; if None as many as taps, or more where that would be rough
-    scale: of velocities before they are compared; :func:`~marey.crowd.texture.flow_scale` if None
-    sharpness: larger makes jumps more frequent and their choice freer
+    Args:
+        fields: The capture.
+        taps: Frames that must be similar about a jump.
+        fade: Frames of the cross-fade at a jump; None = as many as taps, more where that would be rough.
+        scale: Of velocities before they are compared; :func:`~marey.crowd.texture.flow_scale` if None.
+        sharpness: Larger makes jumps more frequent and their choice freer.
+        progress: Called with the pixels compared and their number.
 
     >>> import marey
     >>> texture = learn(marey.samples.field(20, 30, seconds=4))
     >>> texture.distances.shape, texture.taps
     ((100, 100), 8)
     """
-    given = shortest_clip(taps, taps if fade is None else fade) if taps > 0 else 0
-    if taps < 1 or fields.frames < given:
-        # Says what is wrong before all frames are compared.
-        transitions(np.zeros((fields.frames, fields.frames)), taps=taps, fade=fade)
     scale = flow_scale(fields) if scale is None else float(scale)
     distances = frame_distances(fields, scale=scale, progress=progress)
-    if fade is not None:
-        found = transitions(distances, taps=taps, fade=fade, sharpness=sharpness)
-        return FlowTexture(fields, distances, scale, taps, fade, found)
-    fade = taps
-    quickest = float(np.quantile(field_changes(fields), 0.99)) if fields.frames > 1 else 0.0
+    length = taps if fade is None else fade
     while True:
-        found = transitions(distances, taps=taps, fade=fade, sharpness=sharpness)
-        texture = FlowTexture(fields, distances, scale, taps, fade, found)
-        wanted = _smooth_fade(texture, quickest)
-        longer = min(wanted, 2 * fade)
-        if wanted <= fade or shortest_clip(taps, longer) > 0.75 * fields.frames:
+        found = transitions(distances, taps=taps, fade=length, sharpness=sharpness)
+        texture = FlowTexture(fields, distances, scale, taps, length, found)
+        longer = length if fade is not None else min(_smooth_fade(texture), 2 * length)
+        if longer <= length or shortest_clip(taps, longer) > 0.75 * fields.frames:
             return texture
-        fade = longer
+        length = longer
 
 
 def extend(
@@ -238,28 +222,26 @@ def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array
     >>> field_changes(FieldSeries(steps, 25)).tolist()
     [5.0, 0.0]
     """
-    inside = slice(None) if fields.mask is None else fields.mask
-    changes = []
-    last = None if before is None else np.asarray(before)
-    for now in fields.velocities:
-        if last is not None:
-            changes.append(np.sqrt(2 * np.mean(np.square((now - last)[inside], dtype=np.float64))))
-        last = now
-    return np.array(changes)
+    first = [] if before is None else [np.asarray(before)]
+    return np.array([_rms(now - last, fields) for last, now in pairwise(chain(first, fields.velocities))])
 
 
-def _smooth_fade(texture: FlowTexture, quickest: float) -> int:
+def _smooth_fade(texture: FlowTexture) -> int:
     """Frames over which the jumps must be faded so that fields change about as quickly as they did."""
-    velocities = texture.fields.velocities
-    inside = slice(None) if texture.fields.mask is None else texture.fields.mask
-    jumps = texture.transitions
-    probable = np.argsort(-jumps.probabilities)[:2000]
+    fields, jumps = texture.fields, texture.transitions
     worst = 0.0
-    for k in probable:
-        apart = velocities[jumps.sources[k] + 1] - velocities[jumps.targets[k]]
-        worst = max(worst, float(np.sqrt(2 * np.mean(np.square(apart[inside], dtype=np.float64)))))
-    # In a fade both stretches go on, at different phases, while one gives way to the other.
-    room = (ROUGHEST - 1.0) * quickest
+    for k in np.argsort(-jumps.probabilities)[:2000]:
+        apart = fields.velocities[jumps.sources[k] + 1] - fields.velocities[jumps.targets[k]]
+        worst = max(worst, _rms(apart, fields))
+    # In a fade both stretches go on, at different phases, while one gives way to the other: fields may change
+    # by a quarter more quickly than the quickest of the source.
+    room = 0.25 * float(np.quantile(field_changes(fields), 0.99))
     if worst <= 0.0:
         return texture.fade
-    return int(min(np.ceil(worst / room) if room > 0 else np.inf, 10 * texture.fields.frames))
+    return int(min(np.ceil(worst / room) if room > 0 else np.inf, 10 * fields.frames))
+
+
+def _rms(change: FloatArray, fields: FieldSeries) -> float:
+    """Root mean square of vectors `(rows, columns, 2)` over the pixels that count."""
+    inside = change if fields.mask is None else change[fields.mask]
+    return float(np.sqrt(2 * np.mean(np.square(inside, dtype=np.float64))))

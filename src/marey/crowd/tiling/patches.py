@@ -14,28 +14,28 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray
+from marey._arrays import Array, BoolArray
 from marey.crowd.fields import FieldSeries
+from marey.crowd.grids import pixel_centres
 from marey.errors import InputError
 
-Array = NDArray[np.float64]
 Masked = Literal["wall", "open"]
-
-LARGEST_SCALE = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
     """A captured flow and its place.
 
-    fields: the capture
-    column, row: where in the environment its anchor lies, in pixels
-    turn: radians about the anchor, clockwise as seen in the picture
-    scale: about the anchor; 2 makes it twice as large, and its people twice as fast in pixels
-    weight: how much it counts where patches overlap
-    centred: the anchor is the middle of the capture, not its first pixel
-    masked: what is outside its mask is "wall" in the environment, or "open" for other patches
-    start: its first frame that is used
+    Attributes:
+        fields: The capture.
+        column: Where in the environment its anchor lies, in pixels.
+        row: As `column`.
+        turn: Radians about the anchor, clockwise as seen in the image.
+        scale: About the anchor; 2 makes it twice as large, and its people twice as fast in pixels.
+        weight: How much it counts where patches overlap.
+        centred: The anchor is the middle of the capture, not its first pixel.
+        masked: What is outside its mask is "wall" in the environment, or "open" for other patches.
+        start: Its first frame that is used.
 
     >>> patch = Patch(FieldSeries(np.ones((1, 3, 5, 2)), 25), 10, 4, turn=np.pi / 2)
     >>> patch.matrix().round(3).tolist()
@@ -56,8 +56,8 @@ class Patch:
         for name in ("column", "row", "turn"):
             if not abs(getattr(self, name)) < 1e6:
                 raise InputError(f"{name}: a number, got {getattr(self, name)}")
-        if not 1 / LARGEST_SCALE <= self.scale <= LARGEST_SCALE:
-            raise InputError(f"scale: from {1 / LARGEST_SCALE:g} to {LARGEST_SCALE:g}, got {self.scale:g}")
+        if not 0.01 <= self.scale <= 100:
+            raise InputError(f"scale: from 0.01 to 100, got {self.scale:g}")
         if not 0 < self.weight < 1e6:
             raise InputError(f"weight: above 0, got {self.weight:g}")
         if self.masked not in ("wall", "open"):
@@ -68,9 +68,7 @@ class Patch:
     def matrix(self) -> Array:
         """The map from its pixels `(column, row, 1)` to those of the environment, `(2, 3)`."""
         linear = self.scale * _rotation(self.turn)
-        middle = (
-            np.array([self.fields.columns - 1, self.fields.rows - 1]) / 2 if self.centred else np.zeros(2)
-        )
+        middle = 0.5 * self.centred * np.array([self.fields.columns - 1, self.fields.rows - 1])
         return np.column_stack([linear, np.array([self.column, self.row]) - linear @ middle])
 
     def corners(self) -> Array:
@@ -81,7 +79,7 @@ class Patch:
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PatchOnGrid:
     """A patch on the pixels of an environment of `rows` × `columns`; pixels are counted row by row."""
 
     patch: Patch
@@ -101,9 +99,7 @@ class Placed:
         """Where it says something, `(pixels,)`."""
         column, row = np.rint(self._own_places[self.footprint]).astype(np.int64).T
         covered = np.zeros(self.rows * self.columns, dtype=np.bool_)
-        covered[self.footprint] = (
-            True if self.patch.fields.mask is None else self.patch.fields.mask[row, column]
-        )
+        covered[self.footprint] = self.patch.fields.valid[row, column]
         return covered
 
     def velocities(self, start: int, stop: int) -> Array:
@@ -127,9 +123,9 @@ class Placed:
     @cached_property
     def _own_places(self) -> Array:
         """Pixels of the environment in its own pixels, `(pixels, 2)`."""
-        row, column = np.divmod(np.arange(self.rows * self.columns), self.columns)
         matrix = self.patch.matrix()
-        places = (np.stack([column, row], axis=1) - matrix[:, 2]) @ np.linalg.inv(matrix[:, :2]).T
+        pixels = pixel_centres((self.rows, self.columns)).reshape(-1, 2)
+        places = (pixels - matrix[:, 2]) @ np.linalg.inv(matrix[:, :2]).T
         whole = np.rint(places)
         return np.where(np.abs(places - whole) < 1e-9, whole, places)
 
@@ -144,14 +140,13 @@ class Placed:
         size = np.array([fields.columns, fields.rows])
         below = np.clip(np.floor(places), 0, np.maximum(size - 2, 0)).astype(np.int64)
         share = np.clip(places - below, 0.0, 1.0)
-        valid = np.ones(size[::-1], dtype=np.bool_) if fields.mask is None else fields.mask
         rows, columns, weights = [], [], []
         for dx, dy in ((0, 0), (1, 0), (0, 1), (1, 1)):
             weight = np.where(dx, share[:, 0], 1 - share[:, 0]) * np.where(dy, share[:, 1], 1 - share[:, 1])
             column, row = np.minimum(below + np.array([dx, dy]), size - 1).T
             rows.append(pixels)
             columns.append(row * fields.columns + column)
-            weights.append(weight * valid[row, column])
+            weights.append(weight * fields.valid[row, column])
         total = np.sum(weights, axis=0)
         shares = np.concatenate([weight / total for weight in weights])
         shape = (self.rows * self.columns, fields.rows * fields.columns)

@@ -9,8 +9,8 @@ import pytest
 
 import marey
 from marey.crowd.fields import FieldSeries
-from marey.crowd.retiming import Joint, align_captures, best_joint, blend_in_time, join
 from marey.crowd.texture import field_changes
+from marey.crowd.texture.join import Cut, align_captures, best_cut, cross_fade, join_at
 from marey.errors import InputError
 
 
@@ -33,7 +33,7 @@ def test_the_same_motion_at_another_pace_is_aligned_with_itself() -> None:
 
 def test_a_capture_blended_into_itself_at_another_pace_takes_over_its_pace() -> None:
     slow, fast = flow(np.arange(0.0, 60.0)), flow(np.arange(0.0, 60.0, 2.0))
-    blended = blend_in_time(slow, fast)
+    blended = cross_fade(slow, fast)
     assert 30 < blended.frames < 60
     # Where people end up is how far they move in all: as far as in either.
     travel = [float(s.velocities.sum(axis=0).mean()) for s in (slow, blended, fast)]
@@ -42,10 +42,19 @@ def test_a_capture_blended_into_itself_at_another_pace_takes_over_its_pace() -> 
     assert np.abs(blended.velocities[-1] - fast.velocities[-1]).max() < 0.25
 
 
+def test_a_blend_that_shows_one_capture_alone_is_that_capture() -> None:
+    """Fields are motion over a frame: at whatever pace the other goes, no motion is lost in between."""
+    slow = flow(np.arange(0.0, 61.0) ** 1.5 / 61**0.5)
+    fast = replace(slow[::3], frame_rate=slow.frame_rate)
+    for share, alone in ((0.0, slow), (1.0, fast)):
+        blended = cross_fade(slow, fast, start=share, end=share)
+        np.testing.assert_allclose(blended.velocities, alone.velocities, atol=1e-9)
+
+
 def test_halves_of_two_captures_lie_between_them() -> None:
     a, b = flow(np.arange(50.0)), flow(np.arange(50.0))
     b = replace(b, velocities=b.velocities + np.array([0.2, 0.0]))
-    mean = blend_in_time(a, b, start=0.5, end=0.5)
+    mean = cross_fade(a, b, start=0.5, end=0.5)
     assert mean.frames == pytest.approx(50, abs=2)
     count = min(mean.frames, 50)
     expected = 0.5 * (a.velocities + b.velocities)[:count]
@@ -55,14 +64,14 @@ def test_halves_of_two_captures_lie_between_them() -> None:
 def test_two_pieces_of_one_capture_are_joined_where_they_overlap() -> None:
     whole = flow(np.arange(120.0))
     for a, b, start in ((whole[:70], whole[50:], 50), (whole[:80], whole[60:], 60)):
-        joint = best_joint(a, b)
-        assert joint.frame + 1 == joint.target + start and joint.distance < 1e-6
-        np.testing.assert_allclose(join(a, b).velocities, whole.velocities, atol=1e-12)
+        cut = best_cut(a, b)
+        assert cut.frame + 1 == cut.target + start and cut.distance < 1e-6
+        np.testing.assert_allclose(join_at(a, b).velocities, whole.velocities, atol=1e-12)
 
 
 def test_a_joint_between_different_captures_is_smooth_and_keeps_both_ends() -> None:
     a, b = flow(np.arange(80.0)), flow(np.arange(30.0, 110.0), turns=0.9)
-    both = join(a, b)
+    both = join_at(a, b)
     np.testing.assert_array_equal(both.velocities[:30], a.velocities[:30])
     np.testing.assert_array_equal(both.velocities[-30:], b.velocities[-30:])
     assert field_changes(both).max() < 1.5 * max(field_changes(a).max(), field_changes(b).max())
@@ -74,7 +83,7 @@ def test_masks_and_presence_go_along() -> None:
     mask[0] = False
     seen = np.full((40, a.rows, a.columns), 100, dtype=np.uint8)
     a, b = replace(a, presence=seen), replace(b, mask=mask)
-    for made in (join(a, b, taps=4), blend_in_time(a, b)):
+    for made in (join_at(a, b, taps=4), cross_fade(a, b)):
         assert made.mask is not None and made.mask.sum() == mask.sum()
         assert made.presence is not None and made.presence.shape == made.velocities.shape[:3]
         assert made.presence[0].max() == 100 and made.presence[-1].min() >= 250
@@ -83,12 +92,14 @@ def test_masks_and_presence_go_along() -> None:
 def test_what_cannot_be_joined_is_refused_in_words() -> None:
     a = flow(np.arange(40.0))
     with pytest.raises(InputError, match="frames per second"):
-        join(a, replace(a, frame_rate=30.0))
+        join_at(a, replace(a, frame_rate=30.0))
     with pytest.raises(InputError, match="cannot be compared"):
-        blend_in_time(a, marey.samples.field(10, 10))
+        cross_fade(a, marey.samples.field(10, 10))
+    with pytest.raises(InputError, match="cannot be compared"):
+        join_at(a, marey.samples.field(10, 10), Cut(20, 20, 0.0))
     with pytest.raises(InputError, match="at least 18 each"):
-        best_joint(a[:10], a)
+        best_cut(a[:10], a)
     with pytest.raises(InputError, match="share from 0 to 1"):
-        blend_in_time(a, a, end=1.5)
+        cross_fade(a, a, end=1.5)
     with pytest.raises(InputError, match="no 4 frames"):
-        join(a, a, at=Joint(39, 0, 0.0))
+        join_at(a, a, Cut(39, 0, 0.0))

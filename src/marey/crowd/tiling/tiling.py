@@ -1,4 +1,4 @@
-"""Several captured flows become one: seams that keep whirls and sources, gaps filled, walls not crossed.
+"""Several captured flows become one: seams that keep vortices and sources, gaps filled, walls not crossed.
 
 The idea is of Courty & Corpetti 2007, section 4.2. Where patches overlap, where none lies and near walls the
 flow v minimises |Δv - g|² + |v - m|² / reach⁴. As Δv is the gradient of the divergence less the rotated
@@ -17,35 +17,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, checked, read_only
-from marey._progress import Progress
-from marey.crowd.fields import FieldSeries, mixed_presence
-from marey.crowd.polygons import wall_normals
-from marey.crowd.tiling.placing import Patch, Placed
-from marey.crowd.tiling.walls import polygons_to_walls
+from marey._arrays import Array, BoolArray, Integers, assign, read_only
+from marey._progress import Progress, tracked
+from marey.crowd.analysis.derivatives import divergence, vorticity
+from marey.crowd.fields import FieldSeries, concatenate, mixed_presence
+from marey.crowd.grids import pixel_centres
+from marey.crowd.polygons import contains, polygon, wall_normals
+from marey.crowd.tiling.patches import Patch, PatchOnGrid
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 REACH = 8.0
 """Pixels over which seams and walls change the flow around them."""
-
-MOST_PIXELS = 4_000_000
 MOST_UNKNOWN = 150_000
 """Pixels in overlaps, gaps and near walls that are solved for at most; so many need about 1 GB."""
-
-# Frames from which features are weighed, and how much a pixel without any counts.
-WEIGHED, PLAIN = 24, 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Tiling:
     """An environment made of patches.
 
-    patches: later ones do not lie above earlier ones; weights decide
-    rows, columns: size of the environment, pixels
-    walls: polygons `(corners, 2)`, `(column, row)`, where nobody can be; masked pixels of patches are added
-    reach: pixels over which seams and walls change the flow around them
+    Attributes:
+        patches: Later ones do not lie above earlier ones; weights decide.
+        rows: Height of the environment, pixels.
+        columns: Its width.
+        walls: Solid polygons `(corners, 2)`, `(column, row)`; masked pixels of patches are added.
+        reach: Pixels over which seams and walls change the flow around them.
     """
 
     patches: tuple[Patch, ...]
@@ -57,9 +53,9 @@ class Tiling:
     def __post_init__(self) -> None:
         if not self.patches:
             raise InputError("tiling: there is no patch")
-        if self.rows < 1 or self.columns < 1 or self.rows * self.columns > MOST_PIXELS:
+        if self.rows < 1 or self.columns < 1 or self.rows * self.columns > 4_000_000:
             raise InputError(
-                f"tiling: {self.columns} × {self.rows} pixels; at least 1 and at most {MOST_PIXELS:,} in all"
+                f"tiling: {self.columns} × {self.rows} pixels; at least 1 and at most 4,000,000 in all"
             )
         if not 1.0 <= self.reach <= 1000.0:
             raise InputError(f"reach: from 1 to 1000 pixels, got {self.reach:g}")
@@ -69,11 +65,7 @@ class Tiling:
                 f"tiling: patches of {rates[0]:g} and {max(rates, key=lambda r: abs(r - rates[0])):g} frames "
                 "per second; resample them first"
             )
-        corners = [checked(f"wall {n}", wall, (None, 2)) for n, wall in enumerate(self.walls, 1)]
-        for number, wall in enumerate(corners, 1):
-            if len(wall) < 3:
-                raise InputError(f"wall {number}: a polygon has at least 3 corners, got {len(wall)}")
-        object.__setattr__(self, "walls", tuple(corners))
+        assign(self, walls=tuple(polygon(f"wall {n}", wall) for n, wall in enumerate(self.walls, 1)))
         for number, placed in enumerate(self.placed, 1):
             if not placed.cover.any():
                 raise InputError(f"patch {number}: no pixel of it lies in the environment")
@@ -84,16 +76,14 @@ class Tiling:
         return min(patch.fields.frames - patch.start for patch in self.patches)
 
     @cached_property
-    def placed(self) -> tuple[Placed, ...]:
+    def placed(self) -> tuple[PatchOnGrid, ...]:
         """The patches on the pixels of the environment."""
-        return tuple(Placed(patch, self.rows, self.columns) for patch in self.patches)
+        return tuple(PatchOnGrid(patch, self.rows, self.columns) for patch in self.patches)
 
     @cached_property
     def free(self) -> BoolArray:
         """Where people can be, `(rows, columns)`."""
-        free = np.ones(self.rows * self.columns, dtype=np.bool_)
-        if self.walls:
-            free &= ~polygons_to_walls(self.walls, self.rows, self.columns).ravel()
+        free = ~polygons_to_walls(self.walls, self.rows, self.columns).ravel()
         for placed in self.placed:
             if placed.patch.masked == "wall":
                 free &= placed.cover | ~placed.footprint
@@ -102,7 +92,7 @@ class Tiling:
         return free.reshape(self.rows, self.columns)
 
     @cached_property
-    def coverage(self) -> NDArray[np.int64]:
+    def coverage(self) -> Integers:
         """How many patches say something about a pixel, `(rows, columns)`; 0 at walls."""
         count = np.sum([placed.cover for placed in self.placed], axis=0)
         return np.where(self.free, count.reshape(self.rows, self.columns), 0)
@@ -133,7 +123,7 @@ class Tiling:
         for weight, placed, feature in zip(weights, self.placed, features, strict=True):
             there = (placed.cover | (placed.footprint & ~self.free.ravel())).reshape(shape)
             edge = np.ones(shape) if there.all() else distance_transform_edt(there)
-            weight += placed.patch.weight * edge.ravel() * (PLAIN + feature / usual) * placed.cover
+            weight += placed.patch.weight * edge.ravel() * (0.05 + feature / usual) * placed.cover
         return np.divide(weights, weights.sum(axis=0), out=weights, where=weights.sum(axis=0) > 0)
 
     def blocks(self, size: int = 16) -> Iterator[FieldSeries]:
@@ -183,24 +173,17 @@ class Tiling:
                 return np.asarray(patch.fields.homography @ np.linalg.inv(placing))
         return None
 
-    def _features(self, placed: Placed) -> Array:
-        """Squared divergence and curl, smoothed, mean over some frames, `(pixels,)`."""
-        from scipy.ndimage import gaussian_filter
+    def _features(self, placed: PatchOnGrid) -> Array:
+        """Squared divergence and curl, smoothed, mean over about 24 frames, `(pixels,)`."""
+        from scipy.ndimage import binary_erosion, gaussian_filter
 
         shape = (self.rows, self.columns)
         total = np.zeros(shape)
-        for frame in range(0, self.frames, max(1, -(-self.frames // WEIGHED))):
+        for frame in range(0, self.frames, max(1, -(-self.frames // 24))):
             flow = placed.velocities(frame, frame + 1)[0].reshape(*shape, 2)
-            u_row, u_column = _slopes(flow[..., 0])
-            v_row, v_column = _slopes(flow[..., 1])
-            total += (u_column + v_row) ** 2 + (v_column - u_row) ** 2
+            total += divergence(flow) ** 2 + vorticity(flow) ** 2
         # Beyond its edges a patch is 0: what turns there is the edge.
-        inside = placed.cover.reshape(shape)
-        whole = inside.copy()
-        whole[:, 1:] &= inside[:, :-1]
-        whole[:, :-1] &= inside[:, 1:]
-        whole[1:] &= inside[:-1]
-        whole[:-1] &= inside[1:]
+        whole = binary_erosion(placed.cover.reshape(shape), border_value=1)
         share = gaussian_filter(whole.astype(np.float64), 0.5 * self.reach)
         smooth = gaussian_filter(np.where(whole, total, 0.0), 0.5 * self.reach)
         return np.asarray(np.divide(smooth, share, out=np.zeros(shape), where=share > 1e-9).ravel())
@@ -247,7 +230,7 @@ class _System:
         )
 
     @staticmethod
-    def _guides(tiling: Tiling, touched: NDArray[np.int64]) -> Array:
+    def _guides(tiling: Tiling, touched: Integers) -> Array:
         """Share of each patch in the wanted Laplacian, `(patches, rows)`: of those whole about the pixel."""
         neighbours = abs(_laplacian(tiling.free)[touched])
         whole = np.stack([neighbours @ (~p.cover).astype(np.float64) == 0 for p in tiling.placed])
@@ -286,8 +269,13 @@ def tile(
 ) -> FieldSeries:
     """Patches placed in one environment, as one series, as long as the shortest of them.
 
-    walls: polygons `(corners, 2)`, `(column, row)`, where nobody can be
-    reach: pixels over which seams and walls change the flow around them
+    Args:
+        patches: The captures and their places.
+        rows: Height of the environment, pixels.
+        columns: Its width.
+        walls: Solid polygons `(corners, 2)`, `(column, row)`.
+        reach: Pixels over which seams and walls change the flow around them.
+        progress: Called with the blocks of frames done and their number.
 
     >>> left = Patch(FieldSeries(np.full((2, 8, 12, 2), [1.0, 0.0]), 25))
     >>> right = Patch(FieldSeries(np.full((2, 8, 12, 2), [1.0, 0.2]), 25), column=8)
@@ -295,16 +283,37 @@ def tile(
     >>> both.velocities[0, 4, [0, 7, 12, 19], 1].round(3).tolist()
     [0.0, 0.0, 0.2, 0.2]
     """
-    outlines = tuple(np.asarray(wall, dtype=np.float64) for wall in walls)
-    tiling = Tiling(tuple(patches), rows, columns, outlines, reach)
-    parts = []
-    for part in tiling.blocks():
-        parts.append(part)
-        if progress is not None:
-            progress(sum(p.frames for p in parts), tiling.frames)
-    from marey.crowd.fields import concatenate
+    tiling = Tiling(tuple(patches), rows, columns, tuple(walls), reach)  # type: ignore[arg-type]
+    return concatenate(list(tracked(tiling.blocks(), progress, -(-tiling.frames // 16))))
 
-    return concatenate(parts)
+
+def polygons_to_walls(polygons: Sequence[ArrayLike], rows: int, columns: int) -> BoolArray:
+    """Pixels `(rows, columns)` whose centres lie in one of the polygons `(corners, 2)`, `(column, row)`.
+
+    >>> polygons_to_walls([[[0.5, -1], [2.5, -1], [2.5, 1.5], [0.5, 1.5]]], 3, 4).astype(int).tolist()
+    [[0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    """
+    walls = np.zeros((rows, columns), dtype=np.bool_)
+    for corners in polygons:
+        walls |= contains(np.asarray(corners, dtype=np.float64), pixel_centres(walls.shape))
+    return walls
+
+
+def leak(fields: FieldSeries, outlines: Sequence[ArrayLike] = ()) -> float:
+    """The part of the motion beside walls that goes through them: mean normal speed over mean speed.
+
+    >>> mask = np.ones((4, 4), dtype=bool)
+    >>> mask[0] = False
+    >>> leak(FieldSeries(np.full((1, 4, 4, 2), [3.0, 4.0]), 25, mask=mask))
+    0.8
+    """
+    if fields.mask is None:
+        return 0.0
+    pixels, normals = wall_normals(fields.mask, outlines)
+    flow = fields.velocities.reshape(fields.frames, -1, 2)[:, pixels]
+    speed = float(np.linalg.norm(flow, axis=-1).sum(dtype=np.float64))
+    through = float(np.abs((flow * normals).sum(axis=-1)).sum(dtype=np.float64))
+    return through / speed if speed > 0 else 0.0
 
 
 def _laplacian(free: BoolArray) -> Any:
@@ -323,7 +332,7 @@ def _laplacian(free: BoolArray) -> Any:
     return (links - diags_array(links.sum(axis=1))).tocsr()
 
 
-def _freedom(tiling: Tiling, unknown: NDArray[np.int64]) -> Any:
+def _freedom(tiling: Tiling, unknown: Integers) -> Any:
     """From what may be chosen to u of all unknown pixels above v of all: beside walls only along them."""
     from scipy.sparse import coo_array
 
@@ -347,10 +356,3 @@ def _freedom(tiling: Tiling, unknown: NDArray[np.int64]) -> Any:
 def _by_pixel(flow: Array) -> Array:
     """`(frames, pixels, 2)` as `(pixels, frames * 2)`."""
     return flow.transpose(1, 0, 2).reshape(flow.shape[1], -1)
-
-
-def _slopes(values: Array) -> tuple[Array, Array]:
-    """Derivatives along rows and along columns, also of a single row or column."""
-    down = np.gradient(values, axis=0) if values.shape[0] > 1 else np.zeros_like(values)
-    right = np.gradient(values, axis=1) if values.shape[1] > 1 else np.zeros_like(values)
-    return down, right
