@@ -146,7 +146,7 @@ def test_mistakes_are_one_line_and_leave_nothing(
     compress = ("body", "compress", walk)
     marey.save(marey.Tracks([[[0.0, 0.0]]] * 5, frame_rate=5), tmp_path / "people.csv")
     assert "skeleton motion is needed" in refused(capsys, "body", "compress", tmp_path / "people.csv", target)
-    assert "stored as .mry" in refused(capsys, *compress, tmp_path / "walk.bvh")
+    assert "write a compressed clip as .mry" in refused(capsys, *compress, tmp_path / "walk.bvh")
     assert "1cm, 5mm" in refused(capsys, *compress, target, "--max-error", "tiny")
     assert "1cm, 5mm" in refused(capsys, *compress, target, "--max-error=-1cm")
     assert "positive" in refused(capsys, *compress, target, "--mean-error", "0mm")

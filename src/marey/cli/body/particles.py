@@ -69,7 +69,9 @@ def particles(
     if model is not None:
         check_joints(model, motion)
         prior = method.PosePrior(model)
-    options = {"evolution": method.LearnedDynamics.of_clip(chain, motion, frame_rate)} if dynamics else {}
+    options: dict[str, Any] = (
+        {"evolution": method.LearnedDynamics.of_clip(chain, motion, frame_rate)} if dynamics else {}
+    )
     with stage("solving") as solving:
         found = method.solve_many(
             chain, [*targets, *held, prior], solutions, start=first.rotations[0], root=first.root[0],
@@ -82,15 +84,15 @@ def particles(
     results = [replace(one, **like) for one in results]
     files = [out.with_stem(f"{out.stem}-{i}") for i in range(1, len(results) + 1)] if solutions > 1 else [out]
     places = np.array([one.position for one in targets if isinstance(one, method.Reach)]).reshape(-1, 3)
-    for path, one in zip(files, results, strict=True):
+    for path, result in zip(files, results, strict=True):
         if path.suffix.lower() == ".png":
-            draw_figures([one], path, marks=np.repeat(places[None], one.frames, axis=0))
+            draw_figures([result], path, marks=np.repeat(places[None], result.frames, axis=0))
         else:
-            save(one, path)
+            save(result, path)
     errors = [largest_errors(one, targets) for one in results]
     if errors[0][0] > 0.02:
         warn(f"a target is missed by {100 * errors[0][0]:.1f} cm: it may be out of reach; try more --steps")
-    report = {
+    report: dict[str, Any] = {
         "error_cm": round(100 * errors[0][0], 4),
         "error_degrees": round(math.degrees(errors[0][1]), 4),
         "foot_drift_cm": round(100 * foot_drift(results[0], feet), 4) if floor else None,
