@@ -28,7 +28,7 @@ from marey.surface.synthesis.following import Followed, follow
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.streaming import Performer, synthesize
-from marey.views import animations, plots
+from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
 WALKING = ("walk", "turn-left", "turn-right")
@@ -132,10 +132,11 @@ def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -
     if strayed > 0.05:
         print(f"  the meshes are up to {100 * strayed:.0f} cm from where the search had them")
     slid = foot_slide(animation, made.library, performer.tracks.contacts)
-    plots.save(
-        animations.plan(animation, curve=curve.points[:, 0::2]), picture.with_name(f"{picture.name}.png")
+    style.save(
+        figures.path_from_above(animation, curve=curve.points[:, 0::2]),
+        picture.with_name(f"{picture.name}.png"),
     )
-    plots.save(animations.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
+    style.save(figures.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
     graph, taken = made.graph, made.graph.synthetic[found.walk.edges]
     return Result(
         found.path_error,

@@ -353,7 +353,7 @@ def test_real_captures_are_drawn_whole_and_large(name, data_dir):
     assert not mask[:, :2].any() and not mask[:, -2:].any()
 
 
-@pytest.mark.parametrize("kind", ["law", "strip"])
+@pytest.mark.parametrize("kind", ["dynamics", "strip"])
 def test_a_motion_model_shows_its_law_or_a_new_motion(kind, tmp_path):
     view(MotionModel.fit(marey.samples.walk(3), modes=3), tmp_path / "it.png", size=SMALL, kind=kind)
     assert read_png(tmp_path / "it.png").std() > 4

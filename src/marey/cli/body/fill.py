@@ -110,9 +110,9 @@ def run(
     for path, made in zip(paths, (filled.motion, *filled.samples), strict=True):
         save(made, path)
     if picture is not None:
-        from marey.views import bands, plots
+        from marey.views import figures, style
 
-        plots.save(bands.filled_holes(filled), picture)
+        style.save(figures.credible_bands(filled), picture)
     emit(
         {
             "frames_filled": filled.frames_filled,

@@ -120,9 +120,9 @@ def run(
     with progress_bar(f"writing {target.name}") as progress:
         save(filtered, target, progress=progress)
     if picture is not None:
-        from marey.views import comparisons, plots
+        from marey.views import figures, style
 
-        plots.save(comparisons.before_and_after(motion, filtered, list(report.joints)), picture)
+        style.save(figures.before_and_after(motion, filtered, list(report.joints)), picture)
     emit({**report.as_dict(), "method": method, "frames": filtered.frames, "path": str(target)}, as_json=json)
 
 

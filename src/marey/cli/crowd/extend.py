@@ -74,9 +74,9 @@ def run(
     changes = _Changes(texture)
     size = write_blocks(changes.watched(texture.blocks(frames, rng=seed)), frames, target)
     if picture is not None:
-        from marey.views import plots, texture_pictures
+        from marey.views import figures, style
 
-        plots.save(texture_pictures.texture_picture(texture, order), picture)
+        style.save(figures.texture_picture(texture, order), picture)
     jumps = np.flatnonzero(np.diff(order) != 1)
     smoothness = changes.near(jumps, texture.fade)
     if smoothness is not None and smoothness > ROUGH:

@@ -127,9 +127,9 @@ def run(
         animation = gathered(library, frames, total, name=target.stem, progress=progress)
     _write(animation, target)
     if picture is not None:
-        from marey.views import plots, surface_plots
+        from marey.views import figures, style
 
-        plots.save(surface_plots.warp_path(apart, found), picture)
+        style.save(figures.warp_path(apart, found), picture)
     slide = foot_slide(animation, library, tracks.contacts)
     rows, columns = (int(np.ptp(found.path[:, i])) + 1 for i in (0, 1))
     emit(
