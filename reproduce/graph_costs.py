@@ -19,11 +19,18 @@ import _cmu
 import numpy as np
 from transition_costs import subjects
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs import Comparison, compare, essential_graph, motion_graph, shortest_costs
-from marey.surface.graphs.essential import essential_edges, least_costs
-from marey.surface.graphs.motion import local_minima
-from marey.surface.transitions import Windows, table
+from marey.statistics.graphs import (
+    Comparison,
+    Windows,
+    compare,
+    essential_graph,
+    motion_graph,
+    shortest_costs,
+    table,
+)
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.essential import essential_edges, least_costs
+from marey.statistics.graphs.motion import local_minima
 from marey.views import style
 
 ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)

@@ -22,6 +22,7 @@ import marey
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.matrix_comparison import (
     Correlogram,
     Mantel,
@@ -33,7 +34,6 @@ from marey.statistics.matrix_comparison import (
 )
 from marey.surface.decimation import Decimation, spread_poses
 from marey.surface.distances import skeleton
-from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
 from marey.views import style

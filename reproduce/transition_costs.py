@@ -21,11 +21,11 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
+from marey.statistics.graphs import PairCosts, Windows, optimal, optimal_pairs, standard
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.distances import skeleton
-from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
-from marey.surface.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.views import figures, style
 
 # Means of the source for slopes 2, 3, 4, 5: standard (and its deviation), warped, warped with free windows.

@@ -20,10 +20,10 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.stage.walk.crowd import WalkingCrowd
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 # Frames looked at for sizes and speeds: enough for a summary, quick on an hour of capture.
 LOOKED_AT = 200
@@ -47,7 +47,7 @@ def _times(thing: Any) -> dict[str, Any]:
         return {"frames": None, "frame_rate": None, "duration": thing.seconds}
     if isinstance(thing, PoseModel | DistanceMatrix):
         return {"frames": thing.frames, "frame_rate": None, "duration": None}
-    if isinstance(thing, Repertoire):
+    if isinstance(thing, SurfaceGraph):
         frames, rate = thing.library.frames, thing.library.frame_rate
         return {"frames": frames, "frame_rate": round(rate, 6), "duration": round(frames / rate, 6)}
     timed = thing.sequence if isinstance(thing, Animation) else thing
@@ -112,7 +112,7 @@ def _distances(distances: DistanceMatrix) -> dict[str, Any]:
     }
 
 
-def _repertoire(repertoire: Repertoire) -> dict[str, Any]:
+def _repertoire(repertoire: SurfaceGraph) -> dict[str, Any]:
     library, graph = repertoire.library, repertoire.graph
     return {
         "vertices": library.sequences[0].vertices.shape[1],
@@ -247,7 +247,7 @@ _KINDS: dict[str, tuple[type[Any], Any]] = {
     "markers": (Markers, _markers),
     "mesh": (MeshSequence, _mesh),
     "pose distances": (DistanceMatrix, _distances),
-    "repertoire": (Repertoire, _repertoire),
+    "repertoire": (SurfaceGraph, _repertoire),
     "animation": (Animation, _animation),
     "character": (Character, _character),
     "tracks": (Tracks, _tracks),

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import Transition, Windows
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.transitions.transition import Transition, Windows
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.views import actors, figures, render, style
 from marey.views.figures import surface
 from marey.views.render import KINDS, view
@@ -32,14 +32,14 @@ def some_distances() -> DistanceMatrix:
     return DistanceMatrix(values, np.zeros((36, 36)), STARTS, NAMES, "surface")
 
 
-def some_graph(transitions: int) -> Graph:
+def some_graph(transitions: int) -> MotionGraph:
     """Chains with random transitions between 36 frames, several between the same two if need be."""
-    chains = Graph.chains(STARTS.tolist(), alpha=0.2, windows=WINDOWS)
+    chains = MotionGraph.chains(STARTS.tolist(), alpha=0.2, windows=WINDOWS)
     ends = np.random.default_rng(1).integers(0, 36, (2, transitions))
     sources, targets = np.concatenate([[chains.sources, chains.targets], ends], axis=1)
     order = np.lexsort((targets, sources))
     synthetic = np.arange(len(sources)) >= chains.edges
-    return Graph(
+    return MotionGraph(
         STARTS,
         sources[order],
         targets[order],
@@ -61,13 +61,13 @@ def some_animation(*, textured: bool = False) -> Animation:
     return Animation(box, Provenance(sources, sources + synthetic, synthetic * 0.5, synthetic))
 
 
-def some_repertoire() -> Repertoire:
+def some_repertoire() -> SurfaceGraph:
     corner = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     parts = [MeshSequence(np.repeat(corner[None], n, axis=0), [[0, 1, 2]], 25) for n in np.diff(STARTS)]
-    return Repertoire(Library(tuple(parts)), some_distances(), some_graph(40))
+    return SurfaceGraph(Library(tuple(parts)), some_distances(), some_graph(40))
 
 
-@pytest.mark.parametrize("kind", KINDS[Repertoire])
+@pytest.mark.parametrize("kind", KINDS[SurfaceGraph])
 def test_a_repertoire_is_drawn_in_every_kind(kind: str, tmp_path: Path) -> None:
     view(some_repertoire(), tmp_path / "r.png", size=SMALL, kind=kind)
     assert np.ptp(read_png(tmp_path / "r.png")) > 100

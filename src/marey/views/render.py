@@ -27,10 +27,10 @@ from marey.errors import InputError
 from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.stage.walk.crowd import WalkingCrowd
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.views import figures, style
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _DRAW: dict[type, dict[str, Callable[[Any, Size], Any]]] = {
         "strip": lambda model, size: _strip(_new_motion(model), size),
     },
     DistanceMatrix: {"matrix": lambda distances, size: figures.distance_map(distances, size=size)},
-    Repertoire: {
+    SurfaceGraph: {
         "graph": lambda r, size: figures.graph_picture(r.graph, r.library.names, size=size),
         "matrix": lambda r, size: figures.distance_map(r.distances, size=size),
     },
@@ -207,7 +207,7 @@ def _write_page(
 
     if kind is None and isinstance(thing, MotionModel):
         thing = _new_motion(thing)
-    if kind is None and not isinstance(thing, PoseModel | Repertoire):
+    if kind is None and not isinstance(thing, PoseModel | SurfaceGraph):
         if frame_rate is not None:
             if isinstance(thing, Scene | DistanceMatrix | Animation):
                 raise InputError(f"{path}: a frame rate is for what is captured over time")
@@ -229,7 +229,7 @@ def _write_clip(
 
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
-    if isinstance(thing, DistanceMatrix | Repertoire):
+    if isinstance(thing, DistanceMatrix | SurfaceGraph):
         kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
         raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
     wanted = None if frame_rate is None else _checked_clip_rate(frame_rate, path)

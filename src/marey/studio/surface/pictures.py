@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.graph import Graph
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def matrix_picture(distances: DistanceMatrix) -> Picture:
     return Picture.of(figure)
 
 
-def graph_picture(graph: Graph, names: tuple[str, ...]) -> Picture:
+def graph_picture(graph: MotionGraph, names: tuple[str, ...]) -> Picture:
     """Frames around a circle of radius 1, and transitions across it."""
     from marey.views import figures
 
@@ -103,7 +103,7 @@ def pair_at(distances: DistanceMatrix, meant: Array) -> tuple[int, int] | None:
     return (int(row), int(column)) if inside else None
 
 
-def frame_at(graph: Graph, meant: Array) -> int | None:
+def frame_at(graph: MotionGraph, meant: Array) -> int | None:
     """The frame whose place on the circle is nearest, None near the middle or far outside."""
     if not LEAST_RADIUS < np.hypot(*meant) < 1.35:
         return None
@@ -111,7 +111,7 @@ def frame_at(graph: Graph, meant: Array) -> int | None:
     return int(towards.argmax())
 
 
-def on_circle(graph: Graph, frames: int | NDArray[np.int64]) -> Array:
+def on_circle(graph: MotionGraph, frames: int | NDArray[np.int64]) -> Array:
     """Where on the circle frames are, `(..., 2)`."""
     from marey.views.figures.surface import frame_angles
 

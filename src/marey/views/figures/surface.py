@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import checked
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion, centroid
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import Transition
 from marey.statistics.matrix_comparison import Correlogram, Mantel
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.graph import Graph
 from marey.surface.interpolation.distortion import distortion, strains
 from marey.surface.library import Library
-from marey.surface.planar import Planar, centroid
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
-from marey.surface.transitions.transition import Transition
 from marey.views import style
 from marey.views.actors import ELEVATION, TURN, Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
@@ -59,7 +59,7 @@ MOST_SLANTED = 12
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
     """All pose distances as a square, dark where poses are alike.
 
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> figure = distance_map(DistanceMatrix(apart, np.zeros((9, 9)), [0, 4, 9], ("walk", "run"), "surface"))
     >>> figure.axes[0].get_title(loc="left")
@@ -80,7 +80,7 @@ def warp_path(
 ) -> Figure:
     """A transition laid over the pose distances of the two windows it blends.
 
-    >>> from marey.surface.distances.matrix import DistanceMatrix
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> walk = DistanceMatrix(apart, np.zeros((9, 9)), [0, 9], ("walk",), "surface")
     >>> figure = warp_path(walk, Transition([[1, 4], [2, 5], [2, 6]], 11.0))
@@ -208,13 +208,13 @@ MOST_LEVEL, LONGEST_LEVEL = 10, 9
 MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
 
-def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, int] = SQUARE) -> Figure:
+def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[int, int] = SQUARE) -> Figure:
     """Frames around a circle, time running clockwise, and the transitions between them.
 
     names: of the sequences
 
-    >>> from marey.surface.transitions.transition import Windows
-    >>> alone = Graph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> alone = MotionGraph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
     >>> graph_picture(alone, ("walk", "run")).get_suptitle()
     'Essential graph: 50 frames, 48 captured steps, no transition'
     """
@@ -236,7 +236,7 @@ def graph_picture(graph: Graph, names: Sequence[str] = (), *, size: tuple[int, i
     return figure
 
 
-def _graph_title(graph: Graph, transitions: int) -> str:
+def _graph_title(graph: MotionGraph, transitions: int) -> str:
     kind = "Essential graph" if graph.kind == "essential" else "Motion graph"
     captured = graph.edges - transitions
     if not transitions:
@@ -247,7 +247,7 @@ def _graph_title(graph: Graph, transitions: int) -> str:
     )
 
 
-def frame_angles(graph: Graph) -> Array:
+def frame_angles(graph: MotionGraph) -> Array:
     """Where on the circle each frame is, radians, clockwise from the top."""
     lengths = np.diff(graph.starts)
     gap = 2 * np.pi * GAPS / len(lengths)
@@ -260,7 +260,7 @@ def _on_circle(angles: Array, radius: float) -> Array:
     return radius * np.stack([np.sin(angles), np.cos(angles)], axis=-1)
 
 
-def _arcs(axes: Axes, graph: Graph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
+def _arcs(axes: Axes, graph: MotionGraph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
     for k, (first, last) in enumerate(pairwise(graph.starts.tolist())):
         colour = style.PALETTE[k % len(style.PALETTE)]
         along = np.linspace(angles[first], angles[last - 1], max(int(200 * (last - first) / graph.frames), 2))
@@ -291,7 +291,9 @@ def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> N
     text.set_in_layout(False)
 
 
-def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen: NDArray[np.intp]) -> None:
+def _transitions(
+    figure: Figure, axes: Axes, graph: MotionGraph, angles: Array, chosen: NDArray[np.intp]
+) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -313,7 +315,7 @@ def _transitions(figure: Figure, axes: Axes, graph: Graph, angles: Array, chosen
     bar.set_label("weight of a transition" if few else "weight of the cheapest transitions; the others grey")
 
 
-def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+def _cheapest(graph: MotionGraph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     """The cheapest transitions of the pairs of sequences between which it is cheapest; dear ones first."""
     weights = graph.weights[chosen]
     if len(chosen) <= MOST_CURVES:
@@ -329,7 +331,7 @@ def _cheapest(graph: Graph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
 
 
-def _curves(graph: Graph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
+def _curves(graph: MotionGraph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
     """Quadratic curves `(edges, points, 2)`, drawn to the middle if their ends lie far apart."""
     start = _on_circle(angles[graph.sources[edges]], INNER)
     end = _on_circle(angles[graph.targets[edges]], INNER)
@@ -339,7 +341,7 @@ def _curves(graph: Graph, angles: Array, edges: NDArray[np.intp], points: int) -
     return np.asarray((1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None])
 
 
-def _cloud(axes: Axes, graph: Graph, angles: Array, edges: NDArray[np.intp]) -> None:
+def _cloud(axes: Axes, graph: MotionGraph, angles: Array, edges: NDArray[np.intp]) -> None:
     """How many curves run through each place, on a scale on which few and many can be told."""
     counts = np.zeros(CELLS**2)
     for part in np.array_split(edges, -(-len(edges) // 1000)):
@@ -407,7 +409,7 @@ def _from_origin(sequence: MeshSequence) -> Array:
     """The way of the body's middle, begun at the origin: metres to the right and ahead."""
     way = np.array([centroid(vertices) for vertices in sequence.vertices])
     soon = way[min(round(START_SECONDS * sequence.frame_rate), len(way) - 1)] - way[0]
-    ahead = Planar.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
+    ahead = PlanarMotion.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
     return ahead * [-1.0, 1.0]
 
 

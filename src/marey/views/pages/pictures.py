@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.views import style
 from marey.views.figures.surface import UNITS
 from marey.views.pages.page import Page
