@@ -310,10 +310,10 @@ def test_absurd_places_are_refused_and_never_crash(tmp_path):
 
 
 def test_light_that_is_not_a_number_is_black():
-    from marey.views._kernels import _tone
+    from marey.views._kernels import tone
 
     tones = np.arange(4096)
-    assert [_tone(light, tones) for light in (np.nan, -1.0, 0.0, 1.0, 7.0, np.inf)] == [
+    assert [tone(light, tones) for light in (np.nan, -1.0, 0.0, 1.0, 7.0, np.inf)] == [
         0,
         0,
         0,
