@@ -49,5 +49,5 @@ def restyle(
             derivative=derivative,
         )
     names = run.path("motion").stem, run.path("reference").stem, run.path("out").stem
-    drawn = ("comparisons.in_step", motion, reference, found, {"names": names})
+    drawn = ("aligned_clips", motion, reference, found, {"names": names})
     return Output(found.motion, {**found.as_dict(), "timing": timing, "spatial": spatial}, drawn)
