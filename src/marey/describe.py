@@ -16,7 +16,7 @@ from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.stage.walk.crowd import WalkingCrowd
@@ -166,7 +166,7 @@ def _tracks(tracks: Tracks) -> dict[str, Any]:
 
 
 def _simulated(crowd: SimulatedCrowd) -> dict[str, Any]:
-    return {**_tracks(crowd.tracks), "scene": crowd.scene.name, "left": crowd.left, "steps": crowd.steps}
+    return {**_tracks(crowd.tracks), "scene": crowd.scene.name, "left": crowd.departed, "steps": crowd.steps}
 
 
 def _scene(scene: Scene) -> dict[str, Any]:

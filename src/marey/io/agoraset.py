@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, assign, checked
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write_files, read_bytes
@@ -85,7 +85,7 @@ def population_of(crowd: SimulatedCrowd) -> Population:
     nearest = np.where(last >= 0, last, present.argmax(axis=0))
     places = np.take_along_axis(crowd.positions, nearest[..., None], axis=0)
     velocities = np.where(present[..., None], crowd.velocities, 0.0)
-    wishes = np.where(present[..., None], crowd.wishes, 0.0)
+    wishes = np.where(present[..., None], crowd.desired_directions, 0.0)
     return Population(
         np.arange(crowd.frames) / crowd.frame_rate,
         np.swapaxes(places, 0, 1),
