@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal
@@ -27,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _scratch
 from marey._arrays import BoolArray, FloatArray, checked, checked_rate, read_only
 from marey._progress import Progress
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention
 from marey.io import _meshes, _zarr
@@ -106,6 +107,39 @@ def write(data: FieldSeries | MeshSequence, path: Place, *, progress: Progress |
             writer.append(data.velocities[part], None if data.presence is None else data.presence[part])
             if progress is not None:
                 progress(min(part.stop, data.frames), data.frames)
+
+
+def write_blocks(
+    blocks: Iterable[FieldSeries], frames: int, path: Path, *, progress: Progress | None = None
+) -> int:
+    """Write fields as they come, `frames` in all; returns bytes on disk. Only .zarr takes any length."""
+    blocks = iter(blocks)
+    first = next(blocks)
+    check_fits(first, frames, path)
+    if path.suffix.lower() == ".zarr":
+        with atomic_write_folder(path) as draft, FieldWriter.like(draft, first) as writer:
+            for block in chain([first], blocks):
+                writer.append(block.velocities, block.presence)
+                if progress is not None:
+                    progress(writer.frames, frames)
+    else:
+        from marey.io import save
+
+        save(concatenate([first, *blocks]), path, progress=progress)
+    return bytes_on_disk(path)
+
+
+def check_fits(fields: FieldSeries, frames: int, path: Path) -> None:
+    """Raise if `frames` frames of such fields are more than memory holds and `path` is not a .zarr."""
+    size = fields.velocities.nbytes // fields.frames * frames
+    if path.suffix.lower() != ".zarr" and size > MAX_SERIES_BYTES:
+        raise InputError(f"{path}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr")
+
+
+def bytes_on_disk(path: Path) -> int:
+    """Size of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def write_frames(

@@ -16,7 +16,7 @@ from marey.body.particles import ArticulatedChain, fingers_from_tips, hand_chain
 from marey.body.particles.hands import FINGERS
 from marey.body.trackers import Trackers
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Frames,
     Json,
     Rate,
@@ -61,7 +61,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """All joints of a hand from where its fingertips were, frame by frame.
+    """All joints of a hand from the positions of its fingertips.
 
     [bold]Examples[/bold]
 

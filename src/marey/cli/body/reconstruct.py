@@ -21,7 +21,7 @@ from marey.body.reconstruct import ReconstructSettings, reconstruct, swing, trav
 from marey.body.skeleton import Skeleton
 from marey.body.trackers import Trackers
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Frames,
     Json,
     Rate,
@@ -73,7 +73,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Full-body motion from a few tracked points, with a pose model for the rest.
+    """Full-body motion from a few tracked points and a pose model.
 
     [bold]Examples[/bold]
 

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -95,7 +95,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number, another crowd.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let people walk in captured motion: as tracks, as bodies for Blender, or drawn into the film.
+    """Let people walk in captured motion: tracks, bodies, or drawn into the video.
 
     [bold]Examples[/bold]
 

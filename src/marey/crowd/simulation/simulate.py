@@ -97,6 +97,11 @@ class SimulatedCrowd(Timed):
         """Number of pedestrians who left before the end, at their goal or off the ground."""
         return int((~self.tracks.present[-1]).sum())
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        own = {"scene": self.scene.name, "left": self.departed, "steps": self.steps}
+        return {**self.tracks.facts(), "kind": "simulated crowd", **own}
+
     def __getitem__(self, key: int | slice) -> SimulatedCrowd:
         """Some of its frames; resuming still starts from its end."""
         chosen = as_slice(key, self.frames)
