@@ -68,7 +68,7 @@ def report(name: str, panic: bool, seed: int) -> list[str]:
     rest = resting_speed(crowd)
     purpose, reached = PURPOSES.get(name, flow)(crowd)
     print(
-        f"{scene.name:18}{crowd.agents:9}{crowd.duration:9.1f}{crowd.left:9}{overlap:9.2f}{walls:9}{rest:9.3f}"
+        f"{scene.name:18}{crowd.agents:9}{crowd.duration:9.1f}{crowd.departed:9}{overlap:9.2f}{walls:9}{rest:9.3f}"
         f"{1e6 * spent / crowd.person_steps:9.2f}  {purpose}",
         flush=True,
     )

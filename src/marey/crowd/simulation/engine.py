@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey import _work
-from marey._arrays import FloatArray, IntArray, assign
+from marey._arrays import Array, IntArray, assign
 from marey.crowd.polygons import contains
 from marey.crowd.simulation.constants import POPULATIONS, SETTINGS, Interaction, Parameters
 from marey.crowd.simulation.pedestrians import Pedestrians, as_polygon, joined, random_pedestrians
@@ -57,9 +57,9 @@ class Frame(NamedTuple):
     """Everybody present at one time, `(people,)` or `(people, 2)` each; directions are unit vectors."""
 
     ids: IntArray
-    positions: FloatArray
-    velocities: FloatArray
-    directions: FloatArray
+    positions: Array
+    velocities: Array
+    directions: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class State:
     time: float
     steps: int
     next_id: int
-    owed: FloatArray
+    owed: Array
 
 
 class PairConstants(NamedTuple):
@@ -195,12 +195,12 @@ class ForceEngine:
 
         return _route_kernels.directions(self.positions, self._goals, *self._fields, self._directions)
 
-    def desired_directions(self) -> FloatArray:
+    def desired_directions(self) -> Array:
         """Unit directions in which everybody wants to go, `(people, 2)`."""
         self.update_routes()
         return self._directions.copy()
 
-    def forces(self) -> FloatArray:
+    def forces(self) -> Array:
         """Newtons on everybody now, `(people, 2)`.
 
         >>> east = DirectionField.constant(1, 0)
@@ -349,7 +349,7 @@ class Simulator(ForceEngine):
             self._people.ids, self.positions.copy(), self.velocities.copy(), self.desired_directions()
         )
 
-    def desired_directions(self) -> FloatArray:
+    def desired_directions(self) -> Array:
         """Unit directions in which everybody wants to go now, `(people, 2)`; zero while held."""
         return np.zeros((self.count, 2)) if self.held else super().desired_directions()
 
@@ -383,7 +383,7 @@ class Simulator(ForceEngine):
                 self._owed[which] -= 1.0
                 self._next_id += 1
 
-    def _free_position(self, area: FloatArray, radius: float, rng: np.random.Generator) -> FloatArray | None:
+    def _free_position(self, area: Array, radius: float, rng: np.random.Generator) -> Array | None:
         """A random position `(1, 2)` in an area away from people and walls, or None after some tries."""
         for _ in range(SETTINGS.tries):
             tries = rng.uniform(area.min(axis=0), area.max(axis=0), (64, 2))

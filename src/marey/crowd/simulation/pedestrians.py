@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, IntArray, assign, checked
+from marey._arrays import Array, IntArray, assign, checked
 from marey.crowd.polygons import contains, polygon, rectangle
 from marey.crowd.simulation.constants import POPULATIONS, Population
 from marey.crowd.simulation.walls import distances
@@ -39,12 +39,12 @@ class Pedestrians:
     (2, [80.0, 80.0], [0, 1])
     """
 
-    positions: FloatArray
-    velocities: FloatArray = None  # type: ignore[assignment]
-    radius: FloatArray = 0.25  # type: ignore[assignment]
-    mass: FloatArray = 80.0  # type: ignore[assignment]
-    response_time: FloatArray = 0.5  # type: ignore[assignment]
-    desired_speed: FloatArray = 1.2  # type: ignore[assignment]
+    positions: Array
+    velocities: Array = None  # type: ignore[assignment]
+    radius: Array = 0.25  # type: ignore[assignment]
+    mass: Array = 80.0  # type: ignore[assignment]
+    response_time: Array = 0.5  # type: ignore[assignment]
+    desired_speed: Array = 1.2  # type: ignore[assignment]
     goal: IntArray = 0  # type: ignore[assignment]
     ids: IntArray = None  # type: ignore[assignment]
 
@@ -136,7 +136,7 @@ def random_pedestrians(
     )
 
 
-def _traits(population: Population, count: int, rng: np.random.Generator) -> tuple[FloatArray, ...]:
+def _traits(population: Population, count: int, rng: np.random.Generator) -> tuple[Array, ...]:
     """Radius, mass, response time and desired speed, `(count,)` each."""
     radius = rng.uniform(*population.radius, count)
     mass = 320.0 * radius if population.mass is None else rng.uniform(*population.mass, count)
@@ -163,7 +163,7 @@ def joined(groups: Sequence[Pedestrians], *, renumber: bool = True) -> Pedestria
     return Pedestrians(**values)
 
 
-def as_polygon(area: ArrayLike) -> FloatArray:
+def as_polygon(area: ArrayLike) -> Array:
     """Corners `(corners, 2)` of a polygon or of a rectangle `(x, y, x, y)`."""
     given = np.asarray(area, dtype=np.float64)
     return polygon("area", rectangle(*given) if given.shape == (4,) else given)
@@ -176,7 +176,7 @@ def _positions_apart(
     rng: np.random.Generator,
     *,
     walls: ArrayLike | None = None,
-) -> FloatArray:
+) -> Array:
     """Random positions `(count, 2)` in an area, `spacing` apart: Poisson disks, or rows if it is crowded."""
     from marey.crowd.animation.seeding import mark_apart
 
@@ -185,7 +185,7 @@ def _positions_apart(
     corners = as_polygon(area)
     low, high = corners.min(axis=0), corners.max(axis=0)
 
-    def allowed(points: FloatArray) -> FloatArray:
+    def allowed(points: Array) -> Array:
         kept = contains(corners, points)
         if walls is not None:
             kept[kept] = distances(points[kept], walls) >= 0.5 * spacing
@@ -208,7 +208,7 @@ def _positions_apart(
     return lattice[rng.permutation(len(lattice))[:count]]
 
 
-def _rows(low: FloatArray, high: FloatArray, spacing: float, rng: np.random.Generator) -> FloatArray:
+def _rows(low: Array, high: Array, spacing: float, rng: np.random.Generator) -> Array:
     """A hexagonal lattice `(points, 2)` with a random offset."""
     shift = rng.uniform(0.0, 0.5 * spacing, 2)
     height = spacing * np.sqrt(0.75)

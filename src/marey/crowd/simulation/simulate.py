@@ -231,14 +231,14 @@ class Simulation:
             Tracks(moving[0], self.frame_rate, seen, name=self.scene.name),
             moving[1],
             moving[2],
-            *(getattr(people, name) for name in TRAITS),
-            people.goal,
-            self.scene,
-            self.parameters,
-            self.seed,
-            self.simulator.state,
-            self.simulator.steps,
-            self.person_steps,
+            **{name: getattr(people, name) for name in TRAITS},
+            group=people.goal,
+            scene=self.scene,
+            parameters=self.parameters,
+            seed=self.seed,
+            state=self.simulator.state,
+            steps=self.simulator.steps,
+            person_steps=self.person_steps,
         )
 
 

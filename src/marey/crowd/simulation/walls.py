@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, IntArray, checked
+from marey._arrays import Array, IntArray, checked
 from marey.crowd.polygons import nearest_on_edge
 
 MAX_CELLS, MIN_CELL = 1_000_000, 1.0
@@ -42,14 +42,14 @@ class WallIndex(NamedTuple):
         lists: features near each cell.
     """
 
-    features: FloatArray
-    around: FloatArray
+    features: Array
+    around: Array
     grid: Grid
     starts: IntArray
     lists: IntArray
 
 
-def as_walls(walls: ArrayLike | None) -> FloatArray:
+def as_walls(walls: ArrayLike | None) -> Array:
     """Segments `(walls, 4)`, checked, without those of no length."""
     if walls is None:
         return np.zeros((0, 4))
@@ -57,7 +57,7 @@ def as_walls(walls: ArrayLike | None) -> FloatArray:
     return given[np.hypot(given[:, 2] - given[:, 0], given[:, 3] - given[:, 1]) > SAME_POINT]
 
 
-def distances(points: ArrayLike, walls: ArrayLike | None) -> FloatArray:
+def distances(points: ArrayLike, walls: ArrayLike | None) -> Array:
     """Metres from each point `(points, 2)` to the nearest wall `(walls, 4)`; infinite without walls.
 
     >>> distances([[0.5, 2.0]], [[0, 0, 1, 0]]).tolist()
@@ -89,7 +89,7 @@ def index_of(walls: ArrayLike | None, reach: float) -> WallIndex:
     return WallIndex(features, around, grid, starts, owner[order])
 
 
-def _features(segments: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _features(segments: Array) -> tuple[Array, Array]:
     vectors = segments[:, 2:] - segments[:, :2]
     lengths = np.linalg.norm(vectors, axis=1)
     units = vectors / lengths[:, None]
@@ -106,9 +106,7 @@ def _features(segments: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.concatenate([faces, corners]), along[order]
 
 
-def _cells_near(
-    feature: FloatArray, low: FloatArray, cell: float, columns: int, rows: int, reach: float
-) -> IntArray:
+def _cells_near(feature: Array, low: Array, cell: float, columns: int, rows: int, reach: float) -> IntArray:
     start, unit, length = feature[:2], feature[2:4], max(feature[4], 0.0)
     end = start + length * unit
     a = np.floor((np.minimum(start, end) - reach - low) / cell).astype(int).clip(0)
