@@ -7,15 +7,19 @@ the ground. Cost: about 1 ms a figure and frame.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._progress import Progress
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera, Homography
+from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks
 from marey.geometry.colour import to_srgb
+from marey.io.video import write_frames
 from marey.stage.gait import steps
 from marey.views import style
 from marey.views.walkers import HIP, SHOULDER, person
@@ -38,6 +42,22 @@ def clip(tracks: Tracks, footage: Footage, camera: Camera | Homography) -> Itera
     stage = _Figures(tracks, camera) if isinstance(camera, Camera) else _Disks(tracks, camera)
     for frame, image in zip(range(tracks.frames), footage, strict=False):
         yield stage.drawn(np.ascontiguousarray(image).copy(), frame)
+
+
+def draw(
+    tracks: Tracks,
+    footage: Footage,
+    fields: FieldSeries,
+    camera: Camera | Homography | None,
+    path: Path,
+    progress: Progress | None = None,
+) -> None:
+    """Write the video with people in it, seen by `camera` or, if None, by the homography of their fields."""
+    if camera is None:
+        camera = seen_through(np.asarray(fields.homography), (fields.rows, fields.columns), footage)
+    count = min(tracks.frames, footage.frames)
+    images = clip(tracks, footage, camera)
+    write_frames(images, path, frame_rate=footage.frame_rate, progress=progress, total=count)
 
 
 def _colours(ids: NDArray[np.int64]) -> Array:
