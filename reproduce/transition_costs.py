@@ -21,8 +21,8 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
-from marey.statistics.graphs import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.surface.distances import skeleton
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.statistics.graphs import Transition, smooth_path, warped
+from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.library import Library
 from marey.surface.synthesis.blending import LINEAR, blend
 from marey.surface.synthesis.course import Course, eased

@@ -18,8 +18,7 @@ from marey._arrays import FloatArray
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.timing import smooth_path
-from marey.statistics.graphs.transitions import Transition
+from marey.statistics.graphs.transitions import Transition, smooth_path
 from marey.surface.library import Library
 from marey.surface.synthesis.course import Course, Ease, eased
 from marey.surface.synthesis.footing import Footing

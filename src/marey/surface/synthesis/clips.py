@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs import Transition, smooth_path, warped
+from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence

@@ -18,7 +18,7 @@ from marey.geometry.paths import Path
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import Walk
 from marey.statistics.graphs.shortest import shortest_walk
-from marey.statistics.graphs.timed import TimedWalk, retime
+from marey.statistics.graphs.timed import TimedWalk, walk_through
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.following import Followed, follow
 from marey.surface.synthesis.foot_slide import FootSlide, foot_slide
@@ -93,7 +93,7 @@ def take_poses(
     rate = repertoire.library.frame_rate
     times = [round(float(moment) * rate) for moment in np.asarray(seconds, np.float64)]
     frames = [repertoire.library.frame(pose) for pose in poses]
-    found = retime(repertoire.graph, frames, times, tolerance=round(tolerance * rate))
+    found = walk_through(repertoire.graph, frames, times, tolerance=round(tolerance * rate))
     performer = Performer.prepare(repertoire)
     return _played(performer, found.walk, PlanarMotion.identity(), retimed=found, progress=progress)
 

@@ -30,7 +30,7 @@ def edge_course(
     first = np.concatenate([[0], np.cumsum(counts)])
     times = np.empty((int(first[-1]), 2))
     if len(edges):
-        from marey.surface.synthesis import _kernels as kernels
+        from marey.statistics.graphs import _transition_kernels as kernels
 
         kernels.lay_out_times(
             np.ascontiguousarray(distances.values),

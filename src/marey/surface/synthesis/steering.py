@@ -17,8 +17,7 @@ from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
 from marey.geometry.paths import Behaviour, Path
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.connectivity import connectivity
-from marey.statistics.graphs.graph import Walk
+from marey.statistics.graphs.graph import Walk, connectivity
 from marey.surface.synthesis.beam import Beam
 from marey.surface.synthesis.blending import Frame
 from marey.surface.synthesis.directing import Directed

@@ -15,8 +15,7 @@ from marey._arrays import BoolArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.connectivity import connectivity
-from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.statistics.graphs.graph import MotionGraph, Walk, connectivity
 from marey.surface.synthesis.directing import Directed, Pose
 from marey.surface.synthesis.foot_slide import foot_slide
 from marey.surface.synthesis.streaming import Performer, synthesize
