@@ -22,7 +22,7 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import jupedsim
-from marey.io.scenes import walkable_wkt
+from marey.io.scene_json import walkable_wkt
 
 
 @cache

@@ -21,7 +21,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.root_motion import yaw
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
-from marey.statistics.autoregression.fitting import information_criterion
+from marey.statistics.autoregression.fit import information_criterion
 from marey.statistics.processes.trend import Trend, find_period
 
 METHODS = ("joint", "gp")

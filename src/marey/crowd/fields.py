@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, read_only
+from marey._random import Rng
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions
 
 if TYPE_CHECKING:
+    from marey.crowd.animation.agents import Avoid
     from marey.crowd.tracks import Tracks
 
 UNKNOWN = 128
@@ -84,6 +86,11 @@ class FieldSeries(Timed):
     def columns(self) -> int:
         """Width in pixels."""
         return self.velocities.shape[2]
+
+    @property
+    def valid(self) -> BoolArray:
+        """The mask `(rows, columns)`, all True without one."""
+        return np.ones((self.rows, self.columns), dtype=np.bool_) if self.mask is None else self.mask
 
     def __getitem__(self, key: int | slice) -> FieldSeries:
         """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`.
@@ -170,24 +177,28 @@ class FieldSeries(Timed):
         *,
         seconds: float | None = None,
         frame_rate: float = 60.0,
-        avoid: bool = False,
-        seen: bool = False,
-        rng: np.random.Generator | int = 0,
+        avoid: Avoid = "none",
+        match_density: bool = False,
+        rng: Rng = 0,
     ) -> Tracks:
-        """New people carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
+        """New agents carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
 
-        seconds: as long as the series if not given; a longer one begins again
-        avoid: people step aside instead of through each other
-        seen: people stand where the video shows people; needs `presence`
+        Args:
+            people: How many.
+            seconds: As long as the series if None; a longer one begins again.
+            frame_rate: Of the tracks.
+            avoid: "social": agents keep apart instead of walking through each other; "none".
+            match_density: Agents stand where the video shows people; needs `presence`.
+            rng: A generator or a seed: another seed, another crowd.
 
         >>> import marey
         >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
         11
         """
-        from marey.crowd.animation import AnimatedCrowd, Manner, animate
+        from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
 
-        manner = Manner(avoid="contact" if avoid else "none", seen=seen)
-        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=manner, rng=rng)
+        settings = AgentSettings(avoid=avoid, match_density=match_density)
+        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, settings=settings, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
 
 

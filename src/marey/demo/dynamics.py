@@ -78,7 +78,7 @@ def hole(folder: Path) -> Exhibit:
             ("width of the band to each side", f"{100 * filled.mean_radius:.2f} cm"),
             ("time", f"{1e3 * seconds:.0f} ms"),
         ),
-        ("marey body fill walk.bvh filled.bvh --gap 120:150 --picture hole.png",),
+        ("marey body fill walk.bvh filled.bvh --gap 120:150 --figure hole.png",),
         ("filled.bvh",),
     )
 

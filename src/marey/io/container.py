@@ -79,8 +79,14 @@ TYPES: dict[str, str] = {
     "Animation": "marey.surface.synthesis.animation",
 }
 # What is stored otherwise, or by other formats only.
-OTHER_TYPES = {"CompressedMotion": "marey.body.codec.clip", "CompressedFields": "marey.crowd.codec.series"}
-OTHER_TYPES["Footage"] = "marey.crowd.footage"
+OTHER_TYPES = {
+    "CompressedMotion": "marey.body.codec.clip",
+    "CompressedFields": "marey.crowd.codec.series",
+    "Footage": "marey.crowd.footage",
+    "Trackers": "marey.body.trackers",
+    "Camera": "marey.crowd.cameras",
+    "Homography": "marey.crowd.cameras",
+}
 # Arrays up to this size are looked at for one that is stored already, e.g. the faces of several sequences.
 SHARED_UP_TO = 4 << 20
 

@@ -24,8 +24,7 @@ from marey.crowd.track_tables import RowError
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, check_readable
-from marey.io._wkt import to_wkt
-from marey.io.scenes import walkable_wkt
+from marey.io.scene_json import to_wkt, walkable_wkt
 
 VERSION = 2
 VERSIONS = (1, 2)

@@ -102,7 +102,7 @@ def _autoregressive(
             ):
                 rows[i, np.arange(modes), frame, np.arange(modes)] += weight
         values = np.concatenate([np.broadcast_to(np.asarray(f.value, float), (modes,)) for f in asked])
-        conditional = conditional.given(rows.reshape(-1, *rest.shape), values)
+        conditional = conditional.condition(rows.reshape(-1, *rest.shape), values)
     return np.stack([conditional.sample(np.random.default_rng(seed)) for seed in seeds])
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion
 from marey.body.motion import Motion
-from marey.cli._console import check_folder, progress_bar
+from marey.cli._typer import check_folder, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import atomic_write

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from marey.body.restyle import TIMINGS, restyle
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Root,
@@ -71,7 +71,7 @@ def run(
     root: Root = None,
     json: Json = False,
 ) -> None:
-    """Replay a clip in the timing, and if asked for in the style, of another clip.
+    """Replay a clip in the timing, and the style if wanted, of another clip.
 
     [bold]Examples[/bold]
 

@@ -15,7 +15,7 @@ from marey.body.chain import ChainResult, chain
 from marey.body.motion import Motion
 from marey.body.steer import TimedReach, steer
 from marey.body.steer.requests import targets
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -93,7 +93,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Re-aim an action: hands and feet reach given points at given times, and the body follows.
+    """Re-aim an action: hands and feet reach given points at given times.
 
     [bold]Examples[/bold]
 

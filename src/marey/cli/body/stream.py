@@ -14,7 +14,7 @@ from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.stream import MotionStream
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.cli.body._inputs import figure_of, frame_at, load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -63,7 +63,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same motion.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let characters move for ever in the manner of one clip, and see how many frames a second that makes.
+    """Let characters move for ever in the manner of one clip.
 
     [bold]Examples[/bold]
 

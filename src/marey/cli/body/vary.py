@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from marey.body.motion import Motion
 from marey.body.vary import VaryResult, vary
 from marey.body.vary.distribution import METHODS
-from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
+from marey.cli._typer import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -70,7 +70,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """New versions of one clip: the same person doing the same thing, never the same way.
+    """New versions of one clip: the same action, never the same way.
 
     [bold]Examples[/bold]
 

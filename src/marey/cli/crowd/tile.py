@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, emit, progress_bar
+from marey.cli._typer import Json, check_apart, emit, progress_bar
 from marey.cli.crowd._series import check_picture, check_series, load_fields, write_blocks
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tiling import Patch, Tiling, leak
 from marey.errors import InputError
-from marey.io import tilings
+from marey.io import tiling_json
 
 NAME = "tile"
 
@@ -43,7 +43,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Lay captured flows into one environment; or blend two captures of one place in time.
+    """Lay captured flows into one environment, or blend two in time.
 
     [bold]Examples[/bold]
 
@@ -73,8 +73,8 @@ def run(
     check_picture(picture)
     check_apart(target, *inputs[:-1])
     if len(inputs) == 2:
-        check_apart(target, *tilings.captures(inputs[0]))
-        tiling = tilings.read(inputs[0])
+        check_apart(target, *tiling_json.captures(inputs[0]))
+        tiling = tiling_json.read(inputs[0])
     else:
         first, second = (load_fields(path) for path in inputs[:-1])
         if blend != "space":

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -23,7 +23,13 @@ from marey.errors import InputError
 from marey.geometry import paths
 from marey.geometry.paths import LONGEST, Behaviour
 from marey.io import format_to_write, save
-from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
+from marey.io.constraints_csv import (
+    LONGEST_TIME,
+    read_directions,
+    read_key_poses,
+    read_path,
+    write_provenance,
+)
 from marey.surface.synthesis.animation import Animation
 from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
 from marey.surface.synthesis.steering import steered
@@ -102,7 +108,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.
+    """Animate a captured subject: along a path, through poses, steered or free.
 
     [bold]Examples[/bold]
 

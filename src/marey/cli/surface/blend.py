@@ -12,12 +12,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
+from marey.cli._typer import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
 from marey.geometry.planar import centroid
 from marey.io import format_to_write, save
-from marey.io.constraints import read_blend_weights
+from marey.io.constraints_csv import read_blend_weights
 from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.matrix_comparison import (
@@ -53,7 +53,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the permutations.")] = 0,
     json: Json = False,
 ) -> None:
-    """Tell how well two pose metrics agree, and whether that is more than chance (Mantel's test).
+    """Test how well two pose metrics agree (Mantel's test).
 
     [bold]Examples[/bold]
 

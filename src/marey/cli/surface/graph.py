@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from marey._progress import Progress
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Unit,
@@ -103,7 +103,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Find the transitions worth taking between captured sequences, for `marey surface animate`.
+    """Find the transitions worth taking between captured sequences.
 
     [bold]Examples[/bold]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Unit, Up, emit, load_with_bar
+from marey.cli._typer import Json, Rate, Unit, Up, emit, load_with_bar
 from marey.describe import describe
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph, connectivity
@@ -34,7 +34,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Sequences and labels, distances, transitions, core and dead ends; captured and blended frames.
+    """What a file of meshes, distances, a graph or an animation holds.
 
     [bold]Examples[/bold]
 

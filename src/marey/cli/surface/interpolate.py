@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import Json, Unit, Up, check_apart, check_folder, emit, progress_bar
+from marey.cli._typer import Json, Unit, Up, check_apart, check_folder, emit, progress_bar
 from marey.cli.surface._frames import load_frame, parse_frame_reference
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -55,7 +55,7 @@ def run(
     from_up: Up = None,
     json: Json = False,
 ) -> None:
-    """Write the mesh between two poses that keeps lengths and volumes, or a sequence of them.
+    """In-between meshes of two poses that keep lengths and volumes.
 
     [bold]Examples[/bold]
 

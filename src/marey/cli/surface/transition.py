@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, progress_bar
+from marey.cli._typer import Json, Rate, Unit, Up, check_apart, check_folder, emit, progress_bar
 from marey.cli.surface._frames import FrameReference, load_frames, parse_frame_reference
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices
 from marey.errors import InputError
@@ -76,7 +76,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Lead from one captured moment to another, feet on the ground.
+    """The best transition from one captured frame to another, feet planted.
 
     [bold]Examples[/bold]
 

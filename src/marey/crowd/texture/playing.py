@@ -191,6 +191,44 @@ def extend(
     return next(texture.blocks(frames, rng=rng, size=frames))
 
 
+class PlaybackReport:
+    """How smooth a playback is, measured as its blocks pass, and how much of the capture it shows."""
+
+    def __init__(self, texture: FlowTexture, order: NDArray[np.int64]) -> None:
+        before = field_changes(texture.fields)
+        self.texture, self.order = texture, order
+        self.jumps = np.flatnonzero(np.diff(order) != 1)
+        self._quick = float(np.quantile(before, 0.99)) if len(before) else 0.0
+        self._changes: list[Array] = []
+
+    def watched(self, blocks: Iterator[FieldSeries]) -> Iterator[FieldSeries]:
+        """The blocks as they are."""
+        last = None
+        for block in blocks:
+            self._changes.append(field_changes(block, before=last))
+            last = block.velocities[-1]
+            yield block
+
+    @property
+    def smoothness(self) -> float | None:
+        """Largest change at a jump over the quickest hundredth of the capture's; None without a jump."""
+        changes = np.concatenate(self._changes)
+        if len(self.jumps) == 0 or len(changes) == 0 or not self._quick > 0:
+            return None
+        side = (self.texture.fade + 1) // 2 + 1
+        around = np.clip(self.jumps[:, None] + np.arange(-side, side + 1), 0, len(changes) - 1)
+        return float(changes[np.unique(around)].max() / self._quick)
+
+    @property
+    def information(self) -> float:
+        """Per cent of the capture's energy in the frames that are played."""
+        fields = self.texture.fields
+        inside = slice(None) if fields.mask is None else fields.mask
+        energies = [float(np.square(frame[inside], dtype=np.float64).sum()) for frame in fields.velocities]
+        played = sum(energies[frame] for frame in np.unique(self.order))
+        return 100 * played / sum(energies) if sum(energies) > 0 else 100.0
+
+
 def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array:
     """How much each frame differs from the one before: root mean square, pixels per frame, `(frames - 1,)`.
 

@@ -34,7 +34,7 @@ class Walk:
     people: int = 100
     seconds: float = 10.0
     seed: int = 0
-    avoid: Any = "contact"
+    avoid: Any = "social"
     seen: bool = False
 
 
@@ -112,14 +112,14 @@ def _simulated(state: State, how: Walk, progress: Progress) -> State:
 
 
 def _carried(state: State, how: Walk, progress: Progress) -> State:
-    from marey.crowd.animation import AnimatedCrowd, Manner, animate
+    from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
 
     assert state.flow is not None
     crowd = AnimatedCrowd(
         blocked(state.flow, state),
         how.people,
         frame_rate=FRAME_RATE,
-        manner=Manner(avoid=how.avoid, seen=how.seen),
+        settings=AgentSettings(avoid=how.avoid, match_density=how.seen),
         rng=how.seed,
     )
     tracks = animate(crowd, how.seconds, progress=progress)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
 from marey.crowd.analysis.derivatives import divergence, vorticity
-from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
+from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.continuum import WIDTH, Ground, Moment
 from marey.crowd.fields import UNKNOWN, FieldSeries
+from marey.crowd.grids import pixel_centres
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd.floor import Floor
@@ -80,7 +81,7 @@ class FlowMaps:
         self.fields, self.frames = fields, fields.frames
         self.sheet = floor.sheet(LONGEST)
         self._camera = np.asarray(fields.homography, dtype=np.float64)
-        region = Place.of(replace(fields, mask=None)).region == WALKABLE
+        region = WalkableGround.of(replace(fields, mask=None)).region == WALKABLE
         walkable = region if fields.mask is None else region & fields.mask
         slopes = plane.jacobian(self._camera, pixel_centres(region.shape))
         slopes[~region] = 0.0

@@ -66,7 +66,7 @@ def _seen(thing: Any, path: Path, progress: Progress) -> None:
 
 
 def _origins(state: State, path: Path) -> None:
-    from marey.io.constraints import write_provenance
+    from marey.io.constraints_csv import write_provenance
 
     assert state.made is not None and state.library is not None
     write_provenance(state.made.animation, state.library, path)

@@ -7,7 +7,7 @@ import pytest
 
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, condition
-from marey.statistics.autoregression.conditioning import evidence
+from marey.statistics.autoregression.condition import evidence
 
 SIZE, MANY = 2, 40000
 
@@ -30,7 +30,7 @@ def assert_same_law(drawn: np.ndarray, law, start: int) -> None:
     flat = drawn.transpose(1, 0, 2).reshape(drawn.shape[1], -1)
     unit = np.zeros((frames * SIZE, *law.mean.shape))
     unit[:, start : start + frames] = np.eye(frames * SIZE).reshape(-1, frames, SIZE)
-    covariance = law.answer(unit)[:, start : start + frames].reshape(frames * SIZE, -1)
+    covariance = law.covariance_times(unit)[:, start : start + frames].reshape(frames * SIZE, -1)
     variance = np.maximum(np.diag(covariance), 0.0)
     mean = law.mean[start : start + frames].ravel()
     assert (np.abs(flat.mean(axis=0) - mean) <= 5 * np.sqrt(variance / len(flat)) + 1e-8).all()
@@ -44,18 +44,18 @@ def test_the_stream_has_the_law_of_the_whole_series(order):
     history = one.sample(3, rng=1)
     stream = one.stream(2, characters=MANY, history=history)
     measure = np.array([[1.0, 2.0]])
-    stream.add(9, [3.0, 1.0])
-    stream.add(4, [np.nan, 0.5])
-    stream.add(6, [0.7], measure, 0.3)
+    stream.constrain(9, [3.0, 1.0])
+    stream.constrain(4, [np.nan, 0.5])
+    stream.constrain(6, [0.7], measure, 0.3)
     velocity = np.array([[[-1.0, 0.0], [1.0, 0.0]]])
-    stream.add(9, [0.25], velocity)
+    stream.constrain(9, [0.25], velocity)
     drawn = stream.run(12)
     series = known(one, history, 12)
     series[3 + 9], series[3 + 4, 1] = [3.0, 1.0], 0.5
     law = condition(one, series, soft=evidence([3 + 6], measure, [[0.7]], 0.3))
     row = np.zeros((1, *series.shape))
     row[0, 3 + 8 : 3 + 10] = velocity[0]
-    law = law.given(row, [0.25])
+    law = law.condition(row, [0.25])
     assert_same_law(drawn, law, 3)
     assert np.abs(drawn[9] - [3.0, 1.0]).max() < 1e-9
     assert np.abs(drawn[4, :, 1] - 0.5).max() < 1e-9
@@ -67,12 +67,12 @@ def test_what_is_asked_late_is_met_with_the_law_given_the_past():
     past = one.stream(5, history=one.sample(2, rng=1))
     emitted = past.run(7)
     stream = one.stream(6, characters=MANY, history=emitted)
-    stream.add(5, [0.0, 0.0])
+    stream.constrain(5, [0.0, 0.0])
     first = stream.run(1)
     series = known(one, emitted, 6)
     series[7 + 5] = 0.0
     assert_same_law(first, condition(one, series), 7)
-    stream.add(1, [5.0, np.nan])
+    stream.constrain(1, [5.0, np.nan])
     assert np.abs(stream.step()[:, 0] - 5.0).max() < 1e-9
     assert np.abs(stream.run(4)[-1]).max() < 1e-9
 
@@ -84,7 +84,7 @@ def test_many_things_asked_are_compressed_without_changing_the_law():
     series = known(one, history, 30)
     for time in (3, 5, 8, 9, 10, 14, 20, 29):
         value = rng.standard_normal(SIZE)
-        stream.add(time, value)
+        stream.constrain(time, value)
         series[2 + time] = value
     assert_same_law(stream.run(30), condition(one, series), 2)
 
@@ -92,9 +92,9 @@ def test_many_things_asked_are_compressed_without_changing_the_law():
 def test_each_character_has_values_and_moments_of_its_own():
     one = model()
     stream = one.stream(0, characters=4)
-    stream.add(10, [[1.0, 2.0], [3.0, np.nan]], characters=[1, 3])
-    stream.add(6, [9.0, 9.0], characters=[3])
-    stream.add(10, [7.0, 7.0], characters=[0])
+    stream.constrain(10, [[1.0, 2.0], [3.0, np.nan]], characters=[1, 3])
+    stream.constrain(6, [9.0, 9.0], characters=[3])
+    stream.constrain(10, [7.0, 7.0], characters=[0])
     frames = stream.run(30)
     assert np.abs(frames[10, 1] - [1.0, 2.0]).max() < 1e-9
     assert abs(frames[10, 3, 0] - 3.0) < 1e-9 and np.abs(frames[6, 3] - 9.0).max() < 1e-9
@@ -106,7 +106,7 @@ def test_a_long_run_keeps_its_variance_and_forgets_what_was_asked():
     one = model()
     stream = one.stream(0, characters=200)
     for time in range(0, 2000, 100):
-        stream.add(time, [1.0, -2.0])
+        stream.constrain(time, [1.0, -2.0])
     frames = stream.run(3000)
     assert not stream._plans and not stream._waiting
     late = frames[2300:].reshape(-1, SIZE)
@@ -119,7 +119,7 @@ def test_the_horizon_can_be_longer_than_the_models_memory_without_change():
     one = model()
     a, b = (one.stream(3, history=np.zeros((2, SIZE)), horizon=h) for h in (None, 2000))
     for stream in (a, b):
-        stream.add(500, [0.0, 1.0])
+        stream.constrain(500, [0.0, 1.0])
     assert np.abs(a.run(510) - b.run(510)).max() < 1e-5
 
 
@@ -135,6 +135,6 @@ def test_wrong_requests_are_refused_in_words():
         {"time": 5, "value": [np.inf, 0.0]},
     ]:
         with pytest.raises(InputError):
-            stream.add(**arguments)
+            stream.constrain(**arguments)
     with pytest.raises(InputError):
         model().stream(0, history=np.zeros((1, SIZE)))

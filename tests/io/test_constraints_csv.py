@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.errors import FormatError
-from marey.io.constraints import read_directions, read_key_poses, read_path, write_provenance
+from marey.io.constraints_csv import read_directions, read_key_poses, read_path, write_provenance
 from marey.surface import Library
 from marey.surface.synthesis.animation import Animation, Provenance
 
@@ -56,7 +56,7 @@ def test_key_poses_are_frames_of_sequences(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("x,z\n0,0\n0,a\n", "table.csv:3: z: 'a' is not a number"),
+        ("x,z\n0,0\n0,a\n", "table.csv:3: 'a' in column 'z' is not a number"),
         ("x,z\n0,0\n0\n", "table.csv:3: 1 cells for 2 columns"),
         ("x,z\n", "no rows"),
         ("a,b\n0,0\n", "no column 'x'"),

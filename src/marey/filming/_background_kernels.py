@@ -1,7 +1,8 @@
-"""Compiled: what a camera sees of the empty place, ray by ray, and the shadow its walls throw.
+"""Compiled: colour and depth of the empty scene ray by ray, and the shadows of its walls.
 
-The world has y up: (x, height, -y of the ground plan). Importing this module imports numba: do so inside
-functions. It uses `_paint_kernels`: touch this file when that one changes.
+Colours are functions of position, in linear light; patterns fade where a pixel no longer resolves them. The
+world has y up: (x, height, -y of the ground plan). Importing this module imports numba: do so inside
+functions.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from typing import Any
 from numpy.typing import NDArray
 
 from marey._compiling import njit
-from marey.filming._paint_kernels import FACADE, GROUND, ROOF, SKY, paving, walling
 
 Array = NDArray[Any]
 
+GROUND, FACADE, ROOF, SKY = range(4)
+
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_FAST = {**_OPTIONS, "fastmath": {"contract", "nsz", "arcp"}}
 
 
 @njit(**_OPTIONS)
-def look(
+def cast_rays(
     eye: Array,
     rays: Array,
     corners: Array,
@@ -35,11 +38,14 @@ def look(
     point: Array,
     normal: Array,
 ) -> None:
-    """Of each pixel, shifted by an offset: 1 / depth, what is seen, where, and its normal.
+    """Fill 1 / depth, kind of surface, position and normal of each pixel, shifted by an offset.
 
-    rays: `(3, 3)`, pixel (column, row, 1) to a world direction of depth 1
-    corners: `(corners, 2)` of all obstacles in the ground plan; starts: `(obstacles + 1,)`
-    depth, kind: `(rows, columns)`; point, normal: `(rows, columns, 3)`
+    Args:
+        rays: `(3, 3)`, pixel (column, row, 1) to a world direction of depth 1.
+        corners: `(corners, 2)` of all obstacles in the ground plan.
+        starts: `(obstacles + 1,)`, first corner of each.
+        depth, kind: `(rows, columns)`.
+        point, normal: `(rows, columns, 3)`.
     """
     for row in range(first_row, last_row):
         for column in range(depth.shape[1]):
@@ -89,7 +95,7 @@ def look(
 def paint(
     depth: Array, kind: Array, point: Array, normal: Array, table: Array, focal: float, albedo: Array
 ) -> None:
-    """Add the colours of what `look` saw to `albedo` `(rows, columns, 3)`, linear."""
+    """Add the linear colours of the surfaces that `cast_rays` found to `albedo` `(rows, columns, 3)`."""
     for row in range(kind.shape[0]):
         for column in range(kind.shape[1]):
             x, y, z = point[row, column, 0], point[row, column, 1], point[row, column, 2]
@@ -120,10 +126,10 @@ def wall_shadows(
     texel: float,
     heights: Array,
 ) -> None:
-    """How high the shadow of the walls reaches over each texel of the light's map, along the light.
+    """Height up to which walls shade each texel of the shadow map, along the light.
 
-    The texel's light comes down through the points (x + h shear_x, h, z + h shear_z): the highest of them
-    inside an obstacle counts.
+    The texel's light passes the points (x + h shear_x, h, z + h shear_z); the highest one inside an obstacle
+    counts.
     """
     steps = 12
     for row in range(heights.shape[0]):
@@ -153,3 +159,65 @@ def _inside(x: float, y: float, corners: Array, first: int, last: int) -> bool:
                 within = not within
         j = i
     return within
+
+
+@njit(**_FAST)
+def noise(table: Array, x: float, y: float, z: float) -> float:
+    """Smooth noise in -1 … 1 with features of size 1, periodic with `table` `(32, 32, 32)`."""
+    i, j, k = math.floor(x), math.floor(y), math.floor(z)
+    a, b, c = x - i, y - j, z - k
+    a, b, c = a * a * (3 - 2 * a), b * b * (3 - 2 * b), c * c * (3 - 2 * c)
+    i0, j0, k0 = int(i) & 31, int(j) & 31, int(k) & 31
+    i1, j1, k1 = (i0 + 1) & 31, (j0 + 1) & 31, (k0 + 1) & 31
+    low = (1 - b) * ((1 - a) * table[i0, j0, k0] + a * table[i1, j0, k0]) + b * (
+        (1 - a) * table[i0, j1, k0] + a * table[i1, j1, k0]
+    )
+    high = (1 - b) * ((1 - a) * table[i0, j0, k1] + a * table[i1, j0, k1]) + b * (
+        (1 - a) * table[i0, j1, k1] + a * table[i1, j1, k1]
+    )
+    return (1 - c) * low + c * high
+
+
+@njit(**_FAST)
+def fade(size: float, pixel: float) -> float:
+    """Contrast, 0 … 1, of a detail of some size in pixels of some size."""
+    return min(max(0.5 * size / pixel - 0.5, 0.0), 1.0)
+
+
+@njit(**_FAST)
+def paving(x: float, y: float, table: Array, pixel: float) -> tuple[float, float, float]:
+    """Colour of slabs of 60 × 40 cm in rows with their own tones, joints, stains and grain."""
+    row = math.floor(y / 0.4)
+    shift = 0.3 * (row - 2 * math.floor(row / 2))
+    column = math.floor((x + shift) / 0.6)
+    tone = table[int(column) & 31, int(row) & 31, 7]
+    warm = table[int(row) & 31, int(column) & 31, 19]
+    value = 0.36 + 0.07 * tone
+    value *= 1.0 + 0.16 * noise(table, 0.23 * x, 0.23 * y, 3.3)
+    value *= 1.0 + 0.16 * noise(table, 1.3 * x, 1.3 * y, 9.1)
+    value *= 1.0 + 0.22 * fade(0.12, pixel) * noise(table, 9.0 * x, 9.0 * y, 14.2)
+    value *= 1.0 + 0.30 * fade(0.03, pixel) * noise(table, 37.0 * x, 37.0 * y, 21.7)
+    u, v = x + shift - 0.6 * column, y - 0.4 * row
+    edge = min(u, 0.6 - u, v, 0.4 - v)
+    if edge < 0.009:
+        value *= 0.45
+    return value * (1.0 + 0.04 * warm), value * 0.965, value * (0.90 - 0.04 * warm)
+
+
+@njit(**_FAST)
+def walling(
+    along: float, height: float, roof: bool, table: Array, pixel: float
+) -> tuple[float, float, float]:
+    """Colour of rendered walls with a plinth and streaks; roofs are plain concrete."""
+    value = 0.46 * (1.0 + 0.14 * noise(table, 0.5 * along, 0.7 * height, 5.5))
+    value *= 1.0 + 0.18 * fade(0.2, pixel) * noise(table, 5.0 * along, 5.0 * height, 11.3)
+    value *= 1.0 + 0.24 * fade(0.05, pixel) * noise(table, 21.0 * along, 21.0 * height, 25.9)
+    if roof:
+        return 0.80 * value, 0.79 * value, 0.78 * value
+    value *= 1.0 + 0.20 * noise(table, 4.0 * along, 0.35 * height, 17.0)
+    if height < 0.35:
+        return 0.48 * value, 0.47 * value, 0.47 * value
+    panel = along - 2.0 * math.floor(0.5 * along)
+    if panel < 0.03 or abs(height - 1.4) < 0.012:
+        value *= 0.6
+    return value, 0.90 * value, 0.76 * value

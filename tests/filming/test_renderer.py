@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,9 +15,9 @@ from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.filming.cameras import FIELD_OF_VIEW, VIEWS, camera_of, ring_camera
-from marey.filming.figure import FOOT, figure
-from marey.filming.people import People
-from marey.filming.studio import Shot, Studio
+from marey.filming.pedestrians import RenderedPedestrians
+from marey.filming.renderer import CrowdRenderer, RenderedFrame
+from marey.stage.walk.figure import figure
 
 SIZE = (320, 240)
 FIELD = float(FIELD_OF_VIEW)
@@ -24,20 +26,23 @@ SIDE = Camera.looking((14, -2, 4), (10, 5, 0.5), size=SIZE, field_of_view=FIELD)
 
 
 @pytest.fixture(scope="module")
-def street() -> People:
+def street() -> RenderedPedestrians:
     tracks = samples.crowd(people=30, seconds=10)
-    return People(Tracks(tracks.positions + np.array([10.0, 5.0]), tracks.frame_rate), rng=1)
+    return RenderedPedestrians(Tracks(tracks.positions + np.array([10.0, 5.0]), tracks.frame_rate), rng=1)
 
 
-def standing(*places: tuple[float, float]) -> People:
-    return People(Tracks(np.tile(np.array(places, dtype=float), (4, 1, 1)), 25), rng=0)
+def standing(*places: tuple[float, float]) -> RenderedPedestrians:
+    return RenderedPedestrians(Tracks(np.tile(np.array(places, dtype=float), (4, 1, 1)), 25), rng=0)
 
 
-def soles(people: People, frame: int) -> np.ndarray:
+def soles(people: RenderedPedestrians, frame: int) -> np.ndarray:
     """Middle of the two soles of everyone, `(people, 3)` in plan and height."""
-    _, vertices, _, _ = people.bodies(frame)
-    shoes = np.split(vertices[:, figure().vertex_parts == FOOT], 2, axis=1)
-    middle = np.mean([0.5 * (shoe.min(axis=1) + shoe.max(axis=1)) for shoe in shoes], axis=0)
+    body = figure()
+    shoes = np.unique(body.skin.faces[body.parts == 2])
+    left = body.skin.vertices[shoes, 0] > 0
+    vertices = people.bodies(frame).points.reshape(-1, len(body.skin.vertices), 3)
+    feet = [vertices[:, shoes[side]] for side in (left, ~left)]
+    middle = np.mean([0.5 * (shoe.min(axis=1) + shoe.max(axis=1)) for shoe in feet], axis=0)
     return np.stack([middle[:, 0], -middle[:, 2], 0 * middle[:, 1]], axis=1)
 
 
@@ -53,10 +58,9 @@ def test_the_feet_of_who_stands_project_where_the_simulation_put_them(camera: Ca
 def test_the_feet_of_who_walks_do_so_over_whole_steps(speed: float) -> None:
     time = np.arange(150) / 25
     path = np.stack([8.0 + speed * (time - 2.0), np.full_like(time, 5.0)], axis=1)
-    people = People(Tracks(path[:, None], 25), rng=0)
-    phase = people.gait.phase[:, 0]
-    start = 50
-    stop = int(np.searchsorted(phase, phase[start] + np.floor(phase[130] - phase[start])))
+    people = RenderedPedestrians(Tracks(path[:, None], 25), rng=0)
+    # Steps are whole where the left foot is as far ahead as at first.
+    start, stop = 50, 125
     ahead = np.mean([soles(people, frame)[0, 0] - path[frame, 0] for frame in range(start, stop)])
     aside = np.mean([soles(people, frame)[0, 1] - 5.0 for frame in range(start, stop)])
     at = ABOVE.project([[10.0, 5.0, 0.0], [10.0 + ahead, 5.0 + aside, 0.0]])
@@ -64,16 +68,13 @@ def test_the_feet_of_who_walks_do_so_over_whole_steps(speed: float) -> None:
 
 
 @pytest.mark.parametrize("camera", [ABOVE, SIDE], ids=["above", "side"])
-def test_pictures_and_projection_agree_to_the_pixel(camera: Camera, street: People) -> None:
-    here, vertices, _, _ = street.bodies(150, coarse=False)
-    studio = Studio(Scene((20, 10)), camera, shading=False)
-    shot = studio.shoot(street, 150)
-    assert not studio.coarse or camera is ABOVE
-    if studio.coarse:
-        here, vertices, _, _ = street.bodies(150, coarse=True)
+def test_pictures_and_projection_agree_to_the_pixel(camera: Camera, street: RenderedPedestrians) -> None:
+    renderer = CrowdRenderer(Scene((20, 10)), camera, shading=False)
+    shot = renderer.render(street, 150)
+    vertices = street.bodies(150, level=renderer.level).points.reshape(len(shot.people), -1, 3)
     world = np.stack([vertices[..., 0], -vertices[..., 2], vertices[..., 1]], axis=-1)
-    for person, body in zip(here, world, strict=True):
-        rows, columns = np.nonzero(shot.numbers == person + 1)
+    for person, body in zip(shot.people, world, strict=True):
+        rows, columns = np.nonzero(shot.instance_ids == person + 1)
         if len(rows) < 30:
             continue
         pixels = camera.project(body)
@@ -81,18 +82,18 @@ def test_pictures_and_projection_agree_to_the_pixel(camera: Camera, street: Peop
         assert rows.min() >= np.floor(pixels[:, 1].min()) and rows.max() <= np.ceil(pixels[:, 1].max())
 
 
-def warp_residual(studio: Studio, people: People, frame: int) -> tuple[float, float]:
+def warp_residual(renderer: CrowdRenderer, people: RenderedPedestrians, frame: int) -> tuple[float, float]:
     """Grey levels between a frame and the next one warped back, and without warping; unoccluded pixels."""
     import cv2
 
-    now, then = studio.shoot(people, frame), studio.shoot(people, frame + 1)
-    rows, columns = np.indices(now.numbers.shape).astype(np.float32)
+    now, then = renderer.render(people, frame), renderer.render(people, frame + 1)
+    rows, columns = np.indices(now.instance_ids.shape).astype(np.float32)
     x, y = columns + now.flow[..., 0], rows + now.flow[..., 1]
     inside = (x >= 0) & (y >= 0) & (x <= columns.max()) & (y <= rows.max())
     back = cv2.remap(then.image, x, y, cv2.INTER_LINEAR).astype(float)
-    there = cv2.remap(then.numbers.astype(np.float32), x, y, cv2.INTER_NEAREST)
+    there = cv2.remap(then.instance_ids.astype(np.float32), x, y, cv2.INTER_NEAREST)
     slopes = sum(np.abs(part) for k in range(2) for part in np.gradient(now.flow[..., k]))
-    same = (there == now.numbers) & (now.numbers > 0) & inside & (slopes < 0.3)
+    same = (there == now.instance_ids) & (now.instance_ids > 0) & inside & (slopes < 0.3)
     kept = cv2.erode(same.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
     assert kept.sum() > 300
     error = np.abs(back - now.image).mean(axis=-1)[kept]
@@ -101,20 +102,21 @@ def warp_residual(studio: Studio, people: People, frame: int) -> tuple[float, fl
 
 
 @pytest.mark.parametrize("camera", [ABOVE, SIDE], ids=["above", "side"])
-def test_flow_carries_each_frame_into_the_next(camera: Camera, street: People) -> None:
-    warped, still = warp_residual(Studio(Scene((20, 10)), camera, shading=False), street, 150)
+def test_flow_carries_each_frame_into_the_next(camera: Camera, street: RenderedPedestrians) -> None:
+    warped, still = warp_residual(CrowdRenderer(Scene((20, 10)), camera, shading=False), street, 150)
     assert warped < 1.5
     assert warped < 0.4 * still
 
 
 def test_flow_is_the_projected_motion_of_a_rigid_glide() -> None:
     glide = Tracks(np.array([[[10.0, 5.0]], [[10.0, 5.0]], [[10.04, 5.0]]]), 25)
-    people = People(glide, rng=0)
-    gait = people.gait
-    for values in (gait.heading, gait.phase, gait.walking, gait.pace, gait.idle):
-        values[:] = values[:1]
-    shot = Studio(Scene((20, 10)), ABOVE).shoot(people, 1)
-    seen = shot.numbers > 0
+    people = RenderedPedestrians(glide, rng=0)
+    rotations, roots = people.crowd.rotations.copy(), people.crowd.roots.copy()
+    rotations[:], roots[:] = rotations[:1], roots[:1]
+    roots[2:, :, 0] += 0.04
+    people.crowd = replace(people.crowd, rotations=rotations, roots=roots)
+    shot = CrowdRenderer(Scene((20, 10)), ABOVE).render(people, 1)
+    seen = shot.instance_ids > 0
     # 4 cm at a distance of 9 m less the height of what is seen: head 1.8 m, ground 0 m.
     low, high = 0.04 * ABOVE.intrinsics[0, 0] / np.array([9.0, 7.0])
     assert (shot.flow[seen, 0] > low - 1e-3).all() and (shot.flow[seen, 0] < high + 1e-3).all()
@@ -122,15 +124,15 @@ def test_flow_is_the_projected_motion_of_a_rigid_glide() -> None:
     assert not shot.flow[~seen].any()
 
 
-def test_numbers_say_who_is_there_and_pixels_are_counted(street: People) -> None:
-    shot = Studio(Scene((20, 10)), SIDE).shoot(street, 150)
-    numbers, counts = np.unique(shot.numbers[shot.numbers > 0], return_counts=True)
+def test_numbers_say_who_is_there_and_pixels_are_counted(street: RenderedPedestrians) -> None:
+    shot = CrowdRenderer(Scene((20, 10)), SIDE).render(street, 150)
+    numbers, counts = np.unique(shot.instance_ids[shot.instance_ids > 0], return_counts=True)
     assert set(numbers - 1) <= set(shot.people.tolist())
     counted = dict(zip((numbers - 1).tolist(), counts.tolist(), strict=True))
     assert [counted.get(int(person), 0) for person in shot.people] == shot.pixels.tolist()
-    assert (shot.pixels <= shot.alone).all()
+    assert (shot.pixels <= shot.unoccluded_pixels).all()
     for person, box in zip(shot.people, shot.boxes, strict=True):
-        rows, columns = np.nonzero(shot.numbers == person + 1)
+        rows, columns = np.nonzero(shot.instance_ids == person + 1)
         if len(rows):
             assert box[0] <= columns.min() and columns.max() <= box[2]
             assert box[1] <= rows.min() and rows.max() <= box[3]
@@ -140,22 +142,22 @@ def test_people_behind_others_and_behind_walls_are_hidden() -> None:
     camera = Camera.looking((10, -4, 1.5), (10, 5, 1.0), size=SIZE, field_of_view=FIELD)
     people = standing((10.0, 3.0), (10.1, 4.0), (6.0, 4.0), (14.0, 4.0))
     wall = Scene((20, 10), (rectangle(12.5, 2.5, 15.5, 3.0),))
-    shot = Studio(wall, camera).shoot(people, 0)
-    share = shot.pixels / np.maximum(shot.alone, 1)
+    shot = CrowdRenderer(wall, camera).render(people, 0)
+    share = shot.pixels / np.maximum(shot.unoccluded_pixels, 1)
     assert share[0] == 1.0 and share[2] == 1.0
     assert share[1] < 0.7
-    assert shot.alone[3] > 100 and shot.pixels[3] == 0
+    assert shot.unoccluded_pixels[3] > 100 and shot.pixels[3] == 0
 
 
 def test_shadows_fall_only_with_shading() -> None:
     people, empty = standing((10.0, 5.0)), standing((100.0, 5.0))
 
-    def ground(shading: bool) -> tuple[Shot, np.ndarray]:
-        studio = Studio(Scene((20, 10)), ABOVE, shading=shading)
-        shot = studio.shoot(people, 0)
-        change = shot.image.astype(int) - studio.shoot(empty, 0).image
-        rows, columns = np.nonzero(shot.numbers)
-        around = np.ones(shot.numbers.shape, dtype=bool)
+    def ground(shading: bool) -> tuple[RenderedFrame, np.ndarray]:
+        renderer = CrowdRenderer(Scene((20, 10)), ABOVE, shading=shading)
+        shot = renderer.render(people, 0)
+        change = shot.image.astype(int) - renderer.render(empty, 0).image
+        rows, columns = np.nonzero(shot.instance_ids)
+        around = np.ones(shot.instance_ids.shape, dtype=bool)
         around[rows.min() - 2 : rows.max() + 3, columns.min() - 2 : columns.max() + 3] = False
         return shot, change[around]
 
@@ -166,8 +168,8 @@ def test_shadows_fall_only_with_shading() -> None:
 
 
 def test_nobody_there_is_a_picture_too() -> None:
-    shot = Studio(Scene((20, 10)), ABOVE).shoot(standing((500.0, 500.0)), 0)
-    assert not shot.numbers.any() and not shot.flow.any() and shot.image.std() > 5
+    shot = CrowdRenderer(Scene((20, 10)), ABOVE).render(standing((500.0, 500.0)), 0)
+    assert not shot.instance_ids.any() and not shot.flow.any() and shot.image.std() > 5
 
 
 def test_cameras_of_all_scenes_see_their_ground() -> None:
@@ -189,4 +191,4 @@ def test_unknown_views_and_bent_lenses_are_refused() -> None:
         camera_of(Scene((4, 4)), "below")
     bent = Camera(ABOVE.intrinsics, ABOVE.rotation, ABOVE.translation, SIZE, distortion=(0.1, 0.0))
     with pytest.raises(InputError, match="distortion"):
-        Studio(Scene((4, 4)), bent)
+        CrowdRenderer(Scene((4, 4)), bent)
