@@ -19,7 +19,7 @@ from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rigid
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.views import view
 from marey.views.actors import actor
 from marey.views.render import clip_rate

@@ -43,7 +43,7 @@ TYPES: dict[str, str] = {
     "Markers": "marey.body.markers",
     "Texture": "marey.surface.texture",
     "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skin",
+    "SkinnedMesh": "marey.surface.skinning",
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
     "SimulatedCrowd": "marey.crowd.simulation.simulated",
@@ -77,6 +77,8 @@ TYPES: dict[str, str] = {
     "SurfaceGraph": "marey.surface.synthesis.surface_graph",
     "Provenance": "marey.surface.synthesis.animation",
     "Animation": "marey.surface.synthesis.animation",
+    "AnimationReport": "marey.surface.synthesis.animation",
+    "Walk": "marey.statistics.graphs.graph",
 }
 # What is stored otherwise, or by other formats only.
 OTHER_TYPES = {

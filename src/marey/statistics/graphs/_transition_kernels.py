@@ -377,24 +377,21 @@ def lay_out_times(
 def smooth_times(path: Any) -> Floats:
     """Times of one window, its steps smoothed over as many frames as its longest rest."""
     count = len(path) - 1
-    steps, smooth = np.empty(count), np.empty(count)
+    steps, times = np.empty(count), np.empty(count + 1)
     rest, run = 0, 0
     for i in range(count):
         steps[i] = path[i + 1] - path[i]
         run = 0 if steps[i] > 0 else run + 1
         rest = max(rest, run)
-    times = np.empty(count + 1)
-    times[0] = path[0]
     if rest == count:
         rest = 0
+    times[0], total = path[0], 0.0
     for i in range(count):
-        total = 0.0
+        # Weighed with the steps around it, mirrored at the ends, which keeps their sum.
         for k in range(-rest, rest + 1):
             j = (i + k) % (2 * count)
             total += (rest + 1 - abs(k)) * steps[j if j < count else 2 * count - 1 - j]
-        smooth[i] = total / ((rest + 1) * (rest + 1))
-        times[i + 1] = times[i] + smooth[i]
-    times[count] = path[count]
+        times[i + 1] = path[0] + total / ((rest + 1) * (rest + 1))
     return times
 
 

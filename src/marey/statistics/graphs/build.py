@@ -11,6 +11,7 @@ there can cost more, as a transition that is no local minimum may be part of the
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +170,7 @@ def _graph_of(
     synthetic = np.ones(len(sources), np.bool_)
     synthetic[np.searchsorted(sources * len(chosen) + targets, captured * (len(chosen) + 1) + 1)] = False
 
-    def of_edges(values: NDArray[np.generic], captured: float) -> NDArray[np.generic]:
+    def of_edges(values: NDArray[Any], captured: float) -> NDArray[Any]:
         return np.where(synthetic, values[sources, targets], captured)
 
     return MotionGraph(

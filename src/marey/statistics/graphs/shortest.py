@@ -125,6 +125,11 @@ def compare(ours: Array, baseline: Array) -> CostComparison:
     if not both.any():
         return CostComparison(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     mine, theirs = ours[both], baseline[both]
-    statistics = (mine.mean(), mine.std(), theirs.mean(), theirs.std())
-    share = len(mine) / (both.size - len(both))
-    return CostComparison(*map(float, statistics), float(share), float((mine - theirs).max()))
+    return CostComparison(
+        float(mine.mean()),
+        float(mine.std()),
+        float(theirs.mean()),
+        float(theirs.std()),
+        float(len(mine) / (both.size - len(both))),
+        float((mine - theirs).max()),
+    )

@@ -306,18 +306,16 @@ def table(
         for source in range(first, last):
             shortest = np.clip(np.minimum(before, stop - source), short, sizes.shortest)
             sources = np.full(frames, source)
-            costs[source], found = _pairs(
+            costs[source], of_pairs = _pairs(
                 values, starts, sources, destinations, shortest, sizes, extra, objective
             )
-            lengths[:, source] = found.T
+            lengths[:, source] = of_pairs.T
 
     blocks = list(_row_blocks(starts))
     for (_, last, _), _ in zip(blocks, _work.stream(fill, blocks), strict=True):
         if progress is not None:
             progress(last, frames)
-    return TransitionTable(
-        costs, *lengths, starts, windows, objective, alpha if objective == "weight" else 0.0
-    )
+    return TransitionTable(costs, lengths[0], lengths[1], lengths[2], starts, windows, objective, extra)
 
 
 def optimal_pairs(

@@ -25,8 +25,9 @@ def lay_out_places(
     first: Whole, times: Floats, weights: Floats, turns: Floats, centroids: Floats, floors: Floats,
     patches: Floats, touching: Floats, low: float, anchored: bool,
     source_turns: Floats, target_turns: Floats, positions: Floats, grounds: Floats, blended: Floats,
+    skate: Floats,
 ) -> None:  # fmt: skip
-    """Fill the last five, as `Course` describes them; patches count as touching up to about `low` metres."""
+    """Fill the last six, as `Placement` describes them; patches touch up to about `low` metres."""
     count = patches.shape[1]
     here, there = np.empty((2, 4 * count + 3)), np.empty((2, 4 * count + 3))
     for e in range(len(first) - 1):
@@ -51,7 +52,7 @@ def lay_out_places(
                 positions[t, 0], positions[t, 1], grounds[t] = there[0, 0], there[0, 1], there[0, 2]
             else:
                 advance(t, weights, source_turns, target_turns, here, there, blended, anchored,
-                        positions, grounds)  # fmt: skip
+                        positions, grounds, skate[t])  # fmt: skip
             here[:] = there
 
 
@@ -87,7 +88,7 @@ def sample(
 @njit(**_OPTIONS)
 def advance(
     t: int, weights: Floats, source_turns: Floats, target_turns: Floats, here: Floats, there: Floats,
-    blended: Floats, anchored: bool, positions: Floats, grounds: Floats,
+    blended: Floats, anchored: bool, positions: Floats, grounds: Floats, skate: Floats,
 ) -> None:  # fmt: skip
     """From row t - 1 to t: blended steps of both clips, less what would slide along the ground."""
     count = blended.shape[1]
@@ -97,21 +98,19 @@ def advance(
     x, z, rise = 0.0, 0.0, 0.0
     before, after = (1.0 - weights[t - 1], weights[t - 1]), (1.0 - weights[t], weights[t])
     half = (0.5 * (source_turns[t] - source_turns[t - 1]), 0.5 * (target_turns[t] - target_turns[t - 1]))
-    ways = np.empty((2, 2))
+    cosines, sines = (math.cos(half[0]), math.cos(half[1])), (math.sin(half[0]), math.sin(half[1]))
+    steps = np.empty((2, 2))
     for side in range(2):
         turn = (source_turns[t - 1] if side == 0 else target_turns[t - 1]) + half[side]
         c, s = math.cos(turn), math.sin(turn)
         dx, dz = there[side, 0] - here[side, 0], there[side, 1] - here[side, 1]
-        ways[side, 0], ways[side, 1] = c * dx + s * dz, c * dz - s * dx
+        steps[side, 0], steps[side, 1] = c * dx + s * dz, c * dz - s * dx
         middle = 0.5 * (before[side] + after[side])
-        x += middle * ways[side, 0]
-        z += middle * ways[side, 1]
+        x += middle * steps[side, 0]
+        z += middle * steps[side, 1]
         rise += middle * (there[side, 2] - here[side, 2])
     step_x, step_z = x, z
-    for p in range(count if anchored else 0):
-        held = min(blended[t - 1, p], blended[t, p])
-        if held == 0.0:
-            continue
+    for p in range(count):
         move_x, move_z, own_x, own_z, known = step_x, step_z, 0.0, 0.0, 0.0
         for side in range(2):
             old_x, old_z = here[side, 5 + 4 * p], here[side, 6 + 4 * p]
@@ -121,12 +120,21 @@ def advance(
             share = (before[side] + after[side]) * (here[side, 4 + 4 * p] + there[side, 4 + 4 * p])
             # What the captured patch does, seen at the heading halfway: the new place turned back by half a
             # change of heading, the old one forward.
-            c, s = math.cos(half[side]), math.sin(half[side])
-            own_x += share * (ways[side, 0] + (c * new_x - s * new_z) - (c * old_x + s * old_z))
-            own_z += share * (ways[side, 1] + (c * new_z + s * new_x) - (c * old_z - s * old_x))
+            c, s = cosines[side], sines[side]
+            own_x += share * (steps[side, 0] + (c * new_x - s * new_z) - (c * old_x + s * old_z))
+            own_z += share * (steps[side, 1] + (c * new_z + s * new_x) - (c * old_z - s * old_x))
             known += share
-        x -= held / max(total, FIRM) * (move_x - own_x / known)
-        z -= held / max(total, FIRM) * (move_z - own_z / known)
+        if known > 0.0:
+            move_x -= own_x / known
+            move_z -= own_z / known
+        skate[p, 0], skate[p, 1] = move_x, move_z
+        if anchored:
+            held = min(blended[t - 1, p], blended[t, p])
+            x -= held / max(total, FIRM) * move_x
+            z -= held / max(total, FIRM) * move_z
+    for p in range(count):
+        skate[p, 0] += x - step_x
+        skate[p, 1] += z - step_z
     positions[t, 0] = positions[t - 1, 0] + x
     positions[t, 1] = positions[t - 1, 1] + z
     grounds[t] = grounds[t - 1] + rise

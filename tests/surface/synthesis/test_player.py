@@ -10,13 +10,12 @@ from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import Walk
 from marey.statistics.graphs.shortest import shortest_walk
-from marey.surface.synthesis.blending import LINEAR
-from marey.surface.synthesis.foot_slide import foot_slide
-from marey.surface.synthesis.quality import quality
-from marey.surface.synthesis.root_clips import RootClips, follow
-from marey.surface.synthesis.streaming import Performer, stream, synthesize
-from marey.surface.synthesis.tracks import Tracks
+from marey.surface.contacts import compare_foot_skate
+from marey.surface.synthesis.blend import LINEAR
+from marey.surface.synthesis.placement import GroundFrames, edge_motion, vertex_trajectory
+from marey.surface.synthesis.player import Player, stream, synthesize
 from tests.surface.synthesis import bodies
+from tests.surface.synthesis.quality import quality
 
 
 def _walk() -> Walk:
@@ -26,14 +25,14 @@ def _walk() -> Walk:
     return Walk(2, np.concatenate([there.edges, back.edges]))
 
 
-def _performer() -> Performer:
-    return Performer.prepare(bodies.repertoire(), blender=LINEAR)
+def _player() -> Player:
+    return Player.prepare(bodies.repertoire(), blender=LINEAR)
 
 
 def test_a_walk_gives_one_frame_more_than_it_has_steps() -> None:
     walk, repertoire = _walk(), bodies.repertoire()
     assert repertoire.graph.synthetic[walk.edges].sum() >= 2
-    made = synthesize(_performer(), walk)
+    made = synthesize(_player(), walk)
     assert made.sequence.frames == walk.steps(repertoire.graph) + 1
     origin = made.provenance
     assert (origin.synthetic[origin.sources != origin.destinations]).all()
@@ -43,7 +42,7 @@ def test_a_walk_gives_one_frame_more_than_it_has_steps() -> None:
 
 
 def test_captured_frames_are_captured_ones_moved_along_the_ground() -> None:
-    made, library = synthesize(_performer(), _walk()), bodies.walks()
+    made, library = synthesize(_player(), _walk()), bodies.walks()
     for i in np.flatnonzero(~made.provenance.synthetic):
         captured = library.vertices(int(made.provenance.sources[i]))
         fit = planar.align(made.sequence.vertices[i], captured)
@@ -55,7 +54,7 @@ def test_captured_frames_are_captured_ones_moved_along_the_ground() -> None:
 
 
 def test_the_body_moves_on_without_a_jump_at_junctions() -> None:
-    made = synthesize(_performer(), _walk())
+    made = synthesize(_player(), _walk())
     found = quality(made, bodies.walks())
     assert len(found.junctions) >= 4
     assert found.position_jumps.max() < 0.01
@@ -65,23 +64,23 @@ def test_the_body_moves_on_without_a_jump_at_junctions() -> None:
 
 
 def test_blends_end_on_the_very_frame_they_arrive_at() -> None:
-    performer, repertoire = _performer(), bodies.repertoire()
+    player, repertoire = _player(), bodies.repertoire()
     edge = int(np.flatnonzero(repertoire.graph.synthetic)[0])
-    course = performer.course(np.array([edge]))
-    frames = list(stream(performer, Walk(int(repertoire.graph.sources[edge]), np.array([edge]))))
-    move, rise = course.arrival(performer.tracks)
+    placement = player.place(np.array([edge]))
+    frames = list(stream(player, Walk(int(repertoire.graph.sources[edge]), np.array([edge]))))
+    move, rise = placement.arrival(player.ground)
     target = repertoire.library.vertices(int(repertoire.graph.targets[edge]))
     placed = PlanarMotion(move.angle[0], move.shift[0]).apply(target)
     placed[:, 1] += rise[0]
     np.testing.assert_allclose(frames[-1].vertices, placed, atol=1e-6)
-    np.testing.assert_allclose(planar.centroid(placed), course.positions[-1], atol=1e-6)
+    np.testing.assert_allclose(planar.centroid(placed), placement.positions[-1], atol=1e-6)
 
 
 def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
     repertoire, walk = bodies.repertoire(), _walk()
     graph = repertoire.graph
-    performer = Performer.prepare(repertoire, blender=LINEAR)
-    clips = RootClips.of(repertoire, tracks=performer.tracks)
+    player = Player.prepare(repertoire, blender=LINEAR)
+    clips = edge_motion(repertoire, player.ground)
     start = PlanarMotion(np.array(0.7), np.array([3.0, -2.0]))
     placed, points = start, [start.apply(clips.tracks[walk.start][None])]
     for edge in walk.edges:
@@ -91,36 +90,34 @@ def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
             placed = placed.compose(PlanarMotion(np.array(turn), np.array([x, z])))
         else:
             points.append(placed.apply(clips.tracks[graph.targets[edge]][None]))
-    free = Performer(repertoire, performer.tracks, LINEAR, None)
+    free = Player(repertoire, player.ground, LINEAR, None)
     made = np.array([frame.vertices.mean(axis=0) for frame in stream(free, walk, start=start)])
-    unanchored = RootClips.of(repertoire, tracks=performer.tracks, anchored=False)
+    unanchored = edge_motion(repertoire, player.ground, anchored=False)
     assert np.abs(unanchored.moves - clips.moves).max() > 1e-4
     followed = np.concatenate(points)
-    anchored = np.array([frame.vertices.mean(axis=0) for frame in stream(performer, walk, start=start)])
+    anchored = np.array([frame.vertices.mean(axis=0) for frame in stream(player, walk, start=start)])
     assert followed.shape == made.shape
     # Feet that are kept in place bend legs a little, which moves the middle of the vertices by millimetres.
     np.testing.assert_allclose(anchored[:, 0::2], followed[:, 0::2], atol=0.02)
     np.testing.assert_allclose(anchored[-1], followed[-1], atol=1e-5)
 
 
-def test_root_clips_follow_any_vertex_and_even_out_its_sway() -> None:
+def test_edge_motion_follows_any_vertex() -> None:
     repertoire = bodies.repertoire()
-    clips = RootClips.of(repertoire, [0, 5, 9])
+    clips = edge_motion(repertoire, track=[0, 5, 9])
     library = repertoire.library
     np.testing.assert_allclose(clips.tracks[7], library.vertices(7)[[0, 5, 9]].mean(axis=0), atol=1e-6)
-    rough, even = follow(library), follow(library, smooth=0.5)
-    assert np.abs(np.diff(even[:60, 1], n=2)).max() < 0.5 * np.abs(np.diff(rough[:60, 1], n=2)).max()
     with pytest.raises(InputError, match="vertices 0"):
-        follow(library, 10**6)
+        vertex_trajectory(library, 10**6)
 
 
 def test_feet_of_an_anchored_animation_slide_much_less() -> None:
     repertoire, walk = bodies.repertoire(), _walk()
-    tracks = Tracks.of(repertoire.library)
-    performer = Performer.prepare(repertoire, blender=LINEAR)
-    free = synthesize(Performer(repertoire, tracks, LINEAR, None), walk)
-    kept = synthesize(performer, walk)
-    ratios = [foot_slide(made, repertoire.library, tracks.contacts).ratio for made in (free, kept)]
+    tracks = GroundFrames.of(repertoire.library)
+    player = Player.prepare(repertoire, blender=LINEAR)
+    free = synthesize(Player(repertoire, tracks, LINEAR, None), walk)
+    kept = synthesize(player, walk)
+    ratios = [compare_foot_skate(made, repertoire.library, tracks.contacts).ratio for made in (free, kept)]
     assert ratios[1] < 0.7 * ratios[0]
     assert ratios[1] < 1.6
 
@@ -128,13 +125,13 @@ def test_feet_of_an_anchored_animation_slide_much_less() -> None:
 def test_non_linear_blends_stream_as_well() -> None:
     repertoire = bodies.repertoire()
     edge = int(np.flatnonzero(repertoire.graph.synthetic)[0])
-    made = synthesize(repertoire, Walk(int(repertoire.graph.sources[edge]), np.array([edge])))
+    made = synthesize(Player.prepare(repertoire), Walk(int(repertoire.graph.sources[edge]), np.array([edge])))
     assert np.isfinite(made.sequence.vertices).all()
     assert made.provenance.synthetic.sum() == made.sequence.frames - 2
 
 
 def test_a_walk_of_another_graph_is_refused() -> None:
     with pytest.raises(InputError, match="not of this graph"):
-        next(stream(_performer(), Walk(0, np.array([10**6]))))
+        next(stream(_player(), Walk(0, np.array([10**6]))))
     with pytest.raises(InputError, match="the walk is at frame"):
-        next(stream(_performer(), Walk(50, np.array([0]))))
+        next(stream(_player(), Walk(50, np.array([0]))))

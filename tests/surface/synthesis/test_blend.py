@@ -10,10 +10,8 @@ import pytest
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.surface.library import Library
-from marey.surface.synthesis.animation import Provenance
-from marey.surface.synthesis.appearance import dissolved_textures
-from marey.surface.synthesis.blending import LINEAR
-from marey.surface.synthesis.clips import blend_clips, blend_several, synchronise
+from marey.surface.synthesis.animation import Provenance, cross_fade_textures
+from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips, blend_several
 from marey.surface.texture import Texture
 from tests.surface.synthesis import bodies
 
@@ -49,8 +47,8 @@ def test_weights_may_change_over_the_clips() -> None:
 def test_clips_out_of_step_begin_and_end_where_they_are_in_step() -> None:
     walk = bodies.walks().sequences[1]
     library = Library((walk[:50].renamed("early"), walk[8:58].renamed("late")))
-    whole = synchronise(library, "early", "late")
-    cut = synchronise(library, "early", "late", trim=0.5)
+    whole = align_clips(library, "early", "late")
+    cut = align_clips(library, "early", "late", trim=0.5)
     assert whole.path[0].tolist() == [0, 50] and whole.path[-1].tolist() == [49, 99]
     assert 6 <= cut.path[0, 0] <= 9 and cut.path[0, 1] == 50
     assert cut.path[-1, 0] == 49 and 90 <= cut.path[-1, 1] <= 93
@@ -60,7 +58,7 @@ def test_clips_out_of_step_begin_and_end_where_they_are_in_step() -> None:
 def test_clips_in_step_lose_nothing() -> None:
     walk = bodies.walks().sequences[0]
     library = Library((walk.renamed("a"), walk.transform(rotation=[0.8, 0, 0.6, 0]).renamed("b")))
-    found = synchronise(library, "a", "b", trim=1.0)
+    found = align_clips(library, "a", "b", trim=1.0)
     assert found.path[[0, -1]].tolist() == [[0, 60], [59, 119]]
 
 
@@ -77,8 +75,8 @@ def test_weights_may_be_a_function_of_the_mixture_s_own_time() -> None:
 
 def test_clips_are_synchronised_alike_with_distances_at_hand() -> None:
     repertoire = bodies.repertoire()
-    alone = synchronise(repertoire.library, "b", "s")
-    given = synchronise(repertoire.library, "b", "s", apart=repertoire.distances)
+    alone = align_clips(repertoire.library, "b", "s")
+    given = align_clips(repertoire.library, "b", "s", apart=repertoire.distances)
     assert alone.path[0].tolist() == given.path[0].tolist() == [60, 0]
     assert alone.path[-1].tolist() == given.path[-1].tolist() == [repertoire.library.frames - 1, 59]
     assert alone.cost == pytest.approx(given.cost, rel=0.02)
@@ -99,7 +97,7 @@ def test_weights_outside_of_0_to_1_are_refused(weight: object) -> None:
 
 def test_less_than_nothing_cannot_be_cut_off() -> None:
     with pytest.raises(InputError, match="trim"):
-        synchronise(_arcs(), "left", "right", trim=-1.0)
+        align_clips(_arcs(), "left", "right", trim=-1.0)
 
 
 def _painted(colours: list[int], frames: int) -> tuple[Texture, ...]:
@@ -112,7 +110,7 @@ def test_textures_dissolve_by_the_weight_and_captured_ones_stay() -> None:
     library = Library(
         (replace(left, textures=_painted([0], 1)), replace(right, textures=_painted([200], 60)))
     )
-    made = dissolved_textures(
+    made = cross_fade_textures(
         library, Provenance([3, 4, 70], [3, 64, 70], [0.0, 0.25, 0.0], [False, True, False])
     )
     assert [int(texture.read()[0, 0, 0]) for texture in made] == [0, 50, 200]
@@ -121,4 +119,4 @@ def test_textures_dissolve_by_the_weight_and_captured_ones_stay() -> None:
 def test_one_texture_for_all_stays_one() -> None:
     one = _painted([90], 1)
     library = Library(tuple(replace(sequence, textures=one) for sequence in _arcs().sequences))
-    assert dissolved_textures(library, Provenance([0], [0], [0.0], [False])) == one
+    assert cross_fade_textures(library, Provenance([0], [0], [0.0], [False])) == one

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray
 from marey.geometry import mesh, planar
+from marey.surface.distances import yaw_between
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
 
@@ -86,7 +87,8 @@ def _steps(animation: Animation) -> tuple[Array, Array]:
     """From each frame to the next: the way of the body's middle `(frames - 1, 2)`, and its turn."""
     vertices = animation.sequence.vertices
     middles = np.array([planar.centroid(frame) for frame in vertices])
-    turns = [-planar.align(vertices[i], vertices[i + 1]).angle for i in range(len(vertices) - 1)]
+    faces = animation.sequence.faces
+    turns = [-yaw_between(vertices[i], vertices[i + 1], faces) for i in range(len(vertices) - 1)]
     return np.diff(middles, axis=0), np.array(turns)
 
 
