@@ -17,8 +17,10 @@ from pathlib import Path
 
 import _cmu
 import numpy as np
+from _euler_distances import euler_angles
 
 import marey
+from marey.body.distances import geodesic
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
@@ -33,7 +35,6 @@ from marey.statistics.matrix_comparison import (
     pearson,
 )
 from marey.surface.decimation import Decimation, spread_poses
-from marey.surface.distances import skeleton
 from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
 from marey.views import metric_plots, plots
@@ -148,8 +149,8 @@ def measured(actor: Actor) -> tuple[dict[str, DistanceMatrix], dict[str, Distanc
     """Distances of the recorded joint angles, and of the meshes."""
     turns = [_cmu.without_fingers(motion).rotations for motion in actor.motions]
     truths = {
-        "Euler angles": skeleton.euler_angles(turns, order="ZYX"),
-        "geodesic": skeleton.geodesic(turns),
+        "Euler angles": euler_angles(turns, order="ZYX"),
+        "geodesic": geodesic(turns),
     }
     return truths, {metric: distances(actor.library, metric=metric) for metric in METRICS}
 
@@ -199,7 +200,7 @@ def print_weights(actors: list[Actor]) -> None:
 
 
 def apart(turns: list[np.ndarray], joint: int) -> np.ndarray:
-    return skeleton.euler_angles(turns, order="ZYX", root=0 if joint == 0 else None).values
+    return euler_angles(turns, order="ZYX", root=0 if joint == 0 else None).values
 
 
 def print_tests(tests: dict[str, dict[str, Mantel]], actors: list[Actor], permutations: int) -> None:
