@@ -34,7 +34,7 @@ from marey.statistics.matrix_comparison import (
     mantel,
     pearson,
 )
-from marey.surface.decimation import Decimation, spread_poses
+from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
 from marey.views import metric_plots, plots
@@ -139,7 +139,7 @@ def dressed(name: str, body: Character, motions: tuple[marey.Motion, ...]) -> Ac
     slow = tuple(motion.resample(rate) for motion in motions)
     worn = [skin_clip(body, motion) for motion in slow]
     few = [one.pose(frames=slice(None, None, 12), dtype=np.float32) for one in worn]
-    poses = spread_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
+    poses = diverse_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
     skin = Decimation.of(body.skin, vertices=VERTICES, poses=poses).apply(body.skin)
     sequences = tuple(replace(one, skin=skin).pose(dtype=np.float32) for one in worn)
     return Actor(name, Library(sequences), slow)
