@@ -601,7 +601,7 @@ def test_broken_files_say_what_and_where(tmp_path: Path, change: Any, message: s
         (b'{"asset":\n{"version"', "a.glb:2: not JSON"),
         (b"[" * 100_000, "expected an object"),
         (b'{"asset": NaN}', "not JSON: invalid character"),
-        (b"[]", "should be an object"),
+        (b"[]", "expected an object"),
     ],
 )
 def test_files_that_are_not_gltf_say_so(tmp_path: Path, content: bytes, message: str) -> None:
