@@ -415,7 +415,7 @@ def _differences(field: Plane, order: int) -> Plane:
     """x, y (order 1) or xx, √2 xy, yy (order 2) of a field `(2, rows, columns)`, central, terms first."""
     wide = np.pad(field, ((0, 0), (1, 1), (1, 1)), mode="edge")
     if order == 1:
-        return 0.5 * np.stack(
+        return np.float32(0.5) * np.stack(
             [wide[:, 1:-1, 2:] - wide[:, 1:-1, :-2], wide[:, 2:, 1:-1] - wide[:, :-2, 1:-1]]
         )
     xx = wide[:, 1:-1, 2:] - 2 * field + wide[:, 1:-1, :-2]
