@@ -29,7 +29,7 @@ from marey.surface.library import Library
 from marey.surface.synthesis.following import Followed, follow
 from marey.surface.synthesis.player import Player, synthesize
 from marey.surface.synthesis.root_clips import RootClips
-from marey.views import animations, plots
+from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
 WALKING = ("walk", "turn-left", "turn-right")
@@ -133,10 +133,11 @@ def along(player: Player, clips: RootClips, curve: paths.Path, picture: Path) ->
     if strayed > 0.05:
         print(f"  the meshes are up to {100 * strayed:.0f} cm from where the search had them")
     slid = compare_foot_skate(animation, made.library, player.ground.contacts)
-    plots.save(
-        animations.plan(animation, curve=curve.points[:, 0::2]), picture.with_name(f"{picture.name}.png")
+    style.save(
+        figures.path_from_above(animation, curve=curve.points[:, 0::2]),
+        picture.with_name(f"{picture.name}.png"),
     )
-    plots.save(animations.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
+    style.save(figures.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
     graph, taken = made.graph, made.graph.synthetic[found.walk.edges]
     return Result(
         found.path_error,

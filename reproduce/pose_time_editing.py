@@ -31,7 +31,7 @@ from marey.statistics.graphs.graph import MotionGraph, Walk
 from marey.statistics.graphs.timed import TimedWalk, retime
 from marey.surface.library import Library
 from marey.surface.synthesis.animate import walk_through_poses
-from marey.views import animations, plots
+from marey.views import figures, style
 
 ORIGINAL = (1480, 464, 21, 119, 275, 1212, 541, 864, 1762, 1459)
 REQUESTED = (0, 250, 460, 510, 610, 890, 970, 1420, 1520, 1800)
@@ -113,7 +113,7 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         queries(graph, rate)
         if name == "break dance" and alpha == ALPHAS[0] and not quick:
             played = walk_through_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
-            plots.save(animations.timeline(played), out / "pose_time_editing.png")
+            style.save(figures.timeline(played), out / "pose_time_editing.png")
             print(f"{'':26}played: feet slide {played.report.foot_skate_ratio:.2f} times as fast as captured")
     return good
 

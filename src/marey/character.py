@@ -139,6 +139,19 @@ class Character:
             name=motion.name or self.name,
         )
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        skin = self.skin
+        return {
+            "kind": "character",
+            "joints": self.motion.joints,
+            "vertices": len(skin.vertices),
+            "faces": len(skin.faces),
+            "texture": skin.texture is not None,
+            "clips": [{"name": m.name, "frames": m.frames, "frame_rate": m.frame_rate} for m in self.motions],
+            "joint_names": list(self.motion.skeleton.names),
+        }
+
 
 def _check_fits(skin: SkinnedMesh, motion: Motion) -> None:
     names = set(motion.skeleton.names)

@@ -350,7 +350,7 @@ def test_distances_alone_are_a_picture_and_asking_for_more_is_told(
 def test_an_animation_from_a_file_plays_in_its_two_kinds_of_frames(
     studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
-    made = repertoire.animate(start=5, end=120).animation
+    made = repertoire.animate(start=5, end=120)
     studio.show(made, "animation.mry")
     assert panel.state.shown == "animation" and panel.desk.timeline.frames == made.sequence.frames
     assert "captured" in panel.ways.told.content

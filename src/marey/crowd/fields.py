@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, assign, checked, checked_rate, read_only
 from marey._random import Rng
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.crowd.grids import check_same_images
 from marey.errors import InputError
@@ -216,6 +217,17 @@ class FieldSeries(Timed):
         settings = AgentSettings(avoid=avoid, match_density=match_density)
         crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, settings=settings, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        speed = np.hypot(self.velocities[..., 0], self.velocities[..., 1])
+        return {
+            "kind": "field",
+            "rows": self.rows,
+            "columns": self.columns,
+            "masked": None if self.mask is None else rounded(1 - self.mask.mean()),
+            "mean_speed_pixels": rounded(speed.mean() if self.mask is None else speed[:, self.mask].mean()),
+        }
 
 
 def check_memory(frames: int, rows: int, columns: int, advice: str) -> None:

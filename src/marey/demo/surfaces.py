@@ -15,7 +15,7 @@ from marey.io import load, save
 from marey.surface.distances import distances
 from marey.surface.interpolation import interpolate
 from marey.surface.sequence import MeshSequence
-from marey.views import animations, graph_pictures, plots, view
+from marey.views import figures, style, view
 from marey.views.pages import write_page
 
 TRIANGLES = 300
@@ -58,8 +58,8 @@ def organised(folder: Path) -> Exhibit:
     seconds = time.perf_counter() - start
     save(repertoire, folder / "subject.mry")
     graph = repertoire.graph
-    picture = graph_pictures.graph_picture(graph, library.names, size=(1280, 560))
-    plots.save(picture, folder / "graph.png")
+    picture = figures.graph_picture(graph, library.names, size=(1280, 560))
+    style.save(picture, folder / "graph.png")
     return Exhibit(
         "Which captured frames lead to which others",
         "A few sequences of one subject, and the graph of the best ways between all their frames.",
@@ -90,8 +90,8 @@ def directed(folder: Path) -> Exhibit:
     seconds = time.perf_counter() - start
     sequence = made.sequence
     save(sequence, folder / "eight.glb", max_error=0.001)
-    plan = animations.plan(made, curve=curve.points[:, 0::2], size=(960, 720))
-    plots.save(plan, folder / "eight.png")
+    plan = figures.path_from_above(made, curve=curve.points[:, 0::2], size=(960, 720))
+    style.save(plan, folder / "eight.png")
     view(made, folder / "eight.mp4", size=SMALLER, frame_rate=CLIP_RATE)
     write_page(made, folder / "eight.html", title="A path that was never walked")
     return Exhibit(

@@ -209,9 +209,9 @@ def _draw(picture: Path, sources: list[Path], things: list[Any], truth: Truth) -
     if truth.fields is None or not fields:
         note(f"{picture} is not drawn: there are no fields on both sides")
         return
-    from marey.views import field_errors, plots
+    from marey.views import figures, style
 
-    plots.save(field_errors.sheet(fields, truth), picture)
+    style.save(figures.field_errors(fields, truth), picture)
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:

@@ -85,9 +85,9 @@ def run(
         tiling = _side_by_side(first, second, overlap)
     result = {**_in_space(tiling, target), "path": str(target)}
     if picture is not None:
-        from marey.views import plots, texture_pictures
+        from marey.views import figures, style
 
-        plots.save(texture_pictures.layout_picture(tiling), picture)
+        style.save(figures.layout_picture(tiling), picture)
     emit(result, as_json=json)
 
 

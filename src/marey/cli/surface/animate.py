@@ -244,12 +244,12 @@ def _write(animation: Animation, target: Path, curve: paths.Path | None) -> None
     ending = target.suffix.lower()
     with progress_bar(f"writing {target.name}") as progress:
         if ending == ".png":
-            from marey.views import animations, plots
+            from marey.views import figures, style
 
             asked = None if curve is None else curve.points[:, 0::2]
-            plots.save(animations.plan(animation, curve=asked), target)
+            style.save(figures.path_from_above(animation, curve=asked), target)
         elif ending in PICTURES:
-            from marey.views import view
+            from marey.views import figures, style, view
 
             view(animation, target, progress=progress)
         else:

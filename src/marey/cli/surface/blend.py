@@ -170,12 +170,12 @@ def _check(target: Path, first: Path, second: Path, trim: float) -> None:
 def _write(mixture: Animation, library: Library, target: Path) -> None:
     ending = target.suffix.lower()
     if ending in PICTURES:
-        from marey.views import blend_plots, plots
+        from marey.views import figures, style
 
         first, second = library.sequences
-        plots.save(blend_plots.mixed_ways(first, second, mixture.sequence), target)
+        style.save(figures.blend_paths(first, second, mixture.sequence), target)
     elif ending in CLIPS:
-        from marey.views import view
+        from marey.views import figures, style, view
 
         with progress_bar(f"writing {target.name}") as progress:
             view(mixture, target, progress=progress)

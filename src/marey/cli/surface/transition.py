@@ -126,9 +126,9 @@ def run(
         animation = collect_frames(library, frames, total, name=target.stem, progress=progress)
     _write(animation, target)
     if picture is not None:
-        from marey.views import plots, surface_plots
+        from marey.views import figures, style
 
-        plots.save(surface_plots.warp_path(apart, found), picture)
+        style.save(figures.warp_path(apart, found), picture)
     skate = compare_foot_skate(animation, library, ground.contacts)
     rows, columns = (int(np.ptp(found.path[:, i])) + 1 for i in (0, 1))
     emit(

@@ -132,6 +132,14 @@ class Animation:
 
         save(self, path, **options)
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        captured = self.provenance.captured_frames
+        sequence = self.sequence
+        times = {"frames": sequence.frames, "frame_rate": sequence.frame_rate, "duration": sequence.duration}
+        made = {"captured_frames": captured, "synthetic_frames": sequence.frames - captured}
+        return {**sequence.facts(), "kind": "animation", **times, **made}
+
 
 def collect_frames(
     library: Library, frames: Iterable[Frame], total: int, *, name: str, progress: Progress | None = None

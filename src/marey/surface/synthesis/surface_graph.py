@@ -78,6 +78,29 @@ class SurfaceGraph:
             return orders.walk_between(self, start, end, **options)
         raise InputError("animate: give a path, or poses, or a start and an end")
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        library, graph = self.library, self.graph
+        return {
+            "kind": "repertoire",
+            "frames": library.frames,
+            "frame_rate": library.frame_rate,
+            "duration": library.frames / library.frame_rate,
+            "vertices": library.sequences[0].vertices.shape[1],
+            "faces": len(library.faces),
+            "graph": graph.kind,
+            "edges": graph.edges,
+            "transitions": int(graph.synthetic.sum()),
+            "density": round(graph.density, 6),
+            "alpha": graph.alpha,
+            "windows": [graph.windows.shortest, graph.windows.longest],
+            "metric": self.distances.metric,
+            "sequences": [
+                {"name": sequence.name, "label": label, "frames": sequence.frames}
+                for sequence, label in zip(library.sequences, library.labels, strict=True)
+            ],
+        }
+
 
 def graph(
     sequences: Library | Sequence[MeshSequence],

@@ -1,8 +1,6 @@
-"""Principal poses: the mean and what each mode of a pose model does to it (Tournier 2011, figure 8.5).
+"""Figures of pose models and of models of motion.
 
-A sheet has a row a mode and a column a number of standard deviations, the mean in the middle; a clip sweeps
-the modes to and fro, side by side; a plot shows how fast the variance is used up. Figures stand as
-they usually do, seen three-quarter from the front. Cost: one rendered picture a pose, some 20 ms each.
+Each function returns a matplotlib `Figure`, to be shown, changed, or written with `style.save`.
 """
 
 from __future__ import annotations
@@ -13,18 +11,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics.linear import NOTHING
-from marey.views import plots, style
+from marey.views import style
 from marey.views.actors import Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
 from marey.views.scene import Ground, Image, Scene
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
 
 Array = NDArray[np.float64]
 
@@ -36,11 +36,11 @@ SWEEP_SECONDS = 2.4
 TURN, ELEVATION = np.radians(48.0), np.radians(9.0)
 
 
-def sheet(model: PoseModel, size: tuple[int, int]) -> Figure:
+def pose_modes(model: PoseModel, size: tuple[int, int]) -> Figure:
     """The mean and ±1, 2, 3 standard deviations along each of the first modes.
 
     >>> import marey
-    >>> picture = sheet(PoseModel.fit([marey.samples.walk()], modes=2), (640, 360))
+    >>> picture = pose_modes(PoseModel.fit([marey.samples.walk()], modes=2), (640, 360))
     >>> len(picture.axes)  # 7 poses a mode
     14
     """
@@ -51,8 +51,7 @@ def sheet(model: PoseModel, size: tuple[int, int]) -> Figure:
     stage = _Stage(
         model, poses.reshape(rows * len(STEPS), model.modes), (size[0] // 8, int(0.86 * size[1]) // rows)
     )
-    figure = plots.blank(size)
-    with plots.house_style():
+    with style.figure(size) as figure:
         grid = figure.subplots(rows, len(STEPS), squeeze=False)
         shares = np.diff(model.geodesics.explained, prepend=0.0)
         for index, axes in enumerate(grid.flat):
@@ -71,12 +70,12 @@ def sheet(model: PoseModel, size: tuple[int, int]) -> Figure:
                     va="center",
                     fontsize=9,
                 )
-        figure.suptitle(_title(model), x=0.01, ha="left", color=style.INK, fontsize=11)
+        figure.suptitle(_modes_title(model), x=0.01, ha="left", color=style.INK, fontsize=11)
         figure.set_layout_engine("constrained", w_pad=0.04, h_pad=0.02, wspace=0.0, hspace=0.0)
     return figure
 
 
-def sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> Iterator[Image]:
+def pose_sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> Iterator[Image]:
     """Pictures of the modes swung to ±2 standard deviations and back, up to six side by side."""
     import cv2
 
@@ -111,11 +110,11 @@ def sweep_frames(frame_rate: float) -> int:
     return max(round(SWEEP_SECONDS * frame_rate), 2)
 
 
-def variance(model: PoseModel, size: tuple[int, int]) -> Figure:
+def mode_variance(model: PoseModel, size: tuple[int, int]) -> Figure:
     """The share of variance in the first modes, by their number (figure 8.6).
 
     >>> import marey
-    >>> variance(PoseModel.fit([marey.samples.walk()]), (640, 360)).axes[0].get_xlabel()
+    >>> mode_variance(PoseModel.fit([marey.samples.walk()]), (640, 360)).axes[0].get_xlabel()
     'modes'
     """
     spectrum = model.geodesics.spectrum
@@ -126,8 +125,7 @@ def variance(model: PoseModel, size: tuple[int, int]) -> Figure:
         )
     share = 100.0 * np.concatenate([[0.0], np.cumsum(spectrum)]) / total
     shown = min(int(np.searchsorted(share, 99.95)) + 2, len(spectrum))
-    figure = plots.blank(size)
-    with plots.house_style():
+    with style.figure(size) as figure:
         axes = figure.subplots()
         modes = np.arange(shown + 1)
         kept = min(model.modes, shown)
@@ -148,7 +146,7 @@ def variance(model: PoseModel, size: tuple[int, int]) -> Figure:
                 fontsize=8,
             )
         axes.set(xlabel="modes", ylabel="share of variance (%)", xlim=(0, shown + 0.5), ylim=(0, 102))
-        axes.set_title(_title(model))
+        axes.set_title(_modes_title(model))
         axes.legend(loc="center right")
     return figure
 
@@ -198,7 +196,61 @@ def _column_title(step: int) -> str:
     return "mean" if step == 0 else f"{step:+d} sd".replace("-", "−")
 
 
-def _title(model: PoseModel) -> str:
+def _modes_title(model: PoseModel) -> str:
     modes = "1 mode" if model.modes == 1 else f"{model.modes} modes"
     share = f"{100 * model.variance:.4g} % of the {model.metric} variance"
     return f"Pose model · {model.frames} frames, {modes}, {share}"
+
+
+MAX_MODES = 4
+SAMPLES = 3
+# Seconds of motion, and of lags, that are shown at most.
+LONGEST, LONGEST_LAG = 10.0, 2.0
+# Standard deviations on either side that hold 95 % of a normal distribution.
+WIDTH = 1.96
+
+
+def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
+    """The first coordinates over time, and their correlation with themselves later.
+
+    >>> import marey
+    >>> picture = process_model(MotionModel.fit(marey.samples.walk(seconds=4), modes=2), (640, 360))
+    >>> len(picture.axes)  # two a coordinate
+    4
+    """
+    shown = min(model.modes, MAX_MODES)
+    rate = model.frame_rate
+    frames = max(2, min(model.frames, round(LONGEST * rate)))
+    lags = max(2, min(frames, round(LONGEST_LAG * rate)))
+    time, trend = np.arange(frames) / rate, model.trend_at(frames)
+    made = trend + model.dynamics.sample(frames, rng=0, count=SAMPLES)
+    covariances = np.diagonal(model.dynamics.covariances(lags), axis1=1, axis2=2)
+    spread = WIDTH * np.sqrt(covariances[0])
+    with style.figure(size) as figure:
+        grid = figure.subplots(shown, 2, sharex="col", squeeze=False, width_ratios=(3, 1))
+        for mode, (curves, memory) in enumerate(grid):
+            middle, colour = trend[:, mode], style.PALETTE[mode]
+            low, high = middle - spread[mode], middle + spread[mode]
+            curves.fill_between(time, low, high, color=colour, alpha=0.15, lw=0, label="95 %")
+            for number, one in enumerate(made):
+                label = "new motions" if number == 0 else None
+                curves.plot(time, one[:, mode], color=style.SOFT_INK, lw=0.7, label=label)
+            curves.plot(time, middle, color=colour, label="trend")
+            curves.margins(x=0.0)
+            curves.set_ylabel(f"mode {mode + 1}")
+            memory.plot(np.arange(lags) / rate, covariances[:, mode] / covariances[0, mode], color=colour)
+            memory.set(ylim=(-1.05, 1.05))
+            memory.margins(x=0.0)
+        grid[0, 0].set_title(_process_title(model))
+        grid[0, 0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
+        grid[0, 1].set_title("correlation")
+        grid[-1, 0].set_xlabel("time (s)")
+        grid[-1, 1].set_xlabel("later by (s)")
+        figure.draw_without_rendering()
+    return figure
+
+
+def _process_title(model: MotionModel) -> str:
+    modes = "1 mode" if model.modes == 1 else f"{model.modes} modes"
+    cycle = "no cycle" if model.trend.period is None else f"a cycle of {model.trend.period:.3g} s"
+    return f"Motion model · {model.frames} frames, {modes}, order {model.dynamics.order}, {cycle}"
