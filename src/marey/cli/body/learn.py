@@ -25,6 +25,7 @@ from marey.cli._typer import (
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
+from marey.statistics.processes.covariances import KERNELS
 
 NAME = "learn"
 
@@ -36,6 +37,10 @@ def run(
         str,
         typer.Option(metavar="METHOD", help="joint: limbs move together; gp: each mode by itself (source)."),
     ] = "joint",
+    kernel: Annotated[
+        str | None,
+        typer.Option(metavar="KERNEL", help="Of --method gp: se (default), matern12, matern32 or matern52."),
+    ] = None,
     modes: Annotated[int | None, typer.Option(metavar="K", help="Keep this many modes.")] = None,
     variance: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Keep this share of the variance; usually 0.99.")
@@ -61,7 +66,7 @@ def run(
 
     marey body learn walk.bvh -o walk.mry --modes 20 --period none
 
-    marey body learn walk.bvh -o walk.mry --method gp              the source's model
+    marey body learn walk.bvh -o walk.mry --method gp --kernel matern52
 
     marey body stream walk.mry --characters 10 --seconds 5         characters that go on moving
     """
@@ -69,6 +74,8 @@ def run(
         raise InputError(f"{out}: a motion model is stored as .mry")
     if method not in METHODS:
         raise InputError(f"--method {method}: one of {', '.join(METHODS)}")
+    if kernel is not None and (method != "gp" or kernel not in KERNELS):
+        raise InputError(f"--kernel {kernel}: one of {', '.join(KERNELS)}, with --method gp")
     cycle = _period(period)
     check_folder(out)
     check_apart(out, source)
@@ -77,7 +84,9 @@ def run(
     )
     started = time.perf_counter()
     with progress_bar("learning"):
-        model = MotionModel.fit(motion, modes=modes, variance=variance, period=cycle, method=method)
+        model = MotionModel.fit(
+            motion, modes=modes, variance=variance, period=cycle, method=method, kernel=kernel or "se"
+        )
     milliseconds = 1e3 * (time.perf_counter() - started)
     save(model, out)
     found = model.trend.period
