@@ -31,7 +31,8 @@ from _crowd_places import (
 )
 
 import marey
-from marey.views import plots, style
+from marey.crowd import Tracks
+from marey.views import style
 
 NAME = "uo-180-180-120"
 # Every eighth frame, which is two a second.
@@ -54,9 +55,9 @@ def main() -> None:
     options = given.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    recording = corridor(CONTENDERS["everyday"], *EXPERIMENTS[NAME])
+    positions = corridor(CONTENDERS["everyday"], *EXPERIMENTS[NAME])
     written = options.out / "corridor.txt"
-    marey.save(recording.tracks, written)
+    marey.save(Tracks(positions, CORRIDOR_RATE), written)
     ours = pedpy.load_trajectory_from_txt(
         trajectory_file=written, default_frame_rate=CORRIDOR_RATE, default_unit=pedpy.TrajectoryUnit.METER
     )
@@ -76,9 +77,9 @@ def main() -> None:
     for name, values in found.items():
         print(f"  {name:22s} classic {binned(values.classic).round(2)}  flow {values.flow:.2f}")
         print(f"  {'':22s} Voronoi {binned(values.voronoi).round(2)}")
-    own = binned(speed_and_density(recording.positions, CORRIDOR_RATE))
+    own = binned(speed_and_density(positions, CORRIDOR_RATE))
     print(f"  {'ours, without PedPy':22s} classic {own.round(2)}")
-    plots.save(picture(found), options.out / "crowd_pedpy.png")
+    style.save(picture(found), options.out / "crowd_pedpy.png")
 
 
 def measured(trajectory: pedpy.TrajectoryData, *, along_x: bool) -> Measures:
@@ -129,8 +130,7 @@ def measured(trajectory: pedpy.TrajectoryData, *, along_x: bool) -> Measures:
 
 
 def picture(found: dict[str, Measures]):  # type: ignore[no-untyped-def]
-    figure = plots.blank((1300, 500))
-    with plots.house_style():
+    with style.figure((1300, 500)) as figure:
         for axes, kind in zip(figure.subplots(1, 2), ("classic", "voronoi"), strict=True):
             for (name, values), colour in zip(found.items(), style.PALETTE, strict=False):
                 samples = getattr(values, kind)

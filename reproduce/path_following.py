@@ -24,12 +24,12 @@ from _repertoires import measured, repertoire
 from marey.geometry import paths
 from marey.geometry.paths import Behaviour, figure_eight, square
 from marey.geometry.planar import centroid
+from marey.surface.contacts import compare_foot_skate
 from marey.surface.library import Library
 from marey.surface.synthesis.following import Followed, follow
-from marey.surface.synthesis.foot_slide import foot_slide
+from marey.surface.synthesis.player import Player, synthesize
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.streaming import Performer, synthesize
-from marey.views import animations, plots
+from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
 WALKING = ("walk", "turn-left", "turn-right")
@@ -83,12 +83,12 @@ def main() -> int:
     print(f"{library.frames} frames, {len(library)} sequences, labels {labels}")
     for alpha in alphas:
         made = repertoire(library, distances, alpha)
-        performer = Performer.prepare(made)
-        clips = RootClips.of(made, tracks=performer.tracks)
+        player = Player.prepare(made)
+        clips = RootClips.of(made, tracks=player.ground)
         print(f"alpha {alpha:g}: {made.graph.edges} edges, density {made.graph.density:.2%}")
         print(f"  {'':22}" + "".join(f"{title:>{len(title) + 2}}" for title in HEADINGS))
         for name, curve in paths.items():
-            result = along(performer, clips, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
+            result = along(player, clips, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
             results[name].append(result)
             print(f"  {name:22}{result}", flush=True)
     return 0 if judged(results) else 1
@@ -121,22 +121,23 @@ def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
     return paths.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
-def along(performer: Performer, clips: RootClips, curve: paths.Path, picture: Path) -> Result:
+def along(player: Player, clips: RootClips, curve: paths.Path, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
-    made = performer.repertoire
+    made = player.subject
     began = time.process_time()
     found = follow(made, curve, clips=clips)
     search = time.process_time() - began
-    animation = synthesize(performer, found.walk, start=found.start)
+    animation = synthesize(player, found.walk, start=found.start)
     middles = np.array([centroid(vertices) for vertices in animation.sequence.vertices])
     strayed = np.abs(middles - found.positions[:, 0::2]).max()
     if strayed > 0.05:
         print(f"  the meshes are up to {100 * strayed:.0f} cm from where the search had them")
-    slid = foot_slide(animation, made.library, performer.tracks.contacts)
-    plots.save(
-        animations.plan(animation, curve=curve.points[:, 0::2]), picture.with_name(f"{picture.name}.png")
+    slid = compare_foot_skate(animation, made.library, player.ground.contacts)
+    style.save(
+        figures.path_from_above(animation, curve=curve.points[:, 0::2]),
+        picture.with_name(f"{picture.name}.png"),
     )
-    plots.save(animations.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
+    style.save(figures.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
     graph, taken = made.graph, made.graph.synthetic[found.walk.edges]
     return Result(
         found.path_error,

@@ -30,8 +30,8 @@ from marey.statistics.graphs import Windows, connectivity
 from marey.statistics.graphs.graph import MotionGraph, Walk
 from marey.statistics.graphs.timed import TimedWalk, retime
 from marey.surface.library import Library
-from marey.surface.synthesis.directing import take_poses
-from marey.views import animations, plots
+from marey.surface.synthesis.animate import walk_through_poses
+from marey.views import figures, style
 
 ORIGINAL = (1480, 464, 21, 119, 275, 1212, 541, 864, 1762, 1459)
 REQUESTED = (0, 250, 460, 510, 610, 890, 970, 1420, 1520, 1800)
@@ -112,9 +112,9 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         good &= found[f"within {TOLERANCE:g} s"].deformation <= exact.deformation + 1e-9
         queries(graph, rate)
         if name == "break dance" and alpha == ALPHAS[0] and not quick:
-            played = take_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
-            plots.save(animations.timeline(played.animation), out / "pose_time_editing.png")
-            print(f"{'':26}played: feet slide {played.foot_slide.ratio:.2f} times as fast as captured")
+            played = walk_through_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
+            style.save(figures.timeline(played), out / "pose_time_editing.png")
+            print(f"{'':26}played: feet slide {played.report.foot_skate_ratio:.2f} times as fast as captured")
     return good
 
 

@@ -203,7 +203,7 @@ def test_what_cannot_be_laid_out_is_refused_in_words() -> None:
         ([], {}, "no patch"),
         ([Patch(flow, 100, 100)], {}, "patch 1: no pixel"),
         ([Patch(flow), Patch(flow.resample(5))], {}, "25 and 5 frames per second"),
-        ([Patch(flow)], {"walls": [[[0, 0], [1, 1]]]}, "at least 3 corners"),
+        ([Patch(flow)], {"walls": [[[0, 0], [1, 1]]]}, "at least three corners"),
         ([Patch(flow)], {"walls": [[[-9, -9], [99, -9], [99, 99], [-9, 99]]]}, "walls everywhere"),
         ([Patch(flow)], {"reach": 0.0}, "reach"),
     ):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.polygons import rectangle
 from marey.crowd.scene import Goal, Group, Scene
-from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulate import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset
 from marey.filming.background import background
@@ -76,7 +76,7 @@ def test_the_density_counts_everyone(filmed: Dataset) -> None:
 
 def test_the_mean_motion_in_the_image_is_the_ground_velocity_at_half_a_body() -> None:
     scene, camera = Scene((12, 6)), Camera.looking((6, -4, 6), (6, 3, 0), size=SIZE, field_of_view=0.9)
-    ground = Ground(scene)
+    ground = DensityGrid(scene)
     mean = CrowdFlow(ground, camera, background(scene, camera, shading=False), 25.0)
     cells = np.zeros((*ground.free.shape, 2), dtype=np.float32)
     cells[..., 0], cells[..., 1] = 0.2, -0.1  # 5 cm east and 2.5 cm north a frame
@@ -93,7 +93,9 @@ def test_walls_hide_the_mean_motion_behind_them() -> None:
     masks = []
     for obstacles in ((), (rectangle(4, 1, 8, 1.5),)):
         scene = Scene((12, 6), obstacles)
-        masks.append(CrowdFlow(Ground(scene), camera, background(scene, camera, shading=False), 25.0).mask)
+        masks.append(
+            CrowdFlow(DensityGrid(scene), camera, background(scene, camera, shading=False), 25.0).mask
+        )
     assert masks[1].sum() < masks[0].sum() and not (masks[1] & ~masks[0]).any()
 
 

@@ -159,10 +159,10 @@ def test_a_drawn_path_is_walked_and_told_in_numbers(panel: SurfacePanel) -> None
     _done(panel)
     state = panel.state
     assert not panel.pen.down and state.shown == "animation" and panel.desk.timeline.playing
-    assert state.repertoire is not None and state.made is not None and state.made.directed is not None
-    followed = state.made.directed.followed
-    assert followed is not None and followed.path_error < 0.2
-    assert f"{100 * followed.path_error:.1f} cm" in panel.ways.told.content
+    assert state.repertoire is not None and state.made is not None and state.made.report is not None
+    error = state.made.report.path_error
+    assert error is not None and error < 0.2
+    assert f"{100 * error:.1f} cm" in panel.ways.told.content
     assert panel.ways.strip.visible
     synthetic = state.made.animation.provenance.synthetic
     panel.desk.timeline.play(False)
@@ -350,7 +350,7 @@ def test_distances_alone_are_a_picture_and_asking_for_more_is_told(
 def test_an_animation_from_a_file_plays_in_its_two_kinds_of_frames(
     studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
-    made = repertoire.animate(start=5, end=120).animation
+    made = repertoire.animate(start=5, end=120)
     studio.show(made, "animation.mry")
     assert panel.state.shown == "animation" and panel.desk.timeline.frames == made.sequence.frames
     assert "captured" in panel.ways.told.content

@@ -78,8 +78,8 @@ def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     tab.page.mouse.up()
     until(tab, lambda: panel.state.shown == "animation")
     path, made = panel.state.path, panel.state.made
-    assert path is not None and made is not None and made.directed is not None
-    assert made.directed.followed is not None and made.directed.followed.path_error < 0.2
+    assert path is not None and made is not None and made.report is not None
+    assert made.report.path_error is not None and made.report.path_error < 0.2
     np.testing.assert_allclose(path[[0, -1]], [way[0][[0, 2]], way[-1][[0, 2]]], atol=0.15)
     tab.page.get_by_text("Off the path by").wait_for()
     until(tab, lambda: studio.desk.timeline.frame > 10)

@@ -13,7 +13,7 @@ A command is a function in a module of its own, decorated with :func:`command` a
 
         with stage("filling") as progress:
             filled = fill_gaps(motion, ..., progress=progress)
-        return Output(filled.motion, {"frames_filled": filled.frames_filled}, figure=("bands.filled", filled))
+        return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
 
 Parameters become arguments and options by their annotations: plain types, Literal, the types of `_parse`
 (which convert text), and the inputs and options of `_options` (inputs arrive loaded and cleaned and bring the
@@ -36,7 +36,6 @@ import time
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -68,7 +67,7 @@ class Output:
     report: Any = None
     """A dict, or an object with `as_dict`; None if nothing more is to be printed."""
     figure: tuple[Any, ...] = ()
-    """Function of :mod:`marey.views` that makes the figure of `--figure`, by name, and its arguments."""
+    """What makes the figure of `--figure`: a name in :mod:`marey.views.figures`, and its arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
     files: Sequence[Path] = ()
@@ -265,10 +264,9 @@ def plain(value: Any) -> Any:
 
 
 def _draw_figure(path: Path, name: str, *arguments: Any) -> None:
-    from marey.views import plots
+    from marey.views import figures, style
 
-    module, _, function = name.rpartition(".")
-    plots.save(getattr(import_module(f"marey.views.{module}"), function)(*arguments), path)
+    style.save(getattr(figures, name)(*arguments), path)
 
 
 def _loaded(spec: Spec, value: Any, given: dict[str, Any]) -> Any:

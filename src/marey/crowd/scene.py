@@ -151,6 +151,19 @@ class Scene:
         """(rows, columns) of cells of `spacing` metres that cover the ground."""
         return int(np.ceil(self.size[1] / spacing - 1e-9)), int(np.ceil(self.size[0] / spacing - 1e-9))
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "scene",
+            "duration": self.seconds,
+            "size": list(self.size),
+            "people": sum(group.people for group in self.groups),
+            "groups": len(self.groups),
+            "goals": list(self.goals),
+            "obstacles": len(self.obstacles),
+            "rest": self.hold,
+        }
+
 
 def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
     """`(rows, columns, 2)` metres."""

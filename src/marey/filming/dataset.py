@@ -21,10 +21,9 @@ from marey import __version__
 from marey._progress import Progress
 from marey._random import Rng
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.running import simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.errors import InputError
 from marey.filming.cameras import camera_of
 from marey.filming.pedestrians import RenderedPedestrians
@@ -119,7 +118,7 @@ def film_crowd(
     with atomic_write_folder(Path(folder)) as draft:
         scene_json.write(crowd.scene, draft / "scene.json")
         write_tables(crowd, people, draft)
-        ground = Ground(crowd.scene)
+        ground = DensityGrid(crowd.scene)
         (draft / "ground").mkdir()
         write_ground(crowd, ground, draft / "ground", part(0))
         for number, camera in enumerate(cameras):
@@ -134,7 +133,7 @@ def film_crowd(
 def _write_view(
     crowd: SimulatedCrowd,
     people: RenderedPedestrians,
-    ground: Ground,
+    ground: DensityGrid,
     camera: Camera,
     folder: Path,
     shading: Sequence[str],
@@ -165,7 +164,7 @@ def _write_view(
 def _with_truth(
     frames: Iterator[RenderedFrame],
     crowd: SimulatedCrowd,
-    ground: Ground,
+    ground: DensityGrid,
     renderer: CrowdRenderer,
     folder: Path,
     stack: ExitStack,
@@ -216,7 +215,7 @@ def _with_truth(
 def _manifest(
     crowd: SimulatedCrowd,
     people: RenderedPedestrians,
-    ground: Ground,
+    ground: DensityGrid,
     views: Sequence[Camera],
     shading: Sequence[str],
     noise: float,

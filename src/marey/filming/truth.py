@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.fields import known_presence
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.filming.background import Background
 from marey.filming.pedestrians import RenderedPedestrians
 from marey.filming.renderer import RenderedFrame
@@ -58,7 +58,7 @@ def write_tables(crowd: SimulatedCrowd, people: RenderedPedestrians, folder: Pat
             file.write(f"{crowd.group[n]},{people.crowd.heights[n]:.3f},{people.looks[n]}\n")
 
 
-def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: Progress | None) -> None:
+def write_ground(crowd: SimulatedCrowd, ground: DensityGrid, folder: Path, progress: Progress | None) -> None:
     """`velocity.zarr`, a field series in cells per frame, and `density.zarr`, people per square metre."""
     rows, columns = ground.free.shape
     names = ("density", "divergence", "vorticity")
@@ -77,8 +77,8 @@ def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: 
         name="ground velocity",
         with_presence=True,
     ) as writer:
-        for frame, moment in enumerate(ground.moments(crowd.tracks, crowd.velocities)):
-            velocity, presence = ground.as_picture(moment, crowd.frame_rate)
+        for frame, moment in enumerate(ground.frames(crowd.tracks, crowd.velocities)):
+            velocity, presence = ground.as_image(moment, crowd.frame_rate)
             writer.append(velocity[None], presence[None])
             fields.append(**{name: getattr(moment, name)[None, ::-1].astype(np.float32) for name in names})
             if progress is not None:
@@ -89,7 +89,9 @@ def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: 
 class CrowdFlow:
     """Mean motion of the crowd in a camera's image: ground velocity at half a body's height."""
 
-    def __init__(self, ground: Ground, camera: Camera, background: Background, frame_rate: float) -> None:
+    def __init__(
+        self, ground: DensityGrid, camera: Camera, background: Background, frame_rate: float
+    ) -> None:
         columns, rows = camera.size
         pixels = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1).astype(np.float64)
         places = camera.to_ground(pixels, height=BODY_HEIGHT)

@@ -70,7 +70,7 @@ def _message(said: str, kind: type, place: str, text: bytes) -> str:
         said = f"{found[1]} is missing"
     elif found := re.fullmatch(r"Object contains unknown field ('.*')", said):
         said = f"unknown key {found[1]}" + (f"; known are {known}" if not at else "")
-    elif found := re.match(r"Expected '([\w |]+)'( [<>o][^,]*)?", said):
+    elif found := re.match(r"Expected '([\w |]+)'( [<>om].*)?", said):
         names = " or ".join(_WORDS.get(name, name) for name in found[1].split(" | "))
         keys = f" with {known}" if known and not at and found[1] == "object" else ""
         said = f"expected {names}{keys}{found[2] or ''}, found {_value_at(at, text)}"

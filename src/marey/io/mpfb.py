@@ -22,7 +22,7 @@ from marey.io import obj
 from marey.io._files import read_bytes
 from marey.io._json import decode, read_json
 from marey.io._limits import LIMITS
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 BODY = b"body"
 UNIT = 0.1

@@ -5,8 +5,7 @@ from marey.statistics.graphs.graph import MotionGraph, Walk
 from marey.surface.decimation import decimate
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence, concatenate
-from marey.surface.skin import SkinnedMesh
-from marey.surface.skinning import dual_quaternion, linear_blend
+from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend
 from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
 from marey.surface.texture import Texture
 

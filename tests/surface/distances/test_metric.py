@@ -12,7 +12,7 @@ from marey import _work
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence
-from marey.surface.distances import _kernels, distances, metric, pose_distance, yaw_between
+from marey.surface.distances import _kernels, distances, pose_distance, yaw_between
 from marey.surface.distances.deformation import deformation, rotation_angles
 from marey.surface.distances.metric import middle_frame
 from marey.surface.distances.skeleton import geodesic
@@ -130,12 +130,11 @@ def test_portions_of_triangles_and_threads_do_not_change_the_result(
 ) -> None:
     whole = distances(walk).values
     seen: list[tuple[int, int]] = []
-    monkeypatch.setattr(metric, "PORTION_BYTES", walk.frames * 28 * 4000)
-    monkeypatch.setattr(metric, "PAIRS_AT_ONCE", 8)
+    monkeypatch.setattr(_work, "block_rows", lambda _: 4000)
     monkeypatch.setattr(_work, "_cores", lambda: 1)
     parts = distances(walk, progress=lambda *step: seen.append(step)).values
     np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-7)
-    assert seen[-1] == (24, 24) and seen == sorted(seen)
+    assert seen[-1] == (4, 4) and seen == sorted(seen)
 
 
 def test_a_tenth_of_the_triangles_tells_nearly_the_same(walk: Library) -> None:

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from marey.geometry.planar import rotate
-from marey.surface.synthesis.tracks import Tracks, at_times, wrapped
+from marey.geometry.resampling import linear as at_times
+from marey.surface.synthesis.placement import GroundFrames
 
 FIRM = 0.25
 
 
 def lay_out(
-    tracks: Tracks, times: Any, weights: Any, turns: Any, *, anchored: bool = True
+    tracks: GroundFrames, times: Any, weights: Any, turns: Any, *, anchored: bool = True
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Turns of both clips, positions, floors and touching patches of one transition."""
-    change = np.concatenate([turns[:1], wrapped(np.diff(turns))])
+    change = np.concatenate([turns[:1], np.mod(np.diff(turns) + np.pi, 2 * np.pi) - np.pi])
     source_turns = -np.cumsum(weights * change)
     destination_turns = source_turns + np.cumsum(change)
     contacts = tracks.contacts

@@ -15,11 +15,11 @@ from marey.geometry.planar import PlanarMotion, centroid
 from marey.statistics.graphs.graph import MotionGraph
 from marey.surface import Library, SurfaceGraph, graph
 from marey.surface.distances import distances
-from marey.surface.synthesis.blending import LINEAR
+from marey.surface.synthesis.blend import LINEAR
 from marey.surface.synthesis.following import Followed, behaviour_bits, follow, shown_bits
+from marey.surface.synthesis.player import Player, stream
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.steering import Steering, safe_frames
-from marey.surface.synthesis.streaming import Performer, stream
 from marey.surface.synthesis.ways import Ways, worth_trying
 
 
@@ -52,8 +52,8 @@ def test_a_walk_keeps_within_a_step_of_the_curve_to_its_end(curve: Path) -> None
 def test_errors_are_the_distances_of_the_meshes_from_the_curve() -> None:
     curve = Path.through([[1.0, 2.0], [1.0, 4.0], [2.0, 5.0]])
     found = followed(curve)
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    for i, frame in enumerate(stream(performer, found.walk, start=found.start)):
+    player = Player.prepare(subject(), blender=LINEAR)
+    for i, frame in enumerate(stream(player, found.walk, start=found.start)):
         middle = centroid(frame.vertices)
         np.testing.assert_allclose(middle, found.positions[i, 0::2], atol=2e-3)
         nearest = np.linalg.norm(curve.points[:, 0::2] - middle, axis=1).min()
@@ -106,8 +106,8 @@ def test_curves_and_behaviours_that_make_no_sense_are_refused() -> None:
 
 
 def test_a_steered_body_turns_to_where_it_is_sent() -> None:
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    body = Steering(performer, clips(), subject().library.number("walk", 10))
+    player = Player.prepare(subject(), blender=LINEAR)
+    body = Steering(player, clips(), subject().library.number("walk", 10))
     graph = subject().graph
     for direction in ([0.0, 1.0], [1.0, 0.0]):
         for _ in range(6):
@@ -120,10 +120,10 @@ def test_a_steered_body_turns_to_where_it_is_sent() -> None:
 
 
 def test_a_steered_body_can_be_sent_anywhere_from_wherever_it_stands() -> None:
-    made, performer = subject(), Performer.prepare(subject(), blender=LINEAR)
+    made, player = subject(), Player.prepare(subject(), blender=LINEAR)
     safe = np.flatnonzero(safe_frames(made))
     for frame, angle in zip(safe[:: len(safe) // 8], np.linspace(-np.pi, np.pi, 9), strict=False):
-        body, way = Steering(performer, clips(), int(frame)), np.array([np.sin(angle), np.cos(angle)])
+        body, way = Steering(player, clips(), int(frame)), np.array([np.sin(angle), np.cos(angle)])
         shares = []
         while body.walk.steps(made.graph) < 4 * made.library.frame_rate:
             before = body.position
@@ -134,10 +134,10 @@ def test_a_steered_body_can_be_sent_anywhere_from_wherever_it_stands() -> None:
 
 
 def test_pieces_played_one_by_one_are_the_whole_walk() -> None:
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    body = Steering(performer, clips(), subject().library.number("walk", 10))
+    player = Player.prepare(subject(), blender=LINEAR)
+    body = Steering(player, clips(), subject().library.number("walk", 10))
     pieces = [frame.vertices for _ in range(3) for frame in body.play([1.0, 1.0])]
-    whole = [frame.vertices for frame in stream(performer, body.walk, start=PlanarMotion.identity())]
+    whole = [frame.vertices for frame in stream(player, body.walk, start=PlanarMotion.identity())]
     assert len(whole) == len(pieces) + 1
     np.testing.assert_allclose(pieces, whole[:-1], atol=1e-6)
 

@@ -8,10 +8,11 @@ import pytest
 from marey import samples
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph
-from marey.surface.synthesis.streaming import checked_nodes
+from marey.surface.synthesis.animate import random_walk
+from marey.surface.synthesis.player import _checked_nodes
 from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.surface_graph import graph as build
-from marey.surface.synthesis.wandering import wander, wandered
+from marey.surface.synthesis.wandering import wander
 from tests.surface.synthesis import bodies
 
 
@@ -24,7 +25,7 @@ def subject() -> SurfaceGraph:
 def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
     repertoire = bodies.repertoire()
     walk = wander(repertoire, 60.0, seed)
-    checked_nodes(walk, repertoire)
+    _checked_nodes(walk, repertoire.graph)
     longest = int(repertoire.graph.steps.max())
     assert 1800 <= walk.steps(repertoire.graph) < 1800 + longest
     assert repertoire.graph.synthetic[walk.edges].sum() > 10
@@ -68,9 +69,9 @@ def test_one_may_begin_before_the_frames_that_can_be_come_back_to() -> None:
 
 
 def test_the_animation_has_the_frames_of_the_walk() -> None:
-    made = wandered(bodies.repertoire(), 4.0, 2)
-    assert made.animation.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
-    assert made.foot_slide.ratio > 0
+    made = random_walk(bodies.repertoire(), 4.0, 2)
+    assert made.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
+    assert made.report.foot_skate_ratio > 0
 
 
 @pytest.mark.parametrize(

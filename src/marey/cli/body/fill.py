@@ -76,4 +76,4 @@ def fill(
         "method": method,
         "gaps": [numbered(one) for one in gaps],
     }
-    return Output(filled.motion, report, ("bands.filled_holes", filled), files=[out, *others])
+    return Output(filled.motion, report, ("credible_bands", filled), files=[out, *others])

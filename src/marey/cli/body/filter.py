@@ -60,5 +60,5 @@ def filter(
     )
     with stage("filtering"):
         filtered, report = filter_motion(motion, settings, joints=joints, root_path=not keep_root)
-    figure_of = ("comparisons.before_and_after", motion, filtered, list(report.joints))
+    figure_of = ("before_and_after", motion, filtered, list(report.joints))
     return Output(filtered, {**report.as_dict(), "method": method, "frames": filtered.frames}, figure_of)

@@ -104,8 +104,8 @@ def run(
     with progress_bar(f"writing {target.name}") as progress:
         save(found.motion, target, progress=progress)
     if picture is not None:
-        from marey.views import comparisons, plots
+        from marey.views import figures, style
 
         names = source.stem, reference.stem, target.stem
-        plots.save(comparisons.in_step(motion, other, found, names=names), picture)
+        style.save(figures.aligned_clips(motion, other, found, names=names), picture)
     emit({**found.as_dict(), "timing": timing, "spatial": spatial, "path": str(target)}, as_json=json)

@@ -171,9 +171,9 @@ def _draw(variants: VaryResult, path: Path) -> None:
     """The clip in grey, and variants beside it, on one stage."""
     from marey.io.images import encode_image
     from marey.io.video import write_frames
+    from marey.views.actors import group
     from marey.views.render import clip_rate
     from marey.views.shots import clip, strip
-    from marey.views.troupe import troupe
 
     shown: list[Motion] = [variants.example, *list(variants)[: SHOWN - 1]]
     is_film = path.suffix.lower() in FILMS
@@ -181,7 +181,7 @@ def _draw(variants: VaryResult, path: Path) -> None:
     if is_film and not np.isclose(rate, variants.example.frame_rate):
         shown = [motion.resample(rate) for motion in shown]
     colours = [ORIGINAL, *[None] * (len(shown) - 1)]
-    actor = troupe(shown, colours=colours, shifts=_places(variants.example, len(shown)))
+    actor = group(shown, colours=colours, shifts=_places(variants.example, len(shown)))
     with atomic_write(path) as draft:
         if is_film:
             with progress_bar(f"filming {path.name}") as progress:

@@ -55,4 +55,4 @@ def extend(
         "scale": texture.scale,
         "source_frames_played": len(set(order.tolist())),
     }
-    return Output(None, report, ("texture_pictures.texture_picture", texture, order))
+    return Output(None, report, ("texture_picture", texture, order))

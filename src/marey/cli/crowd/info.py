@@ -47,9 +47,9 @@ def run(
     fields = load_fields(source)
     facts = _facts(fields)
     if picture is not None:
-        from marey.views import field_pictures, plots
+        from marey.views import figures, style
 
-        plots.save(field_pictures.spectrum(fields), picture)
+        style.save(figures.spectrum(fields), picture)
     emit({"file": str(source), **facts}, as_json=json)
 
 

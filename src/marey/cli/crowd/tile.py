@@ -85,9 +85,9 @@ def run(
         tiling = _side_by_side(first, second, overlap)
     result = {**_in_space(tiling, target), "path": str(target)}
     if picture is not None:
-        from marey.views import plots, texture_pictures
+        from marey.views import figures, style
 
-        plots.save(texture_pictures.layout_picture(tiling), picture)
+        style.save(figures.layout_picture(tiling), picture)
     emit(result, as_json=json)
 
 
@@ -129,16 +129,16 @@ def _side_by_side(first: FieldSeries, second: FieldSeries, overlap: int | None) 
 
 
 def _in_time(first: FieldSeries, second: FieldSeries, blend: str, taps: int, target: Path) -> dict[str, Any]:
-    from marey.crowd.retiming import best_joint, blend_in_time, join
+    from marey.crowd.texture.join import best_cut, cross_fade, join_at
 
     told: dict[str, Any] = {}
     with progress_bar("comparing frames") as progress:
         if blend == "time":
-            made = blend_in_time(first, second, progress=progress)
+            made = cross_fade(first, second, progress=progress)
         else:
-            joint = best_joint(first, second, taps=taps, progress=progress)
-            told = {"left_at": joint.frame, "entered_at": joint.target, "angle": joint.distance}
-            made = join(first, second, taps=taps, at=joint)
+            cut = best_cut(first, second, taps=taps, progress=progress)
+            told = {"left_at": cut.frame, "entered_at": cut.target, "angle": cut.distance}
+            made = join_at(first, second, cut, taps=taps)
     size = write_blocks(iter([made]), made.frames, target)
     mean = 0.5 * (_power(first) + _power(second))
     information = min(100.0, 100 * _power(made) / mean) if mean > 0 else 100.0

@@ -86,9 +86,9 @@ def run(
     above = condensed(first.values), condensed(second.values)
     together = distance_correlation(*above)
     if picture is not None:
-        from marey.views import metric_plots, plots
+        from marey.views import figures, style
 
-        plots.save(metric_plots.agreement(test, by_class, (first.metric, second.metric)), picture)
+        style.save(figures.agreement(test, by_class, (first.metric, second.metric)), picture)
     emit(
         {
             "frames": first.frames,

@@ -118,9 +118,9 @@ def run(
             told["stretch"] = round(mean_strain(library), 4)
     save(found, target)
     if picture is not None:
-        from marey.views import plots, surface_plots
+        from marey.views import figures, style
 
-        plots.save(surface_plots.distance_map(found), picture)
+        style.save(figures.distance_map(found), picture)
     pairs = found.frames * (found.frames - 1) // 2
     emit(
         {

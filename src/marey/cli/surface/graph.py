@@ -162,9 +162,9 @@ def run(
         compared = compare(costs, baseline_costs)
     save(repertoire, target)
     if picture is not None:
-        from marey.views import graph_pictures, plots
+        from marey.views import figures, style
 
-        plots.save(graph_pictures.graph_picture(repertoire.graph, library.names), picture)
+        style.save(figures.graph_picture(repertoire.graph, library.names), picture)
     files = [str(path) for path in (target, picture) if path is not None]
     emit({**_facts(repertoire, compared), "seconds": seconds, "files": files}, as_json=json)
 

@@ -175,11 +175,11 @@ def _draw(
     target: Path,
 ) -> None:
     """Beside straight lines, unless those were asked for."""
-    from marey.views.in_betweens import InBetweens, draw
+    from marey.views.figures.surface import InBetweens, draw_in_betweens
 
     lines = replace(result, vertices=interpolate(start, end, result.faces, weights, method="linear"))
     kinds = [InBetweens("straight lines", lines, weights, start, end)]
     if method != "linear":
         kinds.insert(0, InBetweens(method, result, weights, start, end))
     with progress_bar("drawing") as progress:
-        draw(kinds, target, progress=progress)
+        draw_in_betweens(kinds, target, progress=progress)

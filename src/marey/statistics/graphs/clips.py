@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, assign, checked
+from marey._report import rounded
 from marey.errors import InputError
 
 
@@ -55,3 +56,17 @@ class DistanceMatrix:
         """Distances of the frames of one sequence (rows) to those of another (columns)."""
         rows = slice(self.starts[first], self.starts[first + 1])
         return self.values[rows, self.starts[second] : self.starts[second + 1]]
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        apart = self.values[np.triu_indices(self.frames, 1)]
+        return {
+            "kind": "pose distances",
+            "metric": self.metric,
+            "mean_distance": rounded(apart.mean()) if len(apart) else None,
+            "largest_distance": rounded(apart.max()) if len(apart) else None,
+            "sequences": [
+                {"name": name, "frames": int(length)}
+                for name, length in zip(self.names, np.diff(self.starts), strict=True)
+            ],
+        }

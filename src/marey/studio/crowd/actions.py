@@ -101,7 +101,7 @@ def embody(state: State, progress: Progress) -> State:
 
 
 def _simulated(state: State, how: Walk, progress: Progress) -> State:
-    from marey.crowd.simulation.running import simulate
+    from marey.crowd.simulation.simulate import simulate
 
     assert state.scene is not None
     bare = state.scene
@@ -134,7 +134,7 @@ def _with_flow_of_people(state: State, progress: Progress) -> State:
     pictures = []
     for frame in range(state.tracks.frames):
         progress(frame, 2 * state.tracks.frames)
-        pictures.append(maps.ground.as_picture(maps.moment(frame), state.tracks.frame_rate))
+        pictures.append(maps.ground.as_image(maps.moment(frame), state.tracks.frame_rate))
     fields = FieldSeries(
         np.stack([velocity for velocity, _ in pictures]),
         state.tracks.frame_rate,

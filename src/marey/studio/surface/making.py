@@ -50,16 +50,16 @@ def along_path(
     if behaviour:
         asked = (Behaviour((behaviour,), 0.0, curve.length),)
         curve = Path.through(path, behaviours=asked)
-    directed = _repertoire(known).animate(path=curve, progress=progress)
-    return replace(known, path=path, made=Made(directed.animation, directed), shown="animation", at=0)
+    made = _repertoire(known).animate(path=curve, progress=progress)
+    return replace(known, path=path, made=Made(made, made.report), shown="animation", at=0)
 
 
 def through_graph(state: State, alpha: float, progress: Progress) -> State:
     """The best animation from the first chosen pose to the second."""
     start, end = chosen_ends(state)
     known = with_graph(state, alpha, progress)
-    directed = _repertoire(known).animate(start=start, end=end, progress=progress)
-    return replace(known, path=None, made=Made(directed.animation, directed), shown="animation", at=0)
+    made = _repertoire(known).animate(start=start, end=end, progress=progress)
+    return replace(known, path=None, made=Made(made, made.report), shown="animation", at=0)
 
 
 def between_poses(state: State, straight: bool, progress: Progress) -> State:

@@ -39,8 +39,8 @@ class Picture:
     def of(cls, figure: Figure) -> Picture:
         """Paint a figure; its first axes are what is pointed at.
 
-        >>> from marey.views import plots
-        >>> figure = plots.blank((200, 100))
+        >>> from marey.views import style
+        >>> figure = style.blank((200, 100))
         >>> axes = figure.subplots()
         >>> drawn = Picture.of(figure)
         >>> drawn.image.shape, bool(np.allclose(drawn.meant(drawn.place([0.3, 0.8])), [0.3, 0.8]))
@@ -72,7 +72,7 @@ class Picture:
 
 def matrix_picture(distances: DistanceMatrix) -> Picture:
     """Pose distances; the coordinates are (column, row)."""
-    from marey.views.surface_plots import distance_map
+    from marey.views.figures.surface import distance_map
 
     figure = distance_map(distances, size=MATRIX_SIZE)
     figure.axes[0].set_title("How far poses are apart", loc="left")
@@ -81,9 +81,9 @@ def matrix_picture(distances: DistanceMatrix) -> Picture:
 
 def graph_picture(graph: MotionGraph, names: tuple[str, ...]) -> Picture:
     """Frames around a circle of radius 1, and transitions across it."""
-    from marey.views import graph_pictures
+    from marey.views import figures
 
-    figure = graph_pictures.graph_picture(graph, names, size=GRAPH_SIZE)
+    figure = figures.graph_picture(graph, names, size=GRAPH_SIZE)
     figure.suptitle("Where one motion can go over into another", fontsize=11)
     axes = figure.axes[0]
     axes.set_xlim(*(ROOM * x for x in axes.get_xlim()))
@@ -113,7 +113,7 @@ def frame_at(graph: MotionGraph, meant: Array) -> int | None:
 
 def on_circle(graph: MotionGraph, frames: int | NDArray[np.int64]) -> Array:
     """Where on the circle frames are, `(..., 2)`."""
-    from marey.views.graph_pictures import frame_angles
+    from marey.views.figures.surface import frame_angles
 
     angles = frame_angles(graph)[frames]
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1)

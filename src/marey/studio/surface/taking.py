@@ -29,7 +29,7 @@ def exports(state: State, name: str) -> list[Export]:
             Export("page (HTML)", f"{name}.html", lambda path, p: _seen(_shown(state, p), path, p)),
             Export("meshes (NPZ)", f"{name}.npz", lambda path, p: _saved(_meshes(state, p), path)),
         ]
-    if state.shown == "animation" and state.made is not None and state.made.directed is not None:
+    if state.shown == "animation" and state.made is not None and state.made.report is not None:
         found.append(Export("origins (CSV)", f"{name}-origins.csv", lambda path, p: _origins(state, path)))
     if state.distances is not None:
         found.append(Export("matrix (NPZ)", "distances.npz", lambda path, p: _saved(state.distances, path)))

@@ -3,7 +3,7 @@
 A placed frame is its captured one moved along the ground. Playing on keeps that motion; a transition changes
 it by one that depends on the edge alone, and on its way a followed point passes places that do, too. To
 search for a walk therefore needs these few numbers an edge. They are those of the streamed meshes: both come
-from :class:`~marey.surface.synthesis.course.Course`. Cost: some ten microseconds a transition.
+from :class:`~marey.surface.synthesis.placement.Placement`. Cost: some ten microseconds a transition.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.surface.library import Library
-from marey.surface.synthesis.course import Ease
-from marey.surface.synthesis.edge_courses import edge_course
+from marey.surface.synthesis.placement import GroundFrames, place_edges
 from marey.surface.synthesis.surface_graph import SurfaceGraph
-from marey.surface.synthesis.tracks import Tracks
 
 Array = NDArray[np.float64]
 
@@ -60,9 +58,8 @@ class RootClips:
         track: int | Sequence[int] | None = None,
         *,
         smooth: float = 0.0,
-        tracks: Tracks | None = None,
+        tracks: GroundFrames | None = None,
         edges: NDArray[np.int64] | None = None,
-        ease: Ease = "smooth",
         anchored: bool = True,
         progress: Progress | None = None,
     ) -> RootClips:
@@ -75,7 +72,7 @@ class RootClips:
         ease, anchored: as the animation is to be made
         """
         graph = repertoire.graph
-        known = Tracks.of(repertoire.library) if tracks is None else tracks
+        known = GroundFrames.of(repertoire.library) if tracks is None else tracks
         followed = follow(repertoire.library, track, smooth=smooth)
         transitions = np.flatnonzero(graph.synthetic) if edges is None else np.asarray(edges, np.int64)
         steps = np.zeros(graph.edges, np.int64)
@@ -86,7 +83,7 @@ class RootClips:
 
         def fill(begin: int, end: int) -> None:
             some = transitions[begin:end]
-            course = edge_course(repertoire, known, some, ease=ease, anchored=anchored)
+            course = place_edges(repertoire, known, some, anchored=anchored)
             planar, rises[some] = course.arrival(known)
             moves[some, 0], moves[some, 1:] = planar.angle, planar.shift
             # Each course begins with the source itself, which is no step.

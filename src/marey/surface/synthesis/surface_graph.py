@@ -26,7 +26,7 @@ from marey.surface.sequence import MeshSequence
 
 if TYPE_CHECKING:
     from marey.geometry.paths import Path
-    from marey.surface.synthesis.directing import Directed
+    from marey.surface.synthesis.animation import Animation
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,27 +56,50 @@ class SurfaceGraph:
         start: int | str | None = None,
         end: int | str | None = None,
         **options: Any,
-    ) -> Directed:
+    ) -> Animation:
         """An animation made to order; give one of `path`, `poses`, or `start` and `end`.
 
-        path: a curve on the ground or in space, see :func:`~marey.surface.synthesis.directing.follow_path`
-        poses: pairs of a frame and seconds, see :func:`~marey.surface.synthesis.directing.take_poses`
-        start, end: frames, see :func:`~marey.surface.synthesis.directing.go`
+        path: a curve on the ground or in space, see :func:`~marey.surface.synthesis.animate.follow_path`
+        poses: pairs of a frame and seconds, see :func:`~marey.surface.synthesis.animate.walk_through_poses`
+        start, end: frames, see :func:`~marey.surface.synthesis.animate.walk_between`
 
         >>> import marey
         >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
-        >>> repertoire.animate(path=[[0, 0], [0, 4]]).followed.path_error < 0.2
+        >>> repertoire.animate(path=[[0, 0], [0, 4]]).report.path_error < 0.2
         True
         """
-        from marey.surface.synthesis import directing
+        from marey.surface.synthesis import animate as orders
 
         if path is not None and poses is None and end is None:
-            return directing.follow_path(self, path, start=start, **options)
+            return orders.follow_path(self, path, start=start, **options)
         if poses is not None and path is None and start is None and end is None:
-            return directing.take_poses(self, [p for p, _ in poses], [t for _, t in poses], **options)
+            return orders.walk_through_poses(self, [p for p, _ in poses], [t for _, t in poses], **options)
         if start is not None and end is not None and path is None and poses is None:
-            return directing.go(self, start, end, **options)
+            return orders.walk_between(self, start, end, **options)
         raise InputError("animate: give a path, or poses, or a start and an end")
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        library, graph = self.library, self.graph
+        return {
+            "kind": "repertoire",
+            "frames": library.frames,
+            "frame_rate": library.frame_rate,
+            "duration": library.frames / library.frame_rate,
+            "vertices": library.sequences[0].vertices.shape[1],
+            "faces": len(library.faces),
+            "graph": graph.kind,
+            "edges": graph.edges,
+            "transitions": int(graph.synthetic.sum()),
+            "density": round(graph.density, 6),
+            "alpha": graph.alpha,
+            "windows": [graph.windows.shortest, graph.windows.longest],
+            "metric": self.distances.metric,
+            "sequences": [
+                {"name": sequence.name, "label": label, "frames": sequence.frames}
+                for sequence, label in zip(library.sequences, library.labels, strict=True)
+            ],
+        }
 
 
 def graph(

@@ -12,14 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey._progress import Progress
 from marey.errors import InputError
-from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.connectivity import connectivity
 from marey.statistics.graphs.graph import MotionGraph, Walk
-from marey.surface.synthesis.directing import Directed, Pose
-from marey.surface.synthesis.foot_slide import foot_slide
-from marey.surface.synthesis.streaming import Performer, synthesize
 from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 MOST_SECONDS = 24 * 3600.0
@@ -30,7 +25,7 @@ def wander(
     seconds: float,
     rng: np.random.Generator | int = 0,
     *,
-    start: Pose | None = None,
+    start: int | str | None = None,
     stay: float = 2.0,
     variety: float = 0.1,
 ) -> Walk:
@@ -72,22 +67,6 @@ def wander(
             passed += int(graph.steps[edge])
             frame = int(graph.targets[edge])
     return Walk(begun, np.array(taken, np.int64))
-
-
-def wandered(
-    repertoire: SurfaceGraph,
-    seconds: float,
-    rng: np.random.Generator | int = 0,
-    *,
-    start: Pose | None = None,
-    progress: Progress | None = None,
-) -> Directed:
-    """The animation of such a walk."""
-    walk = wander(repertoire, seconds, rng, start=start)
-    performer = Performer.prepare(repertoire)
-    animation = synthesize(performer, walk, progress=progress)
-    slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
-    return Directed(animation, walk, PlanarMotion.identity(), None, None, slid)
 
 
 def _core(graph: MotionGraph) -> BoolArray:

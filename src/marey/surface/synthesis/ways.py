@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray
 from marey.statistics.graphs.graph import MotionGraph
 from marey.surface.synthesis.gaits import unusual
+from marey.surface.synthesis.placement import GroundFrames
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.surface_graph import SurfaceGraph
-from marey.surface.synthesis.tracks import Tracks
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Ways:
         repertoire: SurfaceGraph,
         track: int | Sequence[int] | None = None,
         *,
-        tracks: Tracks | None = None,
+        tracks: GroundFrames | None = None,
         clips: RootClips | None = None,
         inside: BoolArray | None = None,
     ) -> Ways:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marey.crowd.polygons import on_ground
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.geometry.mesh import vertex_normals
 from marey.stage.gait import steps
