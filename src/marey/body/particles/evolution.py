@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
+from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.autoregression import VectorAutoregression
+from marey.statistics.autoregression import VectorAutoregression, fit
 
 
 class Evolution(Protocol):
@@ -136,6 +137,15 @@ class LearnedDynamics:
             raise InputError("the pose model and the chain have different joints")
         if self.model.root_motion is not None:
             raise InputError("learned dynamics: take a pose model without root motion (root='none')")
+
+    @classmethod
+    def of_clip(cls, chain: ArticulatedChain, motion: Motion, frame_rate: float) -> LearnedDynamics:
+        """A second-order autoregression of a clip's poses in twelve modes, at a frame rate."""
+        clip, modes = motion.resample(frame_rate), 12
+        if clip.frames < 3 * modes:
+            raise InputError(f"dynamics: {clip.frames} frames are too few to learn from; give {3 * modes}")
+        model = PoseModel.fit([clip], modes=min(modes, 3 * clip.joints))
+        return cls(chain, model, fit(model.encode(clip), order=2), spread=2.0)
 
     @cached_property
     def _factor(self) -> Array:
