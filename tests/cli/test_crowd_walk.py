@@ -52,7 +52,9 @@ def test_what_cannot_be_done_is_said(capsys: Console, tracks: Path, tmp_path: Pa
     marey.save(marey.samples.walk(seconds=1), tmp_path / "walk.bvh")
     assert "not tracks" in said(tmp_path / "walk.bvh", "-o", tmp_path / "p.glb")
     assert ".glb" in said(tracks, "-o", tmp_path / "p.txt")
-    assert "skeleton motion is needed" in said(tracks, "-o", tmp_path / "p.glb", "--person", 1, "--walk", tracks)
+    assert "skeleton motion is needed" in said(
+        tracks, "-o", tmp_path / "p.glb", "--person", 1, "--walk", tracks
+    )
     assert "skeleton motion is needed" in said(tracks, "-o", tmp_path / "p.glb", "--walk", tracks)
     assert "end after" in said(tracks, "-o", tmp_path / "p.glb", "--start", 100)
     assert "at least 1" in said(tracks, "-o", tmp_path / "p.glb", "--people", 0)

@@ -136,9 +136,9 @@ def animate(
 
     def draw(path: Path, progress: Any) -> None:
         if film is not None:
-            from marey.views import overlay
+            from marey.views.pedestrians import draw_overlay
 
-            overlay.draw(tracks, film, field, view, path, progress)
+            draw_overlay(tracks, film, field, view, path, progress)
         elif path.suffix.lower() in BODIES:
             from marey.stage import walk
 
