@@ -15,9 +15,8 @@ from marey.body.feet.contacts import foot_speeds
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
-from marey.body.vary.distribution import draw
-from marey.body.vary.report import beyond_range, report_on
-from marey.body.vary.shape import retime, tempo
+from marey.body.vary.draw import draw, retime, tempo
+from marey.body.vary.vary import beyond_range, report_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example_law import ExampleLaw, autocovariances

@@ -16,7 +16,7 @@ from marey.crowd.cameras import Camera, Homography
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks
 from marey.geometry.colour import to_srgb
-from marey.stage.gait import steps
+from marey.stage.walk.paths import steps
 from marey.views import style
 from marey.views.walkers import HIP, SHOULDER, person
 

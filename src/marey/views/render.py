@@ -25,7 +25,7 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.io._files import atomic_write
-from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.walk import WalkingCrowd
 from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.sequence import MeshSequence

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from marey.crowd.polygons import on_ground
 from marey.crowd.scene import Scene as Place
 from marey.crowd.tracks import Tracks
-from marey.stage.gait import steps
+from marey.stage.walk.paths import steps
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction, framing

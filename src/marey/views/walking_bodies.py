@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from marey.body.kinematics import global_frames
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb
-from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import Figure, figure, outfits
+from marey.stage.walk.walk import WalkingCrowd
 from marey.surface import skinning
 from marey.views.actors import check_reach
 from marey.views.camera import Camera, direction, framing

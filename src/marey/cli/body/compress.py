@@ -13,8 +13,7 @@ import typer
 from marey.body.clean import clean as clean_motion
 from marey.body.clean import starts_in_rest_pose
 from marey.body.codec import CompressedMotion, compress, engine_bytes
-from marey.body.codec.clip import METHODS
-from marey.body.codec.compress import MAX_ERROR
+from marey.body.codec.clip import MAX_ERROR, METHODS
 from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import Motion
 from marey.character import Character

@@ -10,13 +10,11 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.body.codec.clip import CompressedMotion, is_compressed_clip
-from marey.body.codec.compress import compress
-from marey.body.ik.blend import blend_pose
+from marey.body.codec.clip import CompressedMotion, compress, is_compressed_clip
 from marey.body.ik.report import IKReport
 from marey.body.ik.solver import DAMPINGS, PoseSolver
 from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target, find_point
-from marey.body.ik.trajectory import solve_clip
+from marey.body.ik.trajectory import blend_pose, solve_clip
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel

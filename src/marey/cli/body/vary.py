@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.body.vary import VaryResult, vary
-from marey.body.vary.distribution import METHODS
+from marey.body.vary.draw import METHODS
 from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError

@@ -16,7 +16,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.geometry.mesh import vertex_normals
-from marey.stage.gait import steps
+from marey.stage.walk.paths import steps
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.geometry.mesh import vertex_normals
-from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import Figure, figure, outfits
+from marey.stage.walk.walk import WalkingCrowd
 from marey.views.camera import direction
 from marey.views.pages.page import Page, thinning
 from marey.views.pages.staging import stage_of
