@@ -16,8 +16,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from marey.surface.graphs.graph import Walk
-from marey.surface.planar import Planar
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.graph import Walk
 from marey.surface.synthesis._following_kernels import NEAR
 from marey.surface.synthesis.beam import STRIDE, TIME, UNEASE, Beam
 
@@ -34,7 +34,7 @@ class Problem:
     numbers: tuple[float, ...]
 
     @classmethod
-    def of(cls, beam: Beam, start: int, placed: Planar, price: float) -> Problem:
+    def of(cls, beam: Beam, start: int, placed: PlanarMotion, price: float) -> Problem:
         """That of a beam, from a placed frame; price: what a sample of the curve is worth."""
         graph, library, ways = beam.graph, beam.library, beam.ways
         arrays = (

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from marey import samples
 from marey._arrays import FloatArray
 from marey.crowd import FieldSeries
-from marey.crowd.animation import AnimatedCrowd, Manner, animate
-from marey.crowd.animation.avoidance import WAYS
+from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
+from marey.crowd.animation.agents import AVOID, Agents
 from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.place import Place
-from marey.crowd.animation.seeding import scattered
-from marey.crowd.animation.walkers import Walkers
+from marey.crowd.animation.ground import WalkableGround
+from marey.crowd.animation.seeding import poisson_disk_seeds
 from marey.crowd.cameras import orthographic
 from marey.crowd.evaluation import flow_deviation, overlaps
 
@@ -48,11 +47,11 @@ def main() -> int:
     plain = _timed(f"{people:,} people, carried", AnimatedCrowd(fields, people))
     if plain > CORES * 1e3 / RATE:
         missed.append(f"{people:,} people need {plain:.1f} ms of processor time a frame")
-    avoiding = AnimatedCrowd(_fields(0.15), people // 10, manner=Manner(avoid="contact", lag=0.3))
+    avoiding = AnimatedCrowd(_fields(0.15), people // 10, settings=AgentSettings(avoid="social", lag=0.3))
     careful = _timed(f"{people // 10:,} people, avoiding", avoiding)
     if careful > CORES * 1e3 / RATE:
         missed.append(f"{people // 10:,} avoiding people need {careful:.1f} ms of processor time a frame")
-    _timed(f"{people:,} people, followers", AnimatedCrowd(fields, people, manner=Manner(lag=0.4)))
+    _timed(f"{people:,} people, followers", AnimatedCrowd(fields, people, settings=AgentSettings(lag=0.4)))
     _avoiding()
     _beside(fields, people)
     print("\n".join(["missed:", *missed]) if missed else "every bar met")
@@ -68,13 +67,13 @@ def _avoiding() -> None:
     """Ways of keeping apart: collisions, what they cost, and how far they lead off the field."""
     print("one person a square metre          overlapping pairs  deviation  ms/frame (least, processor)")
     for people in (1_000, 10_000):
-        for way in WAYS:
+        for way in AVOID:
             side = int(np.ceil(np.sqrt(people * 0.75) / 0.15))
             swirl = samples.field(rows=side, columns=4 * side // 3, seconds=2)
             pace = 1.2 / float(np.linalg.norm(swirl.velocities, axis=-1).mean() * swirl.frame_rate * 0.15)
             fields = FieldSeries(pace * swirl.velocities, swirl.frame_rate, homography=orthographic(0.15))
-            tracks = animate(AnimatedCrowd(fields, people, manner=Manner(avoid=way)), 1.0)
-            crowd = AnimatedCrowd(fields, people, manner=Manner(avoid=way))
+            tracks = animate(AnimatedCrowd(fields, people, settings=AgentSettings(avoid=way)), 1.0)
+            crowd = AnimatedCrowd(fields, people, settings=AgentSettings(avoid=way))
             spent = 1e3 * _processor(crowd.advance, FRAMES)
             pairs, off = overlaps(tracks).pairs, flow_deviation(tracks, fields)
             print(f"{people:9,} people, {way:12} {pairs:22.1f} {100 * off:9.2f}% {spent:10.2f}")
@@ -102,12 +101,12 @@ def _timed(name: str, crowd: AnimatedCrowd) -> float:
 
 def _beside(fields: FieldSeries, people: int) -> None:
     """Ours and the others from the same places through the same moments."""
-    place = Place.of(fields)
-    starts = scattered(place, people, np.random.default_rng(0))
+    place = WalkableGround.of(fields)
+    starts = poisson_disk_seeds(place, people, np.random.default_rng(0))
     starts = starts[place.order(starts)]
     flow = Flow(fields, place)
     step = 1 / RATE
-    ours = Walkers(flow, starts.copy(), lag=0.0, radius=0.25)
+    ours = Agents(flow, starts, AgentSettings())
     ours.step(0.0, step)
     inside = ours.status == 1
     spent = {}
@@ -136,7 +135,7 @@ def _processor(work: Callable[[], object], times: int) -> float:
 
 def _step(flow: Flow, places: Array, start: float, seconds: float, look: Look) -> Array:
     """Runge–Kutta of fourth order on the ground of a camera straight above."""
-    rate, scale = flow.fields.frame_rate, flow.place.to_ground[0, 0]
+    rate, scale = flow.fields.frame_rate, flow.ground.to_ground[0, 0]
 
     def velocity(field: FloatArray, points: Array) -> Array:
         return rate * scale * look(field, points / [scale, -scale]) * [1.0, -1.0]

@@ -20,11 +20,18 @@ from _ledger import record
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs import Graph, compare, essential_graph, motion_graph, shortest_costs
-from marey.surface.graphs.essential import least_costs
-from marey.surface.graphs.weights import add_chains, transition_weights
-from marey.surface.transitions import Windows, table
+from marey.statistics.graphs import (
+    MotionGraph,
+    Windows,
+    compare,
+    essential_graph,
+    motion_graph,
+    shortest_costs,
+    table,
+)
+from marey.statistics.graphs.build import add_chains, transition_weights
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.essential import least_costs
 
 FRAMES, SEQUENCES, FRAME_RATE = 2_600, 25, 30.0
 ALPHA = 0.2
@@ -73,7 +80,7 @@ def beside_floyd_warshall(weights: np.ndarray) -> None:
     record(f"least costs of all pairs, complete graph of {len(weights):,} frames", mine, scipys, peer="scipy")
 
 
-def beside_searches(graph: Graph, ours: np.ndarray, mine: float) -> None:
+def beside_searches(graph: MotionGraph, ours: np.ndarray, mine: float) -> None:
     sparse = csr_array((graph.weights, (graph.sources, graph.targets)), shape=(graph.frames,) * 2)
     theirs, scipys = timed(lambda: dijkstra(sparse))
     check(ours, theirs)

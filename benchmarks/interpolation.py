@@ -31,7 +31,7 @@ from _ledger import record
 from numpy.typing import NDArray
 
 import marey
-from marey.surface import planar
+from marey.geometry import planar
 from marey.surface.interpolation import Interpolator, distortion, linear_interpolation
 
 try:

@@ -33,14 +33,14 @@ from _locomotion import locomotion
 from _repertoires import measured
 
 import marey
-from marey.surface.graphs.building import graph
-from marey.surface.graphs.repertoire import Repertoire
+from marey.geometry import paths
+from marey.geometry.paths import figure_eight, square
 from marey.surface.synthesis.beam import Beam
-from marey.surface.synthesis.curves import Curve, figure_eight, square
 from marey.surface.synthesis.following import behaviour_bits, follow, path_of
+from marey.surface.synthesis.player import Player
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.steering import Steering, safe_frames
-from marey.surface.synthesis.streaming import Performer
+from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
 from marey.surface.synthesis.ways import Ways, worth_trying
 
 VERTICES, ALPHA, SIZE = 2000, 0.02, 4.0
@@ -67,10 +67,10 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def subject(name: str, made: Repertoire) -> list[str]:
+def subject(name: str, made: SurfaceGraph) -> list[str]:
     """Measure a subject; the bars it misses."""
-    performer, prepared = timed(lambda: Performer.prepare(made))
-    clips, laid_out = timed(lambda: RootClips.of(made, tracks=performer.tracks, edges=worth_trying(made)))
+    player, prepared = timed(lambda: Player.prepare(made))
+    clips, laid_out = timed(lambda: RootClips.of(made, tracks=player.ground, edges=worth_trying(made)))
     ways, chosen = timed(lambda: Ways.of(made, clips=clips))
     print(f"{name}: {made.library.frames} frames, {made.graph.edges:,} edges, alpha {ALPHA:g}")
     print(f"  once: {prepared:.1f} s for the body, {laid_out + chosen:.1f} s for {len(ways.edges):,} ways")
@@ -80,10 +80,10 @@ def subject(name: str, made: Repertoire) -> list[str]:
     for title, curve in CURVES.items():
         print(f"  {title}, {curve.length:.1f} m")
         missed += [f"{name}, {title}: {wrong}" for wrong in along(made, ways, curve)]
-    return missed + [f"{name}: {wrong}" for wrong in steering(performer)]
+    return missed + [f"{name}: {wrong}" for wrong in steering(player)]
 
 
-def along(made: Repertoire, ways: Ways, curve: Curve) -> list[str]:
+def along(made: SurfaceGraph, ways: Ways, curve: paths.Path) -> list[str]:
     """Ours and the peer along one curve; what ours is not better at."""
     bits, allowed = behaviour_bits(made, curve)
     found = follow(made, curve, clips=ways.clips, accuracy=ACCURACY, width=WIDTH)
@@ -140,12 +140,12 @@ def row(
     return float(errors.mean())
 
 
-def steering(performer: Performer) -> list[str]:
+def steering(player: Player) -> list[str]:
     """Milliseconds of decisions, sent somewhere else every few."""
-    made = performer.repertoire
+    made = player.subject
     safe = safe_frames(made)
-    clips = RootClips.of(made, tracks=performer.tracks, edges=worth_trying(made, inside=safe))
-    body = Steering(performer, clips, int(np.flatnonzero(safe)[0]))
+    clips = RootClips.of(made, tracks=player.ground, edges=worth_trying(made, inside=safe))
+    body = Steering(player, clips, int(np.flatnonzero(safe)[0]))
     body.decide((0.0, 1.0))
     angles = np.repeat(np.random.default_rng(0).uniform(-np.pi, np.pi, DECISIONS // 4), 4)
     found = [timed(lambda a=angle: body.advance((np.sin(a), np.cos(a))))[1] for angle in angles]

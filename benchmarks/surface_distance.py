@@ -45,7 +45,7 @@ def main() -> int:
     wall, cpu = least(lambda: distances(some), 3)
     pairs = some.frames * (some.frames - 1) // 2
     first, second = 0, 40
-    peer = svd_distance(some, first, second, float(found.turns[first, second]))
+    peer = svd_distance(some, first, second, float(found.yaw_offsets[first, second]))
     np.testing.assert_allclose(found.values[first, second], peer, rtol=0.01)
     peer_wall, peer_cpu = least(lambda: svd_distance(some, first, second, 0.3), 5)
     print(f"{FACES:,} triangles, {some.frames} frames; microseconds a pair")

@@ -22,8 +22,8 @@ import numpy as np
 from _ledger import record
 from numpy.typing import NDArray
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.transitions import Windows, optimal, optimal_pairs, table, warped
+from marey.statistics.graphs import Windows, optimal, optimal_pairs, table, warped
+from marey.statistics.graphs.clips import DistanceMatrix
 
 FRAME_RATE, SEQUENCES = 30.0, 10
 BAR_OVER_LOOP, BAR_SECONDS = 1000.0, 60.0
@@ -149,7 +149,7 @@ def subset(distances: DistanceMatrix, sequences: int) -> DistanceMatrix:
     stop = int(distances.starts[sequences])
     starts, names = distances.starts[: sequences + 1], distances.names[:sequences]
     return DistanceMatrix(
-        distances.values[:stop, :stop], distances.turns[:stop, :stop], starts, names, distances.metric
+        distances.values[:stop, :stop], distances.yaw_offsets[:stop, :stop], starts, names, distances.metric
     )
 
 

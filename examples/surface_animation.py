@@ -27,15 +27,15 @@ print(f"{int(kept.synthetic.sum())} transitions, {100 * kept.density:.1f} % of a
 along = np.linspace(0, 1, 60)
 curve = np.stack([1.2 * np.sin(np.pi * along), 6 * along], axis=1)
 made = repertoire.animate(path=curve)
-marey.save(made.animation.sequence, folder / "along-a-path.glb")
-captured = made.animation.provenance.captured_frames
+marey.save(made.sequence, folder / "along-a-path.glb")
+captured = made.provenance.captured_frames
 print(
-    f"{made.animation.sequence.frames} frames, {captured} of them captured, "
-    f"{100 * made.followed.path_error:.1f} cm from the path on average"
+    f"{made.sequence.frames} frames, {captured} of them captured, "
+    f"{100 * made.report.path_error:.1f} cm from the path on average"
 )
 
 # Two captured poses a given time apart; met exactly wherever some walk meets it.
 first, last = subject.names[0], subject.names[1]
 timed = repertoire.animate(poses=[(f"{first}:20", 0.0), (f"{last}:40", 3.0)])
-marey.save(timed.animation.sequence, folder / "poses-at-times.glb")
-print(f"{last}:40 is taken {timed.retimed.errors[-1]} frames beside the time; look at {folder}")
+marey.save(timed.sequence, folder / "poses-at-times.glb")
+print(f"{last}:40 is taken {timed.report.time_errors[-1]:.2f} s beside the time; look at {folder}")

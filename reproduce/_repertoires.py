@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 
 import marey
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.distances.metric import distances as pose_distances
-from marey.surface.graphs.building import graph
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
+from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
 
 TRIANGLES = 1000
 
@@ -40,7 +39,7 @@ def measured(library: Library, name: str, folder: Path) -> DistanceMatrix:
     return found
 
 
-def repertoire(library: Library, distances: DistanceMatrix, alpha: float) -> Repertoire:
+def repertoire(library: Library, distances: DistanceMatrix, alpha: float) -> SurfaceGraph:
     """The essential graph at a price of time, told on the standard error."""
     began = time.process_time()
     found = graph(library, alpha=alpha, distances=distances)

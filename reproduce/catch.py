@@ -104,20 +104,18 @@ def catch_frame(motion: marey.Motion) -> int:
 def draw(motion: marey.Motion, best: SteerResult, asked: list[TimedReach], model: PoseModel, out) -> None:
     from PIL import Image
 
-    from marey.views import plots, style
-    from marey.views.rows import row
+    from marey.views import style
+    from marey.views.actors import across_view, group, side_by_side
     from marey.views.shots import strip
-    from marey.views.troupe import across_view, troupe
 
     goal = targets(motion, asked)
     frame = goal[0].frame
     places = np.array([[one.position for one in goal]])
     right = across_view(motion[frame])
-    pair = troupe([motion[frame], best.motion[frame]], shifts=[[0, 0, 0], 1.1 * right],
+    pair = group([motion[frame], best.motion[frame]], shifts=[[0, 0, 0], 1.1 * right],
                   marks=np.concatenate([places, places + 1.1 * right], axis=1))  # fmt: skip
     poses = strip(pair, (480, 400))
-    figure = plots.blank((800, 400))
-    with plots.house_style():
+    with style.figure((800, 400)) as figure:
         axes = figure.subplots()
         seconds = np.arange(motion.frames) / motion.frame_rate
         for one, label, colour in (
@@ -129,7 +127,7 @@ def draw(motion: marey.Motion, best: SteerResult, asked: list[TimedReach], model
             axes.axvspan(seconds[a], seconds[b], color=style.SOFT_INK, alpha=0.15, lw=0)
         axes.set(xlabel="seconds", ylabel="first coordinate")
         axes.legend(loc="upper right")
-    plots.save(figure, out)
+    style.save(figure, out)
     curve = np.asarray(Image.open(out).convert("RGB").resize((800, 400)))
     rate = motion.frame_rate
     some = np.clip(
@@ -137,7 +135,7 @@ def draw(motion: marey.Motion, best: SteerResult, asked: list[TimedReach], model
     )
     marks = np.full((4, len(goal), 3), np.nan)
     marks[2] = places[0]
-    rows = [strip(row(one, some, marks=marks), (1280, 400)) for one in (motion, best.motion)]
+    rows = [strip(side_by_side(one, some, marks=marks), (1280, 400)) for one in (motion, best.motion)]
     picture = np.concatenate([np.concatenate([poses, curve], axis=1), *rows])
     Image.fromarray(picture).save(out, optimize=True)
     print(f"\nwrote {out}")

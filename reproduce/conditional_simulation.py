@@ -28,7 +28,7 @@ from marey.statistics.processes.process import Processes
 from marey.statistics.processes.simulation import Conditioning
 from marey.statistics.processes.stream import Stream
 from marey.statistics.processes.trend import Trend
-from marey.views import plots, style
+from marey.views import style
 
 # Frames are the unit of time in the tables.
 CONSTRAINTS = {60: 1.0, 100: -1.0, 110: 0.5, 120: 1.2, 300: 2.0, 420: -0.7}
@@ -162,8 +162,7 @@ def picture(data_given: Path | None, out: Path) -> None:
     curve = PoseModel.fit([motion], modes=5).encode(motion)[:, :1]
     rate, frames = motion.frame_rate, len(curve)
     seconds = np.arange(frames) / rate
-    figure = plots.blank((1280, 760))
-    with plots.house_style():
+    with style.figure((1280, 760)) as figure:
         panels = figure.subplots(2, 1, sharex=True)
         for panel, size in zip(panels, (5, 40), strict=True):
             start = frames // 2 - size // 2
@@ -191,7 +190,7 @@ def picture(data_given: Path | None, out: Path) -> None:
         panels[0].legend(loc="lower right", fontsize=8, ncols=2)
         panels[1].set_xlabel("seconds")
     out.mkdir(parents=True, exist_ok=True)
-    plots.save(figure, out / "conditional_simulation.png")
+    style.save(figure, out / "conditional_simulation.png")
     print(f"\n{out / 'conditional_simulation.png'}")
 
 

@@ -18,8 +18,8 @@ import numpy as np
 import marey
 from marey.crowd.fields import FieldSeries
 from marey.crowd.texture import FlowTexture, field_changes, learn
-from marey.views import plots
-from marey.views.texture_pictures import matrices, texture_picture
+from marey.views import style
+from marey.views.figures.fields import texture_matrices, texture_picture
 
 FILM = "crowd/pets2009_s2l1/vtest.avi"
 SECONDS, TAPS = 3.0, 8
@@ -53,9 +53,9 @@ def main() -> None:
         if given.out is not None:
             given.out.mkdir(parents=True, exist_ok=True)
             stem = name.replace(", ", "_").replace(" ", "")
-            plots.save(matrices(texture), given.out / f"distances_{stem}.png")
+            style.save(texture_matrices(texture), given.out / f"distances_{stem}.png")
             order = texture.sequence(10 * fields.frames, rng=0)
-            plots.save(texture_picture(texture, order), given.out / f"jumps_{stem}.png")
+            style.save(texture_picture(texture, order), given.out / f"jumps_{stem}.png")
     print(
         "\nmean: of all distances, degrees; local: how much a distance differs from that beside it, before"
         "\nand after the filter, degrees; best jump: least filtered distance of frames 1 s or more apart;"

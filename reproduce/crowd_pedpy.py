@@ -31,7 +31,7 @@ from _crowd_places import (
 )
 
 import marey
-from marey.views import plots, style
+from marey.views import style
 
 NAME = "uo-180-180-120"
 # Every eighth frame, which is two a second.
@@ -78,7 +78,7 @@ def main() -> None:
         print(f"  {'':22s} Voronoi {binned(values.voronoi).round(2)}")
     own = binned(speed_and_density(recording.positions, CORRIDOR_RATE))
     print(f"  {'ours, without PedPy':22s} classic {own.round(2)}")
-    plots.save(picture(found), options.out / "crowd_pedpy.png")
+    style.save(picture(found), options.out / "crowd_pedpy.png")
 
 
 def measured(trajectory: pedpy.TrajectoryData, *, along_x: bool) -> Measures:
@@ -129,8 +129,7 @@ def measured(trajectory: pedpy.TrajectoryData, *, along_x: bool) -> Measures:
 
 
 def picture(found: dict[str, Measures]):  # type: ignore[no-untyped-def]
-    figure = plots.blank((1300, 500))
-    with plots.house_style():
+    with style.figure((1300, 500)) as figure:
         for axes, kind in zip(figure.subplots(1, 2), ("classic", "voronoi"), strict=True):
             for (name, values), colour in zip(found.items(), style.PALETTE, strict=False):
                 samples = getattr(values, kind)

@@ -41,7 +41,7 @@ from _crowd_places import (
 )
 
 from marey.crowd.simulation import DirectionField, Parameters, People, Simulator, random_people, segments_of
-from marey.views import plots, style
+from marey.views import style
 
 # Desired speed at which Helbing, Farkas & Vicsek 2000, figure 1c, leave soonest.
 PUBLISHED = 1.5
@@ -65,8 +65,8 @@ def main() -> None:
     source_door()
     lanes = {name: lane_runs(name, who, options.seeds) for name, who in CONTENDERS.items()}
     options.out.mkdir(parents=True, exist_ok=True)
-    plots.save(picture(leaving, gaps, lanes, diagram), options.out / "crowd_physics.png")
-    plots.save(lanes_picture(lanes), options.out / "crowd_lanes.png")
+    style.save(picture(leaving, gaps, lanes, diagram), options.out / "crowd_physics.png")
+    style.save(lanes_picture(lanes), options.out / "crowd_lanes.png")
     print(f"{perf_counter() - began:.0f} s in all")
 
 
@@ -281,8 +281,7 @@ def lane_order(positions: np.ndarray, goal: np.ndarray) -> float:
 
 
 def picture(leaving: dict, gaps: dict, lanes: dict[str, Lanes], diagram: dict):  # type: ignore[no-untyped-def]
-    figure = plots.blank((1500, 1000))
-    with plots.house_style():
+    with style.figure((1500, 1000)) as figure:
         (first, second), (third, fourth) = figure.subplots(2, 2)
         for (name, samples), colour in zip(diagram.items(), style.PALETTE, strict=False):
             shift = np.random.default_rng(0).uniform(-0.1, 0.1, len(samples))
@@ -317,8 +316,7 @@ def picture(leaving: dict, gaps: dict, lanes: dict[str, Lanes], diagram: dict): 
 
 
 def lanes_picture(lanes: dict[str, Lanes]):  # type: ignore[no-untyped-def]
-    figure = plots.blank((1200, 900))
-    with plots.house_style():
+    with style.figure((1200, 900)) as figure:
         for axes, (name, runs) in zip(figure.subplots(len(lanes), 1), lanes.items(), strict=True):
             for goal, mark in ((0, ">"), (1, "<")):
                 x, y = runs.positions[runs.goal == goal].T

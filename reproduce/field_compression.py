@@ -21,7 +21,8 @@ from _splatted import sequence
 
 import marey
 from marey.crowd import FieldSeries, codec, spectrum
-from marey.views import field_pictures, plots
+from marey.views import figures, style
+from marey.views.figures.fields import draw_error_curve
 
 # Name, scene, people, rows, columns, frames; the source's minutes and information.
 SEQUENCES = (
@@ -45,7 +46,7 @@ def main() -> int:
         met &= report(name, fields, seconds, theirs, kept, bar)
         curves[name] = spectrum.error_curve(fields)
         if out is not None and name == SEQUENCES[0][0]:
-            plots.save(field_pictures.spectrum(fields), out / "field_spectrum.png")
+            style.save(figures.spectrum(fields), out / "field_spectrum.png")
     longest = curves[SEQUENCES[-1][0]]
     print(
         f"\nFigure 2, {len(longest)} frequencies: error with 50 numbers {100 * longest[49]:.2f} % (energy), "
@@ -53,7 +54,9 @@ def main() -> int:
     )
     met &= bool(longest[49] < 0.05)
     if out is not None:
-        plots.save(field_pictures.error_curves(curves), out / "field_error_curve.png")
+        with style.figure((1280, 720)) as figure:
+            draw_error_curve(figure.subplots(), curves)
+        style.save(figure, out / "field_error_curve.png")
     print("all bars are met" if met else "NOT all bars are met")
     return 0 if met else 1
 

@@ -20,7 +20,7 @@ from marey.body.filter import FilterSettings, filter_motion
 from marey.body.motion import Motion
 from marey.geometry import rotations as so3
 from marey.geometry.filters import bilateral_rotations, gaussian_mask, linear_rotations, rotation_noise
-from marey.views import plots, style
+from marey.views import style
 
 RUNS = 20
 NOISES = (0.02, 0.05, 0.10, 0.18)
@@ -79,10 +79,10 @@ def signal_figure(out: Path) -> None:
     columns = {"original": truth, "noise 0.18 rad": noisy}
     for name in ("Gaussian, 5 passes", "bilateral, σ_g = 0.1", "ours: guided, from noise"):
         columns[name] = METHODS[name].rotations(noisy, 100.0)
-    figure = plots.blank((1500, 620))
+    figure = style.blank((1500, 620))
     figure.set_dpi(90)
     figure.set_size_inches(1500 / 90, 620 / 90)
-    with plots.house_style():
+    with style.house_style():
         grid = figure.subplots(2, len(columns), sharex=True, sharey="row")
         for (curves, speeds), (name, q) in zip(grid.T, columns.items(), strict=True):
             near = np.where((np.einsum("ti,ti->t", q, truth) < 0)[:, None], -q, q)
@@ -97,7 +97,7 @@ def signal_figure(out: Path) -> None:
         grid[1, 0].set_ylabel("angular speed (rad/s)")
         grid[0, 0].legend(ncols=4, loc="lower left")
         grid[1, -1].legend(loc="upper right")
-    plots.save(figure, out / "filter-signal.png")
+    style.save(figure, out / "filter-signal.png")
     print(f"\nwritten: {out / 'filter-signal.png'}")
 
 
@@ -130,10 +130,10 @@ def draw_paths(name: str, truth: Motion, rows: dict[str, Motion], hand: str, out
     true_path = place(truth, hand) - np.asarray(truth.root)
     # The two directions in which the hand moves most.
     axes_of = np.linalg.svd(true_path - true_path.mean(axis=0), full_matrices=False)[2][:2]
-    figure = plots.blank((1500, 460))
+    figure = style.blank((1500, 460))
     figure.set_dpi(90)
     figure.set_size_inches(1500 / 90, 460 / 90)
-    with plots.house_style():
+    with style.house_style():
         for axes, key in zip(figure.subplots(1, 4, sharex=True, sharey=True), shown, strict=True):
             seen = (place(rows[key], hand) - np.asarray(rows[key].root)) @ axes_of.T
             axes.plot(*(true_path @ axes_of.T).T, color=style.SOFT_INK, lw=1.0, label="original")
@@ -143,7 +143,7 @@ def draw_paths(name: str, truth: Motion, rows: dict[str, Motion], hand: str, out
             axes.set_xlabel("m")
         figure.suptitle(f"{name}: way of {hand} seen from the root", x=0.01, ha="left", fontsize=12)
     path = out / f"filter-hand-{name.replace(' ', '-')}.png"
-    plots.save(figure, path)
+    style.save(figure, path)
     print(f"  written: {path}")
 
 

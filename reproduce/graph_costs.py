@@ -19,12 +19,19 @@ import _cmu
 import numpy as np
 from transition_costs import subjects
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs import Comparison, compare, essential_graph, motion_graph, shortest_costs
-from marey.surface.graphs.essential import essential_edges, least_costs
-from marey.surface.graphs.motion import local_minima
-from marey.surface.transitions import Windows, table
-from marey.views import plots, style, surface_plots
+from marey.statistics.graphs import (
+    Comparison,
+    Windows,
+    compare,
+    essential_graph,
+    motion_graph,
+    shortest_costs,
+    table,
+)
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.essential import essential_edges, least_costs
+from marey.statistics.graphs.motion import local_minima
+from marey.views import style
 
 ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
 # Mean and deviation in the motion graph, then in the essential graph.
@@ -112,7 +119,7 @@ def report(
         )
         if alpha in SHOWN:
             file = out / f"graph_costs_{name.split(',')[0].replace(' ', '_')}_{alpha:g}.png"
-            plots.save(surface_plots.path_costs(baseline, ours, alpha=alpha), file)
+            style.save(path_costs(baseline, ours, alpha=alpha), file)
     weighed = table(distances, windows=windows, alpha=ALPHAS[-1])
     ours = shortest_costs(essential_graph(weighed))
     print(f"  {'ours':>6} {told(compare(ours, shortest_costs(motion_graph(weighed))))}")
@@ -144,8 +151,7 @@ def told(row: Comparison) -> str:
 
 def draw_densities(densities: dict[str, dict[str, list[float]]], path: Path) -> None:
     """Figure 3.2: share of all edges against alpha."""
-    figure = plots.blank((1000, 560))
-    with plots.house_style():
+    with style.figure((1000, 560)) as figure:
         axes = figure.subplots()
         for colour, (name, values) in zip(style.PALETTE, densities.items(), strict=False):
             axes.plot(ALPHAS, values["essential"], "o-", color=colour, label=f"{name}: essential graph")
@@ -155,7 +161,55 @@ def draw_densities(densities: dict[str, dict[str, list[float]]], path: Path) -> 
         axes.set_ylim(bottom=0)
         axes.legend()
         axes.set_title("The dearer time is, the more transitions are on some best way")
-    plots.save(figure, path)
+    style.save(figure, path)
+
+
+def path_costs(
+    motion: np.ndarray,
+    essential: np.ndarray,
+    *,
+    alpha: float | None = None,
+    size: tuple[int, int] = (1280, 720),
+) -> object:
+    """Costs of the cheapest ways between pairs of frames in two graphs, ordered by those in the first.
+
+    Lines are means, dots some single pairs in the essential graph.
+
+    motion, essential: costs in the motion graph and in the essential graph, same shape; infinite where there
+        is no way
+    """
+    first, second = np.ravel(np.asarray(motion, float)), np.ravel(np.asarray(essential, float))
+    if first.shape != second.shape:
+        raise SystemExit(f"costs of {len(first)} and {len(second)} pairs cannot be compared")
+    both = np.isfinite(first) & np.isfinite(second) & ((first > 0) | (second > 0))
+    if not both.any():
+        raise SystemExit("costs: no pair of frames is connected in both graphs")
+    first, second = first[both], second[both]
+    order = np.argsort(first, kind="stable")
+    first, second = first[order], second[order]
+    share = np.linspace(0, 100, len(first))
+    some = np.unique(np.linspace(0, len(first) - 1, 600).astype(int))
+    steps = [part for part in np.array_split(np.arange(len(first)), 40) if len(part)]
+    middles = np.array([share[part].mean() for part in steps])
+    means = [np.array([costs[part].mean() for part in steps]) for costs in (first, second)]
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        axes.scatter(share[some], second[some], s=7, color=style.PALETTE[2], alpha=0.45, lw=0)
+        axes.fill_between(middles, means[1], means[0], color=style.PALETTE[2], alpha=0.14, lw=0)
+        axes.plot(middles, means[0], color=style.PALETTE[1], label="motion graph", lw=2.4)
+        axes.plot(middles, means[1], color=style.PALETTE[2], label="essential graph", lw=2.4)
+        axes.set_xlabel("pairs of frames, from the cheapest way to the dearest (%)")
+        axes.set_ylabel("cost of the cheapest way")
+        axes.margins(x=0)
+        axes.set_ylim(bottom=0)
+        axes.legend(loc="upper left")
+        gain = 100 * (1 - second.mean() / first.mean())
+        at = "" if alpha is None else f" at α = {alpha:g}"
+        axes.set_title(
+            f"Ways through both graphs{at}: {first.mean():.3f} and {second.mean():.3f} on average, "
+            f"{gain:.1f} % less"
+        )
+    return figure
 
 
 if __name__ == "__main__":

@@ -152,10 +152,10 @@ def kriging_ratios() -> None:
 
 def figure(clip: marey.Motion, folder: Path) -> None:
     """Figure 17: one coordinate through a short and a long hole, with alternatives, kriging and linear."""
-    from marey.views import plots, style
+    from marey.views import style
 
     model = PoseModel.fit([clip], modes=2, root="none")
-    drawn = plots.blank((1280, 620))
+    drawn = style.blank((1280, 620))
     axes = drawn.subplots(2, 1)
     first = clip.frames // 2 - 60
     for plot, size in zip(axes, (40, 120), strict=True):
@@ -185,7 +185,7 @@ def figure(clip: marey.Motion, folder: Path) -> None:
     axes[0].legend(loc="upper right", ncols=5)
     axes[1].set_xlabel("frame")
     folder.mkdir(parents=True, exist_ok=True)
-    plots.save(drawn, folder / "hole_filling.png")
+    style.save(drawn, folder / "hole_filling.png")
     print(f"\npicture: {folder / 'hole_filling.png'}")
 
 

@@ -74,7 +74,7 @@ def acceleration(motion: marey.Motion) -> float:
 def draw(kick: marey.Motion, found: ChainResult, frame: int, out) -> None:
     from PIL import Image
 
-    from marey.views.rows import row
+    from marey.views.actors import side_by_side
     from marey.views.shots import strip
 
     rate = kick.frame_rate
@@ -91,7 +91,7 @@ def draw(kick: marey.Motion, found: ChainResult, frame: int, out) -> None:
         for i, t in enumerate(some):
             if t in at:
                 marks[i, 0] = motion.positions()[t, foot]
-        rows.append(strip(row(motion, some, marks=marks, apart=1.3), (1280, 420)))
+        rows.append(strip(side_by_side(motion, some, marks=marks, apart=1.3), (1280, 420)))
     Image.fromarray(np.concatenate(rows)).save(out, optimize=True)
     print(f"wrote {out}")
 

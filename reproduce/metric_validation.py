@@ -22,6 +22,7 @@ import marey
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.matrix_comparison import (
     Correlogram,
     Mantel,
@@ -33,10 +34,10 @@ from marey.statistics.matrix_comparison import (
 )
 from marey.surface.decimation import Decimation, spread_poses
 from marey.surface.distances import skeleton
-from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
-from marey.views import metric_plots, plots
+from marey.views import style
+from marey.views.figures.surface import COLOURS
 
 # Figure 2.7: for each of three actors Pearson and distance correlation, Euclidean and surface.
 THEIRS = {
@@ -109,8 +110,8 @@ def main() -> None:
     print_weights(actors)
     print_others(others)
     given.out.mkdir(parents=True, exist_ok=True)
-    plots.save(metric_plots.permutation_histograms(tests), given.out / "surface-metric-chance.png")
-    plots.save(metric_plots.correlograms(classes), given.out / "surface-metric-classes.png")
+    style.save(permutation_histograms(tests), given.out / "surface-metric-chance.png")
+    style.save(correlograms(classes), given.out / "surface-metric-classes.png")
     print(f"\npictures: {given.out}/surface-metric-chance.png, surface-metric-classes.png")
 
 
@@ -221,6 +222,70 @@ def print_others(others: dict[str, dict[str, tuple[float, float]]]) -> None:
     for label in next(iter(others.values())):
         cells = (f"{rows[label][0]:.4f}  {rows[label][1]:.4f}" for rows in others.values())
         print(f"  {label:<28}" + "".join(f"{cell:^18}" for cell in cells))
+
+
+def permutation_histograms(
+    tests: dict[str, dict[str, Mantel]], *, size: tuple[int, int] = (1100, 620)
+) -> object:
+    """Correlations by chance in grey, the true one as a line: a row a metric, a column a subject.
+
+    tests: for each metric the tests by subject
+    """
+    subjects = list(next(iter(tests.values())))
+    lowest = min(float(t.permuted.min()) for found in tests.values() for t in found.values())
+    bins = np.linspace(min(lowest, -0.1), 1.0, 90)
+    with style.figure(size) as figure:
+        grid = figure.subplots(len(tests), len(subjects), sharex=True, squeeze=False)
+        for line, (metric, found) in zip(grid, tests.items(), strict=True):
+            for axes, subject in zip(line, subjects, strict=True):
+                test = found[subject]
+                axes.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
+                colour = COLOURS.get(metric, style.PALETTE[4])
+                axes.axvline(test.correlation, color=colour, lw=2.2)
+                axes.text(
+                    test.correlation - 0.02, 0.96, f"r = {test.correlation:.3f}\np = {test.p:.2g}",
+                    transform=axes.get_xaxis_transform(), ha="right", va="top", color=colour, fontsize=9,
+                )  # fmt: skip
+                axes.set_yticks([])
+                axes.spines["left"].set_visible(False)
+                axes.grid(False)
+                axes.set_title(f"{metric}, {subject}")
+        grid[0, 0].set_xlim(bins[0], 1.0)
+        for axes in grid[-1]:
+            axes.set_xlabel("correlation with the ground truth")
+    return figure
+
+
+def correlograms(found: dict[str, dict[str, Correlogram]], *, size: tuple[int, int] = (1100, 620)) -> object:
+    """Correlation in each class of distance, with what chance gives and, below, how many pairs there are.
+
+    found: for each metric the correlograms by subject, all with the same classes of the ground truth
+    """
+    subjects = list(next(iter(found.values())))
+    with style.figure(size) as figure:
+        grid = figure.subplots(
+            2, len(subjects), sharex="col", sharey="row", squeeze=False, height_ratios=(3.2, 1)
+        )
+        for column, subject in enumerate(subjects):
+            above, below = grid[:, column]
+            for metric, series in found.items():
+                one = series[subject]
+                middles = 0.5 * (one.edges[:-1] + one.edges[1:])
+                colour = COLOURS.get(metric, style.PALETTE[4])
+                above.fill_between(middles, one.low, one.high, color=colour, alpha=0.18, lw=0)
+                above.plot(middles, one.correlations, color=colour, marker="o", ms=4, label=metric)
+            above.axhline(0, color=style.SOFT_INK, lw=0.8)
+            above.set_title(subject)
+            below.bar(
+                one.edges[:-1], one.counts / 1000, width=np.diff(one.edges), align="edge",
+                color=style.FAINT, edgecolor=style.PAPER, lw=0.8,
+            )  # fmt: skip
+            below.set_xlabel("distance in the ground truth")
+        confidence = next(iter(found.values()))[subjects[0]].confidence
+        grid[0, 0].set_ylabel("correlation within the class")
+        grid[1, 0].set_ylabel("pairs (1000s)")
+        grid[0, -1].legend(loc="upper right", title=f"bands: {100 * confidence:.0f} % of chance")
+    return figure
 
 
 if __name__ == "__main__":

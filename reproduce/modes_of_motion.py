@@ -32,7 +32,7 @@ from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import number_of_modes, principal_geodesics
 from marey.statistics.pca import log_components, principal_components
-from marey.views import plots, style
+from marey.views import style
 
 LEVELS = (0.90, 0.95, 0.99)
 # Frames, and modes at 90, 95 and 99 %, by an independent computation; the source prints none of them.
@@ -139,8 +139,7 @@ def survey(clips: dict[str, Path], about: dict[str, str], out: Path) -> bool:
 
 
 def histogram(sets: dict[str, np.ndarray], path: Path) -> None:
-    figure = plots.blank((1280, 560))
-    with plots.house_style():
+    with style.figure((1280, 560)) as figure:
         panels = zip(figure.subplots(1, 2), (("all", 2, "99 %"), ("walks", 1, "95 %")), strict=True)
         for axes, (name, column, level) in panels:
             bins = np.arange(0.5, max(found[:, 2].max(initial=1) for found in sets.values()) + 1)
@@ -151,13 +150,12 @@ def histogram(sets: dict[str, np.ndarray], path: Path) -> None:
             axes.set(xlabel=f"modes for {level} of the variance", ylabel="clips")
             axes.set_title(f"{len(sets[name])} clips: {name}")
             axes.legend()
-    plots.save(figure, path)
+    style.save(figure, path)
     print(f"  {path}")
 
 
 def variance_curves(clips: dict[str, Path], out: Path) -> None:
-    figure = plots.blank((960, 560))
-    with plots.house_style():
+    with style.figure((960, 560)) as figure:
         axes = figure.subplots()
         shown = [name for name in ("02_01", "85_01", "85_12") if name in clips]
         for name, colour in zip(shown, style.PALETTE, strict=False):
@@ -169,7 +167,7 @@ def variance_curves(clips: dict[str, Path], out: Path) -> None:
         axes.set(xlabel="modes", ylabel="share of variance (%)", ylim=(0, 102), xlim=(0, 60))
         axes.set_title("Cumulative variance (figure 8.6)")
         axes.legend()
-    plots.save(figure, out / "modes_variance.png")
+    style.save(figure, out / "modes_variance.png")
     print(f"  {out / 'modes_variance.png'}")
 
 

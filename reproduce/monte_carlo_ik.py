@@ -253,10 +253,10 @@ def captured_hand(data: Path | None, quick: bool) -> None:
 
 def draw(motion: Motion, marks: np.ndarray, path: Path) -> None:
     from marey.io.images import encode_image
+    from marey.views.actors import group
     from marey.views.shots import strip
-    from marey.views.troupe import troupe
 
-    stage = troupe([motion], marks=np.repeat(marks[None], motion.frames, axis=0))
+    stage = group([motion], marks=np.repeat(marks[None], motion.frames, axis=0))
     path.write_bytes(encode_image(strip(stage, (1280, 480)), ".png"))
     print(f"  drawn: {path}")
 

@@ -21,14 +21,15 @@ import numpy as np
 from _locomotion import locomotion
 from _repertoires import measured, repertoire
 
+from marey.geometry import paths
+from marey.geometry.paths import Behaviour, figure_eight, square
+from marey.geometry.planar import centroid
+from marey.surface.contacts import compare_foot_skate
 from marey.surface.library import Library
-from marey.surface.planar import centroid
-from marey.surface.synthesis.curves import Behaviour, Curve, figure_eight, square
 from marey.surface.synthesis.following import Followed, follow
-from marey.surface.synthesis.foot_slide import foot_slide
+from marey.surface.synthesis.player import Player, synthesize
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.streaming import Performer, synthesize
-from marey.views import animations, plots
+from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
 WALKING = ("walk", "turn-left", "turn-right")
@@ -82,18 +83,18 @@ def main() -> int:
     print(f"{library.frames} frames, {len(library)} sequences, labels {labels}")
     for alpha in alphas:
         made = repertoire(library, distances, alpha)
-        performer = Performer.prepare(made)
-        clips = RootClips.of(made, tracks=performer.tracks)
+        player = Player.prepare(made)
+        clips = RootClips.of(made, tracks=player.ground)
         print(f"alpha {alpha:g}: {made.graph.edges} edges, density {made.graph.density:.2%}")
         print(f"  {'':22}" + "".join(f"{title:>{len(title) + 2}}" for title in HEADINGS))
         for name, curve in paths.items():
-            result = along(performer, clips, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
+            result = along(player, clips, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
             results[name].append(result)
             print(f"  {name:22}{result}", flush=True)
     return 0 if judged(results) else 1
 
 
-def courses(library: Library) -> dict[str, Curve]:
+def courses(library: Library) -> dict[str, paths.Path]:
     """The curves to follow by name; behaviours the library does not show are left out."""
     shown = set(library.labels)
     walking = tuple(label for label in WALKING if label in shown)
@@ -109,7 +110,7 @@ def courses(library: Library) -> dict[str, Curve]:
     return found
 
 
-def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
+def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
     """A winding way through space at the height of a walking body, higher where one jumps."""
     x = np.linspace(0, 17, 341)
     z = 0.8 * np.sin(x / 17 * 2 * np.pi)
@@ -117,25 +118,26 @@ def winding(library: Library, behaviours: list[Behaviour]) -> Curve:
     walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in WALKING]
     height = float(np.median([sequence.vertices[..., 1].mean() for sequence in walks]))
     y = height + 0.2 * np.sin(np.pi * np.clip((way - 12.0) / 2.5, 0, 1)) ** 2
-    return Curve.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
+    return paths.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
-def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -> Result:
+def along(player: Player, clips: RootClips, curve: paths.Path, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
-    made = performer.repertoire
+    made = player.subject
     began = time.process_time()
     found = follow(made, curve, clips=clips)
     search = time.process_time() - began
-    animation = synthesize(performer, found.walk, start=found.start)
+    animation = synthesize(player, found.walk, start=found.start)
     middles = np.array([centroid(vertices) for vertices in animation.sequence.vertices])
     strayed = np.abs(middles - found.positions[:, 0::2]).max()
     if strayed > 0.05:
         print(f"  the meshes are up to {100 * strayed:.0f} cm from where the search had them")
-    slid = foot_slide(animation, made.library, performer.tracks.contacts)
-    plots.save(
-        animations.plan(animation, curve=curve.points[:, 0::2]), picture.with_name(f"{picture.name}.png")
+    slid = compare_foot_skate(animation, made.library, player.ground.contacts)
+    style.save(
+        figures.path_from_above(animation, curve=curve.points[:, 0::2]),
+        picture.with_name(f"{picture.name}.png"),
     )
-    plots.save(animations.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
+    style.save(figures.timeline(animation, made.library), picture.with_name(f"{picture.name}-time.png"))
     graph, taken = made.graph, made.graph.synthetic[found.walk.edges]
     return Result(
         found.path_error,
@@ -153,7 +155,7 @@ def along(performer: Performer, clips: RootClips, curve: Curve, picture: Path) -
     )
 
 
-def wrong_labels(library: Library, curve: Curve, found: Followed, *ends: np.ndarray) -> int:
+def wrong_labels(library: Library, curve: paths.Path, found: Followed, *ends: np.ndarray) -> int:
     """Frames of which neither pose is of a behaviour asked for there, borders' tolerance not granted."""
     labels = np.array(library.labels)[library.sequence_of]
     wrong = np.zeros(len(found.come), bool)

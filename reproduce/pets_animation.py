@@ -19,7 +19,7 @@ import numpy as np
 
 import marey
 from marey.crowd import Camera, Footage, Tracks, capture
-from marey.crowd.animation import AnimatedCrowd, Manner, animate
+from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
 from marey.crowd.cameras import Homography
 from marey.crowd.evaluation import trajectory_errors
 from marey.io import cameras
@@ -60,7 +60,7 @@ def main() -> None:
             f" {error.still:24.2f} {error.people:7}"
         )
     crowd = AnimatedCrowd(
-        fields, PEOPLE, frame_rate=film.frame_rate, manner=Manner(seen=True, avoid="contact")
+        fields, PEOPLE, frame_rate=film.frame_rate, settings=AgentSettings(match_density=True, avoid="social")
     )
     again = animate(crowd, fields.duration)
     write_frames(overlay.clip(again, film, view), given.out, frame_rate=film.frame_rate)

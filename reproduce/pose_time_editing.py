@@ -26,13 +26,12 @@ import marey
 from marey.errors import UnreachableError
 from marey.io import mpfb
 from marey.stage import mesh_library
-from marey.surface.graphs import connectivity
-from marey.surface.graphs.graph import Graph, Walk
+from marey.statistics.graphs import Windows, connectivity
+from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.statistics.graphs.timed import TimedWalk, retime
 from marey.surface.library import Library
-from marey.surface.synthesis.directing import take_poses
-from marey.surface.synthesis.retiming import Retimed, retime
-from marey.surface.transitions import Windows
-from marey.views import animations, plots
+from marey.surface.synthesis.animate import walk_through_poses
+from marey.views import figures, style
 
 ORIGINAL = (1480, 464, 21, 119, 275, 1212, 541, 864, 1762, 1459)
 REQUESTED = (0, 250, 460, 510, 610, 890, 970, 1420, 1520, 1800)
@@ -96,7 +95,7 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         graph = made.graph
         print(f"  alpha {alpha:g}: {graph.edges} edges")
         loose = round(TOLERANCE * rate)
-        ways: dict[str, Callable[[], Retimed]] = {
+        ways: dict[str, Callable[[], TimedWalk]] = {
             "key to key": lambda graph=graph: pair_by_pair(graph, keys, asked),
             "all at once": lambda graph=graph: retime(graph, keys, asked),
             f"within {TOLERANCE:g} s": lambda graph=graph, t=loose: retime(graph, keys, asked, tolerance=t),
@@ -113,9 +112,9 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         good &= found[f"within {TOLERANCE:g} s"].deformation <= exact.deformation + 1e-9
         queries(graph, rate)
         if name == "break dance" and alpha == ALPHAS[0] and not quick:
-            played = take_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
-            plots.save(animations.timeline(played.animation), out / "pose_time_editing.png")
-            print(f"{'':26}played: feet slide {played.foot_slide.ratio:.2f} times as fast as captured")
+            played = walk_through_poses(made, keys, [moment / rate for moment in asked], tolerance=TOLERANCE)
+            style.save(figures.timeline(played), out / "pose_time_editing.png")
+            print(f"{'':26}played: feet slide {played.report.foot_skate_ratio:.2f} times as fast as captured")
     return good
 
 
@@ -129,7 +128,7 @@ def placed_keys(library: Library, windows: Windows) -> list[int]:
     return keys
 
 
-def pair_by_pair(graph: Graph, keys: list[int], asked: list[int]) -> Retimed:
+def pair_by_pair(graph: MotionGraph, keys: list[int], asked: list[int]) -> TimedWalk:
     """The source's rule: from each key to the next by the walk that lasts nearest to what is left."""
     edges: list[int] = []
     achieved = [0]
@@ -138,10 +137,10 @@ def pair_by_pair(graph: Graph, keys: list[int], asked: list[int]) -> Retimed:
         edges += walked
         achieved.append(achieved[-1] + int(graph.steps[walked].sum()))
     walk = Walk(keys[0], np.array(edges, np.int64))
-    return Retimed(walk, np.array(achieved), np.array(asked), float(graph.deformation[walk.edges].sum()))
+    return TimedWalk(walk, np.array(achieved), np.array(asked), float(graph.deformation[walk.edges].sum()))
 
 
-def both_ways(graph: Graph, source: int, target: int, wanted: int) -> list[int]:
+def both_ways(graph: MotionGraph, source: int, target: int, wanted: int) -> list[int]:
     """Depth first from both ends to the middle of the time: of the walks that meet, the nearest in time.
 
     Edges are tried by their duration, which is all that the source's cost knows; `BUDGET` bounds the search,
@@ -200,7 +199,7 @@ def walked_to(found: dict[tuple[int, int], tuple[int, int, int]], frame: int, la
     return edges
 
 
-def fewest_steps(graph: Graph, target: int) -> np.ndarray:
+def fewest_steps(graph: MotionGraph, target: int) -> np.ndarray:
     """From every frame to the target, `(frames,)`; infinite where there is no way."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
@@ -214,7 +213,7 @@ def fewest_steps(graph: Graph, target: int) -> np.ndarray:
     return np.asarray(dijkstra(back, indices=target))
 
 
-def fastest(graph: Graph, source: int, target: int) -> list[int]:
+def fastest(graph: MotionGraph, source: int, target: int) -> list[int]:
     """Edges of a walk that takes the fewest steps."""
     left = fewest_steps(graph, target)
     if not np.isfinite(left[source]):
@@ -228,7 +227,7 @@ def fastest(graph: Graph, source: int, target: int) -> list[int]:
     return edges
 
 
-def queries(graph: Graph, rate: float) -> None:
+def queries(graph: MotionGraph, rate: float) -> None:
     """Random frames of the core and durations from a second on: how often the time is met exactly."""
     core = connectivity(graph).core
     rng = np.random.default_rng(2017)
@@ -259,7 +258,7 @@ def summary(errors: np.ndarray, rate: float) -> str:
     )
 
 
-def quality(graph: Graph, found: Retimed) -> str:
+def quality(graph: MotionGraph, found: TimedWalk) -> str:
     taken = graph.synthetic[found.walk.edges]
     blended = graph.steps[found.walk.edges][taken].sum() / max(found.walk.steps(graph), 1)
     return f"deformation {found.deformation:.2f} rad, {taken.sum()} transitions, {1 - blended:.0%} captured"

@@ -26,7 +26,7 @@ from marey.body.restyle import joint_pose_model, restyle
 from marey.body.root_motion import without_carriers
 from marey.errors import MareyWarning
 from marey.statistics.warping import align, time_map
-from marey.views import comparisons, plots
+from marey.views import figures, style
 
 BANDAI = ("walk_normal", "walk_happy", "walk_old")
 CMU = ("02_01", "08_08", "16_22", "35_02", "37_01", "104_12")
@@ -57,9 +57,9 @@ def main() -> None:
     for timing, spatial in (("reference", 0.0), ("own", 1.0)):
         found = restyle(motion, other, timing=timing, spatial=spatial, open_ends=True)
         what = f"{name}, timing of {other_name}" if not spatial else f"{name}, manner of {other_name}"
-        figure = comparisons.in_step(motion, other, found, names=(name, other_name, what))
+        figure = figures.aligned_clips(motion, other, found, names=(name, other_name, what))
         path = given.out / f"style-{'timing' if not spatial else 'manner'}.png"
-        plots.save(figure, path)
+        style.save(figure, path)
         print(f"written: {path}")
 
 

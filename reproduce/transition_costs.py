@@ -21,12 +21,12 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
+from marey.statistics.graphs import PairCosts, Windows, optimal, optimal_pairs, standard
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.distances import skeleton
-from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
-from marey.surface.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
-from marey.views import plots, style, surface_plots
+from marey.views import figures, style
 
 # Means of the source for slopes 2, 3, 4, 5: standard (and its deviation), warped, warped with free windows.
 SLOPES = (2, 3, 4, 5)
@@ -201,8 +201,7 @@ def pictures(
     out.mkdir(parents=True, exist_ok=True)
     stem = out / ("transitions_" + name.split(",")[0].replace(" ", "_"))
     some = np.argsort(mean_cost(before)[:200], kind="stable")
-    figure = plots.blank((1280, 720))
-    with plots.house_style():
+    with style.figure((1280, 720)) as figure:
         upper, lower = figure.subplots(2, 1, sharex=True)
         for axes, values, label in (
             (upper, mean_cost, "pose distance a frame"),
@@ -215,12 +214,12 @@ def pictures(
         upper.legend(loc="upper left")
         upper.set_title(f"200 transitions, {name}")
         lower.set_xlabel("pairs of frames, by what the standard transition costs")
-    plots.save(figure, stem.with_name(stem.name + "_costs.png"))
+    style.save(figure, stem.with_name(stem.name + "_costs.png"))
     gained = mean_cost(before) - mean_cost(now)
     most = int(np.argmax(np.where(cannot_replay(distances, pairs), gained, -np.inf)))
     frames = int(pairs[0][most]), int(pairs[1][most])
     found = optimal(distances, *frames, windows=windows, objective="mean")
-    plots.save(surface_plots.warp_path(distances, found), stem.with_name(stem.name + "_path.png"))
+    style.save(figures.warp_path(distances, found), stem.with_name(stem.name + "_path.png"))
     in_step = standard(distances, *frames, windows.shortest)
     print(f"{'':24}most gained: frame {frames[0]} to {frames[1]}, {in_step.cost / in_step.length:.3f} "
           f"in step, {found.cost / found.length:.3f} over {found.length} frames")  # fmt: skip

@@ -80,7 +80,7 @@ def test_importing_marey_imports_nothing_heavy() -> None:
         "av",
         "zarr",
         "pyarrow",
-        "typer",
+        "click",
         "rich",
         "pooch",
     ]

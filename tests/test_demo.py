@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 
 import marey
 from marey.body import CompressedMotion, Motion, PoseModel
@@ -52,7 +51,7 @@ def test_every_command_is_one_that_marey_understands(demo: Shown, monkeypatch: p
     for line in said:
         name, *words = shlex.split(line)
         assert name == "marey"
-        command: Any = typer.main.get_command(app)
+        command: Any = app
         context = command.make_context("marey", list(words), resilient_parsing=False)
         while hasattr(command, "resolve_command"):
             _, command, words = command.resolve_command(context, words)

@@ -23,9 +23,8 @@ from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.reconstruct import reconstruct
 from marey.body.trackers import Trackers
 from marey.errors import MareyWarning
-from marey.views import plots, shots, style
-from marey.views.actors import Actor, actor
-from marey.views.troupe import across_view, troupe
+from marey.views import shots, style
+from marey.views.actors import Actor, across_view, actor, group
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
@@ -44,15 +43,14 @@ def clip(name: str) -> marey.Motion:
 
 def modes() -> np.ndarray:
     """The mean of a walk and its first three modes."""
-    from marey.views import pose_modes
+    from marey.views import figures
 
-    return drawn(pose_modes.sheet(PoseModel.fit([clip("02_01")], modes=3), (1280, 440)))
+    return drawn(figures.pose_modes(PoseModel.fit([clip("02_01")], modes=3), (1280, 440)))
 
 
 def variance() -> np.ndarray:
     """Share of variance by number of modes, in the three metrics, and what it means in centimetres."""
-    figure = plots.blank((1280, 400))
-    with plots.house_style():
+    with style.figure((1280, 400)) as figure:
         shares, errors = figure.subplots(1, 2)
         for index, (name, what) in enumerate(
             (("02_01", "walk"), ("17_10", "boxing"), ("85_12", "break-dance"))
@@ -119,7 +117,7 @@ def trackers() -> np.ndarray:
     print(f"  mean joint error {error:.2f} cm")
     texts = "captured", f"rebuilt from the balls alone: {error:.1f} cm off on average"
     pictures = [
-        shots.strip(troupe([motion[:SHOWN]], marks=seen.positions[:SHOWN]), (1280, 330))
+        shots.strip(group([motion[:SHOWN]], marks=seen.positions[:SHOWN]), (1280, 330))
         for motion in (walk, found)
     ]
     return np.vstack([labelled(picture, text) for picture, text in zip(pictures, texts, strict=True)])
@@ -135,8 +133,7 @@ def compression() -> np.ndarray:
     decoded = [small.decode() for small in clips]
     errors = np.linalg.norm(decoded[-1].positions() - wheel.positions(), axis=2).mean(axis=1)
     frame = int(np.argmax(errors))
-    figure = plots.blank((1280, 760))
-    with plots.house_style():
+    with style.figure((1280, 760)) as figure:
         grid = figure.add_gridspec(2, len(bounds), height_ratios=(1, 1.15))
         for column, (bound, small, again) in enumerate(zip(bounds, clips, decoded, strict=True)):
             axes = figure.add_subplot(grid[0, column])
@@ -187,11 +184,11 @@ def feet_and_cap(motion: marey.Motion) -> Trackers:
 def row(poses: Sequence[marey.Motion], *, marks: Sequence[Sequence[np.ndarray]], apart: float) -> Actor:
     """Single poses with their marks, in a row across the view."""
     shifts = apart * np.arange(len(poses))[:, None] * across_view(poses[0])
-    return troupe(poses, shifts=shifts, marks=(np.array(marks) + shifts[:, None]).reshape(1, -1, 3))
+    return group(poses, shifts=shifts, marks=(np.array(marks) + shifts[:, None]).reshape(1, -1, 3))
 
 
 def through(true: marey.Motion, made: marey.Motion, size: tuple[int, int]) -> np.ndarray:
-    return shots.strip(troupe([true], colours=[TRUE]), size, also=troupe([made], colours=[MADE]))
+    return shots.strip(group([true], colours=[TRUE]), size, also=group([made], colours=[MADE]))
 
 
 def labelled(picture: np.ndarray, text: str) -> np.ndarray:
@@ -212,7 +209,7 @@ PICTURES: dict[str, Callable[[], np.ndarray]] = {
 
 def drawn(figure: object) -> np.ndarray:
     path = Path(tempfile.mkdtemp()) / "figure.png"
-    plots.save(figure, path)
+    style.save(figure, path)
     return cv2.imread(str(path))[..., ::-1]
 
 

@@ -84,7 +84,7 @@ def write_meshes(folder: Path) -> None:
 
     subject = marey.surface.graph(marey.samples.mesh_library(vertices=800), alpha=0.02)
     orders = [("walk:20", 0.0), ("run:20", 2.5), ("walk:30", 5.0)]
-    made = subject.animate(poses=orders).animation.sequence
+    made = subject.animate(poses=orders).sequence
     for name, allowed in MESHES.items():
         marey.save(made, folder / name, **({} if name.endswith("usdc") else {"max_error": allowed}))
     np.savez(folder / "meshes.npz", vertices=made.vertices, frame_rate=made.frame_rate)

@@ -19,7 +19,7 @@ from marey.body.filter import FilterSettings
 from marey.body.restyle import restyle
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
-from marey.views import comparisons, plots, style
+from marey.views import figures, style
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reproduce"))
 
@@ -49,7 +49,7 @@ def signal() -> object:
     noisy = shaken(truth, NOISE, 0)
     columns = {"noisy": noisy} | {name: how.rotations(noisy, 100.0) for name, how in FILTERS.items()}
     figure = sheet(1280, 520)
-    with plots.house_style():
+    with style.house_style():
         grid = figure.subplots(2, len(columns), sharex=True, sharey="row")
         for (curves, speeds), (name, q) in zip(grid.T, columns.items(), strict=True):
             for values, look in ((truth, {"color": style.FAINT, "lw": 3.5}), (q, {"lw": 1.1})):
@@ -85,11 +85,11 @@ def walks(other_name: str, whose: str, spatial: float) -> object:
     what = "timing" if whose == "reference" else "manner"
     print(found.as_dict())
     names = ("walk (CMU 02_01)", f"reference (CMU {other_name})", f"the walk in the {what} of the reference")
-    return comparisons.in_step(walk, other, found, names=names)
+    return figures.aligned_clips(walk, other, found, names=names)
 
 
 def sheet(width: int, height: int) -> object:
-    figure = plots.blank((width, height))
+    figure = style.blank((width, height))
     figure.set_dpi(85)
     figure.set_size_inches(width / 85, height / 85)
     return figure
@@ -108,7 +108,7 @@ def main(target: Path, names: list[str]) -> None:
             continue
         print(name)
         path = Path(tempfile.mkdtemp()) / "figure.png"
-        plots.save(draw(), path)
+        style.save(draw(), path)
         picture = Image.fromarray(cv2.imread(str(path))[..., ::-1])
         picture.thumbnail((1280, 780))
         small = picture.quantize(96, kmeans=4, dither=Image.Dither.FLOYDSTEINBERG)

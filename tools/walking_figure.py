@@ -20,7 +20,7 @@ from marey.samples import human
 from marey.stage.skin_clip import rest_pose
 from marey.stage.walk.figure import ASSET, PARTS
 from marey.surface.decimation import Decimation
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

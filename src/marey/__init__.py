@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from marey.errors import FormatError, InputError, MareyError
     from marey.io import load, save
     from marey.surface.sequence import MeshSequence
-    from marey.surface.skin import SkinnedMesh
+    from marey.surface.skinning import SkinnedMesh
 
 __version__ = "0.1.0"
 
@@ -37,7 +37,7 @@ _HOME = {
     "PoseModel": "marey.body.pose_model",
     "Markers": "marey.body.markers",
     "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skin",
+    "SkinnedMesh": "marey.surface.skinning",
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
     "FieldSeries": "marey.crowd.fields",

@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MADE = ("motion", "sequence", "tracks", "fields")
 
@@ -45,3 +48,8 @@ class Result:
                 save(motion, path.with_stem(f"{path.stem}_{number}"), **options)
             return
         save(next(getattr(self, name) for name in MADE if hasattr(self, name)), path, **options)
+
+
+def rounded(value: float | np.floating[Any]) -> float:
+    """A number to four decimals, as facts and reports give it."""
+    return round(float(value), 4)

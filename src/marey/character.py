@@ -19,7 +19,7 @@ from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rigid
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +138,19 @@ class Character:
             convention=motion.convention,
             name=motion.name or self.name,
         )
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        skin = self.skin
+        return {
+            "kind": "character",
+            "joints": self.motion.joints,
+            "vertices": len(skin.vertices),
+            "faces": len(skin.faces),
+            "texture": skin.texture is not None,
+            "clips": [{"name": m.name, "frames": m.frames, "frame_rate": m.frame_rate} for m in self.motions],
+            "joint_names": list(self.motion.skeleton.names),
+        }
 
 
 def _check_fits(skin: SkinnedMesh, motion: Motion) -> None:

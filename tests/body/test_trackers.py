@@ -20,7 +20,7 @@ from marey.body.reconstruct import (
 from marey.body.trackers import Trackers
 from marey.errors import FormatError, InputError
 from marey.geometry import rotations as so3
-from marey.io import tracker_table
+from marey.io import trackers_csv
 
 FEET_AND_HEAD = ["LeftToeBase", "RightToeBase", "Head_end"]
 
@@ -156,8 +156,8 @@ def test_tables_are_written_and_read_back(walk: Motion, tmp_path: Path) -> None:
     positions[3, 0] = np.nan
     seen = replace(seen, positions=positions)
     path = tmp_path / "seen.csv"
-    tracker_table.write(seen, path)
-    again = tracker_table.read(path)
+    trackers_csv.write(seen, path)
+    again = trackers_csv.read(path)
     assert again.names == seen.names and again.frame_rate == pytest.approx(60.0)
     np.testing.assert_allclose(again.positions, seen.positions, atol=1e-8)
     np.testing.assert_allclose(again.rotations[:, 2], seen.rotations[:, 2], atol=1e-8)
@@ -167,11 +167,11 @@ def test_tables_are_written_and_read_back(walk: Motion, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("\n", "no tracker found"),
+        ("\n", "no rows"),
         ("a,b,c\n1,2,3\n", "NAME_x, NAME_y, NAME_z"),
-        ("time,h_x,h_y,h_z\n", "no row of numbers"),
+        ("time,h_x,h_y,h_z\n", "no rows"),
         ("time,h_x,h_y,h_z\n0,1,2,cow\n", "'cow' in column 'h_z' is not a number"),
-        ("time,h_x,h_y,h_z\n0,1,2\n", "3 cells in a table of 4 columns"),
+        ("time,h_x,h_y,h_z\n0,1,2\n", "3 cells for 4 columns"),
         ("h_x,h_y,h_z\n1,2,3\n1,2,3\n", "frame rate"),
         ("time,h_x,h_y,h_z\n1,1,2,3\n0,1,2,3\n", "must rise"),
         ("time,h_x,h_y,h_z\n0,1,2,3\n1,1,2,3\n2,1,2,3\n9,1,2,3\n", "not evenly spaced"),
@@ -182,7 +182,7 @@ def test_wrong_tables_say_where(text: str, message: str, tmp_path: Path) -> None
     path = tmp_path / "wrong.csv"
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
-        tracker_table.read(path)
+        trackers_csv.read(path)
 
 
 def test_walks_of_real_people_swing_their_arms(data_dir: Path) -> None:

@@ -31,7 +31,7 @@ def test_alternatives_and_a_picture_are_written_beside(
 ) -> None:
     out = tmp_path / "whole.bvh"
     words = ("--gap", "1s:1500ms", "--joints", "LeftArm,LeftForeArm", "--samples", 2)
-    found = result(capsys, "body", "fill", clip, out, *words, "--picture", tmp_path / "band.png")
+    found = result(capsys, "body", "fill", clip, out, *words, "--figure", tmp_path / "band.png")
     assert found["frames_filled"] == 30 and found["gaps"] == ["60:90"]
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "band.png",
@@ -66,7 +66,7 @@ def test_frozen_stretches_are_found_by_themselves(
         ("--gap", "60:80", "--method", "magic"),
         ("--gap", "60:80", "--samples", "-1"),
         ("--gap", "60:80", "--samples", "2", "--method", "slerp"),
-        ("--gap", "60:80", "--picture", "band.txt"),
+        ("--gap", "60:80", "--figure", "band.txt"),
     ],
 )
 def test_mistakes_are_one_line(

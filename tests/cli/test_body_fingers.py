@@ -12,7 +12,7 @@ from marey.body import Motion
 from marey.body.particles import hand_chain
 from marey.body.trackers import Trackers
 from marey.geometry import rotations as so3
-from marey.io import tracker_table
+from marey.io import trackers_csv
 from tests.body.particles.tasks import TIPS, curled
 from tests.cli.commands import refused, result
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, truth: Motion) -> Path:
     folder = tmp_path_factory.mktemp("fingers")
     marey.save(truth, folder / "hand.bvh")
     seen = Trackers.of_motion(truth, [*TIPS, "Wrist"], directions=["Wrist"])
-    tracker_table.write(seen.renamed({name: name[:-5] for name in TIPS}), folder / "tips.csv")
+    trackers_csv.write(seen.renamed({name: name[:-5] for name in TIPS}), folder / "tips.csv")
     return folder
 
 

@@ -11,7 +11,7 @@ import pytest
 import marey
 from marey.body import PoseModel
 from marey.body.trackers import Trackers
-from marey.io import tracker_table
+from marey.io import trackers_csv
 from tests.cli.test_body_fit import refused, run
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     marey.save(walk, folder / "walk.bvh")
     marey.save(PoseModel.fit([walk], modes=6), folder / "walk.mry")
     seen = Trackers.of_motion(walk, ["LeftToeBase", "RightToeBase", "Head_end"], directions=["Head_end"])
-    tracker_table.write(seen.renamed({"LeftToeBase": "left"}), folder / "seen.csv")
+    trackers_csv.write(seen.renamed({"LeftToeBase": "left"}), folder / "seen.csv")
     return folder
 
 

@@ -22,7 +22,7 @@ def test_a_capture_becomes_as_long_as_wanted_and_the_figures_are_told(
     capsys: pytest.CaptureFixture[str], capture: Path, tmp_path: Path
 ) -> None:
     out, picture = tmp_path / "long.zarr", tmp_path / "jumps.png"
-    told = result(capsys, "crowd", "extend", capture, out, "--frames", 700, "--picture", picture)
+    told = result(capsys, "crowd", "extend", capture, out, "--frames", 700, "--figure", picture)
     long = marey.load(out)
     assert long.frames == told["frames"] == 700 and long.velocities.shape[1:] == (16, 24, 2)
     assert told["bytes"] == sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
@@ -46,8 +46,8 @@ def test_the_seed_decides_and_other_formats_take_short_series(
 def test_fewer_frames_than_there_are_is_a_part_without_jumps(
     capsys: pytest.CaptureFixture[str], capture: Path, tmp_path: Path
 ) -> None:
-    told = result(capsys, "crowd", "extend", capture, tmp_path / "s.zarr", "--frames", 5, "--taps", 4)
-    assert told["jumps"] == 0 and told["smoothness"] is None and told["taps"] == 4
+    told = result(capsys, "crowd", "extend", capture, tmp_path / "s.zarr", "--frames", 5, "--window", 4)
+    assert told["jumps"] == 0 and told["smoothness"] is None and told["window"] == 4
 
 
 def test_a_flow_that_does_not_come_back_is_told_about(
@@ -68,7 +68,7 @@ def test_a_capture_that_mostly_rests_is_told_about(
     source = tmp_path / "rest.zarr"
     marey.save(marey.FieldSeries(np.concatenate([np.zeros((80, 8, 12, 2)), flow]), 25), source)
     code, _, err = run(capsys, "crowd", "extend", source, tmp_path / "o.zarr", "--frames", 300)
-    assert code == 0 and "hardly any motion is played" in err
+    assert code == 0 and "less than 5 % of the captured motion" in err
 
 
 def test_what_cannot_be_extended_is_refused_in_one_line(
@@ -81,7 +81,7 @@ def test_what_cannot_be_extended_is_refused_in_one_line(
     for words, message in (
         ((short, out, "--frames", 50), "12 frames are too few"),
         ((capture, out, "--frames", 0), "--frames 0"),
-        ((capture, out, "--frames", 50, "--taps", 0), "taps"),
+        ((capture, out, "--frames", 50, "--window", 0), "taps"),
         ((capture, out, "--frames", 50, "--fade", -1), "fade"),
         ((capture, out, "--frames", 50, "--seed", -1), "--seed"),
         ((walk, out, "--frames", 50), "not velocity fields"),
@@ -91,7 +91,7 @@ def test_what_cannot_be_extended_is_refused_in_one_line(
         ((capture, capture, "--frames", 50), "own input"),
         ((capture, tmp_path / "o.mry", "--frames", 50_000_000), "more than memory holds"),
         ((capture, capture / "o.zarr", "--frames", 50), "into its own input"),
-        ((capture, out, "--frames", 50, "--picture", tmp_path / "x.jpeg"), "--picture"),
+        ((capture, out, "--frames", 50, "--figure", tmp_path / "x.jpeg"), "write a figure as"),
     ):
         assert message in refused(capsys, "crowd", "extend", *words)
         assert not out.exists()

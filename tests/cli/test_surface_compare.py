@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from tests.cli.commands import refused, result
 
 

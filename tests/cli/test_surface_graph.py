@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import marey
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from tests.cli.commands import refused, result
 
 
@@ -40,7 +40,7 @@ def test_a_graph_is_written_described_and_weighed_anew(
     assert told["core_frames"] + told["entrance_frames"] + told["dead_end_frames"] <= 72
     assert picture.stat().st_size > 1000
     loaded = marey.load(graph)
-    assert isinstance(loaded, Repertoire)
+    assert isinstance(loaded, SurfaceGraph)
     assert loaded.library.labels == ("early", "stroll")
     assert loaded.graph.windows.shortest == 5
     told_again = result(capsys, "surface", "graph", graph, "-o", again, "--alpha", 0.2)

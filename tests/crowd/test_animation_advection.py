@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from marey.crowd import FieldSeries
 from marey.crowd.animation import advect
 from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.place import SOLID, WALKABLE, Place
+from marey.crowd.animation.ground import SOLID, WALKABLE, WalkableGround
 from marey.crowd.cameras import Camera, apply, inverse, orthographic
 from marey.crowd.spectrum import compress
 from marey.errors import InputError
@@ -141,7 +141,7 @@ def test_nobody_walks_into_an_obstacle_and_most_get_round_it():
     fields = around_a_cylinder()
     starts = np.column_stack([np.full(41, 0.5), -np.linspace(1.0, 5.0, 41)])
     ways = advect(fields, starts, seconds=16, frame_rate=30)
-    place = Place.of(fields)
+    place = WalkableGround.of(fields)
     points = ways.positions[np.isfinite(ways.positions[..., 0])]
     assert (place.under(points) == WALKABLE).all()
     assert np.isnan(ways.positions[-1, :, 0]).mean() > 0.9, "most leave at the far side"
@@ -149,12 +149,12 @@ def test_nobody_walks_into_an_obstacle_and_most_get_round_it():
 
 def test_vectors_inside_an_obstacle_do_not_slow_people_beside_it():
     fields = around_a_cylinder()
-    flow = Flow(fields, Place.of(fields)).at(0.0)
+    flow = Flow(fields, WalkableGround.of(fields)).at(0.0)
     assert (flow[..., 0] == 1.0).all()
 
 
 def test_the_distance_to_an_obstacle_is_in_metres_on_the_ground():
-    place = Place.of(around_a_cylinder())
+    place = WalkableGround.of(around_a_cylinder())
     clearance, corner, spacing = place.clearance
     column, row = np.rint((np.array([1.0, -3.0]) - corner) / spacing).astype(int)
     assert clearance[row, column] == pytest.approx(4.0 - 1.0 - 0.95, abs=0.15)
@@ -165,7 +165,7 @@ def test_the_distance_to_an_obstacle_is_in_metres_on_the_ground():
 
 def test_beyond_the_horizon_nobody_walks():
     camera = Camera.looking((0, -10, 2), (0, 30, 2), size=(160, 120), field_of_view=1.0)
-    place = Place.of(FieldSeries(np.zeros((1, 120, 160, 2)), 10, homography=camera.homography))
+    place = WalkableGround.of(FieldSeries(np.zeros((1, 120, 160, 2)), 10, homography=camera.homography))
     assert (place.region[:58] == 0).all()
     assert (place.region[-20:] == WALKABLE).all()
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 from marey import samples
 from marey.crowd import FieldSeries
-from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
-from marey.crowd.animation.place import WALKABLE, Place
-from marey.crowd.animation.seeding import entering, scattered
+from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance, animate
+from marey.crowd.animation.ground import WALKABLE, WalkableGround
+from marey.crowd.animation.seeding import inflow_seeds, poisson_disk_seeds
 from marey.crowd.cameras import apply, orthographic
 from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.errors import InputError
@@ -53,21 +55,22 @@ def test_the_inflow_is_shared_by_flux():
     velocities = np.zeros((1, 60, 120, 2))
     velocities[..., 0] = np.where(row < 30, 3.0, 1.0)
     fields = FieldSeries(velocities, 10, homography=orthographic(0.1))
-    places = entering(Place.of(fields), velocities[0], None, 4000, np.random.default_rng(0))
+    places = inflow_seeds(WalkableGround.of(fields), velocities[0], None, 4000, np.random.default_rng(0))
     assert np.mean(places[:, 1] > -2.95) == pytest.approx(0.75, abs=0.03)
 
 
 def test_where_nothing_streams_in_nobody_comes():
     crowd = AnimatedCrowd(stream(speed=(0.0, 0.0)), 5, frame_rate=10)
     assert [len(moment.ids) for moment in crowd.frames(5)] == [5] * 5
-    gone = AnimatedCrowd(stream(), 30, frame_rate=10, manner=Manner(again=False))
+    gone = AnimatedCrowd(stream(), 30, frame_rate=10, settings=AgentSettings(recycle=False))
     assert len(list(gone.frames(80))[-1].ids) == 0
 
 
 def test_a_crowd_is_the_same_for_the_same_seed_only():
     def ways(seed):
         return animate(
-            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, manner=Manner(avoid="social")), 3.0
+            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, settings=AgentSettings(avoid="social")),
+            3.0,
         )
 
     assert np.array_equal(ways(3).positions, ways(3).positions, equal_nan=True)
@@ -81,13 +84,12 @@ def test_playback_has_no_end():
     assert np.isfinite(later.positions).all()
 
 
-@pytest.mark.parametrize("way", ["contact", "social"])
-def test_people_who_avoid_each_other_do_not_collide(way):
+def test_people_who_avoid_each_other_do_not_collide():
     def found(avoid):
-        manner = Manner(avoid=avoid, lag=0.3)
-        return overlaps(animate(AnimatedCrowd(converging(), 150, frame_rate=30, manner=manner), 6.0))
+        manner = AgentSettings(avoid=avoid, lag=0.3)
+        return overlaps(animate(AnimatedCrowd(converging(), 150, frame_rate=30, settings=manner), 6.0))
 
-    careless, careful = found("none"), found(way)
+    careless, careful = found("none"), found("social")
     assert careless.pairs > 20
     assert careful.pairs < 0.05 * careless.pairs
     assert careful.deepest < 0.6 * careless.deepest
@@ -97,25 +99,23 @@ def test_who_meets_nobody_is_carried_exactly_whatever_the_manner():
     fields, starts = samples.field(rows=60, columns=90, seconds=2), [[3.0, -3.0]]
     fields = FieldSeries(fields.velocities, fields.frame_rate, homography=orthographic(0.1))
     ways = [
-        animate(AnimatedCrowd(fields, starts=starts, frame_rate=30, manner=Manner(avoid=way)), 1.5)
-        for way in ("none", "contact", "social")
+        animate(AnimatedCrowd(fields, starts=starts, frame_rate=30, settings=AgentSettings(avoid=way)), 1.5)
+        for way in ("none", "social")
     ]
-    for other in ways[1:]:
-        np.testing.assert_allclose(other.positions, ways[0].positions, atol=1e-9)
+    np.testing.assert_allclose(ways[1].positions, ways[0].positions, atol=1e-9)
 
 
 def test_social_people_keep_away_before_they_touch():
-    """Two who are carried towards one point slow down apart from each other; by contact they meet."""
+    """Two who are carried towards one point slow down apart from each other."""
 
     def nearest(way):
         crowd = AnimatedCrowd(
-            converging(), starts=[[2.0, -1.0], [2.0, -5.0]], frame_rate=30, manner=Manner(avoid=way)
+            converging(), starts=[[2.0, -1.0], [2.0, -5.0]], frame_rate=30, settings=AgentSettings(avoid=way)
         )
         ways = animate(crowd, 8.0).positions
         return np.nanmin(np.linalg.norm(ways[:, 0] - ways[:, 1], axis=-1))
 
     assert nearest("none") < 0.3
-    assert nearest("contact") == pytest.approx(0.5, abs=0.02)
     assert nearest("social") > 0.52
 
 
@@ -123,36 +123,33 @@ def test_deviation_from_the_field_is_none_for_the_carried_and_small_for_the_care
     fields = converging()
     found = {
         way: flow_deviation(
-            animate(AnimatedCrowd(fields, 80, frame_rate=30, manner=Manner(avoid=way)), 4.0), fields
+            animate(AnimatedCrowd(fields, 80, frame_rate=30, settings=AgentSettings(avoid=way)), 4.0), fields
         )
-        for way in ("none", "contact", "social")
+        for way in ("none", "social")
     }
     assert found["none"] < 1e-3
-    assert found["none"] < found["contact"] < 0.1
-    assert found["contact"] < found["social"] < 0.3
+    assert found["none"] < found["social"] < 0.3
 
 
-@pytest.mark.parametrize("way", ["contact", "social"])
-def test_avoiding_keeps_the_direction_of_the_field(way):
-    crowd = AnimatedCrowd(converging(), 100, frame_rate=30, manner=Manner(avoid=way))
+def test_avoiding_keeps_the_direction_of_the_field():
+    crowd = AnimatedCrowd(converging(), 100, frame_rate=30, settings=AgentSettings(avoid="social"))
     tracks = animate(crowd, 3.0)
     forward = np.diff(tracks.positions[..., 0], axis=0)
     assert np.nanmean(forward) * 30 == pytest.approx(1.0, rel=0.15)
 
 
-@pytest.mark.parametrize("way", ["contact", "social"])
-def test_nobody_is_pushed_into_an_obstacle(way):
+def test_nobody_is_pushed_into_an_obstacle():
     mask = np.ones((60, 120), dtype=bool)
     mask[20:40, 50:70] = False
-    crowd = AnimatedCrowd(stream(mask=mask), 150, frame_rate=20, manner=Manner(avoid=way))
-    place = Place.of(stream(mask=mask))
+    crowd = AnimatedCrowd(stream(mask=mask), 150, frame_rate=20, settings=AgentSettings(avoid="social"))
+    place = WalkableGround.of(stream(mask=mask))
     for moment in crowd.frames(120):
         assert (place.under(moment.positions) == WALKABLE).all()
 
 
 def test_starts_are_spread_evenly_and_apart():
-    place = Place.of(stream())
-    starts = scattered(place, 300, np.random.default_rng(0))
+    place = WalkableGround.of(stream())
+    starts = poisson_disk_seeds(place, 300, np.random.default_rng(0))
     counts, _, _ = np.histogram2d(starts[:, 0], starts[:, 1], bins=(4, 2))
     assert counts.min() > 0.7 * counts.mean()
     apart = np.linalg.norm(starts[:, None] - starts[None], axis=-1) + 9 * np.eye(300)
@@ -162,7 +159,7 @@ def test_starts_are_spread_evenly_and_apart():
 def test_starts_can_be_kept_in_a_polygon():
     corners = [[2, -4], [5, -4], [5, -2], [2, -2]]
     crowd = AnimatedCrowd(stream(), 25, area=corners)
-    x, y = crowd.moment.positions.T
+    x, y = crowd.current.positions.T
     assert (x > 2).all() and (x < 5).all() and (y > -4).all() and (y < -2).all()
     with pytest.raises(InputError, match="no walkable ground"):
         AnimatedCrowd(stream(), 25, area=[[50, 50], [51, 50], [51, 51]])
@@ -172,11 +169,11 @@ def test_people_stand_where_the_video_shows_them():
     presence = np.zeros((5, 60, 120), dtype=np.uint8)
     presence[:, 10:30, 60:100] = 255
     fields = stream(presence=presence, speed=(0.0, 0.0))
-    crowd = AnimatedCrowd(fields, 60, manner=Manner(seen=True), frame_rate=10)
-    column, row = apply(np.linalg.inv(fields.homography), crowd.moment.positions).T
+    crowd = AnimatedCrowd(fields, 60, settings=AgentSettings(match_density=True), frame_rate=10)
+    column, row = apply(np.linalg.inv(fields.homography), crowd.current.positions).T
     assert (column > 59).all() and (column < 100).all() and (row > 9).all() and (row < 30).all()
     with pytest.raises(InputError, match="presence"):
-        AnimatedCrowd(stream(), 5, manner=Manner(seen=True))
+        AnimatedCrowd(stream(), 5, settings=AgentSettings(match_density=True))
 
 
 def test_the_density_of_the_video_is_kept_over_time():
@@ -186,7 +183,7 @@ def test_the_density_of_the_video_is_kept_over_time():
     fields = FieldSeries(
         np.zeros((40, 60, 120, 2), dtype=np.float32), 10, homography=orthographic(0.1), presence=presence
     )
-    crowd = AnimatedCrowd(fields, 50, manner=Manner(seen=True), frame_rate=10)
+    crowd = AnimatedCrowd(fields, 50, settings=AgentSettings(match_density=True), frame_rate=10)
     moments = list(crowd.frames(38))
     assert (moments[10].positions[:, 0] < 4.0).all()
     assert (moments[-1].positions[:, 0] > 7.9).all()
@@ -200,7 +197,22 @@ def test_entrances_let_people_in_at_their_rate_and_exits_take_them():
     tracks = animate(crowd, 20.0)
     assert tracks.agents == pytest.approx(100, abs=30)
     assert np.nanmax(tracks.positions[..., 0]) < 8.0
-    assert len(crowd.moment.ids) == pytest.approx(5.0 * 7.5 / 2.0, abs=10)
+    assert len(crowd.current.ids) == pytest.approx(5.0 * 7.5 / 2.0, abs=10)
+
+
+def test_thousands_who_come_in_at_once_keep_apart_and_do_not_stall_the_crowd():
+    wide = FieldSeries(np.zeros((1, 90, 90, 2)), 10, homography=orthographic(1.0))
+    doors = [Entrance([[0, 0], [90, 0], [90, -90], [0, -90]], 8000.0)]
+    settings = AgentSettings(avoid="social", radius=0.2)
+    crowd = AnimatedCrowd(wide, 2000, entrances=doors, frame_rate=1, settings=settings)
+    started = time.process_time()
+    crowd.agents.step = lambda start, end: None
+    crowd._forces = type("Still", (), {"positions": np.zeros(2000), "apply": lambda *_: None})()
+    crowd.advance()
+    assert time.process_time() - started < 10
+    positions = crowd.current.positions
+    assert len(positions) > 8000
+    assert len(cKDTree(positions[2000:]).query_pairs(0.39)) == 0
 
 
 def test_given_starts_are_kept_in_order():

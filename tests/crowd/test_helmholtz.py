@@ -1,4 +1,4 @@
-"""Parts of a flow: they add up, are orthogonal on any mask, respect walls; events can be scaled and moved."""
+"""Parts of a flow: they add up, are orthogonal on any mask, respect walls; events are found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.crowd.analysis.derivatives import divergence, okubo_weiss, vorticity
-from marey.crowd.analysis.events import find_events, moved, scaled
+from marey.crowd.analysis.events import find_events
 from marey.crowd.analysis.helmholtz import Helmholtz, split, with_gains
 from marey.crowd.analysis.lines import path_lines, streak_lines
 from marey.crowd.fields import FieldSeries
@@ -75,15 +75,6 @@ def test_gains_change_their_part_alone() -> None:
     np.testing.assert_allclose(after.harmonic, before.harmonic, atol=1e-5)
 
 
-def test_sources_induce_the_parts_they_came_from() -> None:
-    series = street(2)
-    walls = Helmholtz(series.mask)
-    spreading, turning = walls.sources(series.velocities)
-    parts = walls.split(series.velocities)
-    np.testing.assert_allclose(walls.induced(divergence=spreading), parts.compression, atol=1e-9)
-    np.testing.assert_allclose(walls.induced(vorticity=turning), parts.rotation, atol=1e-9)
-
-
 def test_derivatives_of_linear_flow_are_exact_up_to_the_walls() -> None:
     y, x = np.mgrid[:9, :11].astype(float)
     mask = np.ones((9, 11), bool)
@@ -106,22 +97,6 @@ def test_a_turn_is_found_where_it_is() -> None:
     event = find_events(swirl_at(12, 25))[0]
     assert (event.kind, event.row, event.column, event.name) == ("clockwise", 12, 25, "clockwise 1")
     assert (event.first, event.last) == (0, 5) and 1.5 < event.radius < 5 and event.strength > 0.2
-
-
-def test_a_turn_taken_out_leaves_the_stream_alone() -> None:
-    series = swirl_at(12, 25)
-    event = find_events(series)[0]
-    calm = scaled(series, event, 0.0).velocities - [0.5, 0.0]
-    assert (calm**2).sum() < 0.1 * ((series.velocities - [0.5, 0.0]) ** 2).sum()
-    wild = scaled(series, event, 2.0)
-    assert find_events(wild)[0].strength > 1.7 * event.strength
-
-
-def test_a_turn_is_moved() -> None:
-    series = swirl_at(12, 15)
-    event = find_events(series)[0]
-    there = find_events(moved(series, event, columns=9, rows=4))[0]
-    assert abs(there.row - 16) <= 1 and abs(there.column - 24) <= 1
 
 
 def test_path_lines_go_round_in_circles() -> None:
@@ -152,7 +127,5 @@ def test_nonsense_is_told() -> None:
         Helmholtz(np.zeros((3, 3), bool))
     with pytest.raises(InputError, match="expected"):
         Helmholtz(np.ones((3, 3), bool)).split(np.zeros((4, 3, 2)))
-    with pytest.raises(InputError, match="not one of these"):
-        scaled(street(3), find_events(swirl_at(12, 25))[0], 2.0)
     with pytest.raises(InputError, match="frames"):
         path_lines(street(3), [[1.0, 1.0]], first=9)

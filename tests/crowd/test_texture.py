@@ -241,7 +241,7 @@ def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_neede
 def test_every_table_of_distances_long_enough_has_an_endless_way(
     seed: int, taps: int, fade: int, more: int
 ) -> None:
-    from marey.crowd.texture.transitions import shortest_clip
+    from marey.statistics.graphs.texture import shortest_clip
 
     frames = shortest_clip(taps, fade) + more
     table = np.random.default_rng(seed).random((frames, frames)) ** 3

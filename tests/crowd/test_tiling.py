@@ -17,7 +17,7 @@ from marey.crowd.fields import FieldSeries
 from marey.crowd.polygons import wall_normals
 from marey.crowd.tiling import Patch, Tiling, leak, polygons_to_walls, tile
 from marey.errors import FormatError, InputError
-from marey.io import tilings
+from marey.io import tiling_json
 from marey.samples.swirl import vortex
 
 Array = NDArray[np.float64]
@@ -203,7 +203,7 @@ def test_what_cannot_be_laid_out_is_refused_in_words() -> None:
         ([], {}, "no patch"),
         ([Patch(flow, 100, 100)], {}, "patch 1: no pixel"),
         ([Patch(flow), Patch(flow.resample(5))], {}, "25 and 5 frames per second"),
-        ([Patch(flow)], {"walls": [[[0, 0], [1, 1]]]}, "at least 3 corners"),
+        ([Patch(flow)], {"walls": [[[0, 0], [1, 1]]]}, "at least three corners"),
         ([Patch(flow)], {"walls": [[[-9, -9], [99, -9], [99, 99], [-9, 99]]]}, "walls everywhere"),
         ([Patch(flow)], {"reach": 0.0}, "reach"),
     ):
@@ -242,35 +242,38 @@ def test_a_file_says_what_lies_where(tmp_path: Path) -> None:
         "walls": [[[20, 22], [30, 22], [30, 28]]],
     }
     (tmp_path / "place.json").write_text(json.dumps(told))
-    tiling = tilings.read(tmp_path / "place.json")
+    tiling = tiling_json.read(tmp_path / "place.json")
     assert tiling.frames == 10 and tiling.reach == 4 and len(tiling.walls) == 1
     assert tiling.patches[1].fields.frame_rate == 25 and tiling.patches[1].turn == pytest.approx(np.pi / 2)
     made = tiling.part(0, 10)
     np.testing.assert_allclose(made.velocities[:, 4:10, 3:9], flow.velocities[5:15, 1:7, 1:7], atol=1e-6)
-    assert tilings.captures(tmp_path / "place.json") == [tmp_path / "a.zarr", tmp_path / "slow.zarr"]
+    assert tiling_json.captures(tmp_path / "place.json") == [tmp_path / "a.zarr", tmp_path / "slow.zarr"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": 0}, '"rows": a whole number from 1'),
-        ({"rows": True}, '"rows"'),
-        ({"columns": 1e99}, '"columns"'),
-        ({"patches": []}, '"patches": a list of 1'),
-        ({"patches": [3]}, "patch 1: an object"),
-        ({"patches": [{"at": [0, 0]}]}, 'patch 1: "field" is missing'),
-        ({"patches": [{"field": "a.zarr", "size": 3}]}, "patch 1: 'size' is not known"),
+        ({"rows": 0}, "rows: expected a whole number >= 1, found 0"),
+        ({"rows": True}, "rows: expected a whole number, found true"),
+        ({"columns": 1e99}, "columns: expected a whole number"),
+        ({"patches": []}, "patches: expected a list of length >= 1"),
+        ({"patches": [3]}, r"patches\[0\]: expected an object"),
+        ({"patches": [{"at": [0, 0]}]}, r"patches\[0\]: field is missing"),
+        ({"patches": [{"field": "a.zarr", "size": 3}]}, r"patches\[0\]: unknown key 'size'"),
         ({"patches": [{"field": "a.zarr", "at": [0, 0], "centre": [1, 1]}]}, "not both"),
-        ({"patches": [{"field": "a.zarr", "at": [0]}]}, r"a place is \[column, row\]"),
-        ({"patches": [{"field": "a.zarr", "turn": "left"}]}, 'patch 1, "turn": a number'),
-        ({"patches": [{"field": "a.zarr", "scale": 0}]}, "patch 1: scale"),
-        ({"patches": [{"field": "a.zarr", "masked": []}]}, "patch 1: masked"),
+        ({"patches": [{"field": "a.zarr", "at": [0]}]}, r"patches\[0\].at: expected a list of length 2"),
+        (
+            {"patches": [{"field": "a.zarr", "turn": "left"}]},
+            r'patches\[0\].turn: expected a number, found "left"',
+        ),
+        ({"patches": [{"field": "a.zarr", "scale": 0}]}, r"patches\[0\]: .*scale"),
+        ({"patches": [{"field": "a.zarr", "masked": []}]}, r"patches\[0\].masked: expected text"),
         ({"patches": [{"field": "gone.zarr"}]}, r"gone.zarr"),
-        ({"patches": [{"field": "walk.bvh"}]}, "patch 1: .* is a Motion"),
-        ({"frames": 99}, "patch 1 has 5 frames, 99 are wanted; make it longer"),
-        ({"walls": [[[0, 0], [1]]]}, "wall 1: every corner"),
-        ({"walls": 3}, '"walls": a list of polygons'),
-        ({"colour": 3}, "'colour' is not known"),
+        ({"patches": [{"field": "walk.bvh"}]}, r"patches\[0\]: .* is a Motion"),
+        ({"frames": 99}, r"patches\[0\]: has 5 frames, 99 are wanted; make it longer"),
+        ({"walls": [[[0, 0], [1]]]}, r"walls\[0\]\[1\]: expected a list of length 2"),
+        ({"walls": 3}, "walls: expected a list, found 3"),
+        ({"colour": 3}, "unknown key 'colour'; known are rows"),
     ],
 )
 def test_a_wrong_file_is_refused_in_one_line_that_says_where(
@@ -281,7 +284,7 @@ def test_a_wrong_file_is_refused_in_one_line_that_says_where(
     told = {"rows": 6, "columns": 8, "patches": [{"field": "a.zarr"}], **change}
     (tmp_path / "place.json").write_text(json.dumps(told))
     with pytest.raises(FormatError, match=message) as raised:
-        tilings.read(tmp_path / "place.json")
+        tiling_json.read(tmp_path / "place.json")
     assert "\n" not in str(raised.value)
 
 
@@ -289,4 +292,4 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     for text in ("{", "[" * 100_000, "\x00", "[1, 2]"):
         (tmp_path / "place.json").write_text(text)
         with pytest.raises(FormatError):
-            tilings.read(tmp_path / "place.json")
+            tiling_json.read(tmp_path / "place.json")

@@ -11,13 +11,13 @@ import pytest
 import marey
 from marey.crowd.capture.background import Background
 from marey.crowd.codec import compress
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.evaluation import Truth, compare, flow_similarity
 from marey.crowd.fields import FieldSeries
-from marey.crowd.retiming import blend_in_time, join
 from marey.crowd.scene import Scene
 from marey.crowd.spectrum import denoise
 from marey.crowd.texture import learn
+from marey.crowd.texture.join import cross_fade, join_at
 from marey.crowd.tiling import Patch, tile
 from tests.cli.commands import result
 
@@ -44,10 +44,10 @@ def test_a_known_half_does_not_read_as_unknown() -> None:
     seen = Background(empty, np.full_like(empty, 4.0), known).presence(picture)
     assert (seen[20:] == UNKNOWN).all()
     assert not (seen[:20] == UNKNOWN).any() and 127 in seen and 255 in seen
-    ground = Ground(Scene((4, 4)), spacing=0.25)
-    moment = ground.moment(np.zeros((0, 2)), np.zeros((0, 2)))
+    ground = DensityGrid(Scene((4, 4)), spacing=0.25)
+    moment = ground.frame(np.zeros((0, 2)), np.zeros((0, 2)))
     dense = replace(moment, density=np.full_like(moment.density, 0.5 * 128 / 255))
-    assert (ground.as_picture(dense, 10)[1] == 127).all()
+    assert (ground.as_image(dense, 10)[1] == 127).all()
 
 
 def test_slices_and_rates_take_what_is_known() -> None:
@@ -64,8 +64,8 @@ def test_slices_and_rates_take_what_is_known() -> None:
 def test_mixtures_take_what_is_known_and_what_nobody_knows_stays_unknown() -> None:
     unknown = flow(UNKNOWN)
     for other, expected in ((flow(60), 60), (unknown, UNKNOWN)):
-        assert set(np.unique(blend_in_time(unknown, other, start=0.5, end=0.5).presence)) == {expected}
-        assert np.all(join(other, unknown, taps=4).presence[20:30] >= expected)
+        assert set(np.unique(cross_fade(unknown, other, start=0.5, end=0.5).presence)) == {expected}
+        assert np.all(join_at(other, unknown, taps=4).presence[20:30] >= expected)
         patches = (Patch(unknown, 0, 0), Patch(other, 12, 0))
         assert (tile(patches, 16, 36).presence[:, :, 13:23] == expected).all()
     played = learn(unknown, taps=4).blocks(120, rng=0)

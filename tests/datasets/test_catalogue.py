@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from marey import datasets
-from marey.datasets.fetching import fetch
-from marey.datasets.places import damage
+from marey.datasets.fetch import fetch, verify
 from marey.datasets.registry import KINDS, PackageSource, packaged, read_registry
 from marey.errors import FormatError, InputError
 from marey.io import load
@@ -125,7 +124,7 @@ def test_every_registered_file_of_the_real_data_is_there_unharmed(data_dir: Path
         from_packages = all(isinstance(file.source, PackageSource) for file in record.files)
         for file in record.files:
             if not from_packages or (data_dir / file.path).exists():
-                assert damage(data_dir, file) is None, file.path
+                assert verify(data_dir, file) is None, file.path
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from marey.datasets.fetching import fetch
+from marey.datasets.fetch import fetch
 from marey.datasets.registry import Registry, read_registry
 from marey.errors import DownloadError, InputError
 
@@ -147,7 +147,7 @@ def test_a_killed_download_never_shows_a_partial_file(tmp_path: Path, cache: Pat
     code = (
         "import pathlib, sys\n"
         "from marey.datasets.registry import read_registry\n"
-        "from marey.datasets.fetching import fetch\n"
+        "from marey.datasets.fetch import fetch\n"
         "registry = read_registry(pathlib.Path(sys.argv[1]))\n"
         "fetch(registry.records['walk'], registry)\n"
     )

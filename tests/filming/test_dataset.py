@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.polygons import rectangle
 from marey.crowd.scene import Goal, Group, Scene
 from marey.crowd.simulation.running import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset
-from marey.filming.place import backdrop
+from marey.filming.background import background
 from marey.filming.truth import BODY_HEIGHT, CrowdFlow
 
 SIZE = (96, 72)
@@ -54,7 +54,7 @@ def test_a_dataset_reads_back_as_it_was_simulated(filmed: Dataset) -> None:
 
 def test_films_fields_and_tables_agree(filmed: Dataset) -> None:
     for view in filmed.views.values():
-        numbers = view.numbers()
+        numbers = view.instance_ids()
         assert view.flow.presence is not None
         np.testing.assert_array_equal(view.flow.presence > 0, numbers[:-1] > 0)
         assert not view.flow.velocities[numbers[:-1] == 0].any()
@@ -76,8 +76,8 @@ def test_the_density_counts_everyone(filmed: Dataset) -> None:
 
 def test_the_mean_motion_in_the_image_is_the_ground_velocity_at_half_a_body() -> None:
     scene, camera = Scene((12, 6)), Camera.looking((6, -4, 6), (6, 3, 0), size=SIZE, field_of_view=0.9)
-    ground = Ground(scene)
-    mean = CrowdFlow(ground, camera, backdrop(scene, camera, shading=False), 25.0)
+    ground = DensityGrid(scene)
+    mean = CrowdFlow(ground, camera, background(scene, camera, shading=False), 25.0)
     cells = np.zeros((*ground.free.shape, 2), dtype=np.float32)
     cells[..., 0], cells[..., 1] = 0.2, -0.1  # 5 cm east and 2.5 cm north a frame
     flow, presence = mean.image_of(cells, np.full(ground.free.shape, 255, dtype=np.uint8))
@@ -93,7 +93,9 @@ def test_walls_hide_the_mean_motion_behind_them() -> None:
     masks = []
     for obstacles in ((), (rectangle(4, 1, 8, 1.5),)):
         scene = Scene((12, 6), obstacles)
-        masks.append(CrowdFlow(Ground(scene), camera, backdrop(scene, camera, shading=False), 25.0).mask)
+        masks.append(
+            CrowdFlow(DensityGrid(scene), camera, background(scene, camera, shading=False), 25.0).mask
+        )
     assert masks[1].sum() < masks[0].sum() and not (masks[1] & ~masks[0]).any()
 
 
@@ -102,7 +104,7 @@ def test_same_seed_same_bytes_and_noise_changes_only_the_film(filmed: Dataset, t
     above = filmed.views["above"].camera
     film_crowd(crowd, tmp_path / "again", cameras=[above], noise=8.0)
     again = read_dataset(tmp_path / "again")
-    np.testing.assert_array_equal(again.views["above"].numbers(), filmed.views["above"].numbers())
+    np.testing.assert_array_equal(again.views["above"].instance_ids(), filmed.views["above"].instance_ids())
     np.testing.assert_array_equal(again.views["above"].flow.velocities, filmed.views["above"].flow.velocities)
     clean, noisy = (data.views["above"].footage().read(5).astype(float) for data in (filmed, again))
     assert 3.0 < (noisy - clean).std() < 12.0

@@ -19,7 +19,7 @@ from marey.crowd import spectrum
 from marey.crowd.cameras import Camera, Homography
 from marey.crowd.simulation.running import simulate
 from marey.crowd.tracks import Tracks
-from marey.io import cameras, tilings, tracker_table
+from marey.io import cameras, tiling_json, trackers_csv
 from tests.io import test_acclaim, test_bvh_fuzz, test_cameras, test_container, test_deepmimic, test_gltf_fuzz
 from tests.io.mutation import Format, with_crc
 from tests.io.test_crowd_fuzz import ROOM, SEEDS, TILES, WALKABLE
@@ -138,7 +138,7 @@ FORMATS = (
         "tracks",
         written(**{name.replace(".", "_"): text for name, text in SEEDS.items()}, a_csv=saved(TRACKS)),
     ),
-    Format("tracker table", written(a_csv=trackers), tracker_table.read),
+    Format("tracker table", written(a_csv=trackers), trackers_csv.read),
     Format(
         "scene",
         written(a_json=json.dumps(ROOM), b_json=json.dumps(WALKABLE), c_json=saved(SCENE)),
@@ -157,7 +157,7 @@ FORMATS = (
     Format("flow", written(a_flo=saved(marey.FieldSeries(FIELD.velocities[:1], 25)))),
     Format("fields", written(a_zarr=saved(FIELD))),
     Format("meshes", written(a_zarr=saved(MOVING), b_zarr=others_store)),
-    Format("tiling", written(a_json=tiling), tilings.read),
+    Format("tiling", written(a_json=tiling), tiling_json.read),
     Format("mry", written(**{f"{name}_mry": saved(thing) for name, thing in CONTAINERS.items()})),
     Format(
         "compressed clip",

@@ -75,9 +75,9 @@ def test_a_homography_as_text_takes_rows_first_unless_told(tmp_path):
         ("1 2 3 1 2 3 1 2 3", "singular"),
         ("{}", "neither"),
         ("{", "not JSON"),
-        ('{"kind": "camera", "size": "large"}', "columns, rows"),
-        ('{"kind": "camera"}', "no 'size'"),
-        ('{"kind": "homography", "matrix": [[1, 0], [0, 1]]}', "shape"),
+        ('{"kind": "camera", "size": "large"}', 'size: expected a list, found "large"'),
+        ('{"kind": "camera"}', "size is missing"),
+        ('{"kind": "homography", "matrix": [[1, 0], [0, 1]]}', "expected a list of length 3"),
         ("", "empty"),
     ],
 )

@@ -15,13 +15,13 @@ import pytest
 import marey
 from marey.describe import describe
 from marey.errors import FormatError, InputError, MareyError
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import Windows
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.texture import Texture
-from marey.surface.transitions.transition import Windows
 
 
 def same(a: object, b: object) -> bool:
@@ -66,7 +66,7 @@ def everything() -> list[object]:
         np.ones((4, 4)) - np.eye(4), np.zeros((4, 4)), [0, 2, 4], ("walk", "läuft"), "surface"
     )
     library = Library((mesh.renamed("walk"), mesh.renamed("läuft")), labels=("walk", "run"))
-    graph = Graph(
+    graph = MotionGraph(
         [0, 2, 4], [0, 1, 2], [1, 3, 3], [False, True, False], [0.0, 0.5, 0.0], [1, 2, 1], [0, 2, 0],
         [0, 2, 0], 0.2, Windows(2, 5),
     )  # fmt: skip
@@ -79,7 +79,7 @@ def everything() -> list[object]:
         tracks,
         field,
         distances,
-        Repertoire(library, distances, graph),
+        SurfaceGraph(library, distances, graph),
         Animation(mesh, origin),
     ]
 
@@ -224,7 +224,7 @@ def test_headers_with_other_values_give_only_marey_errors(tmp_path: Path) -> Non
         with contextlib.suppress(MareyError):
             thing = marey.load(bad)
             read += 1
-            if isinstance(thing, Repertoire):
+            if isinstance(thing, SurfaceGraph):
                 json.dumps(describe(thing))
     assert 0 < read < 300
 
@@ -235,8 +235,8 @@ def test_what_sequences_share_is_stored_once(tmp_path: Path) -> None:
     sequences = tuple(marey.MeshSequence(rng.random((2, 9, 3)), faces, 25, name=n) for n in "abcdefgh")
     library = Library(sequences)
     distances = DistanceMatrix(np.zeros((16, 16)), np.zeros((16, 16)), library.starts, library.names, "x")
-    graph = Graph.chains(library.starts, alpha=0.1, windows=Windows(2, 4))
-    marey.save(Repertoire(library, distances, graph), tmp_path / "all.mry")
+    graph = MotionGraph.chains(library.starts, alpha=0.1, windows=Windows(2, 4))
+    marey.save(SurfaceGraph(library, distances, graph), tmp_path / "all.mry")
     with zipfile.ZipFile(tmp_path / "all.mry") as file:
         large = [entry for entry in file.infolist() if entry.file_size > faces.nbytes // 2]
     assert len(large) == 1

@@ -16,7 +16,7 @@ from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks
 from marey.errors import MareyError, MareyWarning
-from marey.io import agoraset, images, tilings, trajectories, video, zarr_store
+from marey.io import agoraset, images, tiling_json, trajectories, video, zarr_store
 from tests.io.mutation import changed
 
 INTERESTING = b"0123456789.eE+-,;# \t\r\n\"'\x00\xff/xyid"
@@ -163,7 +163,7 @@ def test_a_tiling_with_any_value_anywhere_is_a_tiling_or_our_error(tmp_path_fact
     path = folder / "place.json"
     path.write_text(json.dumps(exchanged(TILES, way, value)))
     try:
-        tilings.read(path)
+        tiling_json.read(path)
     except MareyError as error:
         assert len(str(error).splitlines()) == 1
 

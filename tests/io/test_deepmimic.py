@@ -50,10 +50,10 @@ def test_frames_of_unequal_duration_become_uniform(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("frames", "message"),
     [
-        ([], 'no "Frames"'),
+        ([], "Frames: expected a list of length >= 1"),
         ([frame()[:-1]], "frame 0: expected 44 numbers, found 43"),
-        ([frame(), [*frame()[:-1], "x"]], "not a number"),
-        ([frame(), [*frame()[:-1], float("nan")]], "not a finite number"),
+        ([frame(), [*frame()[:-1], "x"]], r'Frames\[1\]\[43\]: expected a number, found "x"'),
+        ([frame(), [*frame()[:-1], float("nan")]], "not JSON: invalid character"),
         ([frame(-1.0)], "duration -1 s is not positive"),
         ([[0.1, 0, 0, 0] + [0.0] * 40], "quaternion is zero"),
     ],

@@ -21,7 +21,7 @@ from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.io import gltf
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
 TOLERANCE = 1e-5  # metres

@@ -20,7 +20,7 @@ from marey.errors import MareyError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.io import gltf
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
 MOST_BYTES = 400 << 20

@@ -22,7 +22,7 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import jupedsim
-from marey.io.scenes import walkable_wkt
+from marey.io.scene_json import walkable_wkt
 
 
 @cache
@@ -123,7 +123,7 @@ def recording(path: Path, *statements: str) -> Path:
         (["DELETE FROM trajectory_data"], "nobody is in it"),
         (["DROP TABLE trajectory_data"], "has no table trajectory_data"),
         (["DROP TABLE metadata"], "has no table metadata"),
-        (["DELETE FROM metadata WHERE key = 'fps'"], "do not tell fps"),
+        (["DELETE FROM metadata WHERE key = 'fps'"], "have no fps"),
         (["UPDATE metadata SET value = 'many' WHERE key = 'fps'"], "fps is 'many'"),
         (["UPDATE metadata SET value = '-5' WHERE key = 'fps'"], "fps are -5"),
         (["UPDATE metadata SET value = '9' WHERE key = 'version'"], "version 9; versions 1 and 2"),

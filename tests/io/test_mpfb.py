@@ -67,14 +67,14 @@ def test_a_rig_is_chosen_by_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("rig.two.json", "{", "is not JSON"),
-        ("rig.two.json", "[]", "is no rig"),
-        ("rig.two.json", '{"Hips": {"parent": "Head"}, "Head": {"parent": "Hips"}}', "hangs on no root"),
-        ("rig.two.json", '{"Hips": {"parent": "", "head": {}}}', "no default_position"),
-        ("rig.two.json", '{"Hips": 3}', "has no 'parent'"),
-        ("weights.two.json", "{}", "has no 'weights'"),
+        ("rig.two.json", "{", "not JSON"),
+        ("rig.two.json", "[]", "expected an object"),
+        ("rig.two.json", '{"Hips": {"parent": "Head"}, "Head": {"parent": "Hips"}}', "Hips: head is missing"),
+        ("rig.two.json", '{"Hips": {"parent": "", "head": {}}}', "default_position is missing"),
+        ("rig.two.json", '{"Hips": 3}', "Hips: expected an object with parent"),
+        ("weights.two.json", "{}", "weights is missing"),
         ("weights.two.json", '{"weights": {"Hips": [[0, 1]]}}', "vertex 1 is bound to no bone"),
-        ("weights.two.json", '{"weights": {"Hips": [[0, "x"]]}}', "pairs of vertex and weight"),
+        ("weights.two.json", '{"weights": {"Hips": [[0, "x"]]}}', "expected a number"),
         ("base.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\ng hair\nf 1 2 3\n", "no face in a group 'body'"),
     ],
 )

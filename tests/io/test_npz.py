@@ -11,8 +11,8 @@ import pytest
 import marey
 from marey.errors import FormatError, InputError
 from marey.io import npz
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface import MeshSequence
-from marey.surface.distances.matrix import DistanceMatrix
 
 TRIANGLE = {"vertices": np.eye(3)[None], "faces": np.array([[0, 1, 2]])}
 
@@ -193,7 +193,7 @@ def distances() -> DistanceMatrix:
 def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> None:
     marey.save(distances(), tmp_path / "d.npz")
     back = marey.load(tmp_path / "d.npz")
-    for name in ("values", "turns", "starts"):
+    for name in ("values", "yaw_offsets", "starts"):
         np.testing.assert_array_equal(getattr(back, name), getattr(distances(), name))
     assert (back.names, back.metric) == (("walk", "ein Lauf"), "surface")
     with np.load(tmp_path / "d.npz", allow_pickle=False) as file:
@@ -206,7 +206,7 @@ def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> Non
     [
         ({"values": -np.ones((5, 5))}, "may not be negative"),
         ({"values": np.ones((4, 5))}, "square"),
-        ({"turns": np.zeros((3, 3))}, "turns: expected shape"),
+        ({"yaw_offsets": np.zeros((3, 3))}, "yaw offsets: expected shape"),
         ({"starts": [0, 2, 9]}, "starts: must rise"),
         ({"names": np.array([["a"], ["b"]])}, "must be a row of texts"),
         ({"names": np.zeros(2)}, "not text"),
@@ -217,6 +217,8 @@ def test_pose_distances_come_back_and_open_in_plain_numpy(tmp_path: Path) -> Non
 def test_pose_distances_that_do_not_fit_are_refused(
     tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
-    good = {name: getattr(distances(), name) for name in ("values", "turns", "starts", "names", "metric")}
+    good = {
+        name: getattr(distances(), name) for name in ("values", "yaw_offsets", "starts", "names", "metric")
+    }
     with pytest.raises(FormatError, match=message):
         npz.read(saved(tmp_path, **(good | changes)))

@@ -16,7 +16,7 @@ from marey.errors import InputError
 from marey.geometry import rotations as rot
 from marey.io import usd
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 pytest.importorskip("pxr")
 from pxr import Usd, UsdGeom, UsdSkel

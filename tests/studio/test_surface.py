@@ -17,11 +17,11 @@ from marey.studio.surface.panel import SurfacePanel
 from marey.studio.surface.pictures import Picture, frame_at, graph_picture, matrix_picture, on_circle, pair_at
 from marey.studio.surface.state import State
 from marey.studio.surface.trails import stroke
-from marey.surface import Library, MeshSequence, Repertoire
+from marey.surface import Library, MeshSequence, SurfaceGraph
 
 
 @pytest.fixture(scope="module")
-def repertoire() -> Repertoire:
+def repertoire() -> SurfaceGraph:
     whole = marey.samples.mesh_library(vertices=300)
     chosen = (1, 4, 6)
     return marey.surface.graph(
@@ -30,13 +30,13 @@ def repertoire() -> Repertoire:
 
 
 @pytest.fixture(scope="module")
-def known(repertoire: Repertoire) -> State:
+def known(repertoire: SurfaceGraph) -> State:
     """The library with its graph and both pictures."""
     return with_pictures(State(repertoire.library, repertoire.distances, repertoire=repertoire))
 
 
 @pytest.fixture
-def panel(studio: Studio, repertoire: Repertoire) -> Iterator[SurfacePanel]:
+def panel(studio: Studio, repertoire: SurfaceGraph) -> Iterator[SurfacePanel]:
     """The panel with the library open and nothing known of it."""
     found = studio.panel("Surface")
     assert isinstance(found, SurfacePanel)
@@ -52,7 +52,7 @@ def _done(panel: SurfacePanel) -> None:
 
 
 def test_a_library_plays_sequence_by_sequence_and_undo_goes_back(
-    panel: SurfacePanel, repertoire: Repertoire
+    panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
     library = repertoire.library
     assert tuple(panel.sequence.choice.options) == library.names
@@ -102,7 +102,7 @@ def test_large_meshes_are_drawn_by_some_of_their_vertices(studio: Studio, panel:
 
 
 def test_clicking_the_matrix_shows_both_frames_and_tells_their_distance(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire
+    studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
     panel.compare()
     _done(panel)
@@ -122,7 +122,7 @@ def test_clicking_the_matrix_shows_both_frames_and_tells_their_distance(
 
 
 def test_clicking_the_circle_of_the_graph_goes_to_that_frame(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire
+    studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
     studio.show(repertoire, "subject.mry")
     _done(panel)
@@ -136,7 +136,7 @@ def test_clicking_the_circle_of_the_graph_goes_to_that_frame(
     assert panel.state is before
 
 
-def test_places_in_pictures_are_frames_and_back(repertoire: Repertoire) -> None:
+def test_places_in_pictures_are_frames_and_back(repertoire: SurfaceGraph) -> None:
     matrix = matrix_picture(repertoire.distances)
     for row, column in ((0, 0), (17, 230), (233, 1)):
         place = matrix.place([column, row])
@@ -159,10 +159,10 @@ def test_a_drawn_path_is_walked_and_told_in_numbers(panel: SurfacePanel) -> None
     _done(panel)
     state = panel.state
     assert not panel.pen.down and state.shown == "animation" and panel.desk.timeline.playing
-    assert state.repertoire is not None and state.made is not None and state.made.directed is not None
-    followed = state.made.directed.followed
-    assert followed is not None and followed.path_error < 0.2
-    assert f"{100 * followed.path_error:.1f} cm" in panel.ways.told.content
+    assert state.repertoire is not None and state.made is not None and state.made.report is not None
+    error = state.made.report.path_error
+    assert error is not None and error < 0.2
+    assert f"{100 * error:.1f} cm" in panel.ways.told.content
     assert panel.ways.strip.visible
     synthetic = state.made.animation.provenance.synthetic
     panel.desk.timeline.play(False)
@@ -309,7 +309,7 @@ def test_one_goes_from_pose_to_pose_by_captured_motion(panel: SurfacePanel, know
 
 
 def test_everything_shown_can_be_taken_away(
-    panel: SurfacePanel, known: State, repertoire: Repertoire, tmp_path: Path
+    panel: SurfacePanel, known: State, repertoire: SurfaceGraph, tmp_path: Path
 ) -> None:
     assert {export.label for export in panel.exports()} >= {"animation (GLB)", "clip (MP4)", "page (HTML)"}
     panel.begin(known)
@@ -330,7 +330,7 @@ def test_everything_shown_can_be_taken_away(
 
 
 def test_distances_alone_are_a_picture_and_asking_for_more_is_told(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire
+    studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
     triangle = MeshSequence(np.eye(3)[None], np.array([[0, 1, 2]]), 30)
     studio.show(triangle, "triangle.obj")
@@ -348,9 +348,9 @@ def test_distances_alone_are_a_picture_and_asking_for_more_is_told(
 
 
 def test_an_animation_from_a_file_plays_in_its_two_kinds_of_frames(
-    studio: Studio, panel: SurfacePanel, repertoire: Repertoire
+    studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph
 ) -> None:
-    made = repertoire.animate(start=5, end=120).animation
+    made = repertoire.animate(start=5, end=120)
     studio.show(made, "animation.mry")
     assert panel.state.shown == "animation" and panel.desk.timeline.frames == made.sequence.frames
     assert "captured" in panel.ways.told.content

@@ -11,7 +11,7 @@ import marey
 from marey.studio.app import Studio
 from marey.studio.surface.panel import SurfacePanel
 from marey.studio.surface.pictures import on_circle
-from marey.surface import Library, Repertoire
+from marey.surface import Library, SurfaceGraph
 from tests.browser import Tab, keep_screenshot, page_of, until
 from tests.studio.pointing import Eye
 
@@ -23,13 +23,13 @@ SIZE = (720, 480)
 
 
 @pytest.fixture(scope="module")
-def repertoire() -> Repertoire:
+def repertoire() -> SurfaceGraph:
     whole = marey.samples.mesh_library(vertices=300)
     return marey.surface.graph(Library(tuple(whole.sequences[k] for k in (1, 4, 6))))
 
 
 def test_pictures_are_clicked_a_path_is_drawn_and_walked_and_a_slider_goes_between_poses(
-    chromium: Browser, studio: Studio, repertoire: Repertoire
+    chromium: Browser, studio: Studio, repertoire: SurfaceGraph
 ) -> None:
     panel = studio.panel("Surface")
     assert isinstance(panel, SurfacePanel)
@@ -57,7 +57,7 @@ def _click_matrix(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> No
     keep_screenshot(tab.page, "surface-matrix")
 
 
-def _click_graph(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel, repertoire: Repertoire) -> None:
+def _click_graph(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph) -> None:
     with studio.desk.lock:
         panel.look_at("Graph")
     wanted = repertoire.library.number(repertoire.library.names[2], 20)
@@ -78,8 +78,8 @@ def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
     tab.page.mouse.up()
     until(tab, lambda: panel.state.shown == "animation")
     path, made = panel.state.path, panel.state.made
-    assert path is not None and made is not None and made.directed is not None
-    assert made.directed.followed is not None and made.directed.followed.path_error < 0.2
+    assert path is not None and made is not None and made.report is not None
+    assert made.report.path_error is not None and made.report.path_error < 0.2
     np.testing.assert_allclose(path[[0, -1]], [way[0][[0, 2]], way[-1][[0, 2]]], atol=0.15)
     tab.page.get_by_text("Off the path by").wait_for()
     until(tab, lambda: studio.desk.timeline.frame > 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from marey.surface.contacts import find_contacts, slide
+from marey.surface.contacts import find_contacts, foot_skate
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from tests.surface.synthesis import bodies
@@ -63,18 +63,18 @@ def test_the_floor_is_followed_up_a_flight_of_stairs() -> None:
 def test_slide_is_the_speed_of_what_touches(speed: float) -> None:
     sequence = _stepping(skate=speed)
     contacts = find_contacts(Library((sequence,)))
-    found = slide(sequence, contacts)
+    found = foot_skate(sequence, contacts)
     # Feet that come down or lift off still move a little; the rest is the skate that was put in.
     assert speed * 0.9 < found.speed < speed + 0.1
     assert found.per_contact == pytest.approx(found.speed * found.seconds_in_contact / found.contacts)
-    assert slide(_stepping(), contacts).speed < found.speed
+    assert foot_skate(_stepping(), contacts).speed < found.speed
 
 
 def test_a_body_in_the_air_touches_nothing_and_does_not_slide() -> None:
     flying = bodies.gliding(2.0, 30.0, 60, "flying")
     contacts = find_contacts(Library((flying,)))
     assert contacts.touching.sum() == 0
-    assert slide(flying, contacts).speed == 0.0
+    assert foot_skate(flying, contacts).speed == 0.0
 
 
 def test_a_walk_of_the_samples_stands_on_two_feet_in_turn() -> None:

@@ -130,7 +130,7 @@ def test_dual_quaternions_ignore_which_of_the_two_signs_they_are_given() -> None
 @pytest.mark.parametrize("frames", [1, 7, 32, 70])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
 def test_kernel_and_numpy_agree(method: str, frames: int, dtype: type, tolerance: float) -> None:
-    from marey.surface import _kernels
+    from marey.surface import _skinning_kernels as _kernels
 
     rng = np.random.default_rng(frames)
     points, influences, weights = random_skin(rng, 200, 9, 4)

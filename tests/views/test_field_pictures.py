@@ -9,7 +9,7 @@ import pytest
 
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
-from marey.views import field_pictures
+from marey.views import figures
 from marey.views.render import KINDS, view
 from tests.crowd.flows import street
 
@@ -25,12 +25,7 @@ def test_every_kind_of_picture_is_drawn(kind: str, tmp_path: Path) -> None:
 
 def test_lines_lie_over_the_first_image() -> None:
     image = np.full((40, 56, 3), 120, np.uint8)
-    figure = field_pictures.lines(street(12), (320, 180), kind="streak", image=image)
+    figure = figures.flow_lines(street(12), (320, 180), kind="streak", image=image)
     assert "streak lines" in figure.axes[0].get_title(loc="left")
     with pytest.raises(InputError, match="path or streak"):
-        field_pictures.lines(street(3), kind="other")
-
-
-def test_error_curves_of_several_series_share_axes() -> None:
-    figure = field_pictures.error_curves({"a": np.array([0.5, 0.0]), "b": np.array([0.2, 0.1, 0.0])})
-    assert len(figure.axes[0].lines) == 5
+        figures.flow_lines(street(3), kind="other")

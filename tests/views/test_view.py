@@ -22,7 +22,7 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.views import view
 from marey.views.actors import actor
 from marey.views.render import clip_rate
@@ -310,10 +310,10 @@ def test_absurd_places_are_refused_and_never_crash(tmp_path):
 
 
 def test_light_that_is_not_a_number_is_black():
-    from marey.views._kernels import _tone
+    from marey.views._kernels import tone
 
     tones = np.arange(4096)
-    assert [_tone(light, tones) for light in (np.nan, -1.0, 0.0, 1.0, 7.0, np.inf)] == [
+    assert [tone(light, tones) for light in (np.nan, -1.0, 0.0, 1.0, 7.0, np.inf)] == [
         0,
         0,
         0,
@@ -353,7 +353,7 @@ def test_real_captures_are_drawn_whole_and_large(name, data_dir):
     assert not mask[:, :2].any() and not mask[:, -2:].any()
 
 
-@pytest.mark.parametrize("kind", ["law", "strip"])
+@pytest.mark.parametrize("kind", ["dynamics", "strip"])
 def test_a_motion_model_shows_its_law_or_a_new_motion(kind, tmp_path):
     view(MotionModel.fit(marey.samples.walk(3), modes=3), tmp_path / "it.png", size=SMALL, kind=kind)
     assert read_png(tmp_path / "it.png").std() > 4

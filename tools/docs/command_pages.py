@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import typer
+import click
 
 from marey.cli.main import app
 
@@ -60,7 +60,7 @@ def pages() -> dict[str, tuple[str, str]]:
     for path, command in commands():
         group = path.split()[0] if " " in path else COMMON
         groups.setdefault(group, []).append((path, command))
-    root = typer.main.get_command(app)
+    root = app
     for group in groups:
         about[group] = "What every scale shares." if group == COMMON else _help(_child(root, group))[0]
     return {
@@ -71,7 +71,7 @@ def pages() -> dict[str, tuple[str, str]]:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with the words after `marey` that call it."""
-    root: Any = typer.main.get_command(app)
+    root: Any = app
     for name in root.list_commands(_context(root)):
         child = _child(root, name)
         if hasattr(child, "list_commands"):
@@ -82,7 +82,7 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def _context(group: Any) -> Any:
-    return typer.Context(group, info_name="marey")
+    return click.Context(group, info_name="marey")
 
 
 def _child(group: Any, name: str) -> Any:
@@ -124,8 +124,8 @@ def _help(command: Any) -> tuple[str, str, list[str]]:
     """First sentence, the rest, and the examples of a command's help."""
     text = re.sub(r"\[/?(?:bold|dim|italic)\]", "", command.help or "").replace("\b", "").strip()
     paragraphs = [re.sub(r"[ ]*\n[ ]*", "\n", one.strip()) for one in re.split(r"\n\s*\n", text)]
-    lines = [one for one in paragraphs if one.startswith("marey ")]
-    examples = [line for one in lines for line in one.splitlines()]
+    lines = [one for one in paragraphs if one.startswith(("marey ", "Examples:\n"))]
+    examples = [line for one in lines for line in one.splitlines() if line != "Examples:"]
     prose = [
         one
         for one in paragraphs

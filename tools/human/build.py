@@ -26,7 +26,7 @@ from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as rot
 from marey.geometry.rigid import Rigid, to_matrix
 from marey.samples.human import ASSET
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
 PIXELS = 1024

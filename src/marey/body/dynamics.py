@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, assign, checked, checked_rate
 from marey._random import Rng
+from marey._report import rounded
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.root_motion import yaw
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
-from marey.statistics.autoregression.fitting import information_criterion
+from marey.statistics.autoregression.fit import information_criterion
 from marey.statistics.processes.trend import Trend, find_period
 
 METHODS = ("joint", "gp")
@@ -181,6 +182,20 @@ class MotionModel:
     def sample(self, frames: int, *, rng: Rng = None) -> Motion:
         """A new clip of so many frames, sampled from the model."""
         return self.decode(self.trend_at(frames) + self.dynamics.sample(frames, rng=rng))
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "motion model",
+            "joints": self.poses.skeleton.joints,
+            "modes": self.modes,
+            "variance": rounded(self.poses.variance),
+            "method": self.method,
+            "order": self.dynamics.order,
+            "radius": rounded(self.radius),
+            "period": None if self.trend.period is None else rounded(self.trend.period),
+            "joint_names": list(self.poses.skeleton.names),
+        }
 
 
 def fit_autoregression(rest: Array, *, order: int | None = None) -> VectorAutoregression:

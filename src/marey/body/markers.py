@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.body.resample import resample_markers
 from marey.errors import InputError
@@ -58,3 +59,14 @@ class Markers(Timed):
     def resample(self, frame_rate: float) -> Markers:
         """At another frame rate; nothing is made up where a marker was not seen on both sides."""
         return resample_markers(self, frame_rate)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "markers",
+            "self": len(self.names),
+            "seen": rounded(self.present.mean()),
+            "unit": self.convention.unit_name,
+            "up": self.convention.up,
+            "marker_names": list(self.names),
+        }

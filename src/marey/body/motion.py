@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import FloatArray, assign, checked, checked_rate, read_only
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
@@ -171,6 +172,29 @@ class Motion(Timed):
         kept = self.convention
         size = kept.unit if unit is None else unit_size(unit)
         return replace(self, convention=Convention(size, kept.up if up is None else up))
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        from marey.body.kinematics import end_positions, forward_kinematics
+
+        shown = self[:: max(1, self.frames // 200)]
+        pose = forward_kinematics(shown)
+        positions = np.concatenate([pose.positions, end_positions(shown, pose)], axis=1)
+        moving = np.ptp(np.abs(shown.rotations), axis=0).max(axis=-1) > 1e-6
+        # The middle of the body: in some files the root joint stays where it is and the hips travel.
+        path = np.linalg.norm(np.diff(positions.mean(axis=1), axis=0), axis=-1).sum()
+        return {
+            "kind": "motion",
+            "joints": self.joints,
+            "end_sites": len(self.skeleton.end_parents),
+            "moving_joints": int(moving.sum()),
+            "sliding_joints": self.translations is not None,
+            "height": rounded(np.ptp(positions[..., 1], axis=1).max()),
+            "travelled": rounded(path),
+            "unit": self.convention.unit_name,
+            "up": self.convention.up,
+            "joint_names": list(self.skeleton.names),
+        }
 
 
 def concatenate(motions: Sequence[Motion]) -> Motion:

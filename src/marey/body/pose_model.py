@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, assign, checked
+from marey._report import rounded
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion
 from marey.body.pose_metric import kinetic_matrix, lever_weights
@@ -203,6 +204,20 @@ class PoseModel:
         """Metres `(frames, joints)` by which joints of the rebuilt poses are off, the root held still."""
         check_joints(self.skeleton, motion)
         return _position_errors(self, pose_samples(motion, self.root))
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "pose model",
+            "joints": self.skeleton.joints,
+            "modes": self.modes,
+            "variance": rounded(self.variance),
+            "metric": self.metric,
+            "root": self.root,
+            "shares": [rounded(share) for share in np.diff(self.geodesics.explained, prepend=0.0)],
+            "wrap_hazards": list(self.wrap_hazards),
+            "joint_names": list(self.skeleton.names),
+        }
 
 
 def _encoded(model: PoseModel, samples: Chunk) -> Array:

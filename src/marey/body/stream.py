@@ -1,6 +1,6 @@
 """Characters that move without end, frame by frame, each by itself, from a model of one clip.
 
-Coordinates follow the model's dynamics (:mod:`marey.statistics.autoregression.streaming`) about its trend,
+Coordinates follow the model's dynamics (:mod:`marey.statistics.autoregression.stream`) about its trend,
 each character with its own phase, so a crowd is not in step; poses can be constrained while it runs
 (Courty & Cuzol 2010, section 5.2). Roots move by their velocities. A step costs O(characters · order ·
 modes²), decoding all poses O(characters · modes · joints), however long it runs.
@@ -19,8 +19,7 @@ from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.errors import InputError
-from marey.statistics.autoregression.jumps import product
-from marey.statistics.autoregression.streaming import Stream
+from marey.statistics.autoregression.stream import Stream
 
 
 class Poses(NamedTuple):
@@ -136,7 +135,7 @@ class MotionStream:
         # Few at a time, so that their numbers stay in the processor's cache.
         for first in range(0, self.characters, 256):
             last = min(first + 256, self.characters)
-            tangents = product(self._coordinates[first:last], self._directions)
+            tangents = self._coordinates[first:last] @ self._directions
             part = slice(first, last)
             decode(tangents, mean, cosines[part], sines[part], rotations[part])
         return Poses(rotations, self._positions.copy())
@@ -170,7 +169,7 @@ class MotionStream:
         if who.size and (who.min() < 0 or who.max() >= self.characters):
             raise InputError(f"characters: numbers from 0 to {self.characters - 1}")
         asked = wanted - self._trend(frame, self.phases[who])
-        self._rest.add(frame, asked, noise=noise, characters=who.tolist())
+        self._rest.constrain(frame, asked, noise=noise, characters=who.tolist())
 
     def clips(self, frames: int) -> list[Motion]:
         """The next frames as a clip for each character."""

@@ -121,6 +121,10 @@ class Trackers(Timed):
             found.append(Orient(self.names[i].removesuffix(END), self.rotations[:, i]))
         return found
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {"kind": "trackers", "trackers": len(self.names), "tracker_names": list(self.names)}
+
 
 def _indices(what: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:
     for name in wanted:

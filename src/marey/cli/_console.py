@@ -1,197 +1,117 @@
-"""What all commands share: one JSON object or readable lines, progress on standard error, frame ranges."""
+"""Printing: results as a table or one JSON object, progress bars, notes and errors on standard error."""
 
 from __future__ import annotations
 
 import json
-import re
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bars
-from rich.table import Table
-from rich.text import Text
-
-from marey._progress import Progress
-from marey.body.motion import Motion
-from marey.character import Character
-from marey.errors import InputError
-from marey.geometry.convention import UNITS
-from marey.io import load
-from marey.io._files import check_target
-
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
-output = Console(highlight=False)
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
-Frames = Annotated[
-    str | None,
-    typer.Option("--frames", metavar="A:B", help="Only frames A to B-1, e.g. 100:200, 50:, :30 or -30:."),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        "--from-unit", metavar="UNIT", help="The input's unit (m, cm, mm, in, or metres), not our guess."
-    ),
-]
-Up = Annotated[
-    str | None, typer.Option("--from-up", metavar="y|z", help="The input's up axis, not our guess.")
-]
-
-Rate = Annotated[
-    float | None,
-    typer.Option("--from-frame-rate", metavar="F", help="The input's frames per second, if it does not say."),
-]
-
-Clip = Annotated[str | None, typer.Option("--clip", help="Which clip of a character with several.")]
-
-Root = Annotated[
-    str | None, typer.Option("--root", metavar="NAME", help="Which root, for a BVH file with several.")
-]
+import click
 
 
-def emit(result: dict[str, Any], *, as_json: bool, title: str | None = None) -> None:
-    """Print the result: as JSON, or as a small table of names and values."""
-    if as_json:
-        print(json.dumps(result, allow_nan=False), flush=True)
-        return
-    table = Table(show_header=False, box=None, pad_edge=False, title=title, title_justify="left")
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    for name, value in result.items():
-        # Text, since a name with brackets in it would be taken for markup.
-        table.add_row(name.replace("_", " "), Text(_readable(value)))
-    output.print(table)
+class Stage:
+    """The progress of one step of the work: called with (done, total), and a stopwatch."""
 
+    def __init__(self, label: str, bars: Any = None) -> None:
+        self._bars, self._started, self._stopped = bars, time.perf_counter(), 0.0
+        self._task = None if bars is None else bars.add_task(label, total=None)
 
-def parse_frames(text: str | None) -> slice | None:
-    """`"A:B"` as a slice; None if nothing was asked for.
+    def __call__(self, done: int, total: int) -> None:
+        if self._bars is not None:
+            self._bars.update(self._task, completed=done, total=total or None)
 
-    >>> parse_frames("10:"), parse_frames(None)
-    (slice(10, None, None), None)
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"(-?\d+|):(-?\d+|)", text.strip())
-    if found is None:
-        raise InputError(f"--frames {text}: write it as A:B, e.g. 100:200, 50: or :30")
-    start, stop = (int(part) if part else None for part in found.groups())
-    return slice(start, stop)
+    @property
+    def seconds(self) -> float:
+        """Time the step took, or has taken so far."""
+        return (self._stopped or time.perf_counter()) - self._started
 
+    @property
+    def milliseconds(self) -> float:
+        """Time in milliseconds, rounded for a report."""
+        return round(1e3 * self.seconds, 1)
 
-def cut(thing: Any, frames: slice | None) -> Any:
-    """Only those frames of a thing that has some; those of a clip are numbered as in its file."""
-    if frames is None:
-        return thing
-    if not hasattr(thing, "__getitem__"):
-        raise InputError(f"--frames: a {type(thing).__name__} has no frames to choose from")
-    if isinstance(thing, Motion):
-        first, frames = thing.first_frame, in_clip(frames, thing.first_frame)
-        if first and not range(*frames.indices(thing.frames)):
-            raise InputError(
-                f"--frames: none of them is in the clip, which has {first}:{first + thing.frames}"
-            )
-    return thing[frames]
-
-
-def in_clip(frames: slice, first: int) -> slice:
-    """Frames numbered as in a file as those of a clip that begins with number `first`; −1 is the last one.
-
-    >>> in_clip(slice(100, -1), 1), in_clip(slice(0, 3), 1)
-    (slice(99, -1, None), slice(0, 2, None))
-    """
-    shifted = (end if end is None or end < 0 else max(end - first, 0) for end in (frames.start, frames.stop))
-    return slice(*shifted)
-
-
-def parse_length(text: str | None, option: str) -> float | None:
-    """Metres of a length with its unit; None if nothing was asked for.
-
-    >>> parse_length("1cm", "--error"), parse_length("2.5 mm", "--error"), parse_length("0.1", "--error")
-    (0.01, 0.0025, 0.1)
-    """
-    if text is None:
-        return None
-    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", text)
-    if found is None or (found.group(2) or "m") not in UNITS:
-        raise InputError(f"{option} {text}: write a length with its unit, e.g. 1cm, 5mm or 0.01m")
-    return float(found.group(1)) * UNITS[found.group(2) or "m"]
-
-
-def check_apart(target: Path, *sources: Path) -> None:
-    """A result that would take the place of what it is made from is an error."""
-    for source in sources:
-        if target.exists() and source.exists() and target.samefile(source):
-            raise InputError(f"{target}: would be written over its own input; give another name")
-        if source.is_dir() and source.resolve() in target.resolve().parents and source.suffix == ".zarr":
-            raise InputError(f"{target}: would be written into its own input; give another place")
-
-
-def check_folder(target: Path) -> None:
-    """A result that could not be written after all the work is an error before it."""
-    if not target.parent.is_dir():
-        raise InputError(f"{target}: cannot be written: there is no folder {target.parent}")
-    check_target(target)
-
-
-def load_with_bar(source: Path, *, clip: str | None, **options: Any) -> Any:
-    """What is in a file, read with a progress bar; of several clips only the one called `clip`, if given."""
-    in_reader = clip is not None and source.suffix.lower() in (".glb", ".gltf")
-    with progress_bar(f"reading {source.name}") as progress:
-        thing = load(source, clip=clip if in_reader else None, progress=progress, **options)
-    if clip is None or in_reader:
-        return thing
-    if not isinstance(thing, Character):
-        raise InputError(f"--clip {clip}: {source} has no named clips")
-    return thing.with_motion(thing.clip(clip))
+    def stop(self) -> None:
+        """End the time that is measured."""
+        self._stopped = time.perf_counter()
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Progress]:
-    """A bar on standard error (when that is a terminal) that the work moves by calling it."""
+def stage(label: str) -> Iterator[Stage]:
+    """A step of the work, with a bar on standard error if that is a terminal.
+
+    >>> with stage("filling") as progress:
+    ...     progress(1, 2)
+    >>> progress.seconds < 60
+    True
+    """
+    if not sys.stderr.isatty():
+        progress = Stage(label)
+        try:
+            yield progress
+        finally:
+            progress.stop()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bars:
-        task = bars.add_task(label, total=None)
-
-        def move(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total or None)
-
-        yield move
-
-
-def print_warnings_plainly() -> None:
-    """Warnings as one line each on standard error, each only once."""
-    warnings.simplefilter("once", UserWarning)
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        note(str(message))
-
-    warnings.showwarning = show
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        progress = Stage(label, bars)
+        try:
+            yield progress
+        finally:
+            progress.stop()
 
 
-def note(message: str) -> None:
-    """A line on standard error that something was done, guessed or left out."""
-    errors.print(f"marey: note: {message}", markup=False)
+def print_result(result: dict[str, Any], *, as_json: bool) -> None:
+    """Print a result: as JSON, or as a small table of names and values."""
+    if as_json:
+        print(json.dumps(result, allow_nan=False), flush=True)
+        return
+    width = max(map(len, result), default=0)
+    for name, value in result.items():
+        indent = "\n" + " " * (width + 1)
+        text = indent.join(readable(value).split("\n"))
+        click.echo(f"{click.style(name.replace('_', ' ').ljust(width), dim=True)} {text}")
 
 
-def fail(message: str) -> None:
-    """One line on standard error."""
-    sys.stderr.write(f"marey: {' '.join(message.split())}\n")
+def readable(value: Any) -> str:
+    """A value of a report as text for people; of long lists only the beginning.
 
-
-def _readable(value: Any) -> str:
+    >>> readable([1.0, 0.333333333]), readable(None), readable({"mean": 2})
+    ('1, 0.333333', '–', 'mean 2')
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_readable(item)}" for name, item in value.items())
-    if isinstance(value, list):
-        return ("\n" if value and isinstance(value[0], dict) else ", ").join(map(_readable, value))
+        return ", ".join(f"{name} {readable(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        several = "\n" if value and isinstance(value[0], dict) else ", "
+        return several.join([*map(readable, value[:12]), *["…"] * (len(value) > 12)])
     return "–" if value is None else str(value)
+
+
+def warn(message: str) -> None:
+    """Print a note on standard error: something was inferred, repaired or left out."""
+    click.echo(f"marey: note: {message}", err=True)
+
+
+def fail(message: str) -> None:
+    """Print an error as one line on standard error."""
+    sys.stderr.write(f"marey: {' '.join(message.split())}\n")
+
+
+def print_warnings_plainly() -> None:
+    """Print Python's warnings as notes, each only once."""
+    warnings.simplefilter("once", UserWarning)
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        warn(str(message))
+
+    warnings.showwarning = show

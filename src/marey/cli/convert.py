@@ -10,7 +10,7 @@ import typer
 from marey.body.clean import clean as clean_motion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Frames,
     Json,
@@ -70,7 +70,7 @@ def run(
     mirror: Annotated[bool, typer.Option("--mirror", help="Swap left and right.")] = False,
     json: Json = False,
 ) -> None:
-    """Any format to any other: BVH, ASF/AMC, C3D, glTF, USD, OBJ, PLY, CSV, Parquet, video, images, flow.
+    """Convert any format to any other.
 
     [bold]Examples[/bold]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, emit, errors, output
+from marey.cli._typer import Json, emit, errors, output
 
 NAME = "demo"
 NAME_OF_PROGRAM = "marey"
@@ -18,7 +18,7 @@ def run(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the gallery goes.")] = Path("gallery"),
     json: Json = False,
 ) -> None:
-    """Run marey on its built-in samples and write a gallery of pictures, clips and files to open.
+    """Run marey on its built-in samples and write a gallery to open.
 
     [bold]Examples[/bold]
 

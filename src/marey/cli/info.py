@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import Json, Rate, Root, Unit, Up, emit, fail
+from marey.cli._typer import Json, Rate, Root, Unit, Up, emit, fail
 from marey.describe import describe
 from marey.errors import MareyError
 from marey.io import container, load

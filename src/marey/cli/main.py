@@ -1,6 +1,7 @@
-"""The `marey` command: gathers the commands, and turns errors into one line and an exit code.
+"""The `marey` command: the list of commands, and errors as one line and an exit code.
 
-0 done · 2 the user can fix it · 1 we broke.
+0 done · 2 the user can fix it · 130 interrupted · 1 we broke. A command's module is imported when the command
+is called; listing commands imports none.
 """
 
 from __future__ import annotations
@@ -10,71 +11,113 @@ import os
 import signal
 import sys
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from marey import __version__
 from marey._child import without_working_folder
-from marey.cli import convert, data, demo, info, studio, view
 from marey.cli._console import fail, print_warnings_plainly
 from marey.errors import MareyError
 
-NOUNS = ("body", "surface", "crowd")
+HELP = """Data-driven animation of bodies, surfaces and crowds.
 
-
-class _Nouns(TyperGroup):
-    """Commands of a scale are imported when one of them is called, so that the others start quickly."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *NOUNS]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in NOUNS:
-            return super().get_command(ctx, cmd_name)
-        group = typer.main.get_group(import_module(f"marey.cli.{cmd_name}").app)
-        group.name = cmd_name
-        return group
-
-
-app = typer.Typer(
-    name="marey",
-    cls=_Nouns,
-    help="""Data-driven animation of bodies, surfaces and crowds.
-
-    [bold]Examples[/bold]
-
+\b
+Examples:
     marey info walk.bvh                      what is in a file
-
     marey view walk.bvh -o walk.mp4          look at it
-
     marey convert walk.bvh walk.glb          take it to Blender or a game engine
-    """,
+"""
+GROUPS = {
+    "data": "Real sample data: list it, get it.",
+    "body": "Skeleton motion: clean, model, pose, vary, repair, steer, store.",
+    "surface": "Surfaces: compare poses, blend them, build motion graphs, animate under constraints.",
+    "crowd": "Crowds: capture motion from video, edit and extend it, animate, simulate, render, measure.",
+}
+COMMANDS = {
+    "info": "What is in a file: kind, size, rate, joints, units.",
+    "convert": "Convert any format to any other.",
+    "view": "Draw an image, a clip or a page of anything we read.",
+    "studio": "See, touch and change motion in the browser; served until Ctrl+C.",
+    "demo": "Run marey on its built-in samples and write a gallery to open.",
+    "data list": "List data sets, their licences, and whether they are here or to download.",
+    "data get": "Fetch a data set into the user cache and print where it is.",
+    "body filter": "Remove noise from a captured clip and keep quick motion quick.",
+    "body fit": "Learn a pose model: a mean pose and the directions in which poses vary.",
+    "body ik": "Pose a character by handles: joints that reach, look, stand.",
+    "body particles": "A motion to a pose that meets targets, found by particles within joint limits.",
+    "body fingers": "All joints of a hand from the positions of its fingertips.",
+    "body reconstruct": "Full-body motion from a few tracked points and a pose model.",
+    "body learn": "Learn the dynamics of a clip: its poses, its cycle, and how frames follow.",
+    "body vary": "New versions of one clip: the same action, never the same way.",
+    "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
+    "body steer": "Re-aim an action: hands and feet reach given points at given times.",
+    "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
+    "body stream": "Let characters move for ever in the manner of one clip.",
+    "body compress": "Store a clip in a few kilobytes, within an error you choose.",
+    "body decompress": "Get a compressed clip back, whole or in part.",
+    "surface animate": "Animate a captured subject: along a path, through poses, steered or free.",
+    "surface blend": "Mix two clips of one kind: a left and a right turn give a straight walk.",
+    "surface compare": "Test how well two pose metrics agree (Mantel's test).",
+    "surface distance": "Distances between all poses of captured sequences.",
+    "surface graph": "Find the transitions worth taking between captured sequences.",
+    "surface info": "What a file of meshes, distances, a graph or an animation holds.",
+    "surface interpolate": "In-between meshes of two poses that keep lengths and volumes.",
+    "surface skin": "Put skeleton clips on a rigged mesh, as mesh sequences.",
+    "surface transition": "The best transition from one captured frame to another, feet planted.",
+    "crowd animate": "Let people walk in captured motion: tracks, bodies, or drawn into the video.",
+    "crowd capture": "Capture the motion in a video as velocity fields.",
+    "crowd dataset": "Simulate a crowd and render it: video with ground truth.",
+    "crowd edit": "Edit a captured flow, and store it small.",
+    "crowd evaluate": "Errors of captured motion, and overlapping bodies.",
+    "crowd extend": "Extend a captured flow to any length without repeating it.",
+    "crowd info": "Speeds, direction, divergence and vorticity of a flow, and how it compresses.",
+    "crowd simulate": "Simulate a crowd by social forces: walls, goals, groups.",
+    "crowd tile": "Lay captured flows into one environment, or blend two in time.",
+    "crowd walk": "Give the people of tracks whole bodies that walk.",
+}
+"""What each command does, the first line of its help; `body fill` is `fill` in `cli/body/fill.py`."""
+
+
+class Lazy(click.Group):
+    """A group that imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands in this group, or of all commands and groups."""
+        if self.name in GROUPS:
+            return [name.split()[1] for name in COMMANDS if name.startswith(f"{self.name} ")]
+        return [*(name for name in COMMANDS if " " not in name), *GROUPS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command or group of that name."""
+        if self.name not in GROUPS and cmd_name in GROUPS:
+            return Lazy(cmd_name, help=GROUPS[cmd_name], no_args_is_help=True)
+        name = f"{self.name} {cmd_name}" if self.name in GROUPS else cmd_name
+        if name not in COMMANDS:
+            return None
+        module = import_module("marey.cli." + ("data" if self.name == "data" else name.replace(" ", ".")))
+        found: Any = getattr(module, f"{cmd_name}_", None) or getattr(module, cmd_name, None)
+        if not isinstance(found, click.Command):
+            from marey.cli._typer import Old
+
+            found = Old(cmd_name, module, "run")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List what there is, without importing it."""
+        prefix = f"{self.name} " if self.name in GROUPS else ""
+        rows = [(name, GROUPS.get(name) or COMMANDS[prefix + name]) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+app = Lazy(
+    "marey",
+    help=HELP,
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for command in (info, convert, view, studio, demo):
-    app.command(command.NAME)(command.run)
-app.add_typer(data.app, name="data")
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"marey {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
-    ] = False,
-) -> None:
-    pass
+click.version_option(__version__, message="marey %(version)s", help="Print the version and stop.")(app)
 
 
 def main() -> None:
@@ -85,7 +128,15 @@ def main() -> None:
     _print_in_any_encoding()
     signal.signal(signal.SIGTERM, _stop)
     try:
-        app()
+        sys.exit(app(prog_name="marey", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        fail(error.format_message())
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(130)
     except MareyError as error:
         fail(str(error))
         sys.exit(2)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, emit
+from marey.cli._typer import Json, emit
 from marey.errors import FormatError
 
 NAME = "studio"
@@ -21,7 +21,7 @@ def run(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page at once.")] = True,
     json: Json = False,
 ) -> None:
-    """See, touch and change motion in the browser; served until Ctrl+C, to whoever has its address.
+    """See, touch and change motion in the browser; served until Ctrl+C.
 
     [bold]Examples[/bold]
 

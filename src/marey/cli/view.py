@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Frames,
     Json,
@@ -53,7 +53,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Look at anything we read, on a machine with or without a screen.
+    """Draw an image, a clip or a page of anything we read.
 
     [bold]Examples[/bold]
 

@@ -141,6 +141,16 @@ class Camera:
         offset = np.asarray(pixels, dtype=np.float64) - self.intrinsics[:2, 2]
         return offset @ np.linalg.inv(self.intrinsics[:2, :2]).T
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        columns, rows = self.size
+        return {
+            "kind": "camera",
+            "rows": rows,
+            "columns": columns,
+            "position": self.position.round(4).tolist(),
+        }
+
 
 def _bent(straight: Array, distortion: tuple[float, float]) -> Array:
     """Seen directions of straight ones `(..., 2)`: the radial polynomial inverted by Newton's method."""
@@ -186,6 +196,10 @@ class Homography:
     def to_image(self, points: ArrayLike) -> Array:
         """Pixels `(..., 2)` of ground points `(..., 2)` metres."""
         return apply(inverse(self.matrix), points)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {"kind": "homography", "matrix": self.matrix.tolist()}
 
 
 def apply(matrix: ArrayLike, points: ArrayLike) -> Array:

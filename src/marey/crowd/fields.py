@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate, read_only
+from marey._arrays import Array, BoolArray, FloatArray, assign, checked, checked_rate, read_only
+from marey._random import Rng
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions
 
 if TYPE_CHECKING:
+    from marey.crowd.animation.agents import Avoid
     from marey.crowd.tracks import Tracks
 
 UNKNOWN = 128
@@ -85,6 +89,11 @@ class FieldSeries(Timed):
         """Width in pixels."""
         return self.velocities.shape[2]
 
+    @property
+    def valid(self) -> BoolArray:
+        """The mask `(rows, columns)`, all True without one."""
+        return np.ones((self.rows, self.columns), dtype=np.bool_) if self.mask is None else self.mask
+
     def __getitem__(self, key: int | slice) -> FieldSeries:
         """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`.
 
@@ -111,18 +120,29 @@ class FieldSeries(Timed):
         bounds = sample_positions(self.frames + 1, self.frame_rate, rate)
         lasts = bounds[1] if len(bounds) > 1 else self.frame_rate / rate
         starts = bounds[bounds < self.frames]
-        velocities = np.empty((len(starts), *self.velocities.shape[1:]), self.velocities.dtype)
+        spanned = self.over(np.append(starts, min(starts[-1] + lasts, self.frames)))
+        # What is left of the last frame stands for all of it.
+        velocities = np.array(spanned.velocities)
+        velocities[-1] *= lasts / (min(starts[-1] + lasts, self.frames) - starts[-1])
+        return replace(spanned, velocities=read_only(velocities), frame_rate=rate)
+
+    def over(self, bounds: Array) -> FieldSeries:
+        """The motion between each two of the bounds `(n + 1,)`, in frames, rising: `n` fields.
+
+        >>> speeding = FieldSeries(np.arange(4.0)[:, None, None, None] * np.ones((4, 1, 1, 2)), 10)
+        >>> speeding.over(np.array([0.0, 1.5, 4.0])).velocities[:, 0, 0, 0].tolist()
+        [0.5, 5.5]
+        """
+        velocities = np.empty((len(bounds) - 1, *self.velocities.shape[1:]), self.velocities.dtype)
         presence = None if self.presence is None else np.empty(velocities.shape[:3], np.uint8)
-        for number, start in enumerate(starts):
-            stop = min(start + lasts, self.frames)
-            spanned = np.arange(int(start), int(np.ceil(stop - 1e-6)))
-            shares = np.minimum(spanned + 1, stop) - np.maximum(spanned, start)
-            part = slice(spanned[0], spanned[-1] + 1)
-            weights = shares * (lasts / (stop - start))
+        for number, (start, stop) in enumerate(pairwise(bounds)):
+            frames = np.arange(int(start), max(int(np.ceil(stop - 1e-6)), int(start) + 1))
+            weights = np.minimum(frames + 1, stop) - np.maximum(frames, start)
+            part = slice(frames[0], frames[-1] + 1)
             velocities[number] = np.tensordot(weights.astype(velocities.dtype), self.velocities[part], 1)
             if presence is not None and self.presence is not None:
-                presence[number] = mixed_presence(self.presence[part], shares[:, None, None])
-        return replace(self, velocities=read_only(velocities), frame_rate=rate, presence=presence)
+                presence[number] = mixed_presence(self.presence[part], weights[:, None, None])
+        return replace(self, velocities=read_only(velocities), presence=presence)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -170,25 +190,40 @@ class FieldSeries(Timed):
         *,
         seconds: float | None = None,
         frame_rate: float = 60.0,
-        avoid: bool = False,
-        seen: bool = False,
-        rng: np.random.Generator | int = 0,
+        avoid: Avoid = "none",
+        match_density: bool = False,
+        rng: Rng = 0,
     ) -> Tracks:
-        """New people carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
+        """New agents carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
 
-        seconds: as long as the series if not given; a longer one begins again
-        avoid: people step aside instead of through each other
-        seen: people stand where the video shows people; needs `presence`
+        Args:
+            people: How many.
+            seconds: As long as the series if None; a longer one begins again.
+            frame_rate: Of the tracks.
+            avoid: "social": agents keep apart instead of walking through each other; "none".
+            match_density: Agents stand where the video shows people; needs `presence`.
+            rng: A generator or a seed: another seed, another crowd.
 
         >>> import marey
         >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
         11
         """
-        from marey.crowd.animation import AnimatedCrowd, Manner, animate
+        from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
 
-        manner = Manner(avoid="contact" if avoid else "none", seen=seen)
-        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, manner=manner, rng=rng)
+        settings = AgentSettings(avoid=avoid, match_density=match_density)
+        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, settings=settings, rng=rng)
         return animate(crowd, self.duration if seconds is None else seconds)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        speed = np.hypot(self.velocities[..., 0], self.velocities[..., 1])
+        return {
+            "kind": "field",
+            "rows": self.rows,
+            "columns": self.columns,
+            "masked": None if self.mask is None else rounded(1 - self.mask.mean()),
+            "mean_speed_pixels": rounded(speed.mean() if self.mask is None else speed[:, self.mask].mean()),
+        }
 
 
 def check_memory(frames: int, rows: int, columns: int, advice: str) -> None:

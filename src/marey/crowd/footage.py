@@ -89,6 +89,10 @@ class Footage(Timed):
         for image in self:
             yield cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {"kind": "video", "rows": self.rows, "columns": self.columns}
+
 
 def concatenate(parts: Sequence[Footage]) -> Footage:
     """Footage of one size and rate, end to end; nothing is decoded."""

@@ -30,6 +30,16 @@ def on_grid(field: FloatArray, rows: int, columns: int) -> Array:
     return np.asarray(values * [columns / old_columns, rows / old_rows])
 
 
+def pixel_centres(shape: tuple[int, ...]) -> Array:
+    """`(rows, columns, 2)`, (column, row) of each pixel.
+
+    >>> pixel_centres((1, 2)).tolist()
+    [[[0.0, 0.0], [1.0, 0.0]]]
+    """
+    rows, columns = np.mgrid[: shape[0], : shape[1]].astype(np.float64)
+    return np.stack([columns, rows], axis=-1)
+
+
 def pixel_map(shape: tuple[int, int], other: tuple[int, int]) -> Array:
     """`(3, 3)`: pixels (column, row) of a grid of `shape` (rows, columns) to those of the `other`.
 

@@ -1,6 +1,6 @@
 """A scene: walls, where groups of people start, what their goals are (Courty 2013, section 6.3.1).
 
-The eight scenes of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scenes` reads others from JSON.
+The eight scenes of the dataset are in :mod:`marey.crowd.scenes`; `marey.io.scene_json` reads others.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from marey._arrays import Array, BoolArray, assign
+from marey.crowd.grids import pixel_centres
 from marey.crowd.polygons import contains, polygon
 from marey.errors import InputError
 
@@ -150,8 +151,20 @@ class Scene:
         """(rows, columns) of cells of `spacing` metres that cover the ground."""
         return int(np.ceil(self.size[1] / spacing - 1e-9)), int(np.ceil(self.size[0] / spacing - 1e-9))
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "scene",
+            "duration": self.seconds,
+            "size": list(self.size),
+            "people": sum(group.people for group in self.groups),
+            "groups": len(self.groups),
+            "goals": list(self.goals),
+            "obstacles": len(self.obstacles),
+            "rest": self.hold,
+        }
+
 
 def cell_centres(shape: tuple[int, ...], spacing: float) -> Array:
     """`(rows, columns, 2)` metres."""
-    rows, columns = np.mgrid[: shape[0], : shape[1]]
-    return np.stack([(columns + 0.5) * spacing, (rows + 0.5) * spacing], axis=-1)
+    return (pixel_centres(shape) + 0.5) * spacing

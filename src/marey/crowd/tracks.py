@@ -25,6 +25,7 @@ from marey._arrays import (
     checked_rate,
     read_only,
 )
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.crowd.track_tables import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
@@ -185,6 +186,18 @@ class Tracks(Timed):
         if not (np.isfinite(factor) and factor > 0):
             raise InputError(f"factor: must be positive and finite, got {factor}; use mirror() to turn over")
         return replace(self, positions=self.positions * float(factor))
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        steps = np.linalg.norm(np.diff(self.positions, axis=0), axis=-1) * self.frame_rate
+        low, high = np.nanmin(self.positions, axis=(0, 1)), np.nanmax(self.positions, axis=(0, 1))
+        return {
+            "kind": "tracks",
+            "agents": self.agents,
+            "most_at_once": int(self.present.sum(axis=1).max()),
+            "mean_speed": rounded(np.nanmean(steps)) if np.isfinite(steps).any() else None,
+            "area": [rounded(v) for v in (*low, *high)],
+        }
 
 
 def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:

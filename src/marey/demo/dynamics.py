@@ -17,10 +17,10 @@ from marey.body.stream import MotionStream
 from marey.body.vary import vary
 from marey.demo.exhibit import SMALLER, Exhibit, Picture, thinned, timed, write_clip
 from marey.io import save
-from marey.views import plots, shots, style
-from marey.views.bands import filled_holes
+from marey.views import shots, style
+from marey.views.actors import group
+from marey.views.figures.motion import credible_bands
 from marey.views.pages import write_page
-from marey.views.troupe import troupe
 
 # Metres between figures that walk side by side.
 ASIDE = 0.9
@@ -58,7 +58,7 @@ def side_by_side(example: Motion, made: Sequence[Motion], path: Path) -> None:
     """A clip of an example, pale, and what was made of it beside it."""
     clips = [clip.between(0, SHOWN) for clip in (example, *made)]
     shifts = [[ASIDE * number, 0.0, 0.0] for number in range(len(clips))]
-    together = troupe(clips, colours=[style.CLAY, *([None] * len(made))], shifts=shifts)
+    together = group(clips, colours=[style.CLAY, *([None] * len(made))], shifts=shifts)
     write_clip(shots.clip(thinned(together), SMALLER), path)
 
 
@@ -67,7 +67,7 @@ def hole(folder: Path) -> Exhibit:
     walk = samples.walk(6)
     seconds, filled = timed(lambda: fill(walk, [(180, 210)], samples=4, rng=0))
     off = 100 * np.linalg.norm(filled.motion.positions() - walk.positions(), axis=2)[180:210]
-    plots.save(filled_holes(filled, size=(1280, 560)), folder / "hole.png")
+    style.save(credible_bands(filled, size=(1280, 560)), folder / "hole.png")
     save(filled.motion, folder / "filled.bvh")
     return Exhibit(
         "Half a second is missing",
@@ -78,7 +78,7 @@ def hole(folder: Path) -> Exhibit:
             ("width of the band to each side", f"{100 * filled.mean_radius:.2f} cm"),
             ("time", f"{1e3 * seconds:.0f} ms"),
         ),
-        ("marey body fill walk.bvh filled.bvh --gap 120:150 --picture hole.png",),
+        ("marey body fill walk.bvh filled.bvh --gap 120:150 --figure hole.png",),
         ("filled.bvh",),
     )
 
@@ -96,7 +96,7 @@ def steered(folder: Path) -> Exhibit:
     marks = np.broadcast_to(np.array(places), (walk.frames, 2, 3))
     save(found.motion, folder / "steered.glb")
     write_page(found.motion, folder / "steered.html", title="Steered")
-    write_clip(shots.clip(thinned(troupe([found.motion], marks=marks)), SMALLER), folder / "steered.mp4")
+    write_clip(shots.clip(thinned(group([found.motion], marks=marks)), SMALLER), folder / "steered.mp4")
     return Exhibit(
         "Steered",
         "The hands touch two points at given times, and the walk around them follows.",
@@ -139,7 +139,7 @@ def stream(folder: Path) -> Exhibit:
     ]
     crowd = MotionStream(model, rng=3, characters=10_000)
     seconds, _ = timed(crowd.step)
-    write_clip(shots.clip(thinned(troupe(walkers)), SMALLER), folder / "stream.mp4")
+    write_clip(shots.clip(thinned(group(walkers)), SMALLER), folder / "stream.mp4")
     return Exhibit(
         "Without end",
         "Characters simulated frame by frame from one clip, each by its own chance.",

@@ -18,8 +18,8 @@ from marey.body.trackers import Trackers
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, thinned, timed, write_clip
 from marey.io import save
 from marey.views import shots, style, view
+from marey.views.actors import group
 from marey.views.pages import write_page
-from marey.views.troupe import troupe
 
 # Metres a second of the walks that pose models are learned from.
 WALKING_SPEEDS = (0.9, 1.15, 1.4, 1.65)
@@ -72,7 +72,7 @@ def handles(folder: Path) -> Exhibit:
     save(followed, folder / "handles.glb")
     marks = np.stack([led, *(np.broadcast_to(place, led.shape) for place in (still, head))], axis=1)
     # Seen from the side, where the foot goes to and fro.
-    seen = replace(troupe([followed], marks=marks), facing=np.array([0.8, 0.0, 0.6]))
+    seen = replace(group([followed], marks=marks), facing=np.array([0.8, 0.0, 0.6]))
     write_clip(shots.clip(seen, (720, 400)), folder / "handles.mp4")
     write_page(followed, folder / "handles.html", title="Posed by handles")
     return Exhibit(
@@ -103,7 +103,7 @@ def trackers(folder: Path) -> Exhibit:
     save(found, folder / "rebuilt.bvh")
     behind = -0.95 * travel_direction(walk)
     marks = np.concatenate([seen.positions, seen.positions + behind], axis=1)
-    rebuilt = troupe([walk, found], colours=[style.CLAY, None], shifts=[np.zeros(3), behind], marks=marks)
+    rebuilt = group([walk, found], colours=[style.CLAY, None], shifts=[np.zeros(3), behind], marks=marks)
     write_clip(shots.clip(thinned(rebuilt), SMALLER), folder / "rebuilt.mp4")
     return Exhibit(
         "A body from three trackers",
@@ -126,7 +126,7 @@ def compression(folder: Path) -> Exhibit:
     save(walk, folder / "walk-original.bvh")
     seconds, again = timed(small.decode)
     error, text = joint_error(walk, again), (folder / "walk-original.bvh").stat().st_size
-    true, stored = troupe([walk], colours=[ORIGINAL]), troupe([again], colours=[DECODED])
+    true, stored = group([walk], colours=[ORIGINAL]), group([again], colours=[DECODED])
     images = shots.clip(thinned(true), SMALLER, also=thinned(stored))
     write_clip(images, folder / "walk-1cm.mp4")
     return Exhibit(

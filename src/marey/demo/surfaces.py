@@ -10,12 +10,12 @@ import numpy as np
 from marey import datasets, samples
 from marey import surface as surfaces
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, timed
+from marey.geometry.paths import figure_eight
 from marey.io import load, save
 from marey.surface.distances import distances
 from marey.surface.interpolation import interpolate
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.curves import figure_eight
-from marey.views import animations, graph_pictures, plots, view
+from marey.views import figures, style, view
 from marey.views.pages import write_page
 
 TRIANGLES = 300
@@ -58,8 +58,8 @@ def organised(folder: Path) -> Exhibit:
     seconds = time.perf_counter() - start
     save(repertoire, folder / "subject.mry")
     graph = repertoire.graph
-    picture = graph_pictures.graph_picture(graph, library.names, size=(1280, 560))
-    plots.save(picture, folder / "graph.png")
+    picture = figures.graph_picture(graph, library.names, size=(1280, 560))
+    style.save(picture, folder / "graph.png")
     return Exhibit(
         "Which captured frames lead to which others",
         "A few sequences of one subject, and the graph of the best ways between all their frames.",
@@ -88,12 +88,12 @@ def directed(folder: Path) -> Exhibit:
     start = time.perf_counter()
     made = repertoire.animate(path=curve, width=60)
     seconds = time.perf_counter() - start
-    sequence = made.animation.sequence
+    sequence = made.sequence
     save(sequence, folder / "eight.glb", max_error=0.001)
-    plan = animations.plan(made.animation, curve=curve.points[:, 0::2], size=(960, 720))
-    plots.save(plan, folder / "eight.png")
-    view(made.animation, folder / "eight.mp4", size=SMALLER, frame_rate=CLIP_RATE)
-    write_page(made.animation, folder / "eight.html", title="A path that was never walked")
+    plan = figures.path_from_above(made, curve=curve.points[:, 0::2], size=(960, 720))
+    style.save(plan, folder / "eight.png")
+    view(made, folder / "eight.mp4", size=SMALLER, frame_rate=CLIP_RATE)
+    write_page(made, folder / "eight.html", title="A path that was never walked")
     return Exhibit(
         "A path that was never walked",
         "The subject follows a figure-eight: captured frames in green, blends between them in red.",
@@ -103,12 +103,12 @@ def directed(folder: Path) -> Exhibit:
             Picture("eight.html", "The walked figure-eight in three dimensions"),
         ),
         (
-            ("frames", f"{sequence.frames}, {made.animation.provenance.captured_frames} of them captured"),
-            ("off the path", f"{100 * made.followed.path_error:.0f} cm on average"),
+            ("frames", f"{sequence.frames}, {made.provenance.captured_frames} of them captured"),
+            ("off the path", f"{100 * made.report.path_error:.0f} cm on average"),
             (
                 "standing feet slide at",
-                f"{100 * made.foot_slide.animation.speed:.1f} cm/s, when captured "
-                f"{100 * made.foot_slide.captured:.1f} cm/s",
+                f"{100 * made.report.foot_skate:.1f} cm/s, when captured "
+                f"{100 * made.report.captured_foot_skate:.1f} cm/s",
             ),
             ("time", f"{seconds:.1f} s"),
         ),

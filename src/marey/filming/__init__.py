@@ -1,4 +1,4 @@
-"""Films of simulated crowds with their ground truth (Courty 2013, section 6.3)."""
+"""Rendered videos of simulated crowds with their ground truth (Courty 2013, section 6.3)."""
 
 from marey.filming.dataset import Report, film_crowd, write_dataset
 from marey.filming.reading import Dataset, View, read_dataset

@@ -1,9 +1,9 @@
-"""Where the cameras of the dataset's scenes stand: above and at the side (Courty 2013, section 6.3, fig. 31).
+"""Cameras of the dataset's scenes: above and at the side (Courty 2013, section 6.3, fig. 31).
 
-The places and turns are those of the authors' published dataset, a lens of 35 mm on 36 mm of film; scenes 6
-and 7 have no view from above there and get one. Our corridors of scenes 1 and 2 are shorter than theirs: the
-cameras stand as far from the crowd as there; round the block of scene 6 people walk closer to it, and so does
-the camera. Other scenes are looked at as a whole.
+Positions and rotations are those of the authors' published dataset, with a lens of 35 mm on a sensor of
+36 mm; scenes 6 and 7, without a view from above there, get one. Our corridors of scenes 1 and 2 are shorter:
+the cameras keep their distance from the crowd. In scene 6 people walk closer to the block, and the camera is
+closer too. Other scenes are seen as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIELD_OF_VIEW = 2 * np.arctan(18 / 35)
 
 VIEWS = ("above", "side")
 
-# Scene: view: x, height and y of the plan in metres, turns about x, the vertical and y in degrees.
+# Scene: view: x, height and y of the plan in metres, rotations about x, the vertical and y in degrees.
 _PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
     "corridor": {"above": (32, 30, 8, -90, 0, 0), "side": (52, 8, 15, -23, 75, 0)},
     "obstacle": {"above": (32, 26, 8, -90, 0, 0), "side": (57, 8, 12, -23, 75, 0)},
@@ -34,7 +34,7 @@ _PUBLISHED: dict[str, dict[str, tuple[float, ...]]] = {
 
 
 def camera_of(scene: Scene, view: str, *, size: tuple[int, int] = (640, 480)) -> Camera:
-    """The camera `"above"` or at the `"side"` of a scene; pictures of (columns, rows) pixels.
+    """The camera `"above"` or at the `"side"` of a scene, with images of (columns, rows) pixels.
 
     >>> from marey.crowd import scenes
     >>> camera_of(scenes.preset("escape"), "above").position.round(3).tolist()
@@ -45,7 +45,7 @@ def camera_of(scene: Scene, view: str, *, size: tuple[int, int] = (640, 480)) ->
     name = scene.name.removesuffix("-panic")
     published = _PUBLISHED.get(name, {}).get(view)
     if published is not None:
-        return _turned(published, size, view)
+        return _rotated(published, size, view)
     if name == "crossing":
         return ring_camera(np.radians(45.0), np.radians(30.0), size=size)
     width, depth = scene.size
@@ -56,7 +56,7 @@ def camera_of(scene: Scene, view: str, *, size: tuple[int, int] = (640, 480)) ->
 
 
 def ring_camera(turn: float, elevation: float, *, size: tuple[int, int] = (640, 480)) -> Camera:
-    """One of the 64 cameras round the crossing: 12 m from its middle, by angles in radians.
+    """One of the 64 cameras around the crossing, 12 m from its centre, by angles in radians.
 
     >>> ring_camera(0.0, np.radians(30)).position.round(3).tolist()
     [26.392, 16.0, 6.0]
@@ -66,20 +66,20 @@ def ring_camera(turn: float, elevation: float, *, size: tuple[int, int] = (640, 
     return Camera.looking(eye, (16, 16, 0), size=size, field_of_view=FIELD_OF_VIEW, name="side")
 
 
-def _turned(published: tuple[float, ...], size: tuple[int, int], view: str) -> Camera:
-    """A camera from its place and its turns about fixed axes x, y, z; it looks along -z when not turned."""
+def _rotated(published: tuple[float, ...], size: tuple[int, int], view: str) -> Camera:
+    """A camera from its position and rotations about fixed axes x, y, z; without them it looks along -z."""
     x, height, y = published[:3]
     forward = np.array([0.0, 0.0, -1.0])
     for axis, degrees in enumerate(published[3:]):
-        forward = _about(axis, np.radians(degrees)) @ forward
+        forward = _rotation(axis, np.radians(degrees)) @ forward
     eye = np.array([x, y, height])
     aim = eye + forward[[0, 2, 1]].round(12)
     return Camera.looking(eye, aim, size=size, field_of_view=float(FIELD_OF_VIEW), name=view)
 
 
-def _about(axis: int, angle: float) -> NDArray[np.float64]:
+def _rotation(axis: int, angle: float) -> NDArray[np.float64]:
     c, s = np.cos(angle), np.sin(angle)
-    turn = np.eye(3)
+    matrix = np.eye(3)
     i, j = (axis + 1) % 3, (axis + 2) % 3
-    turn[i, i], turn[i, j], turn[j, i], turn[j, j] = c, -s, s, c
-    return turn
+    matrix[i, i], matrix[i, j], matrix[j, i], matrix[j, j] = c, -s, s, c
+    return matrix

@@ -1,4 +1,4 @@
-"""The reader of filmed crowds, `read_dataset(folder)`: films and fields are opened when looked at."""
+"""Reader of rendered crowds, `read_dataset(folder)`: videos and fields are opened when they are used."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError
 from marey.filming.dataset import VERSION
-from marey.io import cameras, scenes, trajectories, video, zarr_store
+from marey.io import cameras, scene_json, trajectories, video, zarr_store
 from marey.io._files import read_bytes
 
-LARGEST_MANIFEST = 64 << 20
+MAX_MANIFEST = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What one camera filmed.
+    """Videos and ground truth of one camera.
 
-    camera: where it stands
-    films: names of its films, `"shaded"` and `"flat"`
+    Attributes:
+        path: its folder.
+        camera: intrinsics and pose.
+        films: names of its videos, `"shaded"` and `"flat"`.
     """
 
     path: Path
@@ -39,7 +41,7 @@ class View:
     films: tuple[str, ...]
 
     def footage(self, film: str | None = None) -> Footage:
-        """A film, the first one if not named."""
+        """A video by name; None = the first one."""
         chosen = film or self.films[0]
         if chosen not in self.films:
             raise FormatError(f"has no film {chosen!r}; it has {', '.join(self.films)}", path=self.path)
@@ -55,8 +57,8 @@ class View:
         """Mean motion of the crowd at half a body's height, pixels per frame; presence by density."""
         return zarr_store.read_fields(self.path / "crowd_flow.zarr")
 
-    def numbers(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint32]:
-        """Who is seen at each pixel, `(frames, rows, columns)`: 1 + place among the ids; 0 nobody."""
+    def instance_ids(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint32]:
+        """Who is seen at each pixel, `(frames, rows, columns)`: 1 + number among the ids; 0 nobody."""
         return _opened(self.path / "ids.zarr", "ids", start, stop).astype(np.uint32)
 
     @cached_property
@@ -67,10 +69,11 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A filmed crowd and its truth.
+    """A rendered crowd and its ground truth.
 
-    path: its folder
-    manifest: content of `dataset.json`
+    Attributes:
+        path: its folder.
+        manifest: content of `dataset.json`.
     """
 
     path: Path
@@ -78,12 +81,12 @@ class Dataset:
 
     @cached_property
     def scene(self) -> Scene:
-        """The place."""
-        return scenes.read(self.path / "scene.json")
+        """Walls, goals and groups."""
+        return scene_json.read(self.path / "scene.json")
 
     @cached_property
     def tracks(self) -> Tracks:
-        """Where everyone is."""
+        """Positions over time."""
         return trajectories.read(
             self.path / "trajectories.csv", frame_rate=float(self.manifest["frame_rate"])
         )
@@ -120,11 +123,11 @@ class Dataset:
 
 
 def read_dataset(folder: Path | str) -> Dataset:
-    """A folder written by `marey crowd dataset`; nothing but its manifest is read at once."""
+    """Open a folder written by `marey crowd dataset`; only its manifest is read at once."""
     path = Path(folder)
     manifest_path = path / "dataset.json"
     try:
-        manifest = json.loads(read_bytes(manifest_path, limit=LARGEST_MANIFEST))
+        manifest = json.loads(read_bytes(manifest_path, limit=MAX_MANIFEST))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", path=manifest_path) from error
     if not isinstance(manifest, dict) or manifest.get("kind") != "crowd dataset":

@@ -1,6 +1,6 @@
-"""What is known of a filmed crowd besides the pictures: tables of people, fields on the ground and in images.
+"""Ground truth of a rendered crowd besides the images: tables of people, fields on the ground and in images.
 
-All is written as it comes, a few frames at a time.
+Everything is written frame by frame.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.crowd.cameras import Camera
-from marey.crowd.continuum import Ground
+from marey.crowd.density import DensityGrid
 from marey.crowd.fields import known_presence
 from marey.crowd.simulation.simulated import SimulatedCrowd
-from marey.filming.people import People
-from marey.filming.place import Backdrop
-from marey.filming.studio import Shot
+from marey.filming.background import Background
+from marey.filming.pedestrians import RenderedPedestrians
+from marey.filming.renderer import RenderedFrame
 from marey.io import zarr_store
 
 Array = NDArray[Any]
@@ -27,12 +27,11 @@ Array = NDArray[Any]
 BODY_HEIGHT = 0.9
 """Metres above the ground at which the crowd's mean motion is seen in the image."""
 
-# Pixels: steps of the smooth field in the file, which compresses so much better.
+# Pixels to which the smooth field is rounded, so that it compresses well.
 STEP = 1 / 128
-CHUNK = 16
 
 
-def write_tables(crowd: SimulatedCrowd, people: People, folder: Path) -> None:
+def write_tables(crowd: SimulatedCrowd, people: RenderedPedestrians, folder: Path) -> None:
     """`trajectories.csv` (a row a person and frame) and `people.csv` (a row a person)."""
     tracks = crowd.tracks
     assert tracks.ids is not None
@@ -56,35 +55,18 @@ def write_tables(crowd: SimulatedCrowd, people: People, folder: Path) -> None:
         for n, person in enumerate(tracks.ids.tolist()):
             traits = (crowd.radius[n], crowd.mass[n], crowd.response_time[n], crowd.desired_speed[n])
             file.write(f"{person},{n + 1},{','.join(f'{value:.5g}' for value in traits)},")
-            file.write(f"{crowd.group[n]},{people.statures[n]:.3f},{people.looks[n]}\n")
+            file.write(f"{crowd.group[n]},{people.crowd.heights[n]:.3f},{people.looks[n]}\n")
 
 
-def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: Progress | None) -> None:
+def write_ground(crowd: SimulatedCrowd, ground: DensityGrid, folder: Path, progress: Progress | None) -> None:
     """`velocity.zarr`, a field series in cells per frame, and `density.zarr`, people per square metre."""
-    import zarr
-
     rows, columns = ground.free.shape
-    group = zarr.open_group(folder / "density.zarr", mode="w", zarr_format=3)
     names = ("density", "divergence", "vorticity")
-    arrays = {
-        name: group.create_array(
-            name,
-            shape=(crowd.frames, rows, columns),
-            chunks=(CHUNK, rows, columns),
-            dtype="float32",
-            config={"write_empty_chunks": True},
-        )
-        for name in names
-    }
-    group.attrs["marey"] = {
-        "kind": "Density",
-        "version": 1,
-        "frame_rate": crowd.frame_rate,
-        "spacing": ground.spacing,
-        "width": ground.width,
-        "homography": ground.homography.tolist(),
-    }
-    waiting: dict[str, list[Array]] = {name: [] for name in names}
+    noted = {"spacing": ground.spacing, "width": ground.width, "homography": ground.homography.tolist()}
+    fields = zarr_store.GrowingArrays.create(
+        folder / "density.zarr", "Density", crowd.frame_rate, "density", noted, {},
+        {name: ((rows, columns), np.dtype(np.float32)) for name in names},
+    )  # fmt: skip
     with zarr_store.FieldWriter(
         folder / "velocity.zarr",
         rows,
@@ -95,24 +77,21 @@ def write_ground(crowd: SimulatedCrowd, ground: Ground, folder: Path, progress: 
         name="ground velocity",
         with_presence=True,
     ) as writer:
-        for frame, moment in enumerate(ground.moments(crowd.tracks, crowd.velocities)):
-            velocity, presence = ground.as_picture(moment, crowd.frame_rate)
+        for frame, moment in enumerate(ground.frames(crowd.tracks, crowd.velocities)):
+            velocity, presence = ground.as_image(moment, crowd.frame_rate)
             writer.append(velocity[None], presence[None])
-            for name in names:
-                waiting[name].append(getattr(moment, name)[::-1].astype(np.float32))
-            if len(waiting["density"]) == CHUNK or frame + 1 == crowd.frames:
-                for name in names:
-                    start = frame + 1 - len(waiting[name])
-                    arrays[name][start : frame + 1] = np.stack(waiting[name])
-                    waiting[name].clear()
+            fields.append(**{name: getattr(moment, name)[None, ::-1].astype(np.float32) for name in names})
             if progress is not None:
                 progress(frame + 1, crowd.frames)
+    fields.close()
 
 
 class CrowdFlow:
-    """The mean motion of the crowd in a camera's image: ground velocity moved up to half a body's height."""
+    """Mean motion of the crowd in a camera's image: ground velocity at half a body's height."""
 
-    def __init__(self, ground: Ground, camera: Camera, backdrop: Backdrop, frame_rate: float) -> None:
+    def __init__(
+        self, ground: DensityGrid, camera: Camera, background: Background, frame_rate: float
+    ) -> None:
         columns, rows = camera.size
         pixels = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1).astype(np.float64)
         places = camera.to_ground(pixels, height=BODY_HEIGHT)
@@ -125,7 +104,7 @@ class CrowdFlow:
         )
         deep = (world @ camera.rotation.T + camera.translation)[..., 2]
         # A wall in front hides the crowd.
-        known &= 1.0 / np.where(deep > 0, deep, np.inf) >= backdrop.depths[..., -1] * 0.999
+        known &= 1.0 / np.where(deep > 0, deep, np.inf) >= background.depths[..., -1] * 0.999
         to_cells = np.linalg.inv(ground.homography)
         self.mask = known
         self._column = np.where(known, to_cells[0, 0] * x + to_cells[0, 2], -9.0).astype(np.float32)
@@ -168,25 +147,17 @@ def ground_frames(path: Path) -> Iterator[tuple[Array, Array]]:
         yield from zip(block.velocities, block.presence, strict=True)
 
 
-class Seen:
+class VisibilityTable:
     """`visibility.csv`: a row a person and frame."""
-
-    HEAD = "frame,id,pixels,whole,share,left,top,right,bottom\n"
 
     def __init__(self, file: TextIO, ids: Array) -> None:
         self._file, self._ids = file, ids
-        file.write(self.HEAD)
+        file.write("frame,id,pixels,whole,share,left,top,right,bottom\n")
 
-    def append(self, frame: int, shot: Shot) -> None:
-        """Those of whom some part would be in the picture if nothing stood before them."""
-        inside = np.flatnonzero(shot.alone > 0)
-        share = shot.pixels[inside] / shot.alone[inside]
-        columns = (
-            self._ids[shot.people[inside]],
-            shot.pixels[inside],
-            shot.alone[inside],
-            share,
-            *shot.boxes[inside].T,
-        )
-        row = f"{frame},%d,%d,%d,%.4f,%.2f,%.2f,%.2f,%.2f\n"
+    def append(self, number: int, frame: RenderedFrame) -> None:
+        """Add those of whom some part would be in the image if nothing was in front of them."""
+        inside = np.flatnonzero(frame.unoccluded_pixels > 0)
+        pixels, whole = frame.pixels[inside], frame.unoccluded_pixels[inside]
+        columns = (self._ids[frame.people[inside]], pixels, whole, pixels / whole, *frame.boxes[inside].T)
+        row = f"{number},%d,%d,%d,%.4f,%.2f,%.2f,%.2f,%.2f\n"
         self._file.writelines(row % values for values in zip(*(c.tolist() for c in columns), strict=True))

@@ -1,7 +1,7 @@
 """Files in and out: one module a format; :func:`load` and :func:`save` pick it.
 
 Every module of this folder that is a format offers `read(path, **options)` and, where it can,
-`write(thing, path, **options)`. `FORMATS` below is the whole registry.
+`write(data, path, **options)`. `FORMATS` below is the whole registry.
 """
 
 from __future__ import annotations
@@ -13,18 +13,23 @@ from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar, overload
 
 import numpy as np
+from msgspec import Raw
 
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry.convention import Convention, unit_size
 from marey.io._files import is_numbered
+from marey.io._limits import LIMITS
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Format:
-    """One file format: its module here, the endings it goes by, what it holds."""
+    """One file format: its module here, the endings it goes by, and the data types it holds."""
 
     module: str
     title: str
@@ -32,134 +37,106 @@ class Format:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
 
-    def implementation(self) -> Any:
+    def implementation(self) -> ModuleType:
         """The module, imported when first needed."""
         return import_module(f"marey.io.{self.module}")
 
 
-# Bytes of a JSON file in which a scene's keys are looked for: the largest scene that is read.
-SCENE_HEAD = 16 << 20
+MESHES, RIGS = "MeshSequence", "Character Motion MeshSequence"
+CONTAINED = f"{RIGS} Markers Tracks SimulatedCrowd Scene FieldSeries PoseModel MotionModel DistanceMatrix"
+CONTAINED += " SurfaceGraph Animation"
+COMPRESSED = "CompressedMotion CompressedFields FourierFields"
 
-# Frames per second, metres of a bone, and metres from the origin: maps of the whole Earth reach 2e7.
-SLOWEST, FASTEST, LONGEST, FARTHEST = 1e-4, 1e6, 1e5, 1e8
-
-FORMATS: tuple[Format, ...] = (
-    Format("bvh", "Biovision hierarchy", (".bvh",), ("Motion",), ("Motion",)),
-    Format("acclaim", "Acclaim skeleton and motion", (".amc", ".asf"), ("Motion",)),
-    Format("c3d", "C3D markers", (".c3d",), ("Markers",)),
-    Format("deepmimic", "DeepMimic clip (JSON)", (".json",), ("Motion",)),
-    Format("scenes", "crowd scene (JSON)", (".json",), ("Scene",), ("Scene",)),
-    Format(
-        "gltf",
-        "glTF 2.0",
-        (".glb", ".gltf"),
-        ("Character", "Motion", "MeshSequence"),
-        ("Character", "Motion", "MeshSequence"),
-    ),
-    Format(
-        "usd",
-        "Universal Scene Description",
-        (".usd", ".usda", ".usdc"),
-        ("MeshSequence",),
-        ("Character", "Motion", "MeshSequence"),
-    ),
-    Format("obj", "Wavefront mesh or folder of them", (".obj",), ("MeshSequence",), ("MeshSequence",)),
-    Format("ply", "Stanford mesh or folder of them", (".ply",), ("MeshSequence",), ("MeshSequence",)),
-    Format(
-        "npz",
-        "NumPy mesh sequence or pose distances",
-        (".npz",),
-        ("MeshSequence", "DistanceMatrix"),
-        ("MeshSequence", "DistanceMatrix"),
-    ),
-    Format("point_caches", "point cache", (".pc2", ".mdd"), ("MeshSequence",), ("MeshSequence",)),
-    Format("trajectories", "pedestrian trajectories", (".txt", ".csv", ".parquet"), ("Tracks",), ("Tracks",)),
-    Format("jupedsim", "JuPedSim recording", (".sqlite",), ("Tracks",), ("Tracks", "SimulatedCrowd")),
-    Format("agoraset", "Agoraset population", (".data",), ("Tracks",), ("SimulatedCrowd",)),
-    Format("video", "video", (".mp4", ".avi", ".mov", ".mkv", ".webm", ".gif"), ("Footage",), ("Footage",)),
-    Format("images", "folder of images", (".png", ".jpg", ".jpeg"), ("Footage",), ("Footage",)),
-    Format("flo", "Middlebury optical flow", (".flo",), ("FieldSeries",), ("FieldSeries",)),
-    Format(
-        "zarr_store",
-        "zarr store",
-        (".zarr",),
-        ("FieldSeries", "MeshSequence"),
-        ("FieldSeries", "MeshSequence"),
-    ),
-    Format(
-        "container",
-        "marey container",
-        (".mry",),
-        (
-            "Motion",
-            "Markers",
-            "MeshSequence",
-            "Character",
-            "Tracks",
-            "SimulatedCrowd",
-            "Scene",
-            "FieldSeries",
-            "PoseModel",
-            "MotionModel",
-            "DistanceMatrix",
-            "Repertoire",
-            "Animation",
-        ),
-        (
-            "Motion",
-            "Markers",
-            "MeshSequence",
-            "Character",
-            "Tracks",
-            "SimulatedCrowd",
-            "Scene",
-            "FieldSeries",
-            "PoseModel",
-            "MotionModel",
-            "DistanceMatrix",
-            "Repertoire",
-            "Animation",
-            "CompressedMotion",
-            "CompressedFields",
-            "FourierFields",
-        ),
-    ),
+# Module, title, endings, what is read, what is written.
+FORMATS: tuple[Format, ...] = tuple(
+    Format(module, title, *(tuple(words.split()) for words in (endings, reads, writes)))
+    for module, title, endings, reads, writes in (
+        ("bvh", "Biovision hierarchy", ".bvh", "Motion", "Motion"),
+        ("acclaim", "Acclaim skeleton and motion", ".amc .asf", "Motion", ""),
+        ("c3d", "C3D markers", ".c3d", "Markers", ""),
+        ("deepmimic", "DeepMimic clip (JSON)", ".json", "Motion", ""),
+        ("scene_json", "crowd scene (JSON)", ".json", "Scene", "Scene"),
+        ("cameras", "camera", ".json .xml", "Camera Homography", "Camera Homography"),
+        ("gltf", "glTF 2.0", ".glb .gltf", RIGS, RIGS),
+        ("usd", "Universal Scene Description", ".usd .usda .usdc", MESHES, RIGS),
+        ("obj", "Wavefront mesh or folder of them", ".obj", MESHES, MESHES),
+        ("ply", "Stanford mesh or folder of them", ".ply", MESHES, MESHES),
+        ("npz", "NumPy mesh sequence or pose distances", ".npz", *(2 * [f"{MESHES} DistanceMatrix"])),
+        ("point_caches", "point cache", ".pc2 .mdd", MESHES, MESHES),
+        ("trajectories", "pedestrian trajectories", ".txt .csv .parquet", "Tracks", "Tracks"),
+        ("trackers_csv", "table of trackers", ".csv", "Trackers", "Trackers"),
+        ("jupedsim", "JuPedSim recording", ".sqlite", "Tracks", "Tracks SimulatedCrowd"),
+        ("agoraset", "Agoraset population", ".data", "Tracks", "SimulatedCrowd"),
+        ("video", "video", ".mp4 .avi .mov .mkv .webm .gif", "Footage", "Footage"),
+        ("images", "folder of images", ".png .jpg .jpeg", "Footage", "Footage"),
+        ("flo", "Middlebury optical flow", ".flo", "FieldSeries", "FieldSeries"),
+        ("zarr_store", "zarr store", ".zarr", *(2 * [f"FieldSeries {MESHES}"])),
+        ("container", "marey container", ".mry", CONTAINED, f"{CONTAINED} {COMPRESSED}"),
+    )
 )
 
+# What of a data type goes into a format that holds another one.
+PARTS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
+    ("Character", "Motion", lambda character: character.motion),
+    ("Character", "MeshSequence", lambda character: character.pose()),
+    ("Animation", "MeshSequence", lambda animation: animation.sequence),
+    ("SimulatedCrowd", "Tracks", lambda crowd: crowd.tracks),
+)
 
-def load(path: str | PathLike[str], *, clean: bool = False, **options: Any) -> Any:
+# Keys by which JSON files are told apart.
+JSON_KEYS = {
+    "Frames": "deepmimic",
+    "kind": "cameras",
+    **dict.fromkeys(("size", "walkable", "groups", "goals"), "scene_json"),
+}
+
+
+@overload
+def load(path: str | PathLike[str], kind: type[T], *, clean: bool = ..., **options: object) -> T: ...
+
+
+@overload
+def load(path: str | PathLike[str], kind: None = ..., *, clean: bool = ..., **options: object) -> Any: ...
+
+
+def load(
+    path: str | PathLike[str], kind: type[Any] | None = None, *, clean: bool = False, **options: object
+) -> Any:
     """Read a file or folder into the data type it holds.
 
-    The format is chosen by the ending, and by a look inside where the ending says little (`.txt`,
-    `.json`, folders). Options go to the format's reader, e.g. `unit="cm"`, `up="z"` for BVH, or
-    `compressed=True` for a compressed clip that is not to be decoded; see `marey.io.<format>.read`. With
-    `clean`, a skeleton motion loses an artificial T-pose and glitches; what was done is said in warnings
-    (:func:`marey.body.clean.clean` returns it as a report).
+    The format is chosen by the ending, and by a look inside where several formats share one (`.txt`, `.csv`,
+    `.json`, folders).
+
+    Args:
+        kind: The data type that is needed, e.g. `marey.Motion`: an error if the file holds another.
+        clean: Remove an artificial T-pose and glitches from skeleton motion; warnings say what was done
+            (:func:`marey.body.clean.clean` returns it as a report).
+        options: For the format's reader, `marey.io.<format>.read`: e.g. `unit="cm"`, `up="z"` for BVH, or
+            `compressed=True` for a compressed clip that is not to be decoded.
 
     >>> import marey, tempfile
     >>> path = Path(tempfile.mkdtemp()) / "walk.bvh"
     >>> marey.save(marey.samples.walk(), path)
-    >>> marey.load(path).skeleton.names[0]
+    >>> marey.load(path, marey.Motion).skeleton.names[0]
     'Hips'
     """
     path = Path(path)
-    chosen = format_of(path)
-    if not chosen.reads:
-        raise FormatError(f"{chosen.title} is a format we write, not one we read", path=path)
-    read = chosen.implementation().read
+    read = format_of(path).implementation().read
     given = _accepted(read, options, path)
     try:
         with np.errstate(all="ignore"):  # what overflows is refused as not finite
-            thing = read(path, **given)
+            data = read(path, **given)
     except InputError as error:
         if given:
             raise
         raise FormatError(str(error).removeprefix(f"{path}: "), path=path) from error
-    _check_plausible(thing, path)
-    return _cleaned(thing, path) if clean else thing
+    if kind is not None and not isinstance(data, kind):
+        raise InputError(f"{path}: holds a {type(data).__name__}, not a {kind.__name__}")
+    _check_plausible(data, path)
+    return _cleaned(data, path) if clean else data
 
 
-def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
+def save(data: object, path: str | PathLike[str], **options: object) -> None:
     """Write a data type; the ending of `path` chooses the format. Nothing half-written is left behind.
 
     Of a character, a format for skeletons gets the first clip, one for meshes the posed surface; of an
@@ -167,41 +144,36 @@ def save(thing: Any, path: str | PathLike[str], **options: Any) -> None:
     that leave the choice; the others are in metres and y up.
     """
     path = Path(path)
-    chosen = format_to_write(path)
-    thing = writable_part(thing, path)
+    data = writable_part(data, path)
+    chosen = format_to_write(path, _kind(data))
     write = chosen.implementation().write
     options = _without_the_only_choice(write, options, chosen, path)
-    write(thing, path, **_accepted(write, options, path))
+    write(data, path, **_accepted(write, options, path))
 
 
-def writable_part(thing: Any, path: Path) -> Any:
-    """The part of `thing` that the format of `path` holds; an error if there is none."""
-    chosen = format_to_write(path)
-    kind = _kind(thing)
+def writable_part(data: object, path: Path) -> object:
+    """The part of `data` that the format of `path` holds; an error if there is none."""
+    kind = _kind(data)
+    chosen = format_to_write(path, kind)
     if kind in chosen.writes:
-        return thing
-    if kind == "Character" and "Motion" in chosen.writes:
-        return thing.motion
-    if kind == "Character" and "MeshSequence" in chosen.writes:
-        return thing.pose()
-    if kind == "Animation" and "MeshSequence" in chosen.writes:
-        return thing.sequence
-    if kind == "SimulatedCrowd" and "Tracks" in chosen.writes:
-        return thing.tracks
-    able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
+        return data
+    for whole, part, take in PARTS:
+        if kind == whole and part in chosen.writes:
+            return take(data)
     if not chosen.writes:
         raise InputError(f"{path}: {chosen.title} is a format we read, not one we write")
+    able = sorted({e for f in FORMATS if kind in f.writes for e in f.endings})
     raise InputError(
         f"{path}: a {chosen.title} file cannot hold a {kind}; "
         + (f"use one of {', '.join(able)}" if able else "nothing we write can")
     )
 
 
-def _kind(thing: Any) -> str:
-    """The name of a data type; another class that is called the same comes with its module."""
+def _kind(data: object) -> str:
+    """The name of a data type of marey; another class that is called the same comes with its module."""
     from marey.io.container import OTHER_TYPES, TYPES
 
-    own = type(thing)
+    own = type(data)
     known = (TYPES | OTHER_TYPES).get(own.__name__, own.__module__) == own.__module__
     return own.__name__ if known else f"{own.__module__}.{own.__name__}"
 
@@ -216,25 +188,26 @@ def format_of(path: Path) -> Format:
         raise FormatError(f"cannot be read: {error.strerror}", path=path) from error
     if not path.exists() and not is_numbered(path):
         raise FormatError("no such file", path=path)
-    if ending in (".txt", ".json") and path.is_file():
-        return _by_name(_json_format(path) if _looks_like_json(path) else "trajectories")
+    if ending in (".txt", ".json", ".csv") and path.is_file():
+        return _by_name(_text_format(path))
     return _by_ending(path, ending)
 
 
-def format_to_write(path: Path) -> Format:
-    """The format that the ending of a file to be written asks for."""
+def format_to_write(path: Path, kind: str | None = None) -> Format:
+    """The format that the ending of a file to be written asks for; of several, one for that data type."""
     ending = path.suffix.lower()
-    if ending:
-        return _by_ending(path, ending, writes=True)
-    raise InputError(f"{path}: give the file an ending, e.g. .bvh, .glb, .mp4, .csv, .mry")
+    if not ending:
+        raise InputError(f"{path}: give the file an ending, e.g. .bvh, .glb, .mp4, .csv, .mry")
+    able = [known for known in FORMATS if ending in known.endings and known.writes]
+    return next((f for f in able if kind in f.writes), able[0]) if able else _by_ending(path, ending)
 
 
-def _by_ending(path: Path, ending: str, *, writes: bool = False) -> Format:
-    found = [known for known in FORMATS if ending in known.endings]
-    if found:
-        return next((known for known in found if known.writes), found[0]) if writes else found[0]
-    endings = ", ".join(dict.fromkeys(e for f in FORMATS for e in f.endings))
-    raise FormatError(f"unknown ending {ending!r}; known are {endings}", path=path)
+def _by_ending(path: Path, ending: str) -> Format:
+    found = next((known for known in FORMATS if ending in known.endings), None)
+    if found is None:
+        endings = ", ".join(dict.fromkeys(e for f in FORMATS for e in f.endings))
+        raise FormatError(f"unknown ending {ending!r}; known are {endings}", path=path)
+    return found
 
 
 def _by_name(module: str) -> Format:
@@ -251,31 +224,38 @@ def _folder_format(folder: Path) -> Format:
     return best
 
 
-def _looks_like_json(path: Path) -> bool:
+def _text_format(path: Path) -> str:
+    """The format of a JSON file by its keys, of a table by the names of its columns."""
+    from marey.io._json import read_json
+    from marey.io.trackers_csv import tracker_names
+
     with path.open("rb") as file:
-        head = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n")
-    return head[:1] in (b"{", b"[") or path.suffix.lower() == ".json"
+        head = file.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if path.suffix.lower() != ".json" and head[:1] not in (b"{", b"["):
+        header = [cell.strip(' "') for cell in head.partition(b"\n")[0].decode("latin-1").strip().split(",")]
+        return "trackers_csv" if tracker_names(header) else "trajectories"
+    keys = read_json(path, dict[str, Raw], limit=LIMITS.table)
+    found = next((module for key, module in JSON_KEYS.items() if key in keys), None)
+    if found is None:
+        raise FormatError(
+            'is neither a DeepMimic clip (no "Frames" list) nor a crowd scene nor a camera', path=path
+        )
+    return found
 
 
-def _json_format(path: Path) -> str:
-    """A scene tells its size or walkable area, and has no frames."""
-    with path.open("rb") as file:
-        text = file.read(SCENE_HEAD)
-    is_scene = any(key in text for key in (b'"size"', b'"walkable"', b'"groups"', b'"goals"'))
-    return "scenes" if is_scene and b'"Frames"' not in text else "deepmimic"
-
-
-def _check_plausible(thing: Any, path: Path) -> None:
+def _check_plausible(data: Any, path: Path) -> None:
     """Raise if a clip or tracks are faster, slower or larger than any recording: damage, or a wrong unit."""
-    rate = getattr(thing, "frame_rate", SLOWEST)
-    if not SLOWEST <= rate <= FASTEST:
+    rate = getattr(data, "frame_rate", 1.0)
+    if not 1e-4 <= rate <= 1e6:
         raise FormatError(f"has {rate:g} frames per second; its frame rate is damaged", path=path)
-    kind, lengths = type(thing).__name__, []
+    # Metres: of a bone, and from the origin, from which maps of the whole Earth reach 2e7.
+    longest, farthest = 1e5, 1e8
+    kind, lengths = _kind(data), []
     if kind == "Motion":
-        bones = np.concatenate([thing.skeleton.offsets[1:], thing.skeleton.end_offsets])
-        lengths = [(thing.root, FARTHEST), (thing.skeleton.offsets[0], FARTHEST), (bones, LONGEST)]
+        bones = np.concatenate([data.skeleton.offsets[1:], data.skeleton.end_offsets])
+        lengths = [(data.root, farthest), (data.skeleton.offsets[0], farthest), (bones, longest)]
     elif kind in ("Markers", "Tracks"):
-        lengths = [(thing.positions, FARTHEST)]
+        lengths = [(data.positions, farthest)]
     for values, most in lengths:
         low, high = (extreme.reduce(values, axis=None, initial=0.0) for extreme in (np.fmin, np.fmax))
         if max(-low, high) > most:
@@ -283,31 +263,32 @@ def _check_plausible(thing: Any, path: Path) -> None:
             raise FormatError(message, path=path)
 
 
-def _cleaned(thing: Any, path: Path) -> Any:
+def _cleaned(data: object, path: Path) -> object:
     from marey.body.clean import clean
+    from marey.body.motion import Motion
 
-    if type(thing).__name__ != "Motion":
-        raise InputError(f"{path}: only skeleton motion can be cleaned, this is a {type(thing).__name__}")
-    motion, report = clean(thing)
+    if not isinstance(data, Motion):
+        raise InputError(f"{path}: only skeleton motion can be cleaned, this is a {type(data).__name__}")
+    motion, report = clean(data)
     for line in report.lines():
         warnings.warn(f"{path}: {line}", MareyWarning, stacklevel=3)
     return motion
 
 
 def _without_the_only_choice(
-    write: Callable[..., Any], options: dict[str, Any], chosen: Format, path: Path
-) -> dict[str, Any]:
+    write: Callable[..., object], options: dict[str, object], chosen: Format, path: Path
+) -> dict[str, object]:
     """`options` less a unit of metres and a y axis that a format without that choice has anyway."""
     known = inspect.signature(write).parameters
     given = {name for name in ("unit", "up") if name not in known and options.get(name) is not None}
-    unit = unit_size(options["unit"]) if "unit" in given else 1.0
+    chosen_unit: Any = options["unit"] if "unit" in given else 1.0
     up: Any = options["up"] if "up" in given else "y"
-    if Convention(unit, up) != Convention():
+    if Convention(unit_size(chosen_unit), up) != Convention():
         raise InputError(f"{path}: {chosen.title} is written in metres and y up only; leave out unit and up")
     return {name: value for name, value in options.items() if name not in given}
 
 
-def _accepted(function: Callable[..., Any], options: dict[str, Any], path: Path) -> dict[str, Any]:
+def _accepted(function: Callable[..., object], options: dict[str, object], path: Path) -> dict[str, object]:
     """`options` that were given (not None), all of which the format must understand."""
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(function).parameters)[1:]

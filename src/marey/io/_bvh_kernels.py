@@ -1,4 +1,4 @@
-"""Compiled loops of the BVH reader and writer: rows of channels to poses, numbers to text.
+"""Compiled loops of the BVH reader: rows of channels to poses, and how numbers are broken into lines.
 
 Importing this module imports numba: do so inside functions.
 """
@@ -149,42 +149,3 @@ def layout(buffer: NDArray[np.uint8], columns: int) -> tuple[int, bool, bool]:
             count += 1
             on_line += 1
     return count, frames_begin_lines, some_line_is_a_frame or on_line == columns
-
-
-@njit(**_OPTIONS)
-def write_rows(rows: Array, decimals: Integers, out: NDArray[np.uint8]) -> int:
-    """`rows` as text with one line a row, each column to its number of decimals, zeros at the end cut off.
-
-    `out` has room for 24 bytes a number; numbers times 10^decimals are below 9e18. How much was written.
-    """
-    position = 0
-    digits = np.empty(20, dtype=np.uint8)
-    powers = 10.0 ** np.arange(19)
-    ten = np.uint64(10)
-    for row in range(rows.shape[0]):
-        for column in range(rows.shape[1]):
-            places = decimals[column]
-            rounded = np.rint(rows[row, column] * powers[places])
-            scaled = np.uint64(abs(rounded))
-            if rounded < 0.0:
-                out[position] = 45
-                position += 1
-            while places > 0 and scaled % ten == 0:
-                scaled //= ten
-                places -= 1
-            count = 0
-            while scaled > 0 or count <= places:
-                digits[count] = 48 + scaled % ten
-                scaled //= ten
-                count += 1
-            while count > 0:
-                if count == places:
-                    out[position] = 46
-                    position += 1
-                count -= 1
-                out[position] = digits[count]
-                position += 1
-            out[position] = 32
-            position += 1
-        out[position - 1] = 10
-    return position

@@ -10,23 +10,18 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from marey.errors import FormatError, InputError, MareyError
+from marey.io._limits import LIMITS
 from marey.io._made import DRAFT, WHOLE, check_replaceable, move_into
 
-# Text formats are parsed in memory; nothing captured so far comes near this.
-LARGEST_FILE = 4 << 30
 NUMBER = re.compile(r"%0?(\d*)d")
-LONGEST_SHOWN = 40
-ALWAYS_ALLOWED = 1 << 30
-
-# Poses of real clips take one to six times the room of their text.
-LARGEST_RATIO = 64
-
 
 try:
     import fcntl
@@ -34,7 +29,7 @@ except ImportError:  # Windows has no such locks: drafts of killed runs stay the
     fcntl = None  # type: ignore[assignment]
 
 
-def read_bytes(path: Path, *, limit: int = LARGEST_FILE) -> bytes:
+def read_bytes(path: Path, *, limit: int = LIMITS.file) -> bytes:
     """The whole file, or an error that says why not (missing, empty, a folder, too large)."""
     check_readable(path, limit=limit)
     try:
@@ -86,23 +81,6 @@ def atomic_write(path: Path) -> Iterator[Path]:
         draft = folder / path.name
         yield draft
         draft.replace(path)
-
-
-@contextmanager
-def atomic_write_numbered(pattern: Path, count: int) -> Iterator[list[Path]]:
-    """Drafts of `count` files such as `frames/walk_%04d.obj`; the folder is made if it is missing.
-
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp()) / "frames"
-    >>> with atomic_write_numbered(folder / "%02d.txt", 2) as drafts:
-    ...     for draft in drafts:
-    ...         _ = draft.write_text("whole")
-    >>> sorted(file.name for file in folder.glob("*.txt"))
-    ['00.txt', '01.txt']
-    """
-    names = [numbered_name(pattern, i) for i in range(count)]
-    with atomic_write_files(pattern, names) as folder:
-        yield [folder / name for name in names]
 
 
 @contextmanager
@@ -212,6 +190,27 @@ def numbered_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
     return sorted(found, key=_by_number)
 
 
+def series_files(path: Path, endings: tuple[str, ...]) -> list[Path]:
+    """The files of a series, which `path` names as a folder or a pattern, or a single file."""
+    several = path.is_dir() or (is_numbered(path) and not path.is_file())
+    return numbered_files(path, endings) if several else [path]
+
+
+def write_series(
+    path: Path, frames: Iterable[bytes], count: int, beside: Mapping[str, bytes] = MappingProxyType({})
+) -> None:
+    """Write one file, or `count` numbered ones (`walk_%04d.obj`), and others beside them: all or none."""
+    single = count == 1 and not is_numbered(path)
+    if single and not beside:
+        with atomic_write(path) as draft:
+            draft.write_bytes(next(iter(frames)))
+        return
+    names = [path.name] if single else [numbered_name(path, i) for i in range(count)]
+    with atomic_write_files(path, [*names, *beside]) as folder:
+        for name, data in chain(zip(names, frames, strict=True), beside.items()):
+            (folder / name).write_bytes(data)
+
+
 def _by_number(file: Path) -> list[int | str]:
     # Every second part is a number: "²" counts as a digit for str.isdigit, not for int.
     return [int(part) if i % 2 else part for i, part in enumerate(re.split(r"(\d+)", file.name))]
@@ -266,9 +265,9 @@ def decoded(name: bytes) -> str:
 
 def quoted(piece: bytes | str) -> str:
     """A piece of a file as one can print it: quoted, on one line, not too long."""
-    text = piece[: LONGEST_SHOWN + 1]
+    text = piece[:41]
     text = text.decode("latin-1") if isinstance(text, bytes) else text
-    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
+    return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
 def series_name(path: Path) -> str:
@@ -310,7 +309,7 @@ def unique_names(names: Sequence[str]) -> list[str]:
 def check_poses_fit(frames: int, joints: int, path: Path) -> None:
     """Raise if the rotations of a clip would take far more memory than its file accounts for."""
     needed = frames * joints * 32
-    if needed > max(ALWAYS_ALLOWED, LARGEST_RATIO * path.stat().st_size):
+    if needed > max(LIMITS.allowance, LIMITS.ratio * path.stat().st_size):
         raise FormatError(
             f"up to {frames} frames of {joints} joints would take {needed / 1e9:.0f} GB, "
             "most of it for joints that do not move",

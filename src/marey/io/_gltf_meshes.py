@@ -20,7 +20,7 @@ from marey.errors import MareyWarning
 from marey.geometry.colour import to_srgb
 from marey.io._gltf_document import Buffers, Document, Entry, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
 T = TypeVar("T", bound=np.generic)

@@ -31,10 +31,10 @@ from marey.errors import InputError
 from marey.geometry import rotations as rot
 from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import vertex_normals
+from marey.geometry.planar import PlanarMotion
 from marey.io._files import atomic_write, unique_names
 from marey.io._gltf_meshes import ORIGIN, image_type
 from marey.io._rig import bones, pose_of_bind, with_single_bindings, world_at_rest
-from marey.surface.planar import Planar
 from marey.surface.sequence import MeshSequence
 from marey.surface.shapes import Shapes
 from marey.surface.texture import Texture
@@ -138,7 +138,7 @@ def _shape_normals(sequence: MeshSequence, shapes: Shapes) -> tuple[Array, Float
     first = _normals(sequence.vertices[0].astype(np.float64), sequence.faces)
 
     def turned(rows: slice) -> Array:
-        back = Planar(-angles[rows], np.zeros((rows.stop - rows.start, 2)))
+        back = PlanarMotion(-angles[rows], np.zeros((rows.stop - rows.start, 2)))
         frames = back.apply(sequence.vertices[rows].astype(np.float64))
         return np.stack([_normals(frame, sequence.faces) - first for frame in frames])
 

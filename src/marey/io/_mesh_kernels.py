@@ -1,4 +1,4 @@
-"""Compiled loops over the text of OBJ files and the rows of PLY files.
+"""Compiled loops over the text of OBJ files.
 
 They never read past the end of what they are given, whatever is in it; about 1 ns a byte. Importing this
 module imports numba: do so inside functions.
@@ -135,75 +135,6 @@ def read_obj(
             return status
         state[POSITION] = _next_line(buffer, position, end)
     return DONE
-
-
-@njit(**_OPTIONS)
-def count_rows(buffer: Bytes, tokens: Integers, lines: Integers) -> int:
-    """Lines that are not blank: how many, the tokens on each and the number of each, counted from 0."""
-    end = buffer.shape[0]
-    position = rows = line = 0
-    while position < end:
-        found = _count_tokens(buffer, position, end)
-        if found:
-            tokens[rows] = found
-            lines[rows] = line
-            rows += 1
-        position = _next_line(buffer, position, end)
-        if position < end and buffer[position - 1] == _CR and buffer[position] == _LF:
-            position += 1
-        line += 1
-    return rows
-
-
-@njit(**_OPTIONS)
-def walk_rows(
-    buffer: Bytes,
-    position: int,
-    item_sizes: Integers,
-    count_sizes: Integers,
-    signed: Integers,
-    big: bool,
-    wanted: int,
-    starts: Integers,
-    lengths: Integers,
-    ends: Integers,
-) -> int:
-    """Where property `wanted` of each row lies: first byte, number of items; and where the row ends.
-
-    A property is a list if its `count_sizes` is not 0. Returns the number of rows that are whole.
-    """
-    end = buffer.shape[0]
-    for row in range(starts.shape[0]):
-        for p in range(item_sizes.shape[0]):
-            items = np.int64(1)
-            if count_sizes[p]:
-                if count_sizes[p] > end - position:
-                    return row
-                items = np.int64(0)
-                for i in range(count_sizes[p]):
-                    place = count_sizes[p] - 1 - i if not big else i
-                    items = (items << 8) | np.int64(buffer[position + place])
-                if signed[p] and items >> (8 * count_sizes[p] - 1):
-                    return row
-                position += count_sizes[p]
-            if items < 0 or items > (end - position) // item_sizes[p]:
-                return row
-            if p == wanted:
-                starts[row] = position
-                lengths[row] = items
-            position += items * item_sizes[p]
-        ends[row] = position
-    return starts.shape[0]
-
-
-@njit(**_OPTIONS)
-def gather(buffer: Bytes, starts: Integers, lengths: Integers, size: int, out: Bytes) -> None:
-    """The bytes of all items that `walk_rows` found, one after the other."""
-    filled = 0
-    for row in range(starts.shape[0]):
-        for i in range(lengths[row] * size):
-            out[filled] = buffer[starts[row] + i]
-            filled += 1
 
 
 @njit(**_OPTIONS)

@@ -6,8 +6,7 @@ read it back, unless the caller knows better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,16 +18,7 @@ from marey._arrays import FloatArray, IntArray, read_only
 from marey._progress import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
-from marey.io._files import (
-    atomic_write,
-    atomic_write_files,
-    is_numbered,
-    numbered_files,
-    numbered_name,
-    plain_stem,
-    read_bytes,
-    series_name,
-)
+from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
@@ -69,7 +59,7 @@ def read_sequence(
     progress: Progress | None,
 ) -> MeshSequence:
     """A file, a folder of files or a pattern such as `walk_%04d.obj` as one sequence."""
-    files = _files(path, ending)
+    files = series_files(path, (ending,))
     first = parse(read_bytes(files[0]), files[0], None)
     rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
     vertices = _scratch.empty((len(files), *first.vertices.shape), first.vertices.dtype)
@@ -116,11 +106,9 @@ def write_sequence(
     beside: dict[str, bytes] = {}
     for image, texture in zip(images, sequence.textures, strict=True):
         beside |= {image: texture.encoded(), **companions(image)}
-    with _drafts(path, sequence.frames, list(beside)) as drafts:
-        for i, draft in enumerate(tracked(drafts, progress)):
-            draft.write_bytes(encode(i, images[i % len(images)] if images else None))
-        for name, data in beside.items():
-            drafts[0].with_name(name).write_bytes(data)
+    frames = tracked(range(sequence.frames), progress)
+    encoded = (encode(i, images[i % len(images)] if images else None) for i in frames)
+    write_series(path, encoded, sequence.frames, beside)
 
 
 def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
@@ -197,29 +185,11 @@ def shared_stem(path: Path) -> str:
     return plain_stem(path) or "mesh"
 
 
-@contextmanager
-def _drafts(path: Path, frames: int, beside: list[str]) -> Iterator[list[Path]]:
-    if frames == 1 and not is_numbered(path) and not beside:
-        with atomic_write(path) as draft:
-            yield [draft]
-    else:
-        single = frames == 1 and not is_numbered(path)
-        names = [path.name] if single else [numbered_name(path, i) for i in range(frames)]
-        with atomic_write_files(path, names + beside) as folder:
-            yield [folder / name for name in names]
-
-
 def _image_names(sequence: MeshSequence, path: Path) -> list[str]:
     """The names of the textures' files: one for all meshes, or one each."""
     count = len(sequence.textures)
     stems = [Path(numbered_name(path, i)).stem for i in range(count)] if count > 1 else [shared_stem(path)]
     return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
-
-
-def _files(path: Path, ending: str) -> list[Path]:
-    if path.is_dir() or (is_numbered(path) and not path.is_file()):
-        return numbered_files(path, (ending,))
-    return [path]
 
 
 def _noted(notes: dict[str, str]) -> tuple[float, Convention]:

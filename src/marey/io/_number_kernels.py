@@ -39,6 +39,8 @@ _LARGEST = 64
 _EXACT_POWERS = 10.0 ** np.arange(23)
 _POWERS_OF_TWO = 2.0 ** np.arange(-400, 401)
 _WHOLE_POWERS = np.array([10**count for count in range(9)], dtype=np.uint64)
+# Types of numba and LLVM, which are not annotated.
+Numba = Any
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -99,7 +101,7 @@ def fill(
         if slows == slow_capacity:
             status = SLOW_FULL
             break
-        value, stop, how = any_number(address, position, end)
+        value, stop, how = number_at(address, position, end)
         if how == BAD or (stop < end and kinds[buffer[stop]] == OTHER):
             status = BAD_TOKEN
             break
@@ -166,19 +168,10 @@ def _fill_plainly(
 @njit(**OPTIONS)
 def count_lines(buffer: Bytes) -> int:
     """Lines that end in LF, CRLF or CR, and one for a last line that does not."""
-    address = address_of(buffer)
     lines = 1
-    position = 0
-    returned = np.uint64(0)
-    while position + 64 <= buffer.size:
-        returns = bits_equal(address, position, 13)
-        feeds = bits_equal(address, position, 10) & ~(returns << np.uint64(1) | returned)
-        lines += count_ones(returns) + count_ones(feeds)
-        returned = returns >> np.uint64(63)
-        position += 64
-    for place in range(position, buffer.size):
-        if buffer[place] == 10 or buffer[place] == 13:
-            lines += _begins_line_end(address, place)
+    for place in range(buffer.size):
+        lines += buffer[place] == 10
+        lines += buffer[place] == 13 and (place + 1 == buffer.size or buffer[place + 1] != 10)
     return lines
 
 
@@ -219,22 +212,6 @@ _TOPS, _SHIFTS = _powers_of_ten(_LARGEST)
 
 
 @njit(forceinline=True, **OPTIONS)
-def read_number(buffer: Bytes, position: int, end: int) -> tuple[float, int, int]:
-    """The number at `position`: its value, where it ends, and EXACT, SLOW or BAD.
-
-    With SLOW the value is 0 and the caller takes `float` of the bytes between. What may follow a number
-    is the caller's business.
-    """
-    address = address_of(buffer)
-    if position + 48 <= end:
-        stop = position + number_length(address, position)
-        value, plain = plain_number(address, position, stop)
-        if plain and (byte(address, stop) | 32) != 101:
-            return value, stop, EXACT
-    return any_number(address, position, end)
-
-
-@njit(forceinline=True, **OPTIONS)
 def plain_number(address: int, start: int, stop: int) -> tuple[float, bool]:
     """The number between, and whether it is one of up to 7 digits before the point and 16 after it.
 
@@ -250,9 +227,19 @@ def plain_number(address: int, start: int, stop: int) -> tuple[float, bool]:
     return (-value if negative else value), plain
 
 
+@njit(forceinline=True, **OPTIONS)
+def read_number(buffer: Bytes, position: int, end: int) -> tuple[float, int, int]:
+    """As :func:`number_at`, of an array."""
+    return number_at(address_of(buffer), position, end)
+
+
 @njit(**OPTIONS)
-def any_number(address: int, position: int, end: int) -> tuple[float, int, int]:
-    """As `read_number`, byte by byte."""
+def number_at(address: int, position: int, end: int) -> tuple[float, int, int]:
+    """The number at `position`, byte by byte: its value, where it ends, and EXACT, SLOW or BAD.
+
+    With SLOW the value is 0 and the caller takes `float` of the bytes between. What may follow a number
+    is the caller's business.
+    """
     negative = position < end and byte(address, position) == 45
     if negative or (position < end and byte(address, position) == 43):
         position += 1
@@ -398,18 +385,18 @@ def _leading_product(mantissa: np.uint64, exponent: int) -> float:
 
 
 @intrinsic
-def address_of(typing_context: Any, buffer: Any) -> Any:
+def address_of(typing_context: Numba, buffer: Numba) -> Numba:
     """Where an array's bytes are. Inner loops go by it: passing the array itself counts references."""
 
-    def take(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def take(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
         array = context.make_array(signature.args[0])(context, builder, values[0])
         return builder.ptrtoint(array.data, ir.IntType(64))
 
     return types.int64(buffer), take
 
 
-def _load(bits: int) -> Any:
-    def load(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+def _load(bits: int) -> Numba:
+    def load(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
         number = ir.IntType(bits)
         word = builder.load(builder.inttoptr(builder.add(*values), number.as_pointer()))
         word.align = 1
@@ -419,55 +406,38 @@ def _load(bits: int) -> Any:
 
 
 @intrinsic
-def byte(typing_context: Any, address: Any, position: Any) -> Any:
+def byte(typing_context: Numba, address: Numba, position: Numba) -> Numba:
     return types.int64(types.int64, types.int64), _load(8)
 
 
 @intrinsic
-def eight_bytes(typing_context: Any, address: Any, position: Any) -> Any:
+def eight_bytes(typing_context: Numba, address: Numba, position: Numba) -> Numba:
     """Eight bytes as an integer, the first byte lowest."""
     return types.uint64(types.int64, types.int64), _load(64)
 
 
-def _compare(predicate: str) -> Any:
-    def compare(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+@intrinsic
+def bits_up_to(typing_context: Numba, address: Numba, position: Numba, byte: Numba) -> Numba:
+    """Which of the 64 bytes from `position` on are no larger than `byte`, the first byte lowest."""
+
+    def compare(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
         vector = ir.VectorType(ir.IntType(8), 64)
         text = builder.load(builder.inttoptr(builder.add(*values[:2]), vector.as_pointer()))
         text.align = 1
         byte = builder.trunc(values[2], ir.IntType(8))
         first = builder.insert_element(ir.Constant(vector, ir.Undefined), byte, ir.IntType(32)(0))
         places = ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
-        bits = builder.icmp_unsigned(predicate, text, builder.shuffle_vector(first, first, places))
+        bits = builder.icmp_unsigned("<=", text, builder.shuffle_vector(first, first, places))
         return builder.bitcast(bits, ir.IntType(64))
 
-    return compare
+    return types.uint64(types.int64, types.int64, types.int64), compare
 
 
 @intrinsic
-def bits_up_to(typing_context: Any, address: Any, position: Any, byte: Any) -> Any:
-    """Which of the 64 bytes from `position` on are no larger than `byte`, the first byte lowest."""
-    return types.uint64(types.int64, types.int64, types.int64), _compare("<=")
-
-
-@intrinsic
-def bits_equal(typing_context: Any, address: Any, position: Any, byte: Any) -> Any:
-    """Which of the 64 bytes from `position` on are `byte`, the first byte lowest."""
-    return types.uint64(types.int64, types.int64, types.int64), _compare("==")
-
-
-@intrinsic
-def count_ones(typing_context: Any, word: Any) -> Any:
-    def count(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return builder.ctpop(values[0])
-
-    return types.int64(types.uint64), count
-
-
-@intrinsic
-def trailing_zeros(typing_context: Any, word: Any) -> Any:
+def trailing_zeros(typing_context: Numba, word: Numba) -> Numba:
     """Zero bits below the lowest one bit; 64 for zero."""
 
-    def count(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+    def count(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
         return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), count
@@ -491,26 +461,3 @@ def value_of_digits(word: np.uint64, count: int) -> np.uint64:
     pairs = ((digits * np.uint64(10 * 2**8 + 1)) >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
     fours = ((pairs * np.uint64(100 * 2**16 + 1)) >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
     return (fours * np.uint64(10_000 * 2**32 + 1)) >> np.uint64(32)
-
-
-@njit(**OPTIONS)
-def number_length(address: int, position: int) -> int:
-    """Bytes of a minus sign, digits and points from `position` on; 24 stands for more."""
-    word = eight_bytes(address, position)
-    minus = np.uint64((word & np.uint64(0xFF)) == np.uint64(45))
-    stops = _no_digits_or_points(word) & ~(minus << np.uint64(7))
-    more = _no_digits_or_points(eight_bytes(address, position + 8))
-    if not stops | more:
-        return 16 + (trailing_zeros(_no_digits_or_points(eight_bytes(address, position + 16))) >> 3)
-    here, there = trailing_zeros(stops) >> 3, trailing_zeros(more) >> 3
-    return here if stops else 8 + there
-
-
-@njit(**OPTIONS)
-def _no_digits_or_points(word: np.uint64) -> np.uint64:
-    """Top bits of the bytes that are neither; right up to the first such byte."""
-    digits = word ^ np.uint64(0x3030303030303030)
-    points = word ^ np.uint64(0x2E2E2E2E2E2E2E2E)
-    no_digits = digits | (digits + np.uint64(0x7676767676767676))
-    no_points = points | ((points & np.uint64(0x7F7F7F7F7F7F7F7F)) + np.uint64(0x7F7F7F7F7F7F7F7F))
-    return no_digits & no_points & np.uint64(0x8080808080808080)

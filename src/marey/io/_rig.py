@@ -12,7 +12,7 @@ from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rotations as rot
 from marey.io._gltf_nodes import homogeneous, rigid_part
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 # How far along a bone it is thickest, and how thick, in parts of its length; and the largest half width.
 _WAIST, _HALF_WIDTH, _LARGEST = 0.12, 0.09, 0.04

@@ -1,148 +1,80 @@
 """Population files of the Agoraset dataset: `NAME.constant.data` and `NAME.temporal.data`, little-endian.
 
-constant: uint32 times, uint32 people, then float32 mass, radius, will and fatigue, each `(people,)`.
-temporal: float32 times `(times,)`, then positions, velocities and wishes, float32 `(people, times, 2)`.
-As the published dataset's own parser reads them (metres, seconds, kilograms). Cost: linear in the bytes.
+constant: uint32 times, uint32 people, then float32 mass, radius, will (the desired speed in m/s) and fatigue,
+each `(people,)`. temporal: float32 times `(times,)`, then positions, velocities and wishes (directions people
+want to go), float32 `(people, times, 2)`. As the published dataset's own parser reads them (metres, seconds,
+kilograms). Cost: linear in the bytes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import FloatArray, assign, checked
+from marey._arrays import Array, FloatArray
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError
 from marey.io._files import atomic_write_files, read_bytes
+from marey.io._limits import LIMITS
 
 CONSTANT, TEMPORAL = ".constant.data", ".temporal.data"
-HEADER = 8
-MOST_VALUES = 500_000_000
-
-
-@dataclass(frozen=True, eq=False)
-class Population:
-    """A crowd as the dataset stores it; everyone is there all the time.
-
-    times: `(times,)` seconds
-    positions, velocities, wishes: `(people, times, 2)`; wishes are the directions people want to go
-    mass, radius: `(people,)` kilograms and metres
-    will, fatigue: `(people,)`: the desired speed in m/s, and what the dataset calls fatigue (zero if unknown)
-    """
-
-    times: FloatArray
-    positions: FloatArray
-    velocities: FloatArray
-    wishes: FloatArray
-    mass: FloatArray
-    radius: FloatArray
-    will: FloatArray
-    fatigue: FloatArray
-
-    def __post_init__(self) -> None:
-        times = checked("times", self.times, (None,))
-        people = len(np.atleast_1d(np.asarray(self.mass)))
-        if len(times) == 0 or people == 0:
-            raise InputError("population: there is no time or nobody")
-        if (np.diff(times) <= 0).any():
-            raise InputError("times: must grow")
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("mass", "radius", "will", "fatigue"), (people,))
-        shapes |= dict.fromkeys(("positions", "velocities", "wishes"), (people, len(times), 2))
-        arrays = {
-            name: checked(name, getattr(self, name), shape, finite=name in ("mass", "radius"))
-            for name, shape in shapes.items()
-        }
-        assign(self, times=times, **arrays)
-
-    def tracks(self, name: str = "") -> Tracks:
-        """Where everyone is over time, at the mean rate of `times`."""
-        times = np.asarray(self.times, dtype=np.float64)
-        rate = (len(times) - 1) / float(times[-1] - times[0]) if len(times) > 1 else 25.0
-        # float32 seconds: 25 is stored as 24.9999.
-        rate = float(round(rate)) if abs(rate - round(rate)) < 2e-3 * rate else rate
-        return Tracks(np.swapaxes(self.positions, 0, 1), rate, name=name)
 
 
 def read(path: Path) -> Tracks:
-    """Tracks of a population; `path` is either of its two files or their common beginning."""
-    return read_population(path).tracks(_stem(Path(path)).name)
+    """Tracks of a population at the mean rate of its times; `path` is either file or how both begin."""
+    stem = _stem(Path(path))
+    constant, temporal = Path(f"{stem}{CONSTANT}"), Path(f"{stem}{TEMPORAL}")
+    header = np.frombuffer(read_bytes(constant)[:8].ljust(8, b"\0"), "<u4")
+    times, people = header.tolist()
+    if times == 0 or people == 0 or times * people > LIMITS.values:
+        raise FormatError(
+            f"{times} times of {people} people: needs one of each, and not too many", path=constant
+        )
+    _values(constant, 2 + 4 * people)
+    values = _values(temporal, times + 6 * people * times)
+    seconds = values[:times].astype(np.float64)
+    if (np.diff(seconds) <= 0).any():
+        raise FormatError("times: must grow", path=temporal)
+    rate = (times - 1) / float(seconds[-1] - seconds[0]) if times > 1 else 25.0
+    # float32 seconds: 25 is stored as 24.9999.
+    rate = float(round(rate)) if abs(rate - round(rate)) < 2e-3 * rate else rate
+    positions = values[times : times + 2 * people * times].reshape(people, times, 2)
+    return Tracks(np.swapaxes(positions, 0, 1), rate, name=stem.name)
 
 
 def write(crowd: SimulatedCrowd, path: Path) -> None:
     """Both files of a simulated crowd. The format has no absence: whoever is gone stands where last seen."""
-    write_population(population_of(crowd), path)
-
-
-def population_of(crowd: SimulatedCrowd) -> Population:
-    """A simulated crowd as the dataset stores it; those who are not there yet or any more stand still."""
-    present = crowd.tracks.present
-    frames = np.arange(crowd.frames)[:, None]
-    last = np.maximum.accumulate(np.where(present, frames, -1), axis=0)
+    stem, present = _stem(Path(path)), crowd.tracks.present
+    last = np.maximum.accumulate(np.where(present, np.arange(crowd.frames)[:, None], -1), axis=0)
     nearest = np.where(last >= 0, last, present.argmax(axis=0))
     places = np.take_along_axis(crowd.positions, nearest[..., None], axis=0)
-    velocities = np.where(present[..., None], crowd.velocities, 0.0)
-    wishes = np.where(present[..., None], crowd.wishes, 0.0)
-    return Population(
-        np.arange(crowd.frames) / crowd.frame_rate,
-        np.swapaxes(places, 0, 1),
-        np.swapaxes(velocities, 0, 1),
-        np.swapaxes(wishes, 0, 1),
-        crowd.mass,
-        crowd.radius,
-        crowd.desired_speed,
-        np.zeros(crowd.agents),
-    )
+    moving = [np.where(present[..., None], values, 0.0) for values in (crowd.velocities, crowd.wishes)]
+    fixed = (crowd.mass, crowd.radius, crowd.desired_speed, np.zeros(crowd.agents))
+    names = [f"{stem.name}{CONSTANT}", f"{stem.name}{TEMPORAL}"]
+    with atomic_write_files(Path(path), names) as folder:
+        counts = np.array([crowd.frames, crowd.agents], "<u4").tobytes()
+        (folder / names[0]).write_bytes(counts + b"".join(map(_packed, fixed)))
+        with (folder / names[1]).open("wb") as file:
+            file.write(_packed(np.arange(crowd.frames) / crowd.frame_rate))
+            for values in (places, *moving):
+                file.write(_packed(np.swapaxes(values, 0, 1)))
 
 
-def read_population(path: Path) -> Population:
-    """All that the two files hold."""
-    stem = _stem(Path(path))
-    constant, temporal = Path(f"{stem}{CONSTANT}"), Path(f"{stem}{TEMPORAL}")
-    data = read_bytes(constant)
-    if len(data) < HEADER:
-        raise FormatError("too short for its header", path=constant)
-    times, people = (int(n) for n in np.frombuffer(data, "<u4", 2))
-    if times == 0 or people == 0:
-        raise FormatError(f"says {times} times and {people} people", path=constant)
-    if times * people > MOST_VALUES:
-        raise FormatError(f"{times} times of {people} people are too many", path=constant)
-    _check_size(constant, len(data), HEADER + 16 * people)
-    fixed = np.frombuffer(data, "<f4", offset=HEADER).reshape(4, people)
-    moving = read_bytes(temporal)
-    _check_size(temporal, len(moving), 4 * (times + 6 * people * times))
-    values = np.frombuffer(moving, "<f4")
-    paths = values[times:].reshape(3, people, times, 2)
-    for place, array in ((constant, fixed), (temporal, values)):
-        if not np.isfinite(array).all():
-            raise FormatError("holds a value that is not a finite number", path=place)
-    try:
-        return Population(values[:times], *paths, *fixed)
-    except InputError as error:
-        raise FormatError(str(error), path=temporal) from error
+def _values(path: Path, count: int) -> FloatArray:
+    """All numbers of a file, of which there must be so many; its header reads as two tiny ones."""
+    data = read_bytes(path)
+    if len(data) != 4 * count:
+        raise FormatError(f"has {len(data)} bytes; its header asks for {4 * count}", path=path)
+    values = np.frombuffer(data, "<f4")
+    if not np.isfinite(values[2 if path.name.endswith(CONSTANT) else 0 :]).all():
+        raise FormatError("holds a value that is not a finite number", path=path)
+    return values
 
 
-def write_population(population: Population, path: Path) -> tuple[Path, Path]:
-    """Both files; `path` is either of them or their common beginning. Returns their names."""
-    stem = _stem(Path(path))
-    constant, temporal = Path(f"{stem}{CONSTANT}"), Path(f"{stem}{TEMPORAL}")
-    counts = np.array([len(population.times), len(population.mass)], "<u4")
-    with atomic_write_files(Path(path), [constant.name, temporal.name]) as folder:
-        fixed = (population.mass, population.radius, population.will, population.fatigue)
-        (folder / constant.name).write_bytes(counts.tobytes() + b"".join(map(_packed, fixed)))
-        moving = (population.times, population.positions, population.velocities, population.wishes)
-        with (folder / temporal.name).open("wb") as file:
-            for array in moving:
-                file.write(_packed(array))
-    return constant, temporal
-
-
-def _packed(array: FloatArray) -> bytes:
-    packed: NDArray[np.float32] = np.ascontiguousarray(array, dtype="<f4")
-    return packed.tobytes()
+def _packed(array: Array | FloatArray) -> bytes:
+    return np.ascontiguousarray(array, dtype="<f4").tobytes()
 
 
 def _stem(path: Path) -> Path:
@@ -150,8 +82,3 @@ def _stem(path: Path) -> Path:
         if path.name.endswith(ending):
             return path.with_name(path.name.removesuffix(ending))
     return path
-
-
-def _check_size(path: Path, found: int, wanted: int) -> None:
-    if found != wanted:
-        raise FormatError(f"has {found} bytes; its header asks for {wanted}", path=path)

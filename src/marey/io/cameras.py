@@ -7,28 +7,50 @@ calibration technique", 1987). A homography is nine numbers; those of the ETH an
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.crowd.cameras import Camera, Homography
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, quoted, read_bytes
+from marey.io._json import decode
+from marey.io._limits import LIMITS
 
 View = Camera | Homography
+_Pixels = Annotated[int, msgspec.Meta(ge=1, lt=10**9)]
+_Row = tuple[float, float, float]
+_Matrix = tuple[_Row, _Row, _Row]
 Order = Literal["row-column", "column-row"]
 
-LARGEST_CAMERA_FILE = 1 << 20
 MILLIMETRE = 1e-3
 TSAI = {
     "Geometry": ("width", "height", "dpx", "dpy"),
     "Intrinsic": ("focal", "kappa1", "cx", "cy", "sx"),
     "Extrinsic": ("tx", "ty", "tz", "rx", "ry", "rz"),
 }
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+class _Camera(msgspec.Struct):
+    size: tuple[_Pixels, _Pixels]
+    intrinsics: _Matrix
+    rotation: _Matrix
+    translation: _Row
+    distortion: tuple[float, float] = (0.0, 0.0)
+    name: str = ""
+
+
+class _Homography(msgspec.Struct):
+    matrix: _Matrix
+    name: str = ""
 
 
 @np.errstate(all="ignore")  # what overflows is refused as not finite
@@ -46,7 +68,7 @@ def read(path: Path, *, order: Order = "row-column") -> View:
     path = Path(path)
     if order not in ("row-column", "column-row"):
         raise InputError(f"order {order!r}: row-column or column-row")
-    content = read_bytes(path, limit=LARGEST_CAMERA_FILE)
+    content = read_bytes(path, limit=LIMITS.small_json)
     head = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     try:
         if head == b"<":
@@ -60,20 +82,12 @@ def read(path: Path, *, order: Order = "row-column") -> View:
 
 def write(camera: View, path: Path) -> None:
     """As JSON, metres and pixels, that :func:`read` gives back exactly."""
-    if isinstance(camera, Camera):
-        content: dict[str, Any] = {
-            "kind": "camera",
-            "name": camera.name,
-            "size": list(camera.size),
-            "intrinsics": camera.intrinsics.tolist(),
-            "rotation": camera.rotation.tolist(),
-            "translation": camera.translation.tolist(),
-            "distortion": list(camera.distortion),
-        }
-    else:
-        content = {"kind": "homography", "name": camera.name, "matrix": camera.matrix.tolist()}
+    values = {
+        "kind": type(camera).__name__.lower(),
+        **msgspec.to_builtins(camera, enc_hook=np.ndarray.tolist),
+    }
     with atomic_write(Path(path)) as draft:
-        draft.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(values), indent=1) + b"\n")
 
 
 def _tsai(content: bytes, path: Path) -> Camera:
@@ -125,7 +139,7 @@ def _tsai_values(content: bytes, path: Path) -> tuple[dict[str, float], str]:
     return values, camera.get("name") or ""
 
 
-def _rotation(about_x: float, about_y: float, about_z: float) -> NDArray[np.float64]:
+def _rotation(about_x: float, about_y: float, about_z: float) -> Array:
     """About x, then y, then z, radians."""
     (cx, sx), (cy, sy), (cz, sz) = ((np.cos(a), np.sin(a)) for a in (about_x, about_y, about_z))
     first = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
@@ -135,33 +149,15 @@ def _rotation(about_x: float, about_y: float, about_z: float) -> NDArray[np.floa
 
 
 def _of_json(content: bytes, path: Path) -> View:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=path) from error
-    name = str(found.get("name", ""))
-    kind = found.get("kind")
-    if kind == "homography":
-        return Homography(_given(found, "matrix", path), name)
-    if kind != "camera":
+    tags = decode(content, _Kind, path)
+    if tags.kind not in ("camera", "homography"):
         raise FormatError('is no camera: "kind" is neither "camera" nor "homography"', path=path)
-    size = _given(found, "size", path)
-    whole = isinstance(size, list) and len(size) == 2 and all(isinstance(n, int) for n in size)
-    if not whole or not 0 < min(size) <= max(size) < 1e9:
-        raise FormatError(f"size is {quoted(str(size))}; it must be [columns, rows]", path=path)
-    bend = found.get("distortion", [0.0, 0.0])
-    if not (isinstance(bend, list) and len(bend) == 2 and all(isinstance(k, int | float) for k in bend)):
-        raise FormatError(f"distortion is {quoted(str(bend))}; it must be [k1, k2]", path=path)
-    intrinsics, rotation, translation = (
-        _given(found, key, path) for key in ("intrinsics", "rotation", "translation")
-    )
-    return Camera(intrinsics, rotation, translation, (size[0], size[1]), (bend[0], bend[1]), name)
-
-
-def _given(found: dict[str, Any], key: str, path: Path) -> Any:
-    if key not in found:
-        raise FormatError(f"has no {key!r}", path=path)
-    return found[key]
+    if tags.kind == "homography":
+        plane = decode(content, _Homography, path)
+        return Homography(np.array(plane.matrix), plane.name)
+    found = decode(content, _Camera, path)
+    intrinsics, rotation, translation = map(np.array, (found.intrinsics, found.rotation, found.translation))
+    return Camera(intrinsics, rotation, translation, found.size, found.distortion, found.name)
 
 
 def _of_text(content: bytes, path: Path, order: Order) -> Homography:

@@ -43,7 +43,7 @@ TYPES: dict[str, str] = {
     "Markers": "marey.body.markers",
     "Texture": "marey.surface.texture",
     "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skin",
+    "SkinnedMesh": "marey.surface.skinning",
     "Character": "marey.character",
     "Tracks": "marey.crowd.tracks",
     "SimulatedCrowd": "marey.crowd.simulation.simulated",
@@ -71,16 +71,24 @@ TYPES: dict[str, str] = {
     "VectorAutoregression": "marey.statistics.autoregression.model",
     "MotionModel": "marey.body.dynamics",
     "Library": "marey.surface.library",
-    "DistanceMatrix": "marey.surface.distances.matrix",
-    "Windows": "marey.surface.transitions.transition",
-    "Graph": "marey.surface.graphs.graph",
-    "Repertoire": "marey.surface.graphs.repertoire",
+    "DistanceMatrix": "marey.statistics.graphs.clips",
+    "Windows": "marey.statistics.graphs.transitions",
+    "MotionGraph": "marey.statistics.graphs.graph",
+    "SurfaceGraph": "marey.surface.synthesis.surface_graph",
     "Provenance": "marey.surface.synthesis.animation",
     "Animation": "marey.surface.synthesis.animation",
+    "AnimationReport": "marey.surface.synthesis.animation",
+    "Walk": "marey.statistics.graphs.graph",
 }
 # What is stored otherwise, or by other formats only.
-OTHER_TYPES = {"CompressedMotion": "marey.body.codec.clip", "CompressedFields": "marey.crowd.codec.series"}
-OTHER_TYPES["Footage"] = "marey.crowd.footage"
+OTHER_TYPES = {
+    "CompressedMotion": "marey.body.codec.clip",
+    "CompressedFields": "marey.crowd.codec.series",
+    "Footage": "marey.crowd.footage",
+    "Trackers": "marey.body.trackers",
+    "Camera": "marey.crowd.cameras",
+    "Homography": "marey.crowd.cameras",
+}
 # Arrays up to this size are looked at for one that is stored already, e.g. the faces of several sequences.
 SHARED_UP_TO = 4 << 20
 

@@ -7,22 +7,21 @@ below. Metres, y up, facing x.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import Meta, Struct
 
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError
 from marey.geometry import resampling
 from marey.geometry import rotations as so3
-from marey.io._files import read_bytes
+from marey.io._json import read_json
+from marey.io._limits import LIMITS
 
-# Half an hour at 60 frames per second; as Python's numbers it takes twenty times that.
-LARGEST_FILE = 64 << 20
 SHORTEST_QUATERNION = 0.1
 
 # name, parent, offset in metres, numbers per frame (4: quaternion, 1: angle about z)
@@ -51,6 +50,10 @@ ENDS: tuple[tuple[str, tuple[float, float, float]], ...] = (
 WIDTH = 4 + sum(joint[3] for joint in JOINTS)
 
 
+class _Clip(Struct):
+    Frames: Annotated[list[list[float]], Meta(min_length=1)]
+
+
 def read(path: Path) -> Motion:
     """A clip of the DeepMimic humanoid; frames of unequal duration are resampled to the mean rate."""
     table = _frames(path)
@@ -76,7 +79,7 @@ def read(path: Path) -> Motion:
     return Motion(_skeleton(), rotations, root, rate, name=path.stem)
 
 
-def _unit_quaternions(values: NDArray[np.float64], joint: str, path: Path) -> NDArray[np.float64]:
+def _unit_quaternions(values: Array, joint: str, path: Path) -> Array:
     """Quaternions made unit: published clips hold averaged ones as short as 0.6."""
     norms = np.linalg.norm(values, axis=-1)
     if norms.min() < SHORTEST_QUATERNION:
@@ -85,9 +88,7 @@ def _unit_quaternions(values: NDArray[np.float64], joint: str, path: Path) -> ND
     return values / norms[:, None]
 
 
-def _uniform(
-    durations: NDArray[np.float64], rotations: NDArray[np.float64], root: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _uniform(durations: Array, rotations: Array, root: Array) -> tuple[Array, Array]:
     times = np.concatenate([[0.0], np.cumsum(durations)])
     wanted = np.linspace(0.0, times[-1], len(times))
     positions = np.interp(wanted, times, np.arange(len(times)))
@@ -107,25 +108,9 @@ def _skeleton() -> Skeleton:
     )
 
 
-def _frames(path: Path) -> NDArray[np.float64]:
-    data = read_bytes(path, limit=LARGEST_FILE)
-    try:
-        content: Any = json.loads(data)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"not JSON: {error.msg}", path=path, line=error.lineno) from error
-    except (UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise FormatError(f"not JSON: {error}", path=path) from error
-    rows = content.get("Frames") if isinstance(content, dict) else None
-    if not isinstance(rows, list) or not rows:
-        raise FormatError('neither a DeepMimic clip (no "Frames" list) nor a crowd scene', path=path)
-    for frame, row in enumerate(rows):
-        if not isinstance(row, list) or len(row) != WIDTH:
-            found = len(row) if isinstance(row, list) else type(row).__name__
-            raise FormatError(f"frame {frame}: expected {WIDTH} numbers, found {found}", path=path)
-    try:
-        table = np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise FormatError(f"a frame holds something that is not a number ({error})", path=path) from error
-    if table.shape != (len(rows), WIDTH) or not np.isfinite(table).all():
-        raise FormatError("a frame holds a value that is not a finite number", path=path)
-    return table
+def _frames(path: Path) -> Array:
+    clip = read_json(path, _Clip, limit=LIMITS.table)
+    for frame, row in enumerate(clip.Frames):
+        if len(row) != WIDTH:
+            raise FormatError(f"frame {frame}: expected {WIDTH} numbers, found {len(row)}", path=path)
+    return np.array(clip.Frames)

@@ -16,16 +16,8 @@ from marey._arrays import read_only
 from marey._progress import Progress, tracked
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError
-from marey.io._files import (
-    LARGEST_FILE,
-    atomic_write,
-    atomic_write_numbered,
-    check_readable,
-    is_numbered,
-    numbered_files,
-    read_bytes,
-    series_name,
-)
+from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
+from marey.io._limits import LIMITS
 
 TAG = b"PIEH"
 HEADER_BYTES = 12
@@ -42,9 +34,9 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
     Pixels that are unknown in any of the files are masked, and zero.
     """
     path = Path(path)
-    files = numbered_files(path, (".flo",)) if is_numbered(path) or path.is_dir() else [path]
+    files = series_files(path, (".flo",))
     rows, columns = _size(files[0])
-    if len(files) * rows * columns * 8 > LARGEST_FILE:
+    if len(files) * rows * columns * 8 > LIMITS.file:
         raise FormatError(f"{len(files)} fields of {columns} × {rows} are too large to hold", path=path)
     velocities = np.empty((len(files), rows, columns, 2), dtype=np.float32)
     mask = np.ones((rows, columns), dtype=np.bool_)
@@ -68,13 +60,7 @@ def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) 
     largest = np.abs(fields.velocities).max()
     if largest > UNKNOWN_ABOVE:
         raise InputError(f"{path}: a velocity of {largest:g} would mean 'unknown' in a .flo file")
-    if fields.frames == 1 and not is_numbered(path):
-        with atomic_write(path) as draft:
-            draft.write_bytes(_encoded(fields, 0))
-        return
-    with atomic_write_numbered(path, fields.frames) as drafts:
-        for frame, draft in enumerate(tracked(drafts, progress)):
-            draft.write_bytes(_encoded(fields, frame))
+    write_series(path, (_encoded(fields, i) for i in tracked(range(fields.frames), progress)), fields.frames)
 
 
 def _size(file: Path) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Pictures as footage: a folder of them, a numbered series such as `frame_%04d.png`, or a single one.
+"""Images as footage: a folder of them, a numbered series such as `frame_%04d.png`, or a single one.
 
 PNG and JPEG, 8 bits a channel; alpha is dropped, and so is a camera's note on how it was held. Nothing is
 decoded before it is looked at, but sizes are compared at once (from the files' headers).
@@ -14,31 +14,23 @@ import numpy as np
 from marey._progress import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError
-from marey.io._files import (
-    atomic_write,
-    atomic_write_numbered,
-    check_readable,
-    is_numbered,
-    numbered_files,
-    read_bytes,
-    series_name,
-)
+from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
+from marey.io._limits import LIMITS
 
 ENDINGS = (".png", ".jpg", ".jpeg")
 DEFAULT_RATE = 25.0
 JPEG_QUALITY = 95
-MOST_PIXELS = 1 << 27
 # Deflate reaches 1032:1, and PNG packs up to 8 pixels in a byte.
-MOST_PIXELS_A_BYTE, ALWAYS_ALLOWED = 8256, 1 << 22
+MAX_PIXELS_A_BYTE, ALWAYS_ALLOWED = 8256, 1 << 22
 
 
 def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> Footage:
-    """Footage of a folder's pictures in the order of their numbers, of a series, or of one picture.
+    """Footage of a folder's images in the order of their numbers, of a series, or of one image.
 
-    frame_rate: frames per second, which pictures do not state
+    frame_rate: frames per second, which images do not state
     """
     path = Path(path)
-    files = numbered_files(path, ENDINGS) if is_numbered(path) or path.is_dir() else [path]
+    files = series_files(path, ENDINGS)
     rows, columns = image_size(files[0])
     for file in files[1:]:
         if image_size(file) != (rows, columns):
@@ -60,19 +52,14 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> Footage:
 
 
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
-    """A series such as `frames/%04d.png`, or one picture for footage of one frame."""
+    """A series such as `frames/%04d.png`, or one image for footage of one frame."""
     path = Path(path)
-    if footage.frames == 1 and not is_numbered(path):
-        with atomic_write(path) as draft:
-            draft.write_bytes(encode_image(footage.read(0), path.suffix))
-        return
-    with atomic_write_numbered(path, footage.frames) as drafts:
-        for draft, image in zip(tracked(drafts, progress), footage, strict=True):
-            draft.write_bytes(encode_image(image, path.suffix))
+    images = (encode_image(image, path.suffix) for image in tracked(footage, progress, footage.frames))
+    write_series(path, images, footage.frames)
 
 
 def read_image(file: Path) -> Image:
-    """One picture, `(rows, columns, 3)` uint8, red green blue."""
+    """One image, `(rows, columns, 3)` uint8, red green blue."""
     import cv2
 
     image_size(file)
@@ -82,18 +69,18 @@ def read_image(file: Path) -> Image:
     except cv2.error as error:
         raise FormatError(f"cannot be decoded ({error.err})", path=file) from error
     if image is None:
-        raise FormatError("cannot be decoded: the picture is damaged or cut off", path=file)
+        raise FormatError("cannot be decoded: the image is damaged or cut off", path=file)
     return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
 
 
 def encode_image(image: Image, ending: str) -> bytes:
-    """A picture as PNG or JPEG bytes, by file ending."""
+    """A image as PNG or JPEG bytes, by file ending."""
     import cv2
 
     if ending.lower() not in ENDINGS:
-        raise InputError(f"pictures are written as {', '.join(ENDINGS)}, not {ending!r}")
+        raise InputError(f"images are written as {', '.join(ENDINGS)}, not {ending!r}")
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
-        raise InputError(f"picture: expected (rows, columns, 3) bytes, got {image.shape} {image.dtype}")
+        raise InputError(f"image: expected (rows, columns, 3) bytes, got {image.shape} {image.dtype}")
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if ending.lower() != ".png" else []
     return cv2.imencode(ending.lower(), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)[1].tobytes()
 
@@ -110,11 +97,11 @@ def image_size(file: Path) -> tuple[int, int]:
                 stream.seek(2)
                 rows, columns = _jpeg_size(stream.read(1 << 22))
             else:
-                raise FormatError("is neither a PNG nor a JPEG picture", path=file)
+                raise FormatError("is neither a PNG nor a JPEG image", path=file)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
     size = file.stat().st_size
-    if not 0 < rows * columns <= min(MOST_PIXELS, max(ALWAYS_ALLOWED, MOST_PIXELS_A_BYTE * size)):
+    if not 0 < rows * columns <= min(LIMITS.pixels, max(ALWAYS_ALLOWED, MAX_PIXELS_A_BYTE * size)):
         raise FormatError(f"declares {columns} × {rows} pixels in {size} bytes", path=file)
     return rows, columns
 

@@ -24,18 +24,25 @@ from marey.crowd.track_tables import RowError
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, check_readable
-from marey.io._wkt import to_wkt
-from marey.io.scenes import walkable_wkt
+from marey.io._limits import LIMITS
+from marey.io.scene_json import to_wkt, walkable_wkt
 
 VERSION = 2
 VERSIONS = (1, 2)
 MAGIC = b"SQLite format 3\x00"
 NEEDED = ("frame", "id", "pos_x", "pos_y")
 ROWS_AT_A_TIME = 100_000
-MOST_ROWS = 200_000_000
-# Bytes of a text: walkable areas of whole cities have less.
-LONGEST_VALUE = 16 << 20
-# Metres round people whose walkable area nobody tells.
+SCHEMA = """
+PRAGMA synchronous=OFF;
+PRAGMA journal_mode=OFF;
+CREATE TABLE trajectory_data (frame INTEGER NOT NULL, id INTEGER NOT NULL, pos_x REAL NOT NULL,
+    pos_y REAL NOT NULL, ori_x REAL NOT NULL, ori_y REAL NOT NULL);
+CREATE TABLE metadata(key TEXT NOT NULL UNIQUE PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE geometry(hash INTEGER NOT NULL, wkt TEXT NOT NULL);
+CREATE UNIQUE INDEX geometry_hash ON geometry(hash);
+CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL);
+"""
+# Metres round people whose walkable area is not known.
 AROUND = 1.0
 # Metres per second below which a person's direction is that of before.
 STANDING = 0.05
@@ -88,46 +95,23 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
     numbers = tracks.frame_numbers // tracks.frame_step
     # Signed 64 bits, which is what SQLite's integers are.
     mark = int.from_bytes(hashlib.sha256(area.encode()).digest()[:8], "big", signed=True)
-    metadata = {
-        "version": str(VERSION),
-        "fps": repr(tracks.frame_rate),
-        "xmin": repr(low[0]),
-        "xmax": repr(high[0]),
-        "ymin": repr(low[1]),
-        "ymax": repr(high[1]),
-    }
-    with atomic_write(path) as draft, _as_one_line(path), closing(sqlite3.connect(draft)) as connection:
-        connection.execute("PRAGMA synchronous=OFF")
-        connection.execute("PRAGMA journal_mode=OFF")
-        connection.execute(
-            "CREATE TABLE trajectory_data (frame INTEGER NOT NULL, id INTEGER NOT NULL, pos_x REAL NOT NULL,"
-            " pos_y REAL NOT NULL, ori_x REAL NOT NULL, ori_y REAL NOT NULL)"
-        )
-        connection.execute("CREATE TABLE metadata(key TEXT NOT NULL UNIQUE PRIMARY KEY, value TEXT NOT NULL)")
-        connection.execute("CREATE TABLE geometry(hash INTEGER NOT NULL, wkt TEXT NOT NULL)")
-        connection.execute("CREATE UNIQUE INDEX geometry_hash ON geometry(hash)")
-        connection.execute("CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)")
-        connection.executemany("INSERT INTO metadata VALUES(?, ?)", metadata.items())
-        connection.execute("INSERT INTO geometry VALUES(?, ?)", (mark, area))
-        connection.executemany("INSERT INTO frame_data VALUES(?, ?)", ((n, mark) for n in numbers.tolist()))
-        for start in range(0, len(index), ROWS_AT_A_TIME):
-            i, a = index[start : start + ROWS_AT_A_TIME], agent[start : start + ROWS_AT_A_TIME]
-            places, ways = tracks.positions[i, a], facing[i, a]
-            rows = zip(
-                numbers[i].tolist(),
-                tracks.ids[a].tolist(),
-                *(column.tolist() for column in (*places.T, *ways.T)),
-                strict=True,
-            )
-            connection.executemany("INSERT INTO trajectory_data VALUES(?, ?, ?, ?, ?, ?)", rows)
-        connection.execute("CREATE INDEX frame_id_idx ON trajectory_data(frame, id)")
-        connection.commit()
-
-
-@contextmanager
-def _as_one_line(path: Path) -> Iterator[None]:
+    values = (VERSION, repr(tracks.frame_rate), *map(repr, (low[0], high[0], low[1], high[1])))
+    metadata = zip(("version", "fps", "xmin", "xmax", "ymin", "ymax"), map(str, values), strict=True)
+    columns = (numbers[index], tracks.ids[agent], *tracks.positions[index, agent].T, *facing[index, agent].T)
     try:
-        yield
+        with atomic_write(path) as draft, closing(sqlite3.connect(draft)) as connection:
+            connection.executescript(SCHEMA)
+            connection.executemany("INSERT INTO metadata VALUES(?, ?)", metadata)
+            connection.execute("INSERT INTO geometry VALUES(?, ?)", (mark, area))
+            connection.executemany(
+                "INSERT INTO frame_data VALUES(?, ?)", ((n, mark) for n in numbers.tolist())
+            )
+            for start in range(0, len(index), ROWS_AT_A_TIME):
+                block = (column[start : start + ROWS_AT_A_TIME].tolist() for column in columns)
+                rows = zip(*block, strict=True)
+                connection.executemany("INSERT INTO trajectory_data VALUES(?, ?, ?, ?, ?, ?)", rows)
+            connection.execute("CREATE INDEX frame_id_idx ON trajectory_data(frame, id)")
+            connection.commit()
     except sqlite3.Error as error:
         raise InputError(f"{path}: cannot be written: {error}") from error
 
@@ -144,7 +128,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
             # A schema is text from the file: no function of ours may be called from it.
             connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA cell_size_check=ON")
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LIMITS.small_json)
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise FormatError(f"a damaged SQLite database ({' '.join(str(found).split())})", path=path)
@@ -176,7 +160,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 def _number(connection: sqlite3.Connection, key: str, path: Path) -> float:
     found = connection.execute("SELECT value FROM metadata WHERE key = ?", (key,)).fetchone()
     if found is None:
-        raise FormatError(f"its metadata do not tell {key}", path=path)
+        raise FormatError(f"its metadata have no {key}", path=path)
     try:
         number = float(found[0])
     except (TypeError, ValueError):
@@ -189,7 +173,7 @@ def _number(connection: sqlite3.Connection, key: str, path: Path) -> float:
 def _rows(connection: sqlite3.Connection, path: Path) -> Array:
     """frame, id, x, y as `(4, rows)`."""
     _check_table(connection, "trajectory_data", NEEDED, path)
-    cursor = connection.execute(f"SELECT {', '.join(NEEDED)} FROM trajectory_data LIMIT {MOST_ROWS + 1}")
+    cursor = connection.execute(f"SELECT {', '.join(NEEDED)} FROM trajectory_data LIMIT {LIMITS.rows + 1}")
     parts: list[Array] = []
     count = 0
     while block := cursor.fetchmany(ROWS_AT_A_TIME):
@@ -200,8 +184,8 @@ def _rows(connection: sqlite3.Connection, path: Path) -> Array:
                 f"rows from {count} of trajectory_data: not all are numbers", path=path
             ) from error
         count += len(block)
-    if count > MOST_ROWS:
-        raise FormatError(f"has more than {MOST_ROWS} rows; read it in parts", path=path)
+    if count > LIMITS.rows:
+        raise FormatError(f"has more than {LIMITS.rows} rows; read it in parts", path=path)
     if not parts:
         raise FormatError("nobody is in it: trajectory_data is empty", path=path)
     return np.ascontiguousarray(np.concatenate(parts).T)
@@ -215,11 +199,11 @@ def _facing(velocities: FloatArray, present: BoolArray) -> FloatArray:
     last = np.maximum.accumulate(np.where(walks, frames, -1), axis=0)
     first = walks.argmax(axis=0)
     chosen = np.where(last >= 0, last, first)
-    ways = np.take_along_axis(velocities, chosen[..., None], axis=0)
-    length = np.linalg.norm(ways, axis=-1, keepdims=True)
+    directions = np.take_along_axis(velocities, chosen[..., None], axis=0)
+    length = np.linalg.norm(directions, axis=-1, keepdims=True)
     known = walks.any(axis=0)[None, :, None] & (length > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(known, ways / length, [1.0, 0.0])
+        return np.where(known, directions / length, [1.0, 0.0])
 
 
 def _bounds(tracks: Tracks, scene: Scene | None) -> tuple[list[float], list[float]]:

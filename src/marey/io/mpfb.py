@@ -6,15 +6,13 @@ group `body` is read: the others are helpers for clothes and joints. Cost: readi
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
@@ -22,13 +20,29 @@ from marey.errors import FormatError
 from marey.geometry.rotations import identity
 from marey.io import obj
 from marey.io._files import read_bytes
-from marey.surface.skin import SkinnedMesh
+from marey.io._json import decode, read_json
+from marey.io._limits import LIMITS
+from marey.surface.skinning import SkinnedMesh
 
 BODY = b"body"
 UNIT = 0.1
 # Joints that may pull on one vertex; the published weights have at most six.
 INFLUENCES = 8
-LARGEST_FILE = 256 << 20
+
+Rig = dict[str, msgspec.Raw]
+
+
+class _Head(msgspec.Struct):
+    default_position: tuple[float, float, float]
+
+
+class _Bone(msgspec.Struct):
+    parent: str
+    head: _Head
+
+
+class _Weights(msgspec.Struct):
+    weights: dict[str, list[tuple[float, float]]]
 
 
 def read(path: Path, *, rig: str | None = None) -> Character:
@@ -39,12 +53,10 @@ def read(path: Path, *, rig: str | None = None) -> Character:
     folder = Path(path)
     name = _rig_name(folder, rig)
     vertices, faces, uv, uv_faces = _body(folder / "base.obj")
-    rig_file = folder / f"rig.{name}.json"
-    names, parents, heads = _joints(_json(rig_file), rig_file)
+    names, parents, heads = _joints(folder / f"rig.{name}.json")
     ground = [0.0, vertices[:, 1].min(), 0.0]
     vertices, heads = vertices - ground, heads - ground
-    weights_file = folder / f"weights.{name}.json"
-    influences, weights = _weights(_json(weights_file), names, len(vertices), weights_file)
+    influences, weights = _weights(folder / f"weights.{name}.json", names, len(vertices))
     bind = np.tile(np.eye(4), (len(names), 1, 1))
     bind[:, :3, 3] = heads
     offsets = heads - np.where((parents >= 0)[:, None], heads[parents], heads[:1])
@@ -68,9 +80,9 @@ def _rig_name(folder: Path, wanted: str | None) -> str:
     return found[0] if wanted is None else wanted
 
 
-def _body(path: Path) -> tuple[Array, NDArray[Any], Array | None, NDArray[Any] | None]:
+def _body(path: Path) -> tuple[FloatArray, IntArray, FloatArray | None, IntArray | None]:
     """Vertices, faces and texture coordinates of the group `body`, metres."""
-    data = read_bytes(path, limit=LARGEST_FILE)
+    data = read_bytes(path, limit=LIMITS.table)
     mesh = obj.parse(data, path)
     mine = _triangles_of(data)
     if not mine.any():
@@ -85,7 +97,7 @@ def _body(path: Path) -> tuple[Array, NDArray[Any], Array | None, NDArray[Any] |
     return vertices, faces.reshape(-1, 3), np.asarray(mesh.uv[corners], np.float64), uv_faces.reshape(-1, 3)
 
 
-def _triangles_of(data: bytes) -> NDArray[np.bool_]:
+def _triangles_of(data: bytes) -> BoolArray:
     """Which triangles, in the order of the file, belong to the body."""
     inside, found = False, []
     for line in re.findall(rb"^[ \t]*([fg][ \t][^\r\n]*)", data, flags=re.MULTILINE):
@@ -97,64 +109,34 @@ def _triangles_of(data: bytes) -> NDArray[np.bool_]:
     return np.array(found, dtype=bool)
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(read_bytes(path, limit=LARGEST_FILE))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=path) from error
-
-
-def _joints(rig: Any, path: Path) -> tuple[tuple[str, ...], NDArray[np.int64], Array]:
+def _joints(path: Path) -> tuple[tuple[str, ...], Integers, Array]:
     """Names, parents and places of a rig's joints, parents first."""
-    if not isinstance(rig, dict) or not rig:
-        raise FormatError("is no rig: an object of bones by their names", path=path)
+    bones = {
+        n: decode(raw, _Bone, path, place=n) for n, raw in read_json(path, Rig, limit=LIMITS.table).items()
+    }
     order: list[str] = []
-    waiting = list(rig)
+    waiting = list(bones)
     while waiting:
-        ready = [name for name in waiting if _entry(rig, name, "parent", path) in ("", *order)]
+        ready = [name for name in waiting if bones[name].parent in ("", *order)]
         if not ready:
-            raise FormatError(f"bone {waiting[0]!r} hangs on no root", path=path)
+            raise FormatError(f"bone {waiting[0]!r} has no parent that leads to a root", path=path)
         order += ready
         waiting = [name for name in waiting if name not in ready]
-    parents = np.array([order.index(rig[name]["parent"]) if rig[name]["parent"] else -1 for name in order])
+    parents = np.array([order.index(bones[name].parent) if bones[name].parent else -1 for name in order])
     if (parents < 0).sum() != 1:
-        raise FormatError("has several roots; one body has one", path=path)
-    heads = np.empty((len(order), 3))
-    for row, name in zip(heads, order, strict=True):
-        try:
-            x, y, z = (float(value) for value in _entry(rig, name, "head", path)["default_position"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(
-                f"bone {name!r}: its head has no default_position (x, y, z)", path=path
-            ) from error
-        row[:] = x, z, -y
-    return tuple(order), parents, heads
+        raise FormatError("has not one root; one body has one", path=path)
+    x, y, z = np.array([bones[name].head.default_position for name in order]).T
+    return tuple(order), parents, np.stack([x, z, -y], axis=1)
 
 
-def _entry(rig: dict[str, Any], name: str, key: str, path: Path) -> Any:
-    bone = rig[name]
-    if not isinstance(bone, dict) or key not in bone:
-        raise FormatError(f"bone {name!r} has no {key!r}", path=path)
-    return bone[key]
-
-
-def _weights(
-    file: Any, names: tuple[str, ...], count: int, path: Path
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _weights(path: Path, names: tuple[str, ...], count: int) -> tuple[Integers, Array]:
     """Joints `(count, k)` and their weights, the largest `INFLUENCES` of every vertex."""
-    rows = file.get("weights") if isinstance(file, dict) else None
-    if not isinstance(rows, dict):
-        raise FormatError("has no 'weights' by bone", path=path)
+    rows = read_json(path, _Weights, limit=LIMITS.table).weights
     table = np.zeros((count, len(names)))
     for joint, name in enumerate(names):
-        try:
-            pairs = np.array(rows.get(name, []), dtype=np.float64).reshape(-1, 2)
-        except (TypeError, ValueError) as error:
-            raise FormatError(
-                f"bone {name!r}: weights must be pairs of vertex and weight", path=path
-            ) from error
-        mine = pairs[(pairs[:, 0] >= 0) & (pairs[:, 0] < count)]
-        np.add.at(table[:, joint], mine[:, 0].astype(np.int64), np.maximum(mine[:, 1], 0.0))
+        for vertex, weight in rows.get(name, ()):
+            if 0 <= vertex < count:
+                table[int(vertex), joint] += max(weight, 0.0)
     bare = np.flatnonzero(~(table.sum(axis=1) > 0))
     if bare.size:
         raise FormatError(f"vertex {bare[0]} is bound to no bone of the rig", path=path)

@@ -24,11 +24,11 @@ from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
 from marey.io._files import atomic_write
 from marey.io._zip import array_names, opened, read_array, store_array, store_blocks
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 
 MAYBE = ("uv", "uv_faces", "colours", "frame_rate", "unit", "up_axis")
-NUMBERS = ("values", "turns", "starts")
+NUMBERS = ("values", "yaw_offsets", "starts")
 TEXTS = ("names", "metric")
 
 

@@ -2,11 +2,15 @@
 
 Read are vertices, their colours and texture coordinates (also those of corners, as MeshLab writes them),
 faces of any number of corners, cut into fans, and a texture that lies beside the file. Written is binary
-little-endian, in the sequence's own precision. Cost: one pass over the bytes.
+little-endian, in the sequence's own precision (Turk 1994). Elements may come in any order and hold any
+properties; their rows are NumPy structures where all lists are as long as those of the first row, and are
+walked one after the other else. All rows are checked to be there. Cost: one pass over the bytes.
 """
 
 from __future__ import annotations
 
+import struct
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,18 +18,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import IntArray
+from marey._arrays import Array, Bytes, FloatArray, IntArray, Integers
 from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
+from marey.geometry.mesh import fans
 from marey.io import _meshes
+from marey.io._files import quoted
 from marey.io._meshes import Mesh
-from marey.io._ply_layout import Body, Element, read_header
+from marey.io._numbers import parse_numbers
 from marey.surface.sequence import MeshSequence
 
 COORDINATES = ("x", "y", "z")
 COLOURS = (("red", "green", "blue"), ("diffuse_red", "diffuse_green", "diffuse_blue"), ("r", "g", "b"))
 TEXTURE_COORDINATES = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
+TYPES = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
+TYPES |= {"float": "f4", "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2"}
+TYPES |= {"int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8"}
+FORMATS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 CORNERS = ("vertex_indices", "vertex_index")
 
 
@@ -76,27 +86,28 @@ def write(
 
 
 def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
-    """The mesh in the bytes of a PLY file."""
-    header = read_header(data, path)
-    body = Body(header, data, path)
+    """The mesh in the bytes of a PLY file; faces stored like those of `first` are its faces."""
+    header = _read_header(data, path)
     elements = {element.name: element for element in header.elements}
-    vertex = elements.get("vertex")
+    vertex, face = elements.get("vertex"), elements.get("face")
     if vertex is None or vertex.rows == 0:
         raise FormatError("holds no vertex", path=path)
-    vertices = _columns(body, vertex, COORDINATES)
+    known = None if first is None or len(first.vertices) != vertex.rows else first.face_text
+    columns, face_text = _read_columns(header, data, path, known)
+    own = columns["vertex"]
+    vertices = _side_by_side(own, vertex, COORDINATES)
     if vertices is None:
         raise FormatError("its vertices have no x, y and z", path=path, line=vertex.line)
-    uv = next((c for c in (_columns(body, vertex, n) for n in TEXTURE_COORDINATES) if c is not None), None)
+    uvs = (_side_by_side(own, vertex, names) for names in TEXTURE_COORDINATES)
+    uv = next((found for found in uvs if found is not None), None)
     faces: IntArray = np.empty((0, 3), dtype=np.int32)
-    uv_faces = face_rows = None
-    face = elements.get("face")
+    uv_faces = None
     if face is not None and face.rows:
-        face_rows = repr(face.properties).encode() + body.raw(face)
-        if first is not None and face_rows == first.face_text and vertex.rows == len(first.vertices):
+        if first is not None and face_text == known:
             faces, corner_uv, corner_uv_faces = first.faces, first.uv, first.uv_faces
         else:
-            faces, lengths = _faces(body, face, vertex.rows, path)
-            corner_uv, corner_uv_faces = _corner_coordinates(body, face, lengths, path)
+            faces, lengths = _faces(columns["face"], face, vertex.rows, path)
+            corner_uv, corner_uv_faces = _corner_coordinates(columns["face"], lengths, path)
         uv, uv_faces = (corner_uv, corner_uv_faces) if uv is None else (uv, faces)
     notes: dict[str, str] = {}
     texture = None
@@ -104,50 +115,236 @@ def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
         notes = notes or _meshes.notes_in(comment)
         if texture is None and comment.lower().startswith("texturefile "):
             texture = _meshes.texture_beside(path.parent, comment.split(maxsplit=1)[1])
-    colours = _colours(body, vertex) if first is None else None
-    return Mesh(vertices, faces, uv, uv_faces, colours, texture, notes, face_rows)
+    colours = _colours(own, vertex) if first is None else None
+    return Mesh(vertices, faces, uv, uv_faces, colours, texture, notes, face_text)
 
 
-def fans(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Triangles `(n, 3)` of polygons with `lengths` corners, as positions among all corners.
+@dataclass(frozen=True)
+class _Property:
+    """A number of every row, or a list of them if it has a type for their `count`."""
 
-    >>> fans(np.array([3, 4])).tolist()
-    [[0, 1, 2], [3, 4, 5], [3, 5, 6]]
-    """
-    triangles = lengths - 2
-    first = np.repeat(np.cumsum(lengths) - lengths, triangles)
-    step = np.arange(len(first)) - np.repeat(np.cumsum(triangles) - triangles, triangles)
-    return np.stack([first, first + step + 1, first + step + 2], axis=1)
+    name: str
+    type: str
+    count: str | None = None
 
 
-def _columns(body: Body, element: Element, names: tuple[str, ...]) -> NDArray[Any] | None:
-    """Properties side by side, in the precision the header declares; None unless all are there."""
-    indices = [element.index(name) for name in names]
-    kinds = [element.properties[i] for i in indices if i >= 0]
-    if len(kinds) < len(names) or any(p.count is not None for p in kinds):
-        return None
-    single = all(p.type == "f4" for p in kinds)
-    with np.errstate(over="ignore"):
-        return body.columns(element, indices).astype(np.float32 if single else np.float64, copy=False)
+@dataclass
+class _Element:
+    """Rows of one kind, e.g. all vertices; `line` is where the header declares them."""
+
+    name: str
+    rows: int
+    line: int
+    properties: list[_Property] = field(default_factory=list)
 
 
-def _colours(body: Body, vertex: Element) -> NDArray[np.float64] | None:
-    for names in COLOURS:
-        values = _columns(body, vertex, names)
-        if values is None:
+@dataclass(frozen=True)
+class _Header:
+    """What a file says about itself; its rows begin at the byte `body`, on the line `line`."""
+
+    format: str
+    elements: tuple[_Element, ...]
+    comments: tuple[str, ...]
+    body: int
+    line: int
+
+    def dtype(self, kind: str) -> np.dtype[Any]:
+        """A type as it is stored: text is first turned into numbers of eight bytes."""
+        return np.dtype("f8" if self.format == "ascii" else FORMATS[self.format] + kind)
+
+
+# By property: the items of all rows one after the other, and how many each row has.
+Columns = dict[str, tuple[NDArray[Any], Integers]]
+
+
+def _read_header(data: bytes, path: Path) -> _Header:
+    end = b"\r\n" if data[3:5] == b"\r\n" else data[3:4]
+    if data[:3] != b"ply" or end not in (b"\n", b"\r", b"\r\n"):
+        raise FormatError("is no PLY file: its first line is not 'ply'", path=path, line=1)
+    last = data.find(end + b"end_header", 0, 1 << 20)
+    stop = data.find(end, last + 1)
+    if last < 0 or stop < 0:
+        raise FormatError("the header does not end (no line 'end_header')", path=path, line=1)
+    lines = data[:last].decode("latin-1").split(end.decode())
+    file_format, elements, comments = "", list[_Element](), []
+    for number, line in enumerate(lines[1:], start=2):
+        match line.split():
+            case [] | ["obj_info", *_]:
+                pass
+            case ["comment", *words]:
+                comments.append(" ".join(words))
+            case ["format", name, _] if name in FORMATS:
+                file_format = name
+            case ["element", name, rows] if rows.isascii() and rows.isdigit() and len(rows) < 18:
+                elements.append(_Element(name, int(rows), number))
+            case ["property", kind, name] if kind in TYPES and elements:
+                elements[-1].properties.append(_Property(name, TYPES[kind]))
+            case ["property", "list", count, kind, name] if {count, kind} <= TYPES.keys() and elements:
+                if TYPES[count][0] == "f":
+                    raise FormatError(f"lists cannot be counted in {count}", path=path, line=number)
+                elements[-1].properties.append(_Property(name, TYPES[kind], TYPES[count]))
+            case _:
+                raise FormatError(f"no header line we know: {quoted(line)}", path=path, line=number)
+        if elements and len(elements[-1].properties) > 1000:
+            raise FormatError("has more than 1000 properties", path=path, line=number)
+    if not file_format:
+        raise FormatError(f"the header has no format ({', '.join(FORMATS)})", path=path, line=2)
+    return _Header(file_format, tuple(elements), tuple(comments), stop + len(end), len(lines) + 2)
+
+
+def _read_columns(
+    header: _Header, data: bytes, path: Path, known_faces: bytes | None
+) -> tuple[dict[str, Columns], bytes | None]:
+    """The columns of all elements, but for faces stored like known ones, and how the faces are stored."""
+    is_text = header.format == "ascii"
+    body = np.frombuffer(data, dtype=np.uint8)[header.body :]
+    if is_text and body.size:
+        body = parse_numbers(data[header.body :], path=path, first_line=header.line).view(np.uint8)
+    columns: dict[str, Columns] = {element.name: {} for element in header.elements}
+    face_text, position = None, 0
+    try:
+        for element in (e for e in header.elements if e.properties and e.rows):
+            start, mark = position, repr(element.properties).encode()
+            size = len(known_faces or b"") - len(mark)
+            same = (
+                element.name == "face" and known_faces == mark + body[start : start + max(size, 0)].tobytes()
+            )
+            if same:
+                position = start + size
+            else:
+                columns[element.name], position = _read_element(element, header, body, start)
+            if element.name == "face":
+                face_text = mark + body[start:position].tobytes()
+    except _MissingRowsError as missing:
+        _check_lines(header, data, path)
+        message = f"{element.rows} rows of {element.name!r} are declared, {missing.found} are there"
+        raise FormatError(message, path=path, line=element.line) from None
+    rest = body[position:].tobytes()
+    if rest if is_text else rest.strip(b" \t\r\n\0"):
+        _check_lines(header, data, path)
+        raise FormatError(f"{len(rest)} bytes follow the rows that the header declares", path=path)
+    return columns, face_text
+
+
+class _MissingRowsError(Exception):
+    def __init__(self, found: int):
+        self.found = found
+
+
+def _read_element(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
+    """Columns of an element whose rows begin at a byte, and where they end."""
+    layout: list[tuple[str, np.dtype[Any], int]] = []
+    end = position
+    for i, p in enumerate(element.properties):
+        kind, length = header.dtype(p.type), 1
+        if p.count is not None:
+            count = header.dtype(p.count)
+            if end + count.itemsize > len(body):
+                raise _MissingRowsError(0)
+            length = int(np.clip(np.ndarray((), count, body.data, end), -1, 1 << 40))
+            layout.append((f"count {i}", count, 1))
+            end += count.itemsize
+        layout.append((str(i), kind, length))
+        end += max(length, 0) * kind.itemsize
+    if all(length >= 0 for *_, length in layout) and position + element.rows * (end - position) <= len(body):
+        # All rows as structures with lists as long as those of the first row, if they are.
+        rows = np.ndarray(
+            (element.rows,), np.dtype([(n, k, (m,)) for n, k, m in layout]), body.data, position
+        )
+        lengths = {n.removeprefix("count "): m for n, _, m in layout if not n.startswith("count")}
+        if all(
+            (rows[f"count {i}"] == m).all()
+            for i, m in lengths.items()
+            if f"count {i}" in (rows.dtype.names or ())
+        ):
+            every = {str(i): p.name for i, p in enumerate(element.properties)}
+            counts = {i: np.full(element.rows, m) for i, m in lengths.items()}
+            return {every[i]: (rows[i].reshape(-1), counts[i]) for i in every}, position + rows.nbytes
+    elif not any(p.count for p in element.properties):
+        raise _MissingRowsError((len(body) - position) // (end - position))
+    return _read_ragged(element, header, body, position)
+
+
+def _read_ragged(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
+    """The same for rows with lists of different lengths: one after the other."""
+    kinds = [header.dtype(p.type) for p in element.properties]
+    counters = [
+        None if p.count is None else struct.Struct(f"{d.byteorder.replace('|', '=')}{d.char}")
+        for p in element.properties
+        for d in [header.dtype(p.count or "u1")]
+    ]
+    places: list[tuple[int, int]] = []
+    for row in range(element.rows):
+        for kind, counter in zip(kinds, counters, strict=True):
+            length = 1
+            if counter is not None:
+                if position + counter.size > len(body):
+                    raise _MissingRowsError(row)
+                stated = counter.unpack_from(body.data, position)[0]
+                length, position = int(stated) if 0 <= stated <= len(body) else -1, position + counter.size
+            if length < 0 or position + length * kind.itemsize > len(body):
+                raise _MissingRowsError(row)
+            places.append((position, length))
+            position += length * kind.itemsize
+    table = np.array(places).reshape(element.rows, len(kinds), 2)
+    columns: Columns = {}
+    for i, (p, kind) in enumerate(zip(element.properties, kinds, strict=True)):
+        starts, lengths = table[:, i].T
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        items = (np.repeat(starts, lengths) + within * kind.itemsize)[:, None] + np.arange(kind.itemsize)
+        columns[p.name] = body[items].reshape(-1).view(kind), lengths
+    return columns, position
+
+
+def _check_lines(header: _Header, data: bytes, path: Path) -> None:
+    """Of text that does not hold what it declares, say which line does not hold one row."""
+    if header.format != "ascii":
+        return
+    rows = (element for element in header.elements for _ in range(element.rows) if element.properties)
+    for number, line in enumerate(data[header.body :].splitlines(), start=header.line):
+        words = line.split()
+        if not words:
             continue
-        kind = np.dtype(vertex.properties[vertex.index(names[0])].type)
-        most = 1.0 if kind.kind == "f" else float(np.iinfo(kind).max)
-        return np.clip(np.nan_to_num(values.astype(np.float64)) / most, 0.0, 1.0)
+        element = next(rows, None)
+        if element is None:
+            raise FormatError("there are more rows than the header declares", path=path, line=number)
+        needed = 0
+        for p in element.properties:
+            length = float(words[needed]) if p.count is not None and needed < len(words) else 0.0
+            needed += 1 if p.count is None else 1 + int(min(max(length, 0), 1e9))
+        if needed != len(words):
+            message = f"the line has {len(words)} numbers, a {element.name!r} row takes {needed}"
+            raise FormatError(message, path=path, line=number)
+
+
+def _side_by_side(columns: Columns, vertex: _Element, names: tuple[str, ...]) -> FloatArray | None:
+    """Properties as columns, in the precision the header declares; None unless all are there."""
+    found = [p for name in names for p in vertex.properties if p.name == name and p.count is None]
+    if len(found) != len(names):
+        return None
+    single = all(p.type == "f4" for p in found)
+    with np.errstate(over="ignore"):
+        return np.stack([columns[name][0] for name in names], axis=1).astype(
+            np.float32 if single else np.float64
+        )
+
+
+def _colours(columns: Columns, vertex: _Element) -> Array | None:
+    for names in COLOURS:
+        values = _side_by_side(columns, vertex, names)
+        if values is not None:
+            kind = np.dtype(next(p.type for p in vertex.properties if p.name == names[0]))
+            most = 1.0 if kind.kind == "f" else float(np.iinfo(kind).max)
+            return np.clip(np.nan_to_num(values.astype(np.float64)) / most, 0.0, 1.0)
     return None
 
 
-def _faces(body: Body, face: Element, count: int, path: Path) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _faces(columns: Columns, face: _Element, count: int, path: Path) -> tuple[NDArray[np.int32], Integers]:
     """Triangles, and how many corners each polygon had."""
-    index = max(face.index(name) for name in CORNERS)
-    if index < 0 or face.properties[index].count is None:
+    lists = [p.name for p in face.properties if p.name in CORNERS and p.count is not None]
+    if not lists:
         raise FormatError(f"its faces have no list {CORNERS[0]!r}", path=path, line=face.line)
-    corners, lengths = body.lists(face, index)
+    corners, lengths = columns[lists[0]]
     few = np.flatnonzero(lengths < 3)
     if few.size:
         raise FormatError(f"face {few[0]} has {lengths[few[0]]} corners; three is the least", path=path)
@@ -162,14 +359,11 @@ def _faces(body: Body, face: Element, count: int, path: Path) -> tuple[NDArray[n
 
 
 def _corner_coordinates(
-    body: Body, face: Element, lengths: NDArray[np.int64], path: Path
-) -> tuple[NDArray[np.float64], NDArray[np.int32]] | tuple[None, None]:
+    columns: Columns, lengths: Integers, path: Path
+) -> tuple[Array, NDArray[np.int32]] | tuple[None, None]:
     """Texture coordinates of corners, two numbers each; shared where they are the same."""
-    index = face.index("texcoord")
-    if index < 0 or face.properties[index].count is None:
-        return None, None
-    values, counts = body.lists(face, index)
-    if not counts.any():
+    values, counts = columns.get("texcoord", (np.empty(0), np.zeros(0)))
+    if not counts.any() or len(values) == len(counts):
         return None, None
     wrong = np.flatnonzero(counts != 2 * lengths)
     if wrong.size:

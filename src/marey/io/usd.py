@@ -33,7 +33,7 @@ from marey.io import _isolated
 from marey.io._files import atomic_write, check_readable, unique_names
 from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 UNSAVED_BYTES = 256 << 20
 

@@ -26,8 +26,8 @@ from marey._progress import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, check_readable
+from marey.io._limits import LIMITS
 
-MOST_PIXELS = 1 << 27
 # Players show faster GIFs at 10 frames per second.
 FASTEST_GIF = 50.0
 # Enough to see whether decoded frames come in the order of their time stamps.
@@ -123,7 +123,7 @@ def _index(path: Path) -> _Index:
         if stream.codec_context is None:
             raise FormatError("is coded in a way FFmpeg does not know", path=path)
         rows, columns = stream.codec_context.height, stream.codec_context.width
-        if not 0 < rows * columns <= MOST_PIXELS:
+        if not 0 < rows * columns <= LIMITS.pixels:
             raise FormatError(f"declares pictures of {columns} × {rows} pixels", path=path)
         stated = stream.average_rate or stream.guessed_rate
         tick = stream.time_base

@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Literal
@@ -27,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _scratch
 from marey._arrays import BoolArray, FloatArray, checked, checked_rate, read_only
 from marey._progress import Progress
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention
 from marey.io import _meshes, _zarr
@@ -108,6 +109,39 @@ def write(data: FieldSeries | MeshSequence, path: Place, *, progress: Progress |
                 progress(min(part.stop, data.frames), data.frames)
 
 
+def write_blocks(
+    blocks: Iterable[FieldSeries], frames: int, path: Path, *, progress: Progress | None = None
+) -> int:
+    """Write fields as they come, `frames` in all; returns bytes on disk. Only .zarr takes any length."""
+    blocks = iter(blocks)
+    first = next(blocks)
+    check_fits(first, frames, path)
+    if path.suffix.lower() == ".zarr":
+        with atomic_write_folder(path) as draft, FieldWriter.like(draft, first) as writer:
+            for block in chain([first], blocks):
+                writer.append(block.velocities, block.presence)
+                if progress is not None:
+                    progress(writer.frames, frames)
+    else:
+        from marey.io import save
+
+        save(concatenate([first, *blocks]), path, progress=progress)
+    return bytes_on_disk(path)
+
+
+def check_fits(fields: FieldSeries, frames: int, path: Path) -> None:
+    """Raise if `frames` frames of such fields are more than memory holds and `path` is not a .zarr."""
+    size = fields.velocities.nbytes // fields.frames * frames
+    if path.suffix.lower() != ".zarr" and size > MAX_SERIES_BYTES:
+        raise InputError(f"{path}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr")
+
+
+def bytes_on_disk(path: Path) -> int:
+    """Size of a file, or of all files in a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def write_frames(
     frames: Iterable[ArrayLike], path: Place, *, like: MeshSequence, progress: Progress | None = None
 ) -> int:
@@ -130,7 +164,7 @@ def write_frames(
         noted = {"unit": like.convention.unit, "up": like.convention.up}
         still = {name: getattr(like, name) for name in ("faces", *_MeshStore.others)}
         still |= {f"texture_{n}": np.frombuffer(t.encoded(), np.uint8) for n, t in enumerate(like.textures)}
-        store = _Growing.create(
+        store = GrowingArrays.create(
             draft,
             _MeshStore.kind,
             like.frame_rate,
@@ -206,7 +240,7 @@ class FieldWriter:
         if self.with_presence:
             arrays["presence"] = (grid, np.dtype(np.uint8))
         noted = {"homography": None if empty.homography is None else empty.homography.tolist()}
-        self._growing = _Growing.create(
+        self._growing = GrowingArrays.create(
             self.path, _FieldStore.kind, empty.frame_rate, self.name, noted, {"mask": empty.mask}, arrays
         )
 
@@ -234,7 +268,7 @@ class FieldWriter:
         if store.presence is not None:
             arrays["presence"] = store.presence
         whole = store.frames - store.frames % store.chunk
-        growing = _Growing(store.path, store.group, arrays, store.chunk, whole)
+        growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
         if whole < store.frames:
             growing.append(**{name: np.asarray(a[whole : store.frames]) for name, a in arrays.items()})
         return cls(
@@ -292,7 +326,7 @@ class FieldWriter:
 
 
 @dataclass
-class _Growing:
+class GrowingArrays:
     """Arrays of a group that grow together along their first axis, in whole chunks."""
 
     place: Place
@@ -312,7 +346,7 @@ class _Growing:
         noted: dict[str, Any],
         still: dict[str, NDArray[Any] | None],
         growing: dict[str, tuple[tuple[int, ...], np.dtype[Any]]],
-    ) -> _Growing:
+    ) -> GrowingArrays:
         """A new store: what its header notes, arrays that stay, and shape of a frame of those that grow."""
         import zarr
 

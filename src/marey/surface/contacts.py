@@ -1,47 +1,59 @@
-"""Where a captured surface touches the ground, and how much it slides there: from geometry alone.
+"""Ground contacts of a captured surface, and foot skate, from geometry alone.
 
 Mesh captures carry no marks of contact (Boukhayma 2017, section 2.5.1), so a vertex touches when it is low
 over the floor and slow for a moment. The floor is where the lowest vertices rest: level, or followed from one
-rest to the next where a sequence climbs. Vertices that touch are gathered into a few patches (heels, balls,
-toes …). All measures scale with the subject's height. Cost: two passes over the vertices, which may be maps
-of files.
+rest to the next where a sequence climbs. Vertices that touch are grouped into a few patches (heels, balls,
+toes …). Foot skate is the speed of what touches; that of an animation is compared with the very frames it is
+made of. Cost: a few passes over the vertices, which may be maps of files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray, IntArray, runs
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, runs
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 
-Array = NDArray[np.float64]
+if TYPE_CHECKING:
+    from marey.surface.synthesis.animation import Animation
 
-# In heights of the subject: how far above the floor a vertex may be and still touch, and how fast, a second.
-LOW, SLOW = 0.025, 0.25
-# Speeds are taken over so many seconds; a rest lasts so long.
-SPAN_SECONDS, REST_SECONDS = 1 / 15, 0.15
-# A floor is level when its rests lie within so many heights of each other.
-LEVEL = 0.05
-MOST_PATCHES = 12
-# Vertices that touch in a smaller share of the frames are no soles, but a knee or a hand that once did.
-SHARE_IN_CONTACT = 0.03
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """What counts as contact, in heights of the subject.
+
+    Attributes:
+        height: how far above the floor a vertex may be.
+        speed: how fast it may move, a second.
+        level: a floor is level where its rests lie within this of each other.
+        share: vertices in contact for a smaller share of the frames are not soles.
+        patches: into which soles are grouped, at most.
+    """
+
+    height: float = 0.025
+    speed: float = 0.25
+    level: float = 0.05
+    share: float = 0.03
+    patches: int = 12
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
     """Which parts of a subject touch the ground, frame by frame.
 
-    floors: `(frames,)`, height of the ground under the subject, metres
-    changes_level: `(sequences,)`, whether the ground rises or falls within a sequence
-    soles: `(soles,)`, vertices that touch the ground at times
-    patch_of: `(soles,)`, the patch of each
-    touching: `(frames, patches)`, 0 in the air … 1 on the ground
-    height: of the subject, metres
+    Attributes:
+        floors: `(frames,)`, height of the ground under the subject, metres.
+        changes_level: `(sequences,)`, whether the ground rises or falls within a sequence.
+        soles: `(soles,)`, vertices that touch the ground at times.
+        patch_of: `(soles,)`, the patch of each.
+        touching: `(frames, patches)`, 0 in the air … 1 on the ground.
+        height: of the subject, metres.
+        threshold: height above the floor up to which vertices touch, metres.
     """
 
     floors: Array
@@ -50,6 +62,7 @@ class Contacts:
     patch_of: IntArray
     touching: Array
     height: float
+    threshold: float
 
     @property
     def patches(self) -> int:
@@ -57,20 +70,15 @@ class Contacts:
         return self.touching.shape[1]
 
     def patch_positions(self, vertices: FloatArray) -> Array:
-        """Middles of the patches, `(..., patches, 3)`, of vertices `(..., vertices, 3)`."""
-        return self.patch_averages() @ np.asarray(vertices[..., self.soles, :], np.float64)
+        """Centres of the patches, `(..., patches, 3)`, of vertices `(..., vertices, 3)`."""
+        return patch_averages(self.patch_of) @ np.asarray(vertices[..., self.soles, :], np.float64)
 
     def low(self, heights: Array) -> Array:
         """How surely something so many metres above the floor touches, 0…1."""
-        return _below(heights, LOW * self.height)
-
-    def patch_averages(self) -> Array:
-        """What takes values of the soles to means of the patches, `(patches, soles)`."""
-        member = (self.patch_of == np.arange(self.patches)[:, None]).astype(np.float64)
-        return member / np.maximum(member.sum(axis=1, keepdims=True), 1)
+        return _below(heights, self.threshold)
 
 
-def find_contacts(library: Library) -> Contacts:
+def find_contacts(library: Library, settings: ContactSettings | None = None) -> Contacts:
     """What touches the ground in the sequences of a library.
 
     >>> import marey
@@ -80,50 +88,54 @@ def find_contacts(library: Library) -> Contacts:
     >>> 0.4 < float((contacts.touching.max(axis=1) > 0.5).mean()) <= 1.0
     True
     """
-    height = subject_height(library)
-    lowest = [_lowest(sequence) for sequence in library.sequences]
-    grounds = [_floor(sequence, low, height) for sequence, low in zip(library.sequences, lowest, strict=True)]
-    floors = np.concatenate([floor for floor, _ in grounds])
-    touched = np.zeros(library.sequences[0].vertices.shape[1])
-    for sequence, (floor, _) in zip(library.sequences, grounds, strict=True):
-        for weights in _touching_vertices(sequence, floor, height):
-            touched += weights
-    soles = np.flatnonzero(touched >= SHARE_IN_CONTACT * library.frames)
-    patch_of = _patches(library, soles)
-    found = Contacts(
-        floors,
-        np.array([changing for _, changing in grounds]),
-        soles.astype(np.int32),
-        patch_of,
-        np.zeros((library.frames, int(patch_of.max(initial=-1)) + 1)),
-        height,
-    )
-    averages, row = found.patch_averages(), 0
-    for sequence, (floor, _) in zip(library.sequences, grounds, strict=True):
-        for weights in _touching_vertices(sequence, floor, height, soles):
-            found.touching[row] = averages @ weights
-            row += 1
-    return found
-
-
-def subject_height(library: Library) -> float:
-    """Middle height of the bounding boxes of the frames, metres."""
+    settings = settings or ContactSettings()
     spans = [
         np.ptp(sequence.vertices[i, :, 1])
         for sequence in library.sequences
         for i in np.unique(np.linspace(0, sequence.frames - 1, 9).astype(int))
     ]
-    return max(float(np.median(spans)), 1e-9)
+    height = max(float(np.median(spans)), 1e-9)
+    low, slow = settings.height * height, settings.speed * height
+    floors = [_floor(sequence, low, slow, settings.level * height) for sequence in library.sequences]
+    grounds = list(zip(library.sequences, floors, strict=True))
+    touched = np.zeros(library.sequences[0].vertices.shape[1])
+    for sequence, floor in grounds:
+        for weights in _touching(sequence, floor, low, slow):
+            touched += weights
+    soles = np.flatnonzero(touched >= settings.share * library.frames)
+    patch_of = _patches(library, soles, settings.patches)
+    averages = patch_averages(patch_of)
+    touching = [
+        averages @ weights
+        for sequence, floor in grounds
+        for weights in _touching(sequence, floor, low, slow, soles)
+    ]
+    return Contacts(
+        np.concatenate(floors),
+        np.array([bool(np.ptp(floor) > 0) for floor in floors]),
+        soles.astype(np.int32),
+        patch_of,
+        np.array(touching).reshape(library.frames, len(averages)),
+        height,
+        low,
+    )
+
+
+def patch_averages(patch_of: IntArray) -> Array:
+    """What takes values of the soles to means of their patches, `(patches, soles)`."""
+    member = (patch_of == np.arange(int(patch_of.max(initial=-1)) + 1)[:, None]).astype(np.float64)
+    return member / np.maximum(member.sum(axis=1, keepdims=True), 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Slide:
+class FootSkate:
     """How what touches the ground moves along it.
 
-    speeds: `(frames - 1,)`, metres a second of what touches, from each frame to the next; 0 in the air
-    touching: `(frames - 1,)`, how much touches; weight of the speeds
-    contacts: number of times a patch came to touch
-    seconds_in_contact: of all patches together
+    Attributes:
+        speeds: `(frames - 1,)`, metres a second of what touches, from each frame to the next; 0 in the air.
+        touching: `(frames - 1,)`, how much touches; weight of the speeds.
+        contacts: number of times a patch came to touch.
+        seconds_in_contact: of all patches together.
     """
 
     speeds: Array
@@ -143,108 +155,143 @@ class Slide:
         return self.speed * self.seconds_in_contact / self.contacts if self.contacts else 0.0
 
 
-def slide(sequence: MeshSequence, contacts: Contacts, touching: Array | None = None) -> Slide:
+def foot_skate(sequence: MeshSequence, contacts: Contacts, touching: Array | None = None) -> FootSkate:
     """How much a sequence slides where it touches the ground.
 
-    contacts: of the library the sequence belongs to, or was made from
-    touching: `(frames, patches)`, if not that of `contacts`
+    Args:
+        sequence: of the library of `contacts`, or made from it.
+        contacts: which vertices are soles.
+        touching: `(frames, patches)`, if not that of `contacts`.
 
     >>> import marey
     >>> walk = marey.samples.mesh_sequence()
-    >>> slide(walk, find_contacts(Library((walk,)))).speed < 0.1
+    >>> foot_skate(walk, find_contacts(Library((walk,)))).speed < 0.1
     True
     """
     weights = contacts.touching if touching is None else touching
     speeds, amounts = np.zeros(sequence.frames - 1), np.zeros(sequence.frames - 1)
-    before: FloatArray | None = None
-    for i in range(sequence.frames):
-        now = np.asarray(sequence.vertices[i, contacts.soles], np.float64)
-        if before is not None and contacts.patches:
-            both = np.minimum(weights[i - 1], weights[i])[contacts.patch_of]
-            amounts[i - 1] = both.sum() / len(both)
-            if amounts[i - 1] > 0:
-                moved = np.hypot(now[:, 0] - before[:, 0], now[:, 2] - before[:, 2])
-                speeds[i - 1] = both @ moved / both.sum() * sequence.frame_rate
-        before = now
+    if contacts.patches:
+        both = np.minimum(weights[:-1], weights[1:])[:, contacts.patch_of]
+        amounts = both.mean(axis=1)
+        for i in np.flatnonzero(amounts):
+            steps = np.diff(sequence.vertices[i : i + 2][:, contacts.soles].astype(np.float64), axis=0)[0]
+            moved = np.hypot(steps[:, 0], steps[:, 2])
+            speeds[i] = both[i] @ moved / both[i].sum() * sequence.frame_rate
     down = weights > 0.5
-    begun = int(down[0].sum() + (down[1:] & ~down[:-1]).sum()) if len(down) else 0
-    return Slide(speeds, amounts, begun, float(down.sum()) / sequence.frame_rate)
+    begun = int(down[0].sum() + (down[1:] & ~down[:-1]).sum())
+    return FootSkate(speeds, amounts, begun, float(down.sum()) / sequence.frame_rate)
 
 
-def _below(values: Array, bound: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class FootSkateReport:
+    """Foot skate of an animation and of its material.
+
+    Attributes:
+        animation: of the animation's frames.
+        captured: metres a second, of the captured frames it consists of.
+    """
+
+    animation: FootSkate
+    captured: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the animation's feet slide; 1 if nothing touches the ground."""
+        return self.animation.speed / self.captured if self.captured > 0 else 1.0
+
+
+def compare_foot_skate(animation: Animation, library: Library, contacts: Contacts) -> FootSkateReport:
+    """Foot skate of an animation beside that of the captured frames it is made of.
+
+    Contact is known from the captured frames; in a blend it counts as far as a patch is still low.
+
+    >>> import marey
+    >>> from marey.surface.synthesis.animation import Animation, Provenance
+    >>> walk = marey.samples.mesh_sequence()[:40]
+    >>> same = Animation(walk, Provenance(np.arange(40), np.arange(40), np.zeros(40), np.zeros(40, bool)))
+    >>> library = Library((walk,))
+    >>> round(compare_foot_skate(same, library, find_contacts(library)).ratio, 6)
+    1.0
+    """
+    origin = animation.provenance
+    shares = np.stack([1 - origin.weights, origin.weights])
+    frames = np.stack([origin.sources, origin.destinations])
+    touching = (shares[..., None] * contacts.touching[frames]).sum(axis=0)
+    # The ground below the animation rises with that of the captured frames.
+    goes_on = np.abs(np.diff(frames)) <= 2
+    rises = np.where(goes_on, 0.5 * (shares[:, 1:] + shares[:, :-1]) * np.diff(contacts.floors[frames]), 0.0)
+    floors = contacts.floors[frames[0, 0]] + np.concatenate([[0.0], np.cumsum(rises.sum(axis=0))])
+    for i in np.flatnonzero(origin.synthetic):
+        heights = contacts.patch_positions(animation.sequence.vertices[i])[:, 1] - floors[i]
+        touching[i] *= contacts.low(heights)
+    speeds, amounts = np.zeros(library.frames), np.zeros(library.frames)
+    for sequence, start in zip(library.sequences, library.starts, strict=False):
+        rows = slice(start, start + sequence.frames)
+        found = foot_skate(sequence, contacts, contacts.touching[rows])
+        speeds[rows][:-1], amounts[rows][:-1] = found.speeds, found.touching
+    weights = shares[:, :-1] * amounts[frames[:, :-1]]
+    total = weights.sum()
+    captured = float((weights * speeds[frames[:, :-1]]).sum() / total) if total > 0 else 0.0
+    return FootSkateReport(foot_skate(animation.sequence, contacts, touching), captured)
+
+
+def _below(values: FloatArray, bound: float) -> Array:
     """1 up to half of the bound, 0 from one and a half of it, smooth between."""
     s = np.clip(1.5 - np.asarray(values, np.float64) / bound, 0.0, 1.0)
     return np.asarray(s * s * (3.0 - 2.0 * s))
 
 
-def _lowest(sequence: MeshSequence) -> Array:
-    return np.array([float(frame[:, 1].min()) for frame in sequence.vertices])
-
-
-def _floor(sequence: MeshSequence, lowest: Array, height: float) -> tuple[Array, bool]:
-    """Height of the ground below each frame, and whether it changes."""
-    resting = _resting(sequence, lowest, height)
-    if not resting.any():
-        return np.full(sequence.frames, float(np.quantile(lowest, 0.1))), False
-    heights = lowest[resting]
-    if np.ptp(np.quantile(heights, [0.1, 0.9])) <= LEVEL * height:
-        return np.full(sequence.frames, float(np.median(heights))), False
-    frames = np.arange(sequence.frames)
-    followed = np.interp(frames, frames[resting], heights)
-    return _smoothed(followed, round(0.1 * sequence.frame_rate)), True
-
-
-def _resting(sequence: MeshSequence, lowest: Array, height: float) -> BoolArray:
-    """Frames whose lowest vertices are slow for a while, `(frames,)`."""
-    half = _half_span(sequence)
-    slow = np.zeros(sequence.frames, bool)
+def _floor(sequence: MeshSequence, low: float, slow: float, level: float) -> Array:
+    """Height of the ground below each frame, `(frames,)`; constant where it is level."""
+    lowest = np.array([float(frame[:, 1].min()) for frame in sequence.vertices])
+    resting = np.zeros(sequence.frames, bool)
     for i in range(sequence.frames):
-        first, last = max(i - half, 0), min(i + half, sequence.frames - 1)
-        low = np.flatnonzero(sequence.vertices[i, :, 1] <= lowest[i] + 0.5 * LOW * height)
-        moved = np.linalg.norm(sequence.vertices[last, low] - sequence.vertices[first, low], axis=-1)
-        speed = np.median(moved) * sequence.frame_rate / max(last - first, 1)
-        slow[i] = speed < SLOW * height
-    shortest = max(1, round(REST_SECONDS * sequence.frame_rate))
-    for begin, end in runs(slow):
-        if end - begin < min(shortest, sequence.frames):
-            slow[begin:end] = False
-    return slow
+        near = np.flatnonzero(sequence.vertices[i, :, 1] <= lowest[i] + 0.5 * low)
+        resting[i] = np.median(_speeds(sequence, i, near)) < slow
+    shortest = min(max(1, round(0.15 * sequence.frame_rate)), sequence.frames)
+    for begin, end in runs(resting):
+        if end - begin < shortest:
+            resting[begin:end] = False
+    if not resting.any():
+        return np.full(sequence.frames, float(np.quantile(lowest, 0.1)))
+    heights = lowest[resting]
+    if np.ptp(np.quantile(heights, [0.1, 0.9])) <= level:
+        return np.full(sequence.frames, float(np.median(heights)))
+    frames, radius = np.arange(sequence.frames), round(0.1 * sequence.frame_rate)
+    padded = np.pad(np.interp(frames, frames[resting], heights), radius, mode="edge")
+    return np.convolve(padded, np.full(2 * radius + 1, 1 / (2 * radius + 1)), mode="valid")
 
 
-def _touching_vertices(
-    sequence: MeshSequence, floor: Array, height: float, chosen: NDArray[np.int64] | None = None
+def _touching(
+    sequence: MeshSequence, floor: Array, low: float, slow: float, chosen: Integers | None = None
 ) -> Iterator[Array]:
     """Frame by frame, how surely each (chosen) vertex touches."""
-    half = _half_span(sequence)
-    which = slice(None) if chosen is None else chosen
     for i in range(sequence.frames):
-        first, last = max(i - half, 0), min(i + half, sequence.frames - 1)
-        weights = _below(sequence.vertices[i, which, 1] - floor[i], LOW * height)
+        heights = sequence.vertices[i, slice(None) if chosen is None else chosen, 1] - floor[i]
+        weights = _below(heights, low)
         near = np.flatnonzero(weights)
-        rows = near if chosen is None else chosen[near]
-        moved = np.linalg.norm(
-            np.asarray(sequence.vertices[last][rows], np.float64) - sequence.vertices[first][rows], axis=-1
-        )
-        weights[near] *= _below(moved * sequence.frame_rate / max(last - first, 1), SLOW * height)
+        weights[near] *= _below(_speeds(sequence, i, near if chosen is None else chosen[near]), slow)
         yield weights
 
 
-def _half_span(sequence: MeshSequence) -> int:
-    return max(1, round(0.5 * SPAN_SECONDS * sequence.frame_rate))
+def _speeds(sequence: MeshSequence, frame: int, vertices: Integers) -> Array:
+    """Metres a second of some vertices around a frame, over a fifteenth of a second."""
+    half = max(1, round(sequence.frame_rate / 30))
+    first, last = max(frame - half, 0), min(frame + half, sequence.frames - 1)
+    moved = sequence.vertices[last][vertices].astype(np.float64) - sequence.vertices[first][vertices]
+    return np.asarray(np.linalg.norm(moved, axis=-1) * sequence.frame_rate / max(last - first, 1))
 
 
-def _patches(library: Library, soles: NDArray[np.int64]) -> IntArray:
-    """Which patch each sole vertex belongs to: those always near one of a few far apart ones.
+def _patches(library: Library, soles: Integers, most: int) -> IntArray:
+    """Which patch each sole vertex belongs to: that of the nearest of a few vertices far from each other.
 
-    Vertices are apart by the farthest they ever are, so that two feet standing together stay two.
+    Distances are the largest over the frames, so that two feet standing together stay two.
     """
-    if len(soles) == 0:
-        return np.zeros(0, np.int32)
     shown = np.unique(np.linspace(0, library.frames - 1, 24).astype(int))
     points = np.stack([np.asarray(library.vertices(int(i))[soles], np.float64) for i in shown])
     nearest, patch_of = np.full(len(soles), np.inf), np.zeros(len(soles), np.int32)
     centre = 0
-    for patch in range(min(MOST_PATCHES, len(soles))):
+    for patch in range(min(most, len(soles))):
         apart = np.linalg.norm(points - points[:, centre : centre + 1], axis=-1).max(axis=0)
         closer = apart < nearest
         nearest[closer], patch_of[closer] = apart[closer], patch
@@ -252,10 +299,3 @@ def _patches(library: Library, soles: NDArray[np.int64]) -> IntArray:
         if nearest[centre] <= 0:
             break
     return np.unique(patch_of, return_inverse=True)[1].astype(np.int32)
-
-
-def _smoothed(values: Array, radius: int) -> Array:
-    if radius < 1:
-        return values
-    padded = np.pad(values, radius, mode="edge")
-    return np.convolve(padded, np.full(2 * radius + 1, 1 / (2 * radius + 1)), mode="valid")

@@ -18,7 +18,7 @@ from marey._arrays import FloatArray, IntArray, read_only
 from marey.errors import InputError
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
 Array = NDArray[np.float64]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from marey import _scratch
 from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, read_only
+from marey._report import rounded
 from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
@@ -139,6 +140,18 @@ class MeshSequence(Timed):
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest coordinates over all frames, `(3,)` each."""
         return mesh.bounding_box(self.vertices)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "mesh",
+            "vertices": self.vertices.shape[1],
+            "faces": len(self.faces),
+            "uv": self.uv is not None,
+            "colours": self.colours is not None,
+            "textures": len(self.textures),
+            "size": [rounded(v) for v in np.ptp(self.vertices[0], axis=0)],
+        }
 
 
 def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:

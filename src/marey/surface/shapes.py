@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from marey import _scratch
 from marey._arrays import Array
-from marey.surface.planar import Planar, align
+from marey.geometry.planar import PlanarMotion, align
 from marey.surface.sequence import MeshSequence
 
 Floats = NDArray[np.float32]
@@ -39,7 +39,7 @@ class Shapes:
     error: the farthest any vertex of any frame is from where it was, metres
     """
 
-    placements: Planar
+    placements: PlanarMotion
     base: Array
     targets: Floats
     weights: Floats
@@ -98,12 +98,12 @@ class _Local:
         self.vertices = sequence.vertices
         self.base = self.vertices[0].astype(np.float64)
         onto = [align(self.base, frame) for frame in self.vertices]
-        self.onto = Planar(np.array([p.angle for p in onto]), np.array([p.shift for p in onto]))
+        self.onto = PlanarMotion(np.array([p.angle for p in onto]), np.array([p.shift for p in onto]))
         self.placements = self.onto.inverse()
 
     def rows(self, which: slice | NDArray[np.int64]) -> Array:
         """Differences `(frames, 3 · vertices)` of some frames."""
-        motion = Planar(self.onto.angle[which], self.onto.shift[which])
+        motion = PlanarMotion(self.onto.angle[which], self.onto.shift[which])
         moved = motion.apply(self.vertices[which].astype(np.float64))
         return np.asarray(moved - self.base, dtype=np.float64).reshape(len(moved), -1)
 

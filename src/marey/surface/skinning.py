@@ -1,28 +1,98 @@
-"""Vertices that follow joints: linear blend and dual quaternion skinning.
+"""Meshes bound to joints, and vertices that follow them: linear blend and dual quaternion skinning.
 
 Linear blending averages matrices (Magnenat-Thalmann et al. 1988) and loses volume where joints twist; dual
 quaternions average rigid motions (Kavan et al. 2008, section 4) and keep it. Cost: linear in frames ×
 vertices × influences, some nanoseconds each (benchmarks/skinning.py); beside the result it takes about
-32 MB. Much work goes through a compiled kernel, little through NumPy.
+64 MB. Much work goes through a compiled kernel, little through NumPy.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from marey._arrays import checked
+from marey import _work
+from marey._arrays import FloatArray, IntArray, assign, checked
 from marey.errors import InputError
 from marey.geometry import rotations
+from marey.surface.sequence import checked_appearance, checked_faces
+from marey.surface.texture import Texture
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 # Moves the vertices of a block of frames: (vertices, influences, weights, joint motions, result).
 Mover = Callable[[Floats, Ints, Floats, Floats, Floats], None]
+
+
+@dataclass(frozen=True, eq=False)
+class SkinnedMesh:
+    """A mesh at rest and the joints that move its vertices.
+
+    Attributes:
+        vertices: `(vertices, 3)`, metres, at rest.
+        faces: `(faces, 3)`.
+        joint_names: the joints it is bound to.
+        bind: `(joints, 4, 4)`, world transform of each joint at rest.
+        influences: `(vertices, k)`, joint indices.
+        weights: `(vertices, k)`, non-negative, each row sums to 1.
+        uv: `uv`, `uv_faces`, `colours`, `texture` as in :class:`~marey.surface.sequence.MeshSequence`.
+
+    >>> corner = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    >>> flap = SkinnedMesh(corner, [[0, 1, 2]], ("hinge",), [np.eye(4)], [[0]] * 3, [[1]] * 3)
+    >>> flap.pose([[np.diag([-1.0, 1.0, -1.0, 1.0])]])[0, 1].tolist()
+    [-1.0, 0.0, 0.0]
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    joint_names: tuple[str, ...]
+    bind: FloatArray
+    influences: IntArray
+    weights: FloatArray
+    uv: FloatArray | None = None
+    uv_faces: IntArray | None = None
+    colours: FloatArray | None = None
+    texture: Texture | None = None
+
+    def __post_init__(self) -> None:
+        vertices = checked("vertices", self.vertices, (None, 3))
+        count, joints = len(vertices), len(self.joint_names)
+        if count == 0 or joints == 0:
+            raise InputError("skinned mesh: there is no vertex or no joint")
+        faces = checked_faces("faces", self.faces, count)
+        influences = checked("influences", self.influences, (count, None), dtype=np.int32)
+        if influences.size and not (influences.min() >= 0 and influences.max() < joints):
+            raise InputError(f"influences: joint indices must lie in 0…{joints - 1}")
+        weights = checked("weights", self.weights, influences.shape)
+        sums = weights.sum(axis=1)
+        if (weights < 0).any() or np.abs(sums - 1).max() > 1e-3:
+            worst = int(np.abs(sums - 1).argmax())
+            raise InputError(f"weights: those of vertex {worst} sum to {sums[worst]:.4g}, not 1")
+        bind = checked("bind", self.bind, (joints, 4, 4))
+        singular = np.flatnonzero(np.abs(np.linalg.det(bind)) < 1e-12)
+        if singular.size:
+            raise InputError(f"bind: the transform of joint {self.joint_names[singular[0]]!r} has no inverse")
+        assign(
+            self,
+            vertices=vertices,
+            faces=faces,
+            joint_names=tuple(self.joint_names),
+            bind=bind,
+            influences=influences,
+            weights=checked("weights", weights / sums[:, None], influences.shape),
+            **checked_appearance(self.uv, self.uv_faces, self.colours, faces, count),
+        )
+
+    def pose(
+        self, transforms: ArrayLike, *, method: str = "linear", dtype: DTypeLike = np.float64
+    ) -> FloatArray:
+        """Vertices `(frames, vertices, 3)` under transforms relative to bind, `(frames, joints, 4, 4)`."""
+        return skin(self.vertices, self.influences, self.weights, transforms, method=method, dtype=dtype)
 
 
 def linear_blend(
@@ -35,11 +105,12 @@ def linear_blend(
 ) -> Floats:
     """Each vertex moved by the weighted mean of its joints' matrices: `(frames, vertices, 3)`.
 
-    vertices: `(vertices, 3)`, at rest
-    influences: `(vertices, k)`, joint indices
-    weights: `(vertices, k)`, non-negative, each row sums to 1
-    transforms: `(frames, joints, 4, 4)`, relative to bind: posed world transform · inverse of bind
-    dtype: float64 or float32, of the result and the work
+    Args:
+        vertices: `(vertices, 3)`, at rest.
+        influences: `(vertices, k)`, joint indices.
+        weights: `(vertices, k)`, non-negative, each row sums to 1.
+        transforms: `(frames, joints, 4, 4)`, relative to bind: posed world transform · inverse of bind.
+        dtype: float64 or float32, of the result and the work.
 
     >>> lift = np.eye(4)
     >>> lift[1, 3] = 1.0
@@ -165,11 +236,8 @@ def _in_blocks(
     frames = len(matrices)
     out = np.empty((frames, len(points), 3), dtype=points.dtype)
     mover = _compiled(kernel) if _worth_compiling(frames * joints.size) else twin
-    # What a frame needs for the while: the twin up to 32 numbers a vertex, either some 64 a joint.
-    floats_a_frame = 64 * matrices.shape[1] + (32 * len(points) if mover is twin else 0)
-    step = max(1, (32 << 20) // (8 * floats_a_frame))
-    for start in range(0, frames, step):
-        block = slice(start, start + step)
+    # Temporary numbers a frame: the twin up to 32 a vertex, both about 64 a joint.
+    for block in _work.blocks(frames, 512 * matrices.shape[1] + (256 * len(points) if mover is twin else 0)):
         motions = motions_of(matrices[block]).astype(points.dtype, copy=False)
         mover(points, joints, shares, motions, out[block])
     return out
@@ -190,9 +258,9 @@ def _worth_compiling(work: int) -> bool:
 
 
 def _compiled(kernel: str) -> Mover:
-    from marey.surface import _kernels
+    from marey.surface import _skinning_kernels
 
-    run = getattr(_kernels, kernel)
+    run = getattr(_skinning_kernels, kernel)
 
     def mover(points: Floats, joints: Ints, shares: Floats, motions: Floats, out: Floats) -> None:
         run(points, joints, shares, _packed(motions), out)

@@ -1,4 +1,4 @@
-"""Pictures, plots and videos of all data types, drawn without a screen.
+"""Images, figures, videos and pages of all data types, drawn without a screen.
 
 >>> import marey, tempfile
 >>> from pathlib import Path
@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from marey.views import plots
+from marey.views import figures
 from marey.views.render import view
 
-__all__ = ["plots", "view"]
+__all__ = ["figures", "view"]

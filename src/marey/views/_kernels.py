@@ -108,8 +108,10 @@ def rasterise(
     order: Array,
     band: Array,
     offsets: Array,
+    background: Array,
     depth: Array,
     owner: Array,
+    covered: Array,
     top: int,
     bottom: int,
 ) -> None:
@@ -117,15 +119,26 @@ def rasterise(
 
     order, band: from `faces_in_bands`; only the columns that the band's faces touch are written
     offsets: `(samples, 2)`, where the samples lie around a pixel's centre
+    background: `(rows, columns, samples)`, its 1 / distance, which may hide faces; without rows: none
     depth: `(rows of a band, columns, samples)`, 1 / distance of the nearest surface
     owner: likewise, its face, -1 for none
+    covered: `(bodies,)`, of equally many faces each: adds the pixels whose last sample each one covers,
+        hidden or not; without bodies: nothing is counted
     """
     samples = depth.shape[2]
     steps = np.empty((4, samples))
     depth[:, band[2] : band[3]] = 0.0
+    if background.shape[0] > 0:
+        depth[: bottom - top, band[2] : band[3]] = background[top:bottom, band[2] : band[3]]
     owner[:, band[2] : band[3]] = -1
+    bodies = covered.shape[0]
+    body_faces = faces.shape[0] // max(bodies, 1)
+    latest = np.full((bottom - top, depth.shape[1]) if bodies else (0, 0), -1, dtype=np.int32)
+    body = 0
     for i in range(band[0], band[1]):
         f = order[i]
+        if bodies:
+            body = f // body_faces
         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
         ia, ib, ic = screen[a, 2], screen[b, 2], screen[c, 2]
         xa, xb, xc = screen[a, 0], screen[b, 0], screen[c, 0]
@@ -159,6 +172,18 @@ def rasterise(
                 if wa < -reach_a or wb < -reach_b or wc < -reach_c:
                     continue
                 near = ia + wb * (ib - ia) + wc * (ic - ia)
+                if bodies and latest[row - top, column] != body:
+                    last_sample = samples - 1
+                    if (
+                        min(
+                            wa + steps[0, last_sample],
+                            wb + steps[1, last_sample],
+                            wc + steps[2, last_sample],
+                        )
+                        >= 0.0
+                    ):
+                        latest[row - top, column] = body
+                        covered[body] += 1
                 for s in range(samples):
                     inside = min(wa + steps[0, s], wb + steps[1, s], wc + steps[2, s]) >= 0.0
                     if inside:
@@ -215,7 +240,7 @@ def shade(
                         bare += 1
             if bare == samples:
                 for i in range(3):
-                    image[row, column, i] = _tone(paper[i, column], tones)
+                    image[row, column, i] = tone(paper[i, column], tones)
                 continue
             ray = _ray(row, column, view)
             red, green, blue = bare * paper[0, column], bare * paper[1, column], bare * paper[2, column]
@@ -253,13 +278,13 @@ def shade(
                 red += share * min(r, 1.0)
                 green += share * min(g, 1.0)
                 blue += share * min(b, 1.0)
-            image[row, column, 0] = _tone(red / samples, tones)
-            image[row, column, 1] = _tone(green / samples, tones)
-            image[row, column, 2] = _tone(blue / samples, tones)
+            image[row, column, 0] = tone(red / samples, tones)
+            image[row, column, 1] = tone(green / samples, tones)
+            image[row, column, 2] = tone(blue / samples, tones)
 
 
 @njit(**_OPTIONS)
-def _tone(light: float, tones: Array) -> int:
+def tone(light: float, tones: Array) -> int:
     """The byte for linear light; black for what is not a number, which must not be used as an index."""
     if not light > 0.0:
         return tones[0]
@@ -277,6 +302,28 @@ def _ray(row: int, column: int, view: Array) -> tuple[float, float, float]:
         (view[10] + x * view[4] + y * view[7]) / size,
         (view[11] + x * view[5] + y * view[8]) / size,
     )
+
+
+@njit(**_OPTIONS)
+def corner_weights(
+    row: int, column: int, f: int, screen: Array, faces: Array
+) -> tuple[float, float, float, float]:
+    """Perspective weights of a face's corners at a pixel's centre, or the nearest point of it, and its area.
+
+    The area is twice that on the screen, positive if the face is seen from behind.
+    """
+    a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+    xa, ya = screen[a, 0], screen[a, 1]
+    ex, ey = screen[b, 0] - xa, screen[b, 1] - ya
+    gx, gy = screen[c, 0] - xa, screen[c, 1] - ya
+    area = ex * gy - gx * ey
+    x, y = column + 0.5 - xa, row + 0.5 - ya
+    wb = max((x * gy - gx * y) / area, 0.0)
+    wc = max((ex * y - x * ey) / area, 0.0)
+    wa = max(1.0 - wb - wc, 0.0)
+    wa, wb, wc = wa * screen[a, 2], wb * screen[b, 2], wc * screen[c, 2]
+    total = wa + wb + wc
+    return wa / total, wb / total, wc / total, area
 
 
 @njit(**_OPTIONS)
@@ -301,17 +348,7 @@ def _surface(
 ) -> tuple[float, float, float]:
     """Linear light that comes from a face through a pixel; see `shade`."""
     a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-    xa, ya = screen[a, 0], screen[a, 1]
-    ex, ey = screen[b, 0] - xa, screen[b, 1] - ya
-    gx, gy = screen[c, 0] - xa, screen[c, 1] - ya
-    area = ex * gy - gx * ey
-    x, y = column + 0.5 - xa, row + 0.5 - ya
-    wb = max((x * gy - gx * y) / area, 0.0)
-    wc = max((ex * y - x * ey) / area, 0.0)
-    wa = max(1.0 - wb - wc, 0.0)
-    wa, wb, wc = wa * screen[a, 2], wb * screen[b, 2], wc * screen[c, 2]
-    total = wa + wb + wc
-    wa, wb, wc = wa / total, wb / total, wc / total
+    wa, wb, wc, area = corner_weights(row, column, f, screen, faces)
     red = wa * colours[a, 0] + wb * colours[b, 0] + wc * colours[c, 0]
     green = wa * colours[a, 1] + wb * colours[b, 1] + wc * colours[c, 1]
     blue = wa * colours[a, 2] + wb * colours[b, 2] + wc * colours[c, 2]

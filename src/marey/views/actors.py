@@ -6,14 +6,15 @@ millisecond for a figure, the skinning for a character, nothing for captured sur
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import checked
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
@@ -21,8 +22,10 @@ from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators
 from marey.geometry.colour import from_srgb
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animation import Animation
 from marey.surface.texture import Texture
 from marey.views import style
+from marey.views.camera import direction
 from marey.views.figure import figure
 from marey.views.parts import Poses
 from marey.views.scene import Look
@@ -36,6 +39,12 @@ CHUNK = 32
 FARTHEST = 1e9
 # Of larger clouds of points every second is drawn, or third, …
 MOST_POINTS = 20_000
+# Targets are balls of this share of the figure's size: large enough to show around a wrist.
+MARK_RADIUS = 0.028
+MARK_COLOUR = "#d8483c"
+ELEVATION = np.radians(11.0)
+# Turned from a frontal view, and towards the front of a subject that walks past.
+TURN, PASSING_TURN = np.radians(28.0), np.radians(17.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +76,7 @@ class Actor:
 
 
 def actor(thing: Any) -> Actor:
-    """The actor of a motion, character, mesh sequence or set of markers.
+    """The actor of a motion, character, mesh sequence, animation of captured meshes or set of markers.
 
     >>> import marey
     >>> walker = actor(marey.samples.walk())
@@ -82,7 +91,132 @@ def actor(thing: Any) -> Actor:
         return _of_sequence(thing)
     if isinstance(thing, Markers):
         return _of_markers(thing)
+    if isinstance(thing, Animation):
+        return _of_animation(thing)
     raise InputError(f"a {type(thing).__name__} cannot be put on the stage")
+
+
+def group(
+    cast: Sequence[Motion | Actor],
+    *,
+    colours: Sequence[str | None] | None = None,
+    shifts: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
+) -> Actor:
+    """Clips of equal length as one actor, with balls where targets are; textures are left out.
+
+    Args:
+        cast: The clips.
+        colours: One each, `#rrggbb`; None for a clip's own.
+        shifts: `(clips, 3)`, metres that each is moved aside.
+        marks: `(frames, marks, 3)`, metres, centres of balls; NaN where there is none.
+
+    >>> import marey
+    >>> walk = marey.samples.walk(seconds=1)
+    >>> both = group([walk, walk], shifts=[[0, 0, 0], [1, 0, 0]], marks=walk.positions()[:, :2])
+    >>> both.frames, bool(np.ptp(both.vertices(0)[:, 0]) > 1)
+    (60, True)
+    """
+    frames = {one.frames for one in cast}
+    if len(frames) != 1:
+        raise InputError("a group needs clips of equal length, and at least one")
+    count = frames.pop()
+    moved = np.zeros((len(cast), 3)) if shifts is None else checked("shifts", shifts, (len(cast), 3))
+    places = np.zeros((count, 0, 3)) if marks is None else np.asarray(marks, dtype=np.float64)
+    if places.ndim != 3 or places.shape[::2] != (count, 3):
+        raise InputError(f"marks: expected ({count}, marks, 3), got {places.shape}")
+    actors = [one if isinstance(one, Actor) else actor(one) for one in cast]
+    size = max(one.size for one in actors)
+    dot = ball(MARK_RADIUS * size, rings=7, sectors=14)
+    looks = [
+        one.look if tint is None else replace(one.look, colours=_painted(one.look, style.linear(tint)))
+        for one, tint in zip(actors, colours or [None] * len(actors), strict=True)
+    ]
+    looks += [Look(dot.faces, np.tile(style.linear(MARK_COLOUR), (len(dot.vertices), 1)))] * places.shape[1]
+
+    def vertices(frame: int) -> Array:
+        bodies = [one.vertices(frame) + shift for one, shift in zip(actors, moved, strict=True)]
+        return np.concatenate([*bodies, (places[frame][:, None] + dot.vertices).reshape(-1, 3)])
+
+    return Actor(
+        look=_joined(looks, closed=all(one.look.closed for one in actors)),
+        vertices=vertices,
+        frames=count,
+        frame_rate=actors[0].frame_rate,
+        size=size,
+        anchors=np.mean([one.anchors + shift for one, shift in zip(actors, moved, strict=True)], axis=0),
+        facing=actors[0].facing,
+        trail=len(actors) == 1 and actors[0].trail,
+    )
+
+
+def side_by_side(
+    thing: Any, frames: Sequence[int], *, marks: ArrayLike | None = None, apart: float = 1.1
+) -> Actor:
+    """Poses of some frames as one actor of a single frame, from left to right.
+
+    Args:
+        thing: What has an actor.
+        frames: Which.
+        marks: `(frames, marks, 3)`, metres, centres of balls beside each pose; NaN where there is none.
+        apart: Metres between the poses.
+
+    >>> import marey
+    >>> row = side_by_side(marey.samples.walk(), [10, 40, 70])
+    >>> row.frames, bool(np.ptp(row.vertices(0)[:, [0, 2]], axis=0).max() > 2.0)
+    (1, True)
+    """
+    one = actor(thing)
+    if not len(frames):
+        raise InputError("frames: name one or more to set side by side")
+    for frame in frames:
+        if not 0 <= frame < one.frames:
+            raise InputError(f"frame {frame}: the clip has frames 0…{one.frames - 1}")
+    right = across_view(thing[int(frames[0])] if isinstance(thing, Motion) else one)
+    poses = [_at_frame(one, int(frame)) for frame in frames]
+    shifts = np.array([i * apart * right - pose.anchors[0] * [1.0, 0.0, 1.0] for i, pose in enumerate(poses)])
+    balls = None
+    if marks is not None:
+        flat = (np.asarray(marks, dtype=np.float64) + shifts[:, None]).reshape(-1, 3)
+        balls = flat[np.isfinite(flat).all(axis=1)][None]
+    return group(poses, shifts=shifts, marks=balls)
+
+
+def across_view(thing: Any) -> Array:
+    """Unit vector `(3,)` to the right of a frontal image of a clip or actor, to set others beside it.
+
+    >>> import marey
+    >>> right = across_view(marey.samples.walk()[0])
+    >>> bool(abs(right[1]) < 1e-12), bool(abs(np.linalg.norm(right) - 1) < 1e-12)
+    (True, True)
+    """
+    towards = viewpoint(thing if isinstance(thing, Actor) else actor(thing), frontal=True)
+    return np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
+
+
+def viewpoint(actor: Actor, *, frontal: bool) -> Array:
+    """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
+    places = actor.anchors[first_shown(actor) :, [0, 2]]
+    way = places[-1] - places[0]
+    spread = places - places.mean(axis=0)
+    along, strength = _main_direction(spread)
+    travelled = 2 * strength[0]
+    if not frontal and travelled > 0.5 * actor.size and strength[1] < 0.6 * strength[0]:
+        if way @ along < 0:
+            along = -along
+        # Camera to the right of a subject that walks along: azimuth of the normal, turned to its front.
+        azimuth = np.arctan2(-along[1], along[0]) + PASSING_TURN
+        return direction(azimuth, ELEVATION)
+    facing = actor.facing if actor.facing is not None else np.array([0.0, 0.0, 1.0])
+    return direction(float(np.arctan2(facing[0], facing[2])) + TURN, ELEVATION)
+
+
+def first_shown(actor: Actor) -> int:
+    """1 if frame 0 is a pose set apart from the rest, as some converters add; else 0."""
+    if actor.frames < 3:
+        return 0
+    steps = np.linalg.norm(np.diff(actor.anchors, axis=0), axis=1)
+    return int(steps[0] > 0.3 * actor.size and steps[0] > 10 * np.median(steps))
 
 
 def check_reach(places: Array) -> None:
@@ -164,6 +298,49 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
     )
 
 
+def _of_animation(animation: Animation) -> Actor:
+    """Green where frames are captured, red where they are synthetic, unless there is a texture to show.
+
+    >>> from marey.surface.synthesis.animation import Provenance
+    >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 30)
+    >>> new = _of_animation(Animation(triangle, Provenance([0, 1], [0, 8], [0, 0.5], [False, True])))
+    >>> bool(new.tints(0)[1] > new.tints(0)[0]), bool(new.tints(1)[1] > new.tints(1)[0])
+    (True, False)
+    """
+    sequence, synthetic = animation.sequence, animation.provenance.synthetic
+    plain = _of_sequence(sequence)
+    if sequence.uv is not None and sequence.textures:
+        return plain
+    colours = style.linear((style.CAPTURED, style.SYNTHETIC))
+    return replace(plain, tints=lambda frame: colours[int(synthetic[frame])])
+
+
+def _at_frame(one: Actor, frame: int) -> Actor:
+    """An actor that holds one pose, in that frame's tint."""
+    pose, tint = np.asarray(one.vertices(frame), dtype=np.float64), one.tints(frame)
+    look = one.look if tint is None else replace(one.look, colours=_painted(one.look, tint))
+    return replace(
+        one, look=look, vertices=lambda frame: pose, frames=1, anchors=one.anchors[[frame]],
+        textures=lambda frame: None, tints=lambda frame: None, trail=False, shown=None,
+    )  # fmt: skip
+
+
+def _painted(look: Look, colour: Array) -> Array:
+    return np.tile(colour, (len(look.colours), 1))
+
+
+def _joined(looks: Sequence[Look], *, closed: bool) -> Look:
+    """Meshes as one, without their textures."""
+    starts = np.cumsum([0, *(len(look.colours) for look in looks)])[:-1]
+    welded = [np.arange(len(look.colours)) if look.welded is None else look.welded for look in looks]
+    return Look(
+        np.concatenate([k + look.faces for k, look in zip(starts, looks, strict=True)]).astype(np.int32),
+        np.concatenate([look.colours for look in looks]),
+        welded=np.concatenate([k + one for k, one in zip(starts, welded, strict=True)]),
+        closed=closed,
+    )
+
+
 def _of_markers(markers: Markers) -> Actor:
     if not markers.present.any():
         raise InputError("markers: none is seen in these frames, so there is nothing to draw")
@@ -237,3 +414,9 @@ def _facing(poses: Poses) -> Array | None:
     if ahead is None or np.linalg.norm(ahead) < 0.02:
         return None
     return np.asarray(ahead / np.linalg.norm(ahead))
+
+
+def _main_direction(spread: Array) -> tuple[Array, Array]:
+    """Unit vector along which points spread most, and the standard deviations along it and across."""
+    values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
+    return vectors[:, 1], np.sqrt(np.maximum(values[::-1], 0.0))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.animation.advection import BODY_RADIUS
+from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera, Homography
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks

@@ -1,9 +1,9 @@
-"""`view`: a picture or a clip of anything, without a screen."""
+"""`view`: an image, a clip or a page of anything, without a screen; `figure`: its matplotlib figure."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,19 +24,20 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
+from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.stage.walk.walk import WalkingCrowd
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.animation import Animation
+from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.views import figures, style
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from marey.views.actors import Actor
+    pass
 
 Image = NDArray[np.uint8]
+Size = tuple[int, int]
 
 PICTURES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
 SMALLEST, LARGEST = 16, 7680
@@ -44,52 +45,87 @@ USUAL_RATE, FASTEST = 30.0, 240.0
 # Seconds of a new motion of a model that are shown at most.
 LONGEST_MOTION = 20.0
 
-KINDS: dict[type, tuple[str, ...]] = {
-    Motion: ("strip", "curves", "path"),
-    Character: ("strip", "curves", "path"),
-    MeshSequence: ("strip",),
-    Markers: ("strip",),
-    Tracks: ("path",),
-    SimulatedCrowd: ("streaks", "path", "plan"),
-    WalkingCrowd: ("bodies",),
-    Scene: ("plan",),
-    FieldSeries: ("flow", "divergence", "vorticity", "parts", "paths", "streaks", "spectrum"),
-    Footage: ("sheet",),
-    PoseModel: ("modes", "variance"),
-    MotionModel: ("law", "strip"),
-    DistanceMatrix: ("matrix",),
-    Repertoire: ("graph", "matrix"),
-    Animation: ("strip", "path", "timeline"),
+_CLIP: dict[str, Callable[[Any, Size], Any]] = {
+    "strip": lambda motion, size: _strip(motion, size),
+    "curves": lambda motion, size: figures.curves(_motion(motion), size=size),
+    "path": lambda motion, size: figures.trajectory(_motion(motion), size=size),
 }
-"""What a picture of each type can show; the first is the usual one."""
+_DRAW: dict[type, dict[str, Callable[[Any, Size], Any]]] = {
+    Motion: _CLIP,
+    Character: _CLIP,
+    MeshSequence: {"strip": lambda meshes, size: _strip(meshes, size)},
+    Markers: {"strip": lambda markers, size: _strip(markers, size)},
+    Tracks: {"path": lambda tracks, size: figures.tracks(tracks, size=size)},
+    SimulatedCrowd: {
+        "streaks": lambda crowd, size: figures.crowd_streaks(crowd, size),
+        "path": lambda crowd, size: figures.crowd_paths(crowd, size),
+        "plan": lambda crowd, size: figures.scene_plan(crowd.scene, size),
+    },
+    WalkingCrowd: {"bodies": lambda crowd, size: _bodies(crowd, size)},
+    Scene: {"plan": lambda scene, size: figures.scene_plan(scene, size)},
+    FieldSeries: {
+        "flow": lambda fields, size: figures.flow(fields, size),
+        "divergence": lambda fields, size: figures.divergence(fields, size),
+        "vorticity": lambda fields, size: figures.vorticity(fields, size),
+        "parts": lambda fields, size: figures.flow_parts(fields, size),
+        "paths": lambda fields, size: figures.flow_lines(fields, size),
+        "streaks": lambda fields, size: figures.flow_lines(fields, size, kind="streak"),
+        "spectrum": lambda fields, size: figures.spectrum(fields, size),
+    },
+    Footage: {"sheet": lambda footage, size: figures.contact_sheet(footage, size)},
+    PoseModel: {
+        "modes": lambda model, size: figures.pose_modes(model, size),
+        "variance": lambda model, size: figures.mode_variance(model, size),
+    },
+    MotionModel: {
+        "dynamics": lambda model, size: figures.process_model(model, size),
+        "strip": lambda model, size: _strip(_new_motion(model), size),
+    },
+    DistanceMatrix: {"matrix": lambda distances, size: figures.distance_map(distances, size=size)},
+    SurfaceGraph: {
+        "graph": lambda r, size: figures.graph_picture(r.graph, r.library.names, size=size),
+        "matrix": lambda r, size: figures.distance_map(r.distances, size=size),
+    },
+    Animation: {
+        "strip": lambda animation, size: _strip(animation, size),
+        "path": lambda animation, size: figures.path_from_above(animation, size=size),
+        "timeline": lambda animation, size: figures.timeline(animation, size=size),
+    },
+}
+KINDS: dict[type, tuple[str, ...]] = {cls: tuple(draw) for cls, draw in _DRAW.items()}
+"""What an image of each type can show; the first is the default."""
 
 
 def view(
     thing: Any,
     path: str | PathLike[str],
     *,
-    size: tuple[int, int] = (1280, 720),
+    size: Size = (1280, 720),
     frame_rate: float | None = None,
     kind: str | None = None,
     title: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Draw anything we load, off-screen, as the ending of `path` says: a picture, clip or page.
+    """Draw anything we load, off-screen, as the ending of `path` says: an image, clip or page.
 
-    A picture (.png) of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
+    An image (.png) of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
     scenes and fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model,
-    its law over time; of pose distances, the matrix; of a repertoire, its graph. Clips (.mp4, .gif) run at
-    the speed of the capture; that of a motion model is a new motion. A page (.html) is one file that plays in
-    any browser, offline; of what does not move, and where `kind` is given, it shows the picture.
+    its distribution over time; of pose distances, the matrix; of a repertoire, its graph. Clips (.mp4, .gif)
+    run at the speed of the capture; that of a motion model is a new motion. A page (.html) is one file that
+    plays in any browser, offline; of what does not move, and where `kind` is given, it shows the image.
 
-    size: (columns, rows) in pixels, even numbers
-    frame_rate: of a clip; if None the source's own if that is 20 to 30, else about 30
-    kind: what a picture shows: of a motion or character "strip", "curves" (joint angles) or "path";
-        of fields "flow", "divergence", "vorticity", "parts", "paths", "streaks" or "spectrum";
-        of a pose model "modes" or "variance"; of a motion model "law" or "strip" (a new motion); of a
-        simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a repertoire "graph" or "matrix";
-        of an animation of captured meshes "strip", "path" (from above) or "timeline" (what plays when)
-    title: what a page calls it; its file's name if None
+    Args:
+        thing: What to draw.
+        path: Where to.
+        size: (columns, rows) in pixels, even numbers.
+        frame_rate: Of a clip; if None that of the data if it is 20 to 30, else about 30.
+        kind: What an image shows: of a motion or character "strip", "curves" (joint angles) or "path";
+            of fields "flow", "divergence", "vorticity", "parts", "paths", "streaks" or "spectrum";
+            of a pose model "modes" or "variance"; of a motion model "dynamics" or "strip" (a new motion); of
+            a simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a repertoire "graph" or
+            "matrix"; of an animation of captured meshes "strip", "path" (from above) or "timeline".
+        title: Of a page; its file's name if None.
+        progress: Called with frames done and their number.
 
     >>> import marey, tempfile
     >>> out = Path(tempfile.mkdtemp()) / "walk.png"
@@ -128,92 +164,50 @@ def clip_rate(rate: float) -> float:
     return float(part) if part >= 20.0 else USUAL_RATE
 
 
-def _write_picture(thing: Any, kind: str, size: tuple[int, int], draft: Path) -> None:
-    if kind == "strip":
-        if isinstance(thing, MotionModel):
-            thing = _new_motion(thing)
-        from marey.views.shots import strip
-
-        _write_png(strip(_actor(thing), size), draft)
-        return
-    if isinstance(thing, WalkingCrowd):
-        from marey.views import walking_bodies
-
-        _write_png(walking_bodies.picture(thing, size), draft)
-        return
-    from marey.views import flow, footage, motion_laws, plots, pose_modes, scene_plots
-
-    if isinstance(thing, DistanceMatrix | Repertoire | Animation):
-        plots.save(_surface_figure(thing, kind, size), draft)
-        return
-    motion = thing.motion if isinstance(thing, Character) else thing
-    if kind == "curves":
-        figure = plots.curves(motion, size=size)
-    elif kind == "modes":
-        figure = pose_modes.sheet(thing, size)
-    elif kind == "variance":
-        figure = pose_modes.variance(thing, size)
-    elif kind == "law":
-        figure = motion_laws.law(thing, size)
-    elif isinstance(thing, FieldSeries) and kind != "flow":
-        from marey.views import field_pictures
-
-        figure = field_pictures.PICTURES[kind](thing, size)
-    elif kind == "flow":
-        figure = flow.picture(thing, size)
-    elif kind == "sheet":
-        figure = footage.sheet(thing, size)
-    elif kind == "plan":
-        figure = scene_plots.plan(thing.scene if isinstance(thing, SimulatedCrowd) else thing, size)
-    elif kind == "streaks":
-        figure = scene_plots.streaks(thing, size)
-    elif isinstance(thing, SimulatedCrowd):
-        figure = scene_plots.paths(thing, size)
-    elif isinstance(thing, Tracks):
-        figure = plots.tracks(thing, size=size)
+def _write_picture(thing: Any, kind: str, size: Size, draft: Path) -> None:
+    drawn = _drawings(thing)[kind](thing, size)
+    if isinstance(drawn, np.ndarray):
+        _write_png(drawn, draft)
     else:
-        figure = plots.trajectory(motion, size=size)
-    plots.save(figure, draft)
+        style.save(drawn, draft)
 
 
-def _surface_figure(
-    thing: DistanceMatrix | Repertoire | Animation, kind: str, size: tuple[int, int]
-) -> Figure:
-    from marey.views import animations, graph_pictures, surface_plots
-
-    if isinstance(thing, Animation):
-        draw = animations.plan if kind == "path" else animations.timeline
-        return draw(thing, size=size)
-    if isinstance(thing, Repertoire) and kind == "graph":
-        return graph_pictures.graph_picture(thing.graph, thing.library.names, size=size)
-    return surface_plots.distance_map(thing.distances if isinstance(thing, Repertoire) else thing, size=size)
+def _drawings(thing: Any) -> dict[str, Callable[[Any, Size], Any]]:
+    return next((draw for cls, draw in _DRAW.items() if isinstance(thing, cls)), {})
 
 
-def _actor(thing: Any) -> Actor:
-    if isinstance(thing, Animation):
-        from marey.views.animations import cast
-
-        return cast(thing)
+def _strip(thing: Any, size: Size) -> Image:
     from marey.views.actors import actor
+    from marey.views.shots import strip
 
-    return actor(thing)
+    return strip(actor(thing), size)
+
+
+def _bodies(crowd: WalkingCrowd, size: Size) -> Image:
+    from marey.views import walking_bodies
+
+    return walking_bodies.picture(crowd, size)
+
+
+def _motion(thing: Motion | Character) -> Motion:
+    return thing.motion if isinstance(thing, Character) else thing
 
 
 def _write_page(
     thing: Any,
     kind: str | None,
-    size: tuple[int, int],
+    size: Size,
     path: Path,
     title: str,
     frame_rate: float | None,
     progress: Progress | None,
 ) -> None:
-    """A page that plays the thing, or shows its picture of that kind."""
+    """A page that plays the thing, or shows its image of that kind."""
     from marey.views.pages import caption, picture_page, write_page
 
     if kind is None and isinstance(thing, MotionModel):
         thing = _new_motion(thing)
-    if kind is None and not isinstance(thing, PoseModel | Repertoire):
+    if kind is None and not isinstance(thing, PoseModel | SurfaceGraph):
         if frame_rate is not None:
             if isinstance(thing, Scene | DistanceMatrix | Animation):
                 raise InputError(f"{path}: a frame rate is for what is captured over time")
@@ -229,71 +223,49 @@ def _write_page(
 
 
 def _write_clip(
-    thing: Any, path: Path, size: tuple[int, int], frame_rate: float | None, progress: Progress | None
+    thing: Any, path: Path, size: Size, frame_rate: float | None, progress: Progress | None
 ) -> None:
     from marey.io.video import write_frames
 
-    if isinstance(thing, PoseModel):
-        from marey.views import pose_modes
-
-        wanted = USUAL_RATE if frame_rate is None else _checked_clip_rate(frame_rate, path)
-        total = pose_modes.sweep_frames(wanted)
-        write_frames(
-            pose_modes.sweep(thing, size, wanted), path, frame_rate=wanted, progress=progress, total=total
-        )
-        return
-    if isinstance(thing, MotionModel):
-        thing = _new_motion(thing)
-    place = None
-    if isinstance(thing, SimulatedCrowd):
-        thing, place = thing.tracks, thing.scene
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
-    if isinstance(thing, DistanceMatrix | Repertoire):
+    if isinstance(thing, DistanceMatrix | SurfaceGraph):
         kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
         raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
-    if isinstance(thing, Animation):
-        _write_animation(thing, path, size, frame_rate, progress)
+    wanted = None if frame_rate is None else _checked_clip_rate(frame_rate, path)
+    if isinstance(thing, PoseModel):
+        wanted = wanted or USUAL_RATE
+        images, total = figures.pose_sweep(thing, size, wanted), figures.sweep_frames(wanted)
+        write_frames(images, path, frame_rate=wanted, progress=progress, total=total)
         return
-    if isinstance(thing, WalkingCrowd):
-        from marey.views import walking_bodies
-
-        if frame_rate is not None and not np.isclose(frame_rate, thing.frame_rate):
-            raise InputError(
-                f"{path}: these bodies walk at {thing.frame_rate:g} frames per second, a clip must too"
-            )
-        images = walking_bodies.clip(thing, size)
-        write_frames(images, path, frame_rate=thing.frame_rate, progress=progress, total=thing.frames)
-        return
-    blends = not isinstance(thing, FieldSeries | Footage)
-    rate = thing.frame_rate if not isinstance(thing, Character) else thing.motion.frame_rate
-    if frame_rate is not None:
-        wanted = _checked_clip_rate(frame_rate, path)
-    else:
-        wanted = clip_rate(rate) if blends else rate
+    place = None
+    if isinstance(thing, MotionModel):
+        thing = _new_motion(thing)
+    elif isinstance(thing, SimulatedCrowd):
+        thing, place = thing.tracks, thing.scene
+    timed = thing.sequence if isinstance(thing, Animation) else getattr(thing, "motion", thing)
+    rate = timed.frame_rate
+    if isinstance(thing, WalkingCrowd) and wanted is not None and not np.isclose(wanted, rate):
+        raise InputError(f"{path}: these bodies walk at {rate:g} frames per second, a clip must too")
+    if wanted is None:
+        keeps_rate = isinstance(thing, FieldSeries | Footage | WalkingCrowd)
+        wanted = rate if keeps_rate else clip_rate(rate)
     if not np.isclose(wanted, rate):
-        thing = thing.resample(wanted)
-    frames = thing.motion.frames if isinstance(thing, Character) else thing.frames
-    write_frames(_clip_images(thing, size, place), path, frame_rate=wanted, progress=progress, total=frames)
+        thing = _resampled(thing, wanted) if isinstance(thing, Animation) else thing.resample(wanted)
+        timed = thing.sequence if isinstance(thing, Animation) else getattr(thing, "motion", thing)
+    images = _clip_images(thing, size, place)
+    write_frames(images, path, frame_rate=wanted, progress=progress, total=timed.frames)
 
 
-def _write_animation(
-    animation: Animation,
-    path: Path,
-    size: tuple[int, int],
-    frame_rate: float | None,
-    progress: Progress | None,
-) -> None:
-    from marey.io.video import write_frames
-    from marey.views.animations import at_rate
-    from marey.views.shots import clip
-
-    rate = animation.sequence.frame_rate
-    wanted = clip_rate(rate) if frame_rate is None else _checked_clip_rate(frame_rate, path)
-    if not np.isclose(wanted, rate):
-        animation = at_rate(animation, wanted)
-    frames = animation.sequence.frames
-    write_frames(clip(_actor(animation), size), path, frame_rate=wanted, progress=progress, total=frames)
+def _resampled(animation: Animation, frame_rate: float) -> Animation:
+    """The animation at another rate; each frame keeps the origin of the nearest one."""
+    sequence, origin = animation.sequence, animation.provenance
+    positions = resampling.sample_positions(sequence.frames, sequence.frame_rate, frame_rate)
+    near = resampling.nearest(sequence.frames, positions)
+    kept = Provenance(
+        origin.sources[near], origin.destinations[near], origin.weights[near], origin.synthetic[near]
+    )
+    return Animation(sequence.resample(frame_rate), kept)
 
 
 def _new_motion(model: MotionModel) -> Motion:
@@ -301,22 +273,19 @@ def _new_motion(model: MotionModel) -> Motion:
     return model.sample(min(model.frames, round(LONGEST_MOTION * model.frame_rate)), rng=0)
 
 
-def _clip_images(thing: Any, size: tuple[int, int], place: Scene | None) -> Iterator[Image]:
+def _clip_images(thing: Any, size: Size, place: Scene | None) -> Iterator[Image]:
+    from marey.views import shots, walkers, walking_bodies
+    from marey.views.actors import actor
+
     if isinstance(thing, Tracks):
-        from marey.views import walkers
-
         return walkers.clip(thing, size, place)
+    if isinstance(thing, WalkingCrowd):
+        return walking_bodies.clip(thing, size)
     if isinstance(thing, FieldSeries):
-        from marey.views import flow
-
-        return flow.clip(thing, size)
+        return figures.flow_clip(thing, size)
     if isinstance(thing, Footage):
-        from marey.views import footage
-
-        return footage.clip(thing, size)
-    from marey.views.shots import clip
-
-    return clip(_actor(thing), size)
+        return figures.footage_clip(thing, size)
+    return shots.clip(actor(thing), size)
 
 
 def _write_png(image: Image, path: Path) -> None:
@@ -349,8 +318,8 @@ def _checked_size(size: tuple[int, int], path: Path) -> tuple[int, int]:
 
 
 def _checked_kind(thing: Any, kind: str | None, ending: str, path: Path) -> str:
-    kinds = next((kinds for cls, kinds in KINDS.items() if isinstance(thing, cls)), None)
-    if kinds is None:
+    kinds = tuple(_drawings(thing))
+    if not kinds:
         raise InputError(
             f"{path}: a {type(thing).__name__} cannot be viewed; what can: "
             + ", ".join(cls.__name__ for cls in KINDS)

@@ -287,12 +287,15 @@ class Scene:
         _kernels.project(points, view, self.size, screen, box)
         bands = np.zeros((-(-rows // BAND), 4), dtype=np.int64)
         order = _kernels.faces_in_bands(screen, faces, closed, box, BAND, bands)
+        nothing, nobody = np.zeros((0, 0, 0), dtype=np.float32), np.zeros(0, dtype=np.int64)
 
         def part(b: int) -> None:
             top, bottom = b * BAND, min((b + 1) * BAND, rows)
             depth, owner = self._buffers.get()
             try:
-                _kernels.rasterise(screen, faces, order, bands[b], self._offsets, depth, owner, top, bottom)
+                _kernels.rasterise(
+                    screen, faces, order, bands[b], self._offsets, nothing, depth, owner, nobody, top, bottom
+                )
                 _kernels.shade(
                     image,
                     owner,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.views import style
-from marey.views.actors import Actor
-from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing, smooth_path
+from marey.views.actors import Actor, first_shown, viewpoint
+from marey.views.camera import FIELD_OF_VIEW, Camera, framing, smooth_path
 from marey.views.scene import Ground, Image, Look, Scene, key_light
 from marey.views.shapes import ribbon
 
@@ -23,9 +23,6 @@ Array = NDArray[np.float64]
 LOOKED_AT = 120
 MOST_POSES, FEWEST_POSES = 9, 4
 PALEST = 0.62
-ELEVATION = np.radians(11.0)
-# Turned from a frontal view, and towards the front of a subject that walks past.
-TURN, PASSING_TURN = np.radians(28.0), np.radians(17.0)
 
 
 def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Image:
@@ -198,29 +195,6 @@ class _Wardrobe:
         return [np.asarray(cv2.resize(image, fitted, interpolation=cv2.INTER_AREA)) for image in images]
 
 
-def viewpoint(actor: Actor, *, frontal: bool) -> Array:
-    """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
-    places = actor.anchors[first_shown(actor) :, [0, 2]]
-    way = places[-1] - places[0]
-    spread = places - places.mean(axis=0)
-    along, strength = _main_direction(spread)
-    travelled = 2 * strength[0]
-    if not frontal and travelled > 0.5 * actor.size and strength[1] < 0.6 * strength[0]:
-        if way @ along < 0:
-            along = -along
-        # Camera to the right of a subject that walks along: azimuth of the normal, turned to its front.
-        azimuth = np.arctan2(-along[1], along[0]) + PASSING_TURN
-        return direction(azimuth, ELEVATION)
-    facing = actor.facing if actor.facing is not None else np.array([0.0, 0.0, 1.0])
-    return direction(float(np.arctan2(facing[0], facing[2])) + TURN, ELEVATION)
-
-
-def _main_direction(spread: Array) -> tuple[Array, Array]:
-    """Unit vector along which points spread most, and the standard deviations along it and across."""
-    values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
-    return vectors[:, 1], np.sqrt(np.maximum(values[::-1], 0.0))
-
-
 def _ground(actor: Actor, poses: list[Array], *, extent: float = 0.0) -> Ground:
     """A floor where the lowest point usually is: toes dip below it when a foot is pointed, jumps rise."""
     lowest = np.array([np.nanmin(pose[:, 1]) for pose in poses])
@@ -241,14 +215,6 @@ def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Arra
     vertices, faces = ribbon(path, 0.008 * actor.size)
     ink = style.linear(style.PALETTE[1])
     return vertices, faces, np.tile(0.75 * ink + 0.25 * style.linear(style.GROUND), (len(vertices), 1))
-
-
-def first_shown(actor: Actor) -> int:
-    """1 if frame 0 is a pose set apart from the rest, as some converters add; else 0."""
-    if actor.frames < 3:
-        return 0
-    steps = np.linalg.norm(np.diff(actor.anchors, axis=0), axis=1)
-    return int(steps[0] > 0.3 * actor.size and steps[0] > 10 * np.median(steps))
 
 
 def _shown(actor: Actor) -> NDArray[np.int64]:

@@ -1,13 +1,24 @@
-"""The house style: colours, light and paper shared by renderings and plots."""
+"""The house style: colours, light and paper shared by renderings and figures; figures on a blank sheet."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.errors import InputError
 from marey.geometry.colour import from_srgb
+from marey.io._files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 INK = "#2f3640"
 SOFT_INK = "#6b7480"
@@ -25,6 +36,8 @@ PALETTE = (
     "#8c8378",  # stone
 )
 """Muted colours that stay apart in print; used in this order."""
+
+CAPTURED, SYNTHETIC = "#5aa17f", "#d0604f"
 
 SKIN = "#ccb8a6"
 LEFT = "#8ba3bb"
@@ -88,3 +101,68 @@ def linear(colour: str | tuple[str, ...]) -> NDArray[np.float64]:
         return np.array([linear(one) for one in colour])
     srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
     return from_srgb(srgb)
+
+
+def house_style() -> Any:
+    """The house style for a `with` block around what draws."""
+    import matplotlib
+
+    settings: Any = PLOT_SETTINGS
+    return matplotlib.rc_context(settings)
+
+
+def blank(size: tuple[int, int]) -> Figure:
+    """An empty figure of (columns, rows) pixels in the house style."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    dots = max(110 * min(size) / 620, 20.0)
+    with house_style():
+        sheet = Figure(figsize=(size[0] / dots, size[1] / dots), dpi=dots, layout="constrained")
+        FigureCanvasAgg(sheet)
+    return sheet
+
+
+@contextmanager
+def figure(size: tuple[int, int]) -> Iterator[Figure]:
+    """An empty figure of (columns, rows) pixels; what draws on it within the block has the house style."""
+    sheet = blank(size)
+    with house_style():
+        yield sheet
+
+
+def save(figure: Figure, path: str | PathLike[str]) -> None:
+    """Write a figure; the ending chooses the format (.png, .svg, .pdf). Whole or not at all."""
+    path = Path(path)
+    known = ("png", "svg", "pdf")
+    ending = path.suffix.lower().lstrip(".")
+    if ending not in known:
+        raise InputError(f"{path}: figures are written as {', '.join('.' + e for e in known)}")
+    with atomic_write(path) as draft, house_style():
+        figure.savefig(draft, format=ending, dpi=figure.dpi)
+
+
+def colour_bar(figure: Figure, axes: Axes, drawn: Any, label: str) -> None:
+    """A colour bar without a frame beside the axes."""
+    bar = figure.colorbar(drawn, ax=axes, shrink=0.6, aspect=24, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+
+
+def sequence() -> Colormap:
+    """Colour map of a quantity that grows."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("marey", list(SEQUENCE))
+
+
+def frame_ground(axes: Axes, points: NDArray[Any], *, labels: tuple[str, str]) -> None:
+    """Ground axes in metres around points `(points, 2)`, the same scale both ways."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.06 * float((high - low).max()) + 0.1
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.0)
+    axes.dataLim.update_from_data_xy(np.array([low - room, high + room]), ignore=True)
+    axes.autoscale_view()
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])

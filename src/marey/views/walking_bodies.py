@@ -46,18 +46,22 @@ def bodies(crowd: WalkingCrowd, frame: int) -> Array:
     >>> bodies(crowd, 0).shape[::2]
     (3, 3)
     """
-    body = figure()
-    skin, skeleton = body.skin, crowd.skeleton
-    found = np.full((crowd.people, len(skin.vertices), 3), np.nan)
     here = np.flatnonzero(crowd.present[frame])
+    found = np.full((crowd.people, len(figure().skin.vertices), 3), np.nan)
+    found[here] = skinned(crowd, frame, here)
+    return found
+
+
+def skinned(crowd: WalkingCrowd, frame: int, people: NDArray[np.int64], *, level: int = 0) -> Array:
+    """Vertices of some people at a frame, `(people, vertices, 3)`, metres, at a level of detail."""
+    skin, skeleton = figure(level).skin, crowd.skeleton
     # In the shared body's own size, about the root.
     pose = global_frames(
-        skeleton.parents, skeleton.offsets, crowd.rotations[frame, here], np.zeros((len(here), 3))
+        skeleton.parents, skeleton.offsets, crowd.rotations[frame, people], np.zeros((len(people), 3))
     )
     world = rigid.to_matrix(rigid.Rigid(pose.rotations, pose.positions)) @ np.linalg.inv(skin.bind)
     placed = skinning.skin(skin.vertices, skin.influences, skin.weights, world)
-    found[here] = placed * crowd.sizes[here, None, None] + crowd.roots[frame, here][:, None]
-    return found
+    return np.asarray(placed * crowd.sizes[people, None, None] + crowd.roots[frame, people][:, None])
 
 
 def _pictures(crowd: WalkingCrowd, size: tuple[int, int], frames: range | list[int]) -> Iterator[Image]:

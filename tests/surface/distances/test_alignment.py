@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marey import _work
 from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion, align
 from marey.surface import MeshSequence
-from marey.surface.distances import metric
 from marey.surface.distances.metric import aligned_distances, middle_frame
 from marey.surface.library import Library
-from marey.surface.planar import Planar, align
 from tests.surface.distances.bodies import bending, tube
 
 
@@ -20,7 +20,7 @@ def test_a_rigid_motion_is_recovered_with_any_weights(seed: int, turn: float) ->
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(40, 3))
     weights = rng.uniform(0.1, 2, 40)
-    away = Planar(np.array(turn), rng.normal(size=2) * 5)
+    away = PlanarMotion(np.array(turn), rng.normal(size=2) * 5)
     found = align(points, away.inverse().apply(points), weights)
     assert abs(np.angle(np.exp(1j * (found.angle - away.angle)))) < 1e-10
     np.testing.assert_allclose(found.shift, away.shift, atol=1e-9)
@@ -47,7 +47,7 @@ def test_all_pairs_equal_each_pair_alone_in_blocks_of_any_size(
     library = bending(11)
     rng = np.random.default_rng(0)
     weights = np.asarray(rng.uniform(0, 2, library.vertices(0).shape[0])) if weighted else None
-    monkeypatch.setattr(metric, "BLOCK_BYTES", 24 * library.vertices(0).shape[0] * 4)
+    monkeypatch.setattr(_work, "block_rows", lambda _: 4)
     seen: list[tuple[int, int]] = []
     found, turns = aligned_distances(library, weights=weights, progress=lambda *step: seen.append(step))
     assert seen == [(done, 6) for done in range(1, 7)]

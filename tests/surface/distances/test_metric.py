@@ -12,7 +12,7 @@ from marey import _work
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence
-from marey.surface.distances import _kernels, distances, metric, pose_distance, yaw_between
+from marey.surface.distances import _kernels, distances, pose_distance, yaw_between
 from marey.surface.distances.deformation import deformation, rotation_angles
 from marey.surface.distances.metric import middle_frame
 from marey.surface.distances.skeleton import geodesic
@@ -76,7 +76,7 @@ def test_distances_rise_with_the_bend() -> None:
 def test_quick_distances_are_near_the_exact_ones(stretch: float, bound: float) -> None:
     library = bending(10, stretch=stretch)
     quick, exact = distances(library), distances(library, exact=True)
-    np.testing.assert_array_equal(quick.turns, exact.turns)
+    np.testing.assert_array_equal(quick.yaw_offsets, exact.yaw_offsets)
     np.testing.assert_allclose(upper(quick.values).mean(), upper(exact.values).mean(), rtol=bound)
 
 
@@ -85,7 +85,7 @@ def test_exact_distances_are_those_of_each_pair(walk: Library) -> None:
     areas = mesh.face_areas(walk.vertices(middle_frame(walk)), walk.faces)
     for i, j in ((0, 3), (2, 17), (9, 15)):
         alone = pose_distance(
-            walk.vertices(i), walk.vertices(j), walk.faces, turn=float(found.turns[i, j]), areas=areas
+            walk.vertices(i), walk.vertices(j), walk.faces, turn=float(found.yaw_offsets[i, j]), areas=areas
         )
         assert found.values[i, j] == pytest.approx(alone, rel=1e-6)
 
@@ -103,7 +103,7 @@ def test_quick_distances_are_angles_of_template_rotations_to_single_precision() 
         logs.append((vectors * np.log(values)[:, None]) @ np.swapaxes(vectors, 1, 2))
     for i in range(8):
         for j in range(i + 1, 8):
-            c, s = np.cos(found.turns[i, j]), np.sin(found.turns[i, j])
+            c, s = np.cos(found.yaw_offsets[i, j]), np.sin(found.yaw_offsets[i, j])
             between = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]) @ turned[j] @ np.swapaxes(turned[i], 1, 2)
             stretch = np.linalg.norm(logs[i] - logs[j], axis=(1, 2))
             plain = np.average(rotation_angles(between) + 0.3 * stretch, weights=areas)
@@ -130,12 +130,11 @@ def test_portions_of_triangles_and_threads_do_not_change_the_result(
 ) -> None:
     whole = distances(walk).values
     seen: list[tuple[int, int]] = []
-    monkeypatch.setattr(metric, "PORTION_BYTES", walk.frames * 28 * 4000)
-    monkeypatch.setattr(metric, "PAIRS_AT_ONCE", 8)
+    monkeypatch.setattr(_work, "block_rows", lambda _: 4000)
     monkeypatch.setattr(_work, "_cores", lambda: 1)
     parts = distances(walk, progress=lambda *step: seen.append(step)).values
     np.testing.assert_allclose(parts, whole, rtol=1e-5, atol=1e-7)
-    assert seen[-1] == (24, 24) and seen == sorted(seen)
+    assert seen[-1] == (4, 4) and seen == sorted(seen)
 
 
 def test_a_tenth_of_the_triangles_tells_nearly_the_same(walk: Library) -> None:
@@ -162,10 +161,15 @@ def test_headings_by_triangles_agree_with_the_joints_where_footprints_cross() ->
     ours, footprints = distances(library, triangles=500), distances(library, metric="euclidean")
     agreement = [np.corrcoef(upper(joints.values), upper(d.values))[0, 1] for d in (ours, footprints)]
     assert agreement[0] > 0.95 and agreement[0] > agreement[1]
-    assert np.abs(ours.turns - joints.turns).max() < 0.2 < 0.5 < np.abs(footprints.turns - joints.turns).max()
+    assert (
+        np.abs(ours.yaw_offsets - joints.yaw_offsets).max()
+        < 0.2
+        < 0.5
+        < np.abs(footprints.yaw_offsets - joints.yaw_offsets).max()
+    )
     for i, j in ((0, 7), (3, 11)):
         alone = yaw_between(library.vertices(i), library.vertices(j), library.faces)
-        assert ours.turns[i, j] == pytest.approx(alone, abs=0.02)
+        assert ours.yaw_offsets[i, j] == pytest.approx(alone, abs=0.02)
 
 
 def test_the_reference_is_chosen_without_matrices_of_all_pairs() -> None:

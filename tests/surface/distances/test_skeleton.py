@@ -38,7 +38,7 @@ def test_turning_a_clip_about_the_vertical_changes_turns_alone(angle: float, rng
     for metric in (geodesic, euler_angles):
         before, after = metric([first, second]), metric([first, turned])
         np.testing.assert_allclose(after.values, before.values, atol=2e-5)
-        change = before.turns[:4, 4:] - after.turns[:4, 4:] - angle
+        change = before.yaw_offsets[:4, 4:] - after.yaw_offsets[:4, 4:] - angle
         np.testing.assert_allclose(np.exp(1j * change), 1.0, atol=1e-4)
 
 
@@ -49,7 +49,7 @@ def test_the_turn_brings_the_roots_nearest() -> None:
     turned = rotations.multiply(rotations.exp(angles[:, None] * ABOUT_Y), second[2, 0])
     tried = rotations.distance(turned, first[6, 0])
     assert apart.between(0, 1)[6, 2] == pytest.approx(tried.min(), abs=1e-5)
-    assert apart.turns[6, 11] == pytest.approx(angles[tried.argmin()], abs=0.004)
+    assert apart.yaw_offsets[6, 11] == pytest.approx(angles[tried.argmin()], abs=0.004)
 
 
 def test_matrices_are_symmetric_turns_antisymmetric_beyond_one_block() -> None:
@@ -57,7 +57,7 @@ def test_matrices_are_symmetric_turns_antisymmetric_beyond_one_block() -> None:
     for metric in (geodesic, euler_angles):
         apart = metric([clip[:30], clip[30:]])
         np.testing.assert_array_equal(apart.values, apart.values.T)
-        np.testing.assert_array_equal(apart.turns, -apart.turns.T)
+        np.testing.assert_array_equal(apart.yaw_offsets, -apart.yaw_offsets.T)
         assert (apart.values.diagonal() == 0).all()
         assert apart.values[3, BLOCK + 2] == pytest.approx(
             metric([clip[[3, BLOCK + 2]]]).values[0, 1], rel=1e-6

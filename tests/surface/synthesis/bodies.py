@@ -7,13 +7,13 @@ from functools import cache
 import numpy as np
 
 from marey import samples
+from marey.geometry.planar import rotate
+from marey.statistics.graphs import Windows, optimal
+from marey.statistics.graphs.graph import MotionGraph
 from marey.surface.distances import distances
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
-from marey.surface.planar import turned
 from marey.surface.sequence import MeshSequence
-from marey.surface.transitions import Windows, optimal
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 TETRAHEDRON = np.array([[-0.2, 1.0, -0.3], [0.2, 1.0, -0.3], [0.0, 1.0, 0.6], [0.0, 1.6, 0.0]])
 FACES = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
@@ -25,7 +25,7 @@ def gliding(radius: float, length: float, frames: int, name: str) -> MeshSequenc
     body = TETRAHEDRON.copy()
     body[:, 0::2] -= body[:, 0::2].mean(axis=0)
     vertices = np.repeat(body[None], frames, axis=0)
-    vertices[..., 0::2] = turned(body[None, :, 0::2], angle[:, None])
+    vertices[..., 0::2] = rotate(body[None, :, 0::2], angle[:, None])
     vertices[..., 0] += radius * (1 - np.cos(angle))[:, None]
     vertices[..., 2] += radius * np.sin(angle)[:, None]
     return MeshSequence(vertices, FACES, 30.0, name=name)
@@ -40,12 +40,12 @@ def walks() -> Library:
 
 
 @cache
-def repertoire() -> Repertoire:
+def repertoire() -> SurfaceGraph:
     """The walks, with a graph of a few transitions between them and within each."""
     library = walks()
     apart = distances(library)
     windows = Windows.at(30.0)
-    chains = Graph.chains(library.starts, alpha=0.01, windows=windows)
+    chains = MotionGraph.chains(library.starts, alpha=0.01, windows=windows)
     half = library.sequences[0].frames
     pairs = [(10, half + 30), (half + 35, 25), (half + 5, half + 40), (30, 20)]
     rows = [(a, b, 0.0, 1, 0, 0, False) for a, b in zip(chains.sources, chains.targets, strict=True)]
@@ -55,8 +55,8 @@ def repertoire() -> Repertoire:
         rows.append((source, target, best.cost, best.length - 1, *sizes, True))
     rows.sort(key=lambda row: row[:2])
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    graph = Graph(
+    graph = MotionGraph(
         library.starts, columns[0], columns[1], columns[6], columns[2], columns[3], columns[4], columns[5],
         0.01, windows,
     )  # fmt: skip
-    return Repertoire(library, apart, graph)
+    return SurfaceGraph(library, apart, graph)

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from marey.surface.planar import turned
-from marey.surface.synthesis.tracks import Tracks, at_times, wrapped
+from marey.geometry.planar import rotate
+from marey.geometry.resampling import linear as at_times
+from marey.surface.synthesis.placement import GroundFrames
 
 FIRM = 0.25
 
 
 def lay_out(
-    tracks: Tracks, times: Any, weights: Any, turns: Any, *, anchored: bool = True
+    tracks: GroundFrames, times: Any, weights: Any, turns: Any, *, anchored: bool = True
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Turns of both clips, positions, floors and touching patches of one transition."""
-    change = np.concatenate([turns[:1], wrapped(np.diff(turns))])
+    change = np.concatenate([turns[:1], np.mod(np.diff(turns) + np.pi, 2 * np.pi) - np.pi])
     source_turns = -np.cumsum(weights * change)
     destination_turns = source_turns + np.cumsum(change)
     contacts = tracks.contacts
@@ -32,13 +33,13 @@ def lay_out(
     for i in (0, 1):
         share = 0.5 * (shares[i][1:] + shares[i][:-1])
         angle = 0.5 * (angles[i][1:] + angles[i][:-1])
-        steps = steps + share[:, None] * turned(np.diff(middles[i], axis=0), angle)
+        steps = steps + share[:, None] * rotate(np.diff(middles[i], axis=0), angle)
         rises = rises + share * np.diff(floors[i])
         beside = patches[i][..., 0::2] - middles[i][:, None]
-        moved = moved + np.diff(shares[i][:, None, None] * turned(beside, angles[i][:, None]), axis=0)
+        moved = moved + np.diff(shares[i][:, None, None] * rotate(beside, angles[i][:, None]), axis=0)
         touched = at_times(contacts.touching, times[:, i])
         counts = (share[:, None] * (touched[1:] + touched[:-1]))[..., None]
-        own = own + counts * turned(np.diff(patches[i][..., 0::2], axis=0), angle[:, None])
+        own = own + counts * rotate(np.diff(patches[i][..., 0::2], axis=0), angle[:, None])
         shown = shown + counts
     if anchored:
         both = np.minimum(touching[1:], touching[:-1])

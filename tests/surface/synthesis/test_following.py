@@ -10,21 +10,21 @@ import pytest
 
 import marey
 from marey.errors import InputError, UnreachableError
-from marey.surface import Library, Repertoire, graph
+from marey.geometry.paths import Behaviour, Path, figure_eight, square
+from marey.geometry.planar import PlanarMotion, centroid
+from marey.statistics.graphs.graph import MotionGraph
+from marey.surface import Library, SurfaceGraph, graph
 from marey.surface.distances import distances
-from marey.surface.graphs.graph import Graph
-from marey.surface.planar import Planar, centroid
-from marey.surface.synthesis.blending import LINEAR
-from marey.surface.synthesis.curves import Behaviour, Curve, figure_eight, square
+from marey.surface.synthesis.blend import LINEAR
 from marey.surface.synthesis.following import Followed, behaviour_bits, follow, shown_bits
+from marey.surface.synthesis.player import Player, stream
 from marey.surface.synthesis.root_clips import RootClips
 from marey.surface.synthesis.steering import Steering, safe_frames
-from marey.surface.synthesis.streaming import Performer, stream
 from marey.surface.synthesis.ways import Ways, worth_trying
 
 
 @cache
-def subject() -> Repertoire:
+def subject() -> SurfaceGraph:
     whole = marey.samples.mesh_library(vertices=800)
     chosen = [whole.names.index(name) for name in ("walk", "turn-left-sharp", "turn-right-sharp", "run")]
     library = Library(tuple(whole.sequences[k] for k in chosen), tuple(whole.labels[k] for k in chosen))
@@ -36,12 +36,12 @@ def clips() -> RootClips:
     return RootClips.of(subject())
 
 
-def followed(curve: Curve, **options: object) -> Followed:
+def followed(curve: Path, **options: object) -> Followed:
     return follow(subject(), curve, clips=clips(), width=40, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("curve", [figure_eight(3.0), square(3.0)], ids=["figure eight", "square"])
-def test_a_walk_keeps_within_a_step_of_the_curve_to_its_end(curve: Curve) -> None:
+def test_a_walk_keeps_within_a_step_of_the_curve_to_its_end(curve: Path) -> None:
     found = followed(curve)
     assert found.path_error < 0.2
     assert found.come[-1] == pytest.approx(curve.length, abs=0.3)
@@ -50,10 +50,10 @@ def test_a_walk_keeps_within_a_step_of_the_curve_to_its_end(curve: Curve) -> Non
 
 
 def test_errors_are_the_distances_of_the_meshes_from_the_curve() -> None:
-    curve = Curve.through([[1.0, 2.0], [1.0, 4.0], [2.0, 5.0]])
+    curve = Path.through([[1.0, 2.0], [1.0, 4.0], [2.0, 5.0]])
     found = followed(curve)
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    for i, frame in enumerate(stream(performer, found.walk, start=found.start)):
+    player = Player.prepare(subject(), blender=LINEAR)
+    for i, frame in enumerate(stream(player, found.walk, start=found.start)):
         middle = centroid(frame.vertices)
         np.testing.assert_allclose(middle, found.positions[i, 0::2], atol=2e-3)
         nearest = np.linalg.norm(curve.points[:, 0::2] - middle, axis=1).min()
@@ -61,7 +61,7 @@ def test_errors_are_the_distances_of_the_meshes_from_the_curve() -> None:
 
 
 def test_a_wider_search_is_not_much_worse_than_a_narrow_one() -> None:
-    curve = Curve.through([[0, 0], [0, 3], [3, 3]])
+    curve = Path.through([[0, 0], [0, 3], [3, 3]])
     narrow = follow(subject(), curve, clips=clips(), width=5)
     wide = follow(subject(), curve, clips=clips(), width=80)
     assert wide.path_error < 1.2 * narrow.path_error + 0.02
@@ -70,7 +70,7 @@ def test_a_wider_search_is_not_much_worse_than_a_narrow_one() -> None:
 def test_behaviours_are_shown_where_they_are_asked_for() -> None:
     labels = subject().library.labels
     assert {"walk", "run"} <= set(labels)
-    curve = replace(Curve.through([[0, 0], [0, 10]]), behaviours=(Behaviour(("run",), 3.0, 8.0),))
+    curve = replace(Path.through([[0, 0], [0, 10]]), behaviours=(Behaviour(("run",), 3.0, 8.0),))
     found = followed(curve)
     assert found.label_violations == 0
     bits, allowed = behaviour_bits(subject(), curve)
@@ -82,32 +82,32 @@ def test_behaviours_are_shown_where_they_are_asked_for() -> None:
 
 
 def test_heights_count_on_curves_in_space() -> None:
-    flat = Curve.through([[0, 0], [0, 3]])
-    raised = Curve.through([[0.0, 3.0, 0.0], [0.0, 3.0, 3.0]])
+    flat = Path.through([[0, 0], [0, 3]])
+    raised = Path.through([[0.0, 3.0, 0.0], [0.0, 3.0, 3.0]])
     assert followed(raised).path_error > followed(flat).path_error + 1.0
 
 
 def test_where_a_curve_cannot_be_followed_it_says_how_far_it_came() -> None:
     repertoire = subject()
-    alone = Graph.chains(repertoire.graph.starts, alpha=0.1, windows=repertoire.graph.windows)
+    alone = MotionGraph.chains(repertoire.graph.starts, alpha=0.1, windows=repertoire.graph.windows)
     with pytest.raises(UnreachableError, match="further than"):
-        follow(replace(repertoire, graph=alone), Curve.through([[0, 0], [0, 60]]), width=10)
+        follow(replace(repertoire, graph=alone), Path.through([[0, 0], [0, 60]]), width=10)
 
 
 def test_curves_and_behaviours_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="no behaviour 'fly'"):
         followed(replace(square(3.0), behaviours=(Behaviour(("fly",), 0, 1),)))
     with pytest.raises(InputError, match="0 m long"):
-        Curve.through([[1, 1], [1, 1]])
+        Path.through([[1, 1], [1, 1]])
     with pytest.raises(InputError, match="point 2"):
-        Curve.through([[1.0, 1.0], [np.nan, 1.0]])
+        Path.through([[1.0, 1.0], [np.nan, 1.0]])
     with pytest.raises(InputError, match="accuracy"):
         followed(square(3.0), accuracy=0.0)
 
 
 def test_a_steered_body_turns_to_where_it_is_sent() -> None:
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    body = Steering(performer, clips(), subject().library.number("walk", 10))
+    player = Player.prepare(subject(), blender=LINEAR)
+    body = Steering(player, clips(), subject().library.number("walk", 10))
     graph = subject().graph
     for direction in ([0.0, 1.0], [1.0, 0.0]):
         for _ in range(6):
@@ -120,10 +120,10 @@ def test_a_steered_body_turns_to_where_it_is_sent() -> None:
 
 
 def test_a_steered_body_can_be_sent_anywhere_from_wherever_it_stands() -> None:
-    made, performer = subject(), Performer.prepare(subject(), blender=LINEAR)
+    made, player = subject(), Player.prepare(subject(), blender=LINEAR)
     safe = np.flatnonzero(safe_frames(made))
     for frame, angle in zip(safe[:: len(safe) // 8], np.linspace(-np.pi, np.pi, 9), strict=False):
-        body, way = Steering(performer, clips(), int(frame)), np.array([np.sin(angle), np.cos(angle)])
+        body, way = Steering(player, clips(), int(frame)), np.array([np.sin(angle), np.cos(angle)])
         shares = []
         while body.walk.steps(made.graph) < 4 * made.library.frame_rate:
             before = body.position
@@ -134,10 +134,10 @@ def test_a_steered_body_can_be_sent_anywhere_from_wherever_it_stands() -> None:
 
 
 def test_pieces_played_one_by_one_are_the_whole_walk() -> None:
-    performer = Performer.prepare(subject(), blender=LINEAR)
-    body = Steering(performer, clips(), subject().library.number("walk", 10))
+    player = Player.prepare(subject(), blender=LINEAR)
+    body = Steering(player, clips(), subject().library.number("walk", 10))
     pieces = [frame.vertices for _ in range(3) for frame in body.play([1.0, 1.0])]
-    whole = [frame.vertices for frame in stream(performer, body.walk, start=Planar.identity())]
+    whole = [frame.vertices for frame in stream(player, body.walk, start=PlanarMotion.identity())]
     assert len(whole) == len(pieces) + 1
     np.testing.assert_allclose(pieces, whole[:-1], atol=1e-6)
 

@@ -7,16 +7,17 @@ import pytest
 
 from marey import samples
 from marey.errors import InputError
-from marey.surface.graphs.building import graph as build
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.synthesis.streaming import checked_nodes
-from marey.surface.synthesis.wandering import wander, wandered
+from marey.statistics.graphs.graph import MotionGraph
+from marey.surface.synthesis.animate import random_walk
+from marey.surface.synthesis.player import _checked_nodes
+from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.surface_graph import graph as build
+from marey.surface.synthesis.wandering import wander
 from tests.surface.synthesis import bodies
 
 
 @pytest.fixture(scope="module")
-def subject() -> Repertoire:
+def subject() -> SurfaceGraph:
     return build(samples.mesh_library(vertices=400))
 
 
@@ -24,19 +25,19 @@ def subject() -> Repertoire:
 def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
     repertoire = bodies.repertoire()
     walk = wander(repertoire, 60.0, seed)
-    checked_nodes(walk, repertoire)
+    _checked_nodes(walk, repertoire.graph)
     longest = int(repertoire.graph.steps.max())
     assert 1800 <= walk.steps(repertoire.graph) < 1800 + longest
     assert repertoire.graph.synthetic[walk.edges].sum() > 10
 
 
-def test_the_same_seed_gives_the_same_walk_and_another_one_another(subject: Repertoire) -> None:
+def test_the_same_seed_gives_the_same_walk_and_another_one_another(subject: SurfaceGraph) -> None:
     one, same, other = (wander(subject, 30.0, seed) for seed in (4, 4, 5))
     np.testing.assert_array_equal(one.edges, same.edges)
     assert (one.start, one.edges.tolist()) != (other.start, other.edges.tolist())
 
 
-def test_lighter_transitions_are_taken_more_often(subject: Repertoire) -> None:
+def test_lighter_transitions_are_taken_more_often(subject: SurfaceGraph) -> None:
     graph = subject.graph
     means = []
     for variety in (0.05, 5.0):
@@ -45,12 +46,12 @@ def test_lighter_transitions_are_taken_more_often(subject: Repertoire) -> None:
     assert means[0] < 0.8 * means[1]
 
 
-def test_a_minute_shows_most_of_what_there_is(subject: Repertoire) -> None:
+def test_a_minute_shows_most_of_what_there_is(subject: SurfaceGraph) -> None:
     nodes = wander(subject, 60.0, 1).nodes(subject.graph)
     assert len(np.unique(subject.library.sequence_of[nodes])) >= 7
 
 
-def test_captured_frames_are_played_for_about_the_time_wished_for(subject: Repertoire) -> None:
+def test_captured_frames_are_played_for_about_the_time_wished_for(subject: SurfaceGraph) -> None:
     graph = subject.graph
     shares = []
     for stay in (0.3, 2.0):
@@ -68,9 +69,9 @@ def test_one_may_begin_before_the_frames_that_can_be_come_back_to() -> None:
 
 
 def test_the_animation_has_the_frames_of_the_walk() -> None:
-    made = wandered(bodies.repertoire(), 4.0, 2)
-    assert made.animation.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
-    assert made.foot_slide.ratio > 0
+    made = random_walk(bodies.repertoire(), 4.0, 2)
+    assert made.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
+    assert made.report.foot_skate_ratio > 0
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,6 @@ def test_what_cannot_be_is_said(options: dict[str, object], hint: str) -> None:
 
 def test_a_graph_without_a_way_back_is_refused() -> None:
     whole = bodies.repertoire()
-    chains = Graph.chains(whole.library.starts, alpha=0.01, windows=whole.graph.windows)
+    chains = MotionGraph.chains(whole.library.starts, alpha=0.01, windows=whole.graph.windows)
     with pytest.raises(InputError, match="leads back"):
-        wander(Repertoire(whole.library, whole.distances, chains), 5.0)
+        wander(SurfaceGraph(whole.library, whole.distances, chains), 5.0)

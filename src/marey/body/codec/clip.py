@@ -187,6 +187,21 @@ class CompressedMotion:
         for segment in self.segments:
             yield self.decode(slice(segment.start, segment.stop))
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {
+            "kind": "compressed motion",
+            "joints": self.joints,
+            "end_sites": len(self.skeleton.end_parents),
+            "method": self.method,
+            "bytes": self.bytes,
+            "ratio": round(self.ratio, 2),
+            "name": self.name,
+            "unit": self.header.convention.unit_name,
+            "up": self.header.convention.up,
+            "joint_names": list(self.skeleton.names),
+        }
+
 
 def assemble(method: Method, header: Header, payload: Data) -> CompressedMotion:
     """The file of a codec's header and payload."""

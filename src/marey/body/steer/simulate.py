@@ -62,7 +62,7 @@ def simulate(
         known[given] = learned.poses.encode(smooth)[given] - centre[given]
     conditional = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
     rows, values = _closing(learned, base, stretches, coordinates, centre if anew else None)
-    drawn = conditional.given(rows, values).sample(rng)
+    drawn = conditional.condition(rows, values).sample(rng)
     new = drawn + centre if share is None else coordinates + share * drawn
     return _transfer(learned, base, coordinates, new, stretches)
 

@@ -105,7 +105,7 @@ def _autoregressive(
             for frame, weight in np.stack([functional.frames, functional.weights], axis=1):
                 row[np.arange(modes), int(frame), np.arange(modes)] += weight
         values = np.concatenate([np.broadcast_to(np.asarray(f.value, float), (modes,)) for f in asked])
-        conditional = conditional.given(rows.reshape(-1, *rest.shape), values)
+        conditional = conditional.condition(rows.reshape(-1, *rest.shape), values)
     return np.stack([conditional.sample(np.random.default_rng(seed)) for seed in seeds])
 
 

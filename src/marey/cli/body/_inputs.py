@@ -14,7 +14,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.root_motion import moving_root
 from marey.character import Character
-from marey.cli._console import load_with_bar, note
+from marey.cli._typer import load_with_bar, note
 from marey.errors import InputError
 from marey.io import load
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from marey.body.codec.clip import CompressedMotion
 from marey.body.motion import Motion
-from marey.cli._console import check_folder, progress_bar
+from marey.cli._typer import check_folder, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.io._files import atomic_write
@@ -53,10 +53,10 @@ def write(motion: Motion | CompressedMotion, out: Path, marks: Array) -> None:
             save(motion, out, progress=progress)
         return
     from marey.io.images import encode_image
+    from marey.views.actors import group
     from marey.views.shots import strip
-    from marey.views.troupe import troupe
 
     seen = np.linalg.norm(marks - motion.root[:, None], axis=2) < IN_VIEW
     near = np.where(seen[..., None], marks, np.nan)[:, seen.all(axis=0)]
     with atomic_write(out) as draft:
-        draft.write_bytes(encode_image(strip(troupe([motion], marks=near), SIZE), out.suffix))
+        draft.write_bytes(encode_image(strip(group([motion], marks=near), SIZE), out.suffix))

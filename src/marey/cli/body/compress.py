@@ -17,7 +17,7 @@ from marey.body.codec.clip import MAX_ERROR, METHODS
 from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -74,7 +74,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Store a clip in a few kilobytes, no joint further off than you allow.
+    """Store a clip in a few kilobytes, within an error you choose.
 
     [bold]Examples[/bold]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Frames, Json, emit, parse_frames, progress_bar
+from marey.cli._typer import Frames, Json, emit, parse_frames, progress_bar
 from marey.errors import FormatError
 from marey.io import container, save, writable_part
 
@@ -25,7 +25,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Get a compressed clip back, whole or in part; only the part asked for is decoded.
+    """Get a compressed clip back, whole or in part.
 
     [bold]Examples[/bold]
 

@@ -16,7 +16,7 @@ from marey.body.particles import ArticulatedChain, fingers_from_tips, hand_chain
 from marey.body.particles.hands import FINGERS
 from marey.body.trackers import Trackers
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Frames,
     Json,
     Rate,
@@ -33,7 +33,7 @@ from marey.cli._console import (
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.io import tracker_table
+from marey.io import trackers_csv
 
 NAME = "fingers"
 
@@ -61,7 +61,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """All joints of a hand from where its fingertips were, frame by frame.
+    """All joints of a hand from the positions of its fingertips.
 
     [bold]Examples[/bold]
 
@@ -86,7 +86,7 @@ def run(
     learned = None if hand is None else _hand(hand, {"unit": from_unit, "up": from_up})
     if source.suffix.lower() == ".csv":
         chain = hand_chain(size=length, forearm=False) if learned is None else hand_of_clip(learned)
-        tips = tracker_table.read(source, frame_rate=from_frame_rate)
+        tips = trackers_csv.read(source, frame_rate=from_frame_rate)
     else:
         truth = _hand(source, options)
         chain = hand_of_clip(truth if learned is None else learned)

@@ -16,7 +16,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import METRICS, PoseModel
 from marey.body.root_motion import moving_root
 from marey.character import Character
-from marey.cli._console import Json, Unit, Up, check_apart, emit, note, parse_length, progress_bar
+from marey.cli._typer import Json, Unit, Up, check_apart, emit, note, parse_length, progress_bar
 from marey.errors import InputError
 from marey.io import format_to_write, load, save
 
@@ -56,7 +56,7 @@ def run(
     from_up: Up = None,
     json: Json = False,
 ) -> None:
-    """Learn a pose model: a mean pose and the few directions in which the poses of clips vary.
+    """Learn a pose model: a mean pose and the directions in which poses vary.
 
     [bold]Examples[/bold]
 

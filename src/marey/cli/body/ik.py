@@ -19,7 +19,7 @@ from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -107,7 +107,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Pose a character by handles: joints that reach, look, stand; the rest of the body follows.
+    """Pose a character by handles: joints that reach, look, stand.
 
     [bold]Examples[/bold]
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from marey.body.dynamics import METHODS, MotionModel
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -53,7 +53,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Learn how a clip moves: its poses, its cycle, and how one frame follows from those before.
+    """Learn the dynamics of a clip: its poses, its cycle, and how frames follow.
 
     [bold]Examples[/bold]
 

@@ -32,7 +32,7 @@ from marey.body.particles import (
 )
 from marey.body.particles.constraints import Target, as_constraints
 from marey.body.pose_model import PoseModel
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -100,7 +100,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """A motion from a pose to one that meets targets, found by particles within the limits of joints.
+    """A motion to a pose that meets targets, found by particles within joint limits.
 
     [bold]Examples[/bold]
 

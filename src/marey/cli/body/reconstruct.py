@@ -21,7 +21,7 @@ from marey.body.reconstruct import ReconstructSettings, reconstruct, swing, trav
 from marey.body.skeleton import Skeleton
 from marey.body.trackers import Trackers
 from marey.character import Character
-from marey.cli._console import (
+from marey.cli._typer import (
     Frames,
     Json,
     Rate,
@@ -36,7 +36,7 @@ from marey.cli._console import (
 )
 from marey.cli.body._pictures import check_writable, write
 from marey.errors import InputError
-from marey.io import load, tracker_table
+from marey.io import load, trackers_csv
 
 NAME = "reconstruct"
 
@@ -73,7 +73,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Full-body motion from a few tracked points, with a pose model for the rest.
+    """Full-body motion from a few tracked points and a pose model.
 
     [bold]Examples[/bold]
 
@@ -171,7 +171,7 @@ def _trackers(
     if source.suffix.lower() == ".csv":
         if options["unit"] is not None or options["up"] is not None:
             raise InputError("a table of trackers is in metres and y up: leave out --from-unit and --from-up")
-        table = tracker_table.read(source, frame_rate=options["frame_rate"])
+        table = trackers_csv.read(source, frame_rate=options["frame_rate"])
         return _on_joints(table.renamed(names), skeleton, joints), None
     thing = load_with_bar(source, clip=None, **options)
     if isinstance(thing, Markers):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from marey.body.restyle import TIMINGS, restyle
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Root,
@@ -71,7 +71,7 @@ def run(
     root: Root = None,
     json: Json = False,
 ) -> None:
-    """Replay a clip in the timing, and if asked for in the style, of another clip.
+    """Replay a clip in the timing, and the style if wanted, of another clip.
 
     [bold]Examples[/bold]
 
@@ -104,8 +104,8 @@ def run(
     with progress_bar(f"writing {target.name}") as progress:
         save(found.motion, target, progress=progress)
     if picture is not None:
-        from marey.views import comparisons, plots
+        from marey.views import figures, style
 
         names = source.stem, reference.stem, target.stem
-        plots.save(comparisons.in_step(motion, other, found, names=names), picture)
+        style.save(figures.aligned_clips(motion, other, found, names=names), picture)
     emit({**found.as_dict(), "timing": timing, "spatial": spatial, "path": str(target)}, as_json=json)

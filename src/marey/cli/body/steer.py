@@ -15,7 +15,7 @@ from marey.body.chain import ChainResult, chain
 from marey.body.motion import Motion
 from marey.body.steer import TimedReach, steer
 from marey.body.steer.requests import targets
-from marey.cli._console import (
+from marey.cli._typer import (
     Clip,
     Json,
     Rate,
@@ -93,7 +93,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """Re-aim an action: hands and feet reach given points at given times, and the body follows.
+    """Re-aim an action: hands and feet reach given points at given times.
 
     [bold]Examples[/bold]
 
@@ -229,7 +229,7 @@ def _at_their_times(asked: list[list[TimedReach]], chained: ChainResult) -> list
 def _draw(before: Motion, after: Motion, requests: list[TimedReach], out: Path) -> None:
     """Poses around the targets, the original above, the result below, balls where targets are."""
     from marey.io.images import encode_image
-    from marey.views.rows import row
+    from marey.views.actors import side_by_side
     from marey.views.shots import strip
 
     asked = targets(before, requests) if requests else []
@@ -237,7 +237,7 @@ def _draw(before: Motion, after: Motion, requests: list[TimedReach], out: Path) 
     marks = np.full((len(frames), len(asked), 3), np.nan)
     for column, goal in enumerate(asked):
         marks[[frame == goal.frame for frame in frames], column] = goal.position
-    pictures = [strip(row(clip, frames, marks=marks), SIZE) for clip in (before, after)]
+    pictures = [strip(side_by_side(clip, frames, marks=marks), SIZE) for clip in (before, after)]
     with atomic_write(out) as draft:
         draft.write_bytes(encode_image(np.concatenate(pictures), out.suffix))
 

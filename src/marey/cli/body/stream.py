@@ -14,7 +14,7 @@ from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.stream import MotionStream
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.cli.body._inputs import figure_of, frame_at, load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -63,7 +63,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="The same seed gives the same motion.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let characters move for ever in the manner of one clip, and see how many frames a second that makes.
+    """Let characters move for ever in the manner of one clip.
 
     [bold]Examples[/bold]
 
@@ -177,19 +177,19 @@ def _write(stream: MotionStream, made: _Made, out: Path) -> None:
 def _draw(clips: list[Motion], out: Path) -> None:
     from marey.io.images import encode_image
     from marey.io.video import write_frames
+    from marey.views.actors import group
     from marey.views.render import clip_rate
     from marey.views.shots import clip, strip
-    from marey.views.troupe import troupe
 
     if out.suffix.lower() in PICTURES:
         shown = clips if len(clips) == 1 else [one[one.frames - 1 :] for one in clips]
         with atomic_write(out) as draft:
-            draft.write_bytes(encode_image(strip(troupe(shown), SIZE), out.suffix))
+            draft.write_bytes(encode_image(strip(group(shown), SIZE), out.suffix))
         return
     rate = clip_rate(clips[0].frame_rate)
     shown = [one if np.isclose(rate, one.frame_rate) else one.resample(rate) for one in clips]
     with progress_bar(f"drawing {out.name}") as progress:
-        images = clip(troupe(shown), SIZE)
+        images = clip(group(shown), SIZE)
         write_frames(images, out, frame_rate=rate, progress=progress, total=shown[0].frames)
 
 

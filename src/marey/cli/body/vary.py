@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from marey.body.motion import Motion
 from marey.body.vary import VaryResult, vary
 from marey.body.vary.draw import METHODS
-from marey.cli._console import Clip, Json, Unit, Up, emit, progress_bar
+from marey.cli._typer import Clip, Json, Unit, Up, emit, progress_bar
 from marey.cli.body._inputs import load_clip
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -70,7 +70,7 @@ def run(
     clip: Clip = None,
     json: Json = False,
 ) -> None:
-    """New versions of one clip: the same person doing the same thing, never the same way.
+    """New versions of one clip: the same action, never the same way.
 
     [bold]Examples[/bold]
 
@@ -171,9 +171,9 @@ def _draw(variants: VaryResult, path: Path) -> None:
     """The clip in grey, and variants beside it, on one stage."""
     from marey.io.images import encode_image
     from marey.io.video import write_frames
+    from marey.views.actors import group
     from marey.views.render import clip_rate
     from marey.views.shots import clip, strip
-    from marey.views.troupe import troupe
 
     shown: list[Motion] = [variants.example, *list(variants)[: SHOWN - 1]]
     is_film = path.suffix.lower() in FILMS
@@ -181,7 +181,7 @@ def _draw(variants: VaryResult, path: Path) -> None:
     if is_film and not np.isclose(rate, variants.example.frame_rate):
         shown = [motion.resample(rate) for motion in shown]
     colours = [ORIGINAL, *[None] * (len(shown) - 1)]
-    actor = troupe(shown, colours=colours, shifts=_places(variants.example, len(shown)))
+    actor = group(shown, colours=colours, shifts=_places(variants.example, len(shown)))
     with atomic_write(path) as draft:
         if is_film:
             with progress_bar(f"filming {path.name}") as progress:

@@ -8,7 +8,7 @@ from pathlib import Path
 from marey.crowd.scene import Scene
 from marey.crowd.scenes import PANIC, SCENES, preset
 from marey.errors import InputError
-from marey.io import scenes
+from marey.io import scene_json
 
 
 def scene_of(text: str, *, panic: bool = False) -> Scene:
@@ -24,5 +24,5 @@ def scene_of(text: str, *, panic: bool = False) -> Scene:
         return preset(text, panic=panic)
     if not Path(text).suffix:
         raise InputError(f"there is no scene {text!r}; there are {', '.join(names)}, or give a JSON file")
-    scene = scenes.read(Path(text))
+    scene = scene_json.read(Path(text))
     return replace(scene.faster(PANIC), name=f"{scene.name}-panic") if panic else scene

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from marey.cli._console import check_folder, load_with_bar, progress_bar
+from marey.cli._typer import check_folder, load_with_bar, progress_bar
 from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import InputError
 from marey.io import format_to_write, save

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -22,8 +22,7 @@ from marey.cli._console import (
     parse_length,
     progress_bar,
 )
-from marey.crowd.animation import AnimatedCrowd, Entrance, Manner, animate
-from marey.crowd.animation.avoidance import WAYS, Avoid
+from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance, animate
 from marey.crowd.cameras import Camera, orthographic
 from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.crowd.fields import FieldSeries
@@ -61,14 +60,8 @@ def run(
     ] = None,
     frame_rate: Annotated[float, typer.Option(metavar="F", help="Frames per second of the tracks.")] = 60.0,
     avoid: Annotated[
-        bool, typer.Option("--avoid", help="Bodies move apart; the field stays what people want.")
-    ] = False,
-    avoid_by: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW", help="contact, as --avoid; social: people keep away before they would touch."
-        ),
-    ] = None,
+        str, typer.Option(metavar="HOW", help="social: people keep apart; none: they may overlap.")
+    ] = "none",
     lag: Annotated[float, typer.Option(metavar="S", help="Seconds by which people follow late.")] = 0.0,
     radius: Annotated[str, typer.Option(metavar="L", help="Of a body, e.g. 25cm.")] = "25cm",
     seen: Annotated[
@@ -102,13 +95,13 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number, another crowd.")] = 0,
     json: Json = False,
 ) -> None:
-    """Let people walk in captured motion: as tracks, as bodies for Blender, or drawn into the film.
+    """Let people walk in captured motion: tracks, bodies, or drawn into the video.
 
     [bold]Examples[/bold]
 
     marey crowd animate street.zarr -o people.csv --people 500
 
-    marey crowd animate street.zarr -o people.glb --people 80 --avoid --seconds 10
+    marey crowd animate street.zarr -o people.glb --people 80 --avoid social --seconds 10
 
     marey crowd animate street.zarr -o again.mp4 --people 30 --video street.avi --camera View_001.xml
 
@@ -124,12 +117,12 @@ def run(
     film = None if video is None else _film(video)
     rate = frame_rate if film is None else film.frame_rate
     length = _length(fields, film, seconds)
-    manner = Manner(
+    settings = AgentSettings(
         radius=parse_length(radius, "--radius") or 0.0,
         lag=lag,
-        avoid=_avoid(avoid, avoid_by),
-        again=not vanish,
-        seen=seen,
+        avoid=avoid,  # type: ignore[arg-type]
+        recycle=not vanish,
+        match_density=seen,
     )
     options: dict[str, Any] = {
         "frame_rate": rate,
@@ -139,9 +132,9 @@ def run(
         "exits": [_polygon(text, "--exit") for text in exit or []],
     }
     started = time.perf_counter()
-    crowd = AnimatedCrowd(fields, _count(fields, people, density), manner=manner, **options)
-    if crowd.flow.place.guessed:
-        size = float(np.abs(crowd.flow.place.to_ground[0, 0]))
+    crowd = AnimatedCrowd(fields, _count(fields, people, density), settings=settings, **options)
+    if crowd.flow.ground.guessed:
+        size = float(np.abs(crowd.flow.ground.to_ground[0, 0]))
         note(f"the field has no camera: taking {100 * size:.3g} cm a pixel, at which most walk at 1.34 m/s")
     with progress_bar("walking") as progress:
         tracks = animate(crowd, length, progress=progress)
@@ -154,9 +147,9 @@ def run(
             "frames": tracks.frames,
             "frame_rate": tracks.frame_rate,
             "seconds": round(length, 4),
-            "collisions": overlaps(tracks, radius=manner.radius).as_dict(),
-            "collisions_without": _without(fields, people, density, manner, options, length)
-            if manner.avoids
+            "collisions": overlaps(tracks, radius=settings.radius).as_dict(),
+            "collisions_without": _without(fields, people, density, settings, options, length)
+            if settings.avoid != "none"
             else None,
             "deviation": _rounded(flow_deviation(tracks, fields)),
             "milliseconds_per_frame": round(1e3 * spent / tracks.frames, 3),
@@ -168,15 +161,6 @@ def run(
 
 def _rounded(value: float) -> float | None:
     return None if value != value else round(value, 4)
-
-
-def _avoid(avoid: bool, by: str | None) -> Avoid:
-    if by is None:
-        return "contact" if avoid else "none"
-    for way in WAYS[1:]:
-        if by == way:
-            return way
-    raise InputError(f"--avoid-by {by}: {' or '.join(WAYS[1:])}")
 
 
 def _check(source: Path, target: Path, video: Path | None, people: int | None, density: float | None) -> None:
@@ -257,24 +241,24 @@ def _length(fields: FieldSeries, film: Footage | None, seconds: float | None) ->
 def _count(fields: FieldSeries, people: int | None, density: float | None) -> int:
     if density is None:
         return PEOPLE if people is None else people
-    from marey.crowd.animation.place import Place
+    from marey.crowd.animation.ground import WalkableGround
 
-    return max(1, round(density * Place.of(fields).area))
+    return max(1, round(density * WalkableGround.of(fields).area))
 
 
 def _without(
     fields: FieldSeries,
     people: int | None,
     density: float | None,
-    manner: Manner,
+    settings: AgentSettings,
     options: dict[str, Any],
     length: float,
 ) -> dict[str, float | int]:
     """Collisions of the same crowd if nobody looked out."""
     careless = AnimatedCrowd(
-        fields, _count(fields, people, density), manner=replace(manner, avoid="none"), **options
+        fields, _count(fields, people, density), settings=replace(settings, avoid="none"), **options
     )
-    return overlaps(animate(careless, length), radius=manner.radius).as_dict()
+    return overlaps(animate(careless, length), radius=settings.radius).as_dict()
 
 
 def _write(tracks: Tracks, target: Path, film: Footage | None, view: View | None) -> None:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from marey._progress import Progress
-from marey.cli._console import Frames, Json, Rate, cut, emit, errors, load_with_bar, note, parse_frames
+from marey.cli._typer import Frames, Json, Rate, cut, emit, errors, load_with_bar, note, parse_frames
 from marey.crowd.capture import METHODS, capture_to, plan_capture
 from marey.crowd.footage import Footage
 from marey.errors import InputError
@@ -79,7 +79,7 @@ def run(
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Threads; one a core if not given.")] = None,
     json: Json = False,
 ) -> None:
-    """Capture the motion in a film as velocity fields, one for each two neighbouring pictures.
+    """Capture the motion in a video as velocity fields.
 
     [bold]Examples[/bold]
 

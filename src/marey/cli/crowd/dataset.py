@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from marey.cli._console import Json, check_folder, emit, progress_bar
+from marey.cli._typer import Json, check_folder, emit, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
 from marey.crowd.scenes import SCENES
 from marey.errors import InputError
@@ -47,7 +47,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Other people at other places.")] = 0,
     json: Json = False,
 ) -> None:
-    """Simulate a crowd and film it: video, and the truth about everyone and every pixel.
+    """Simulate a crowd and render it: video with ground truth.
 
     [bold]Examples[/bold]
 

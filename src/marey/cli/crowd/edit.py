@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import Json, check_apart, check_folder, emit, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.crowd._series import bytes_on_disk, load_fields
 from marey.crowd import codec, spectrum
 from marey.crowd.analysis.helmholtz import with_gains

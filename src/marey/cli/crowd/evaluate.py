@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from marey.cli._console import Json, cut, emit, load_with_bar, note, output, parse_frames, progress_bar
-from marey.crowd.animation.advection import BODY_RADIUS
+from marey.cli._typer import Json, cut, emit, load_with_bar, note, output, parse_frames, progress_bar
+from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.evaluation import Truth, compare, crowd_errors, flow_deviation, flow_similarity, overlaps
 from marey.crowd.fields import FieldSeries
 from marey.crowd.simulation.simulated import SimulatedCrowd
@@ -69,7 +69,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure captured motion: endpoint, angle, divergence, vorticity, trajectories, overlapping bodies.
+    """Errors of captured motion, and overlapping bodies.
 
     [bold]Examples[/bold]
 
@@ -209,9 +209,9 @@ def _draw(picture: Path, sources: list[Path], things: list[Any], truth: Truth) -
     if truth.fields is None or not fields:
         note(f"{picture} is not drawn: there are no fields on both sides")
         return
-    from marey.views import field_errors, plots
+    from marey.views import figures, style
 
-    plots.save(field_errors.sheet(fields, truth), picture)
+    style.save(figures.field_errors(fields, truth), picture)
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:

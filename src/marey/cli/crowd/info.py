@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, emit
+from marey.cli._typer import Json, emit
 from marey.cli.crowd._series import check_picture, load_fields
 from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.fields import UNKNOWN, FieldSeries
@@ -31,7 +31,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Sizes, speeds, direction, divergence and vorticity of a captured flow, and how well it compresses.
+    """Speeds, direction, divergence and vorticity of a flow, and how it compresses.
 
     [bold]Examples[/bold]
 
@@ -47,9 +47,9 @@ def run(
     fields = load_fields(source)
     facts = _facts(fields)
     if picture is not None:
-        from marey.views import field_pictures, plots
+        from marey.views import figures, style
 
-        plots.save(field_pictures.spectrum(fields), picture)
+        style.save(figures.spectrum(fields), picture)
     emit({"file": str(source), **facts}, as_json=json)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_folder, emit, note, progress_bar
+from marey.cli._typer import Json, check_folder, emit, note, progress_bar
 from marey.cli.crowd._scene_argument import scene_of
 from marey.crowd.evaluation import overlaps
 from marey.crowd.scene import Scene
@@ -64,7 +64,7 @@ def run(
     names: Annotated[bool, typer.Option("--list", help="Only list the scenes.")] = False,
     json: Json = False,
 ) -> None:
-    """Simulate a crowd: walls, goals, groups; reproducible, and any length in parts.
+    """Simulate a crowd by social forces: walls, goals, groups.
 
     [bold]Examples[/bold]
 

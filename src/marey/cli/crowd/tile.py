@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, emit, progress_bar
+from marey.cli._typer import Json, check_apart, emit, progress_bar
 from marey.cli.crowd._series import check_picture, check_series, load_fields, write_blocks
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tiling import Patch, Tiling, leak
 from marey.errors import InputError
-from marey.io import tilings
+from marey.io import tiling_json
 
 NAME = "tile"
 
@@ -43,7 +43,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Lay captured flows into one environment; or blend two captures of one place in time.
+    """Lay captured flows into one environment, or blend two in time.
 
     [bold]Examples[/bold]
 
@@ -73,8 +73,8 @@ def run(
     check_picture(picture)
     check_apart(target, *inputs[:-1])
     if len(inputs) == 2:
-        check_apart(target, *tilings.captures(inputs[0]))
-        tiling = tilings.read(inputs[0])
+        check_apart(target, *tiling_json.captures(inputs[0]))
+        tiling = tiling_json.read(inputs[0])
     else:
         first, second = (load_fields(path) for path in inputs[:-1])
         if blend != "space":
@@ -85,9 +85,9 @@ def run(
         tiling = _side_by_side(first, second, overlap)
     result = {**_in_space(tiling, target), "path": str(target)}
     if picture is not None:
-        from marey.views import plots, texture_pictures
+        from marey.views import figures, style
 
-        plots.save(texture_pictures.layout_picture(tiling), picture)
+        style.save(figures.layout_picture(tiling), picture)
     emit(result, as_json=json)
 
 
@@ -129,16 +129,16 @@ def _side_by_side(first: FieldSeries, second: FieldSeries, overlap: int | None) 
 
 
 def _in_time(first: FieldSeries, second: FieldSeries, blend: str, taps: int, target: Path) -> dict[str, Any]:
-    from marey.crowd.retiming import best_joint, blend_in_time, join
+    from marey.crowd.texture.join import best_cut, cross_fade, join_at
 
     told: dict[str, Any] = {}
     with progress_bar("comparing frames") as progress:
         if blend == "time":
-            made = blend_in_time(first, second, progress=progress)
+            made = cross_fade(first, second, progress=progress)
         else:
-            joint = best_joint(first, second, taps=taps, progress=progress)
-            told = {"left_at": joint.frame, "entered_at": joint.target, "angle": joint.distance}
-            made = join(first, second, taps=taps, at=joint)
+            cut = best_cut(first, second, taps=taps, progress=progress)
+            told = {"left_at": cut.frame, "entered_at": cut.target, "angle": cut.distance}
+            made = join_at(first, second, cut, taps=taps)
     size = write_blocks(iter([made]), made.frames, target)
     mean = 0.5 * (_power(first) + _power(second))
     information = min(100.0, 100 * _power(made) / mean) if mean > 0 else 100.0

@@ -11,7 +11,7 @@ import typer
 
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -56,7 +56,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Another number, other people.")] = 0,
     json: Json = False,
 ) -> None:
-    """Give the people of tracks whole bodies that walk: each differently, at their speed, feet on the ground.
+    """Give the people of tracks whole bodies that walk.
 
     [bold]Examples[/bold]
 

@@ -16,7 +16,7 @@ import typer
 
 from marey.body.motion import Motion
 from marey.character import Character
-from marey.cli._console import load_with_bar, note, progress_bar
+from marey.cli._typer import load_with_bar, note, progress_bar
 from marey.cli.body._inputs import figure_of
 from marey.errors import InputError
 from marey.surface.library import Library

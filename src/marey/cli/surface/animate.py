@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     check_apart,
     check_folder,
@@ -20,14 +20,19 @@ from marey.cli._console import (
     progress_bar,
 )
 from marey.errors import InputError
+from marey.geometry import paths
+from marey.geometry.paths import LONGEST, Behaviour
 from marey.io import format_to_write, save
-from marey.io.constraints import LONGEST_TIME, read_directions, read_key_poses, read_path, write_provenance
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import LONGEST, Behaviour, Curve
-from marey.surface.synthesis.directing import Directed, follow_path, go, take_poses
-from marey.surface.synthesis.steering import steered
-from marey.surface.synthesis.wandering import wandered
+from marey.io.constraints_csv import (
+    LONGEST_TIME,
+    read_directions,
+    read_key_poses,
+    read_path,
+    write_provenance,
+)
+from marey.surface.synthesis import animate
+from marey.surface.synthesis.animation import Animation, AnimationReport
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "animate"
 
@@ -101,7 +106,7 @@ def run(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an animation to order: along a path, through poses at times, from frame to frame, steered, free.
+    """Animate a captured subject: along a path, through poses, steered or free.
 
     [bold]Examples[/bold]
 
@@ -129,13 +134,13 @@ def run(
             check_folder(written)
             check_apart(written, *(given for given in (source, path, poses, steer) if given is not None))
     repertoire = load_with_bar(source, clip=None)
-    if not isinstance(repertoire, Repertoire):
+    if not isinstance(repertoire, SurfaceGraph):
         held = type(repertoire).__name__
         raise InputError(f"{source}: holds a {held}, not a graph; make one with `marey surface graph`")
     curve = None if path is None else _curve(path, behaviour or [])
     with progress_bar("animating") as progress:
         if curve is not None:
-            made = follow_path(
+            made = animate.follow_path(
                 repertoire,
                 curve,
                 track=_vertices(track),
@@ -145,27 +150,34 @@ def run(
             )
         elif poses is not None:
             keys, times = read_key_poses(poses, repertoire.library)
-            made = take_poses(repertoire, keys, times.tolist(), tolerance=tolerance, progress=progress)
+            made = animate.walk_through_poses(
+                repertoire, keys, times.tolist(), tolerance=tolerance, progress=progress
+            )
         elif steer is not None:
             wishes = read_directions(steer)
             lasting = float(wishes[-1, 0]) + AFTER_LAST_WISH if seconds is None else seconds
-            made = steered(repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress)
+            made = animate.steer(
+                repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress
+            )
         elif wander:
-            made = wandered(repertoire, seconds or 0.0, seed, start=start, progress=progress)
+            made = animate.random_walk(repertoire, seconds or 0.0, seed, start=start, progress=progress)
         else:
-            made = go(repertoire, start or "", end or "", seconds=seconds, progress=progress)
-    _write(made.animation, target, curve)
+            made = animate.walk_between(
+                repertoire, start or "", end or "", seconds=seconds, progress=progress
+            )
+    _write(made, target, curve)
     if provenance is not None:
-        write_provenance(made.animation, repertoire.library, provenance)
-    if made.followed is not None and made.followed.label_violations:
-        note(f"{made.followed.label_violations} frames show a behaviour that was not asked for there")
-    if made.foot_slide.ratio > 1.2:
-        note(f"feet slide {made.foot_slide.ratio:.2f} times as much as in the captured frames")
+        write_provenance(made, repertoire.library, provenance)
+    assert made.report is not None
+    if made.report.label_violations:
+        note(f"{made.report.label_violations} frames show a behaviour that was not asked for there")
+    if made.report.foot_skate_ratio > 1.2:
+        note(f"feet slide {made.report.foot_skate_ratio:.2f} times as much as in the captured frames")
     files = [str(written) for written in (target, provenance) if written is not None]
-    emit({**_facts(made, repertoire), "files": files}, as_json=json)
+    emit({**_facts(made, made.report), "files": files}, as_json=json)
 
 
-def _curve(path: Path, behaviours: Sequence[str]) -> Curve:
+def _curve(path: Path, behaviours: Sequence[str]) -> paths.Path:
     """The path asked for, with the behaviours of the options in place of its own labels."""
     curve = read_path(path)
     asked = tuple(map(parse_behaviour, behaviours))
@@ -228,35 +240,35 @@ def _vertices(text: str | None) -> list[int] | None:
     return [int(part) for part in text.split(",")]
 
 
-def _write(animation: Animation, target: Path, curve: Curve | None) -> None:
+def _write(animation: Animation, target: Path, curve: paths.Path | None) -> None:
     ending = target.suffix.lower()
     with progress_bar(f"writing {target.name}") as progress:
         if ending == ".png":
-            from marey.views import animations, plots
+            from marey.views import figures, style
 
             asked = None if curve is None else curve.points[:, 0::2]
-            plots.save(animations.plan(animation, curve=asked), target)
+            style.save(figures.path_from_above(animation, curve=asked), target)
         elif ending in PICTURES:
-            from marey.views import view
+            from marey.views import figures, style, view
 
             view(animation, target, progress=progress)
         else:
             save(animation, target)
 
 
-def _facts(made: Directed, repertoire: Repertoire) -> dict[str, Any]:
-    animation, graph = made.animation, repertoire.graph
-    followed, retimed = made.followed, made.retimed
-    rate = repertoire.library.frame_rate
+def _facts(made: Animation, report: AnimationReport) -> dict[str, Any]:
+    def rounded(value: float | None) -> float | None:
+        return None if value is None else round(value, 4)
+
     return {
-        "frames": animation.sequence.frames,
-        "seconds": round(animation.sequence.frames / rate, 3),
-        "captured_frames": animation.provenance.captured_frames,
-        "transitions": int(graph.synthetic[made.walk.edges].sum()),
-        "cost": round(made.walk.cost(graph), 6),
-        "path_error": None if followed is None else round(followed.path_error, 4),
-        "path_error_max": None if followed is None else round(float(followed.errors.max()), 4),
-        "label_violations": None if followed is None else followed.label_violations,
-        "time_errors": None if retimed is None else [round(float(e) / rate, 4) for e in retimed.errors],
-        "foot_slide_ratio": round(made.foot_slide.ratio, 3),
+        "frames": made.sequence.frames,
+        "seconds": round(made.sequence.frames / made.sequence.frame_rate, 3),
+        "captured_frames": made.provenance.captured_frames,
+        "transitions": report.transitions,
+        "cost": round(report.cost, 6),
+        "path_error": rounded(report.path_error),
+        "path_error_max": rounded(report.path_error_max),
+        "label_violations": report.label_violations,
+        "time_errors": report.time_errors and [round(error, 4) for error in report.time_errors],
+        "foot_slide_ratio": round(report.foot_skate_ratio, 3),
     }

@@ -12,19 +12,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
+from marey.cli._typer import Json, Rate, Unit, Up, check_apart, check_folder, emit, note, progress_bar
 from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.errors import InputError
+from marey.geometry.planar import centroid
 from marey.io import format_to_write, save
-from marey.io.constraints import read_blend_weights
+from marey.io.constraints_csv import read_blend_weights
+from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
-from marey.surface.planar import centroid
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.clips import blend_clips, synchronise
-from marey.surface.synthesis.foot_slide import foot_slide
-from marey.surface.synthesis.tracks import Tracks
+from marey.surface.synthesis.blend import align_clips, blend_clips
+from marey.surface.synthesis.placement import GroundFrames
 
 NAME = "blend"
 
@@ -96,17 +96,17 @@ def run(
     started = time.perf_counter()
     with progress_bar("comparing poses") as progress:
         apart = distances(library, progress=progress)
-    match = synchronise(library, one, two, apart=apart, slope=slope, trim=trim)
-    tracks = Tracks.of(library)
+    match = align_clips(library, one, two, apart=apart, slope=slope, trim=trim)
+    ground = GroundFrames.of(library)
     with progress_bar("blending") as progress:
         mixture = blend_clips(
             library, one, two, weight,
-            apart=apart, slope=slope, trim=trim, tracks=tracks, progress=progress,
+            apart=apart, slope=slope, trim=trim, ground=ground, progress=progress,
         )  # fmt: skip
     _write(mixture, library, target)
-    slide = foot_slide(mixture, library, tracks.contacts)
-    if slide.ratio > 1.2:
-        note(f"feet slide {slide.ratio:.2f} times as much as in the captured frames")
+    skate = compare_foot_skate(mixture, library, ground.contacts)
+    if skate.ratio > 1.2:
+        note(f"feet slide {skate.ratio:.2f} times as much as in the captured frames")
     parts = match.path - library.starts[:2]
     ways = [_way(sequence) for sequence in (*library.sequences, mixture.sequence)]
     emit(
@@ -122,7 +122,7 @@ def run(
             "turned_first": ways[0][1],
             "turned_second": ways[1][1],
             "turned": ways[2][1],
-            "foot_slide_ratio": round(slide.ratio, 4),
+            "foot_slide_ratio": round(skate.ratio, 4),
             "seconds": round(time.perf_counter() - started, 3),
             "files": [str(target)],
         },
@@ -170,12 +170,12 @@ def _check(target: Path, first: Path, second: Path, trim: float) -> None:
 def _write(mixture: Animation, library: Library, target: Path) -> None:
     ending = target.suffix.lower()
     if ending in PICTURES:
-        from marey.views import blend_plots, plots
+        from marey.views import figures, style
 
         first, second = library.sequences
-        plots.save(blend_plots.mixed_ways(first, second, mixture.sequence), target)
+        style.save(figures.blend_paths(first, second, mixture.sequence), target)
     elif ending in CLIPS:
-        from marey.views import view
+        from marey.views import figures, style, view
 
         with progress_bar(f"writing {target.name}") as progress:
             view(mixture, target, progress=progress)

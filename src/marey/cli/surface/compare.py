@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
+from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
 from marey.errors import InputError
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.matrix_comparison import (
     Correlogram,
     condensed,
@@ -19,7 +20,6 @@ from marey.statistics.matrix_comparison import (
     distance_correlation,
     mantel,
 )
-from marey.surface.distances.matrix import DistanceMatrix
 
 NAME = "compare"
 
@@ -53,7 +53,7 @@ def run(
     seed: Annotated[int, typer.Option(metavar="N", help="Of the permutations.")] = 0,
     json: Json = False,
 ) -> None:
-    """Tell how well two pose metrics agree, and whether that is more than chance (Mantel's test).
+    """Test how well two pose metrics agree (Mantel's test).
 
     [bold]Examples[/bold]
 
@@ -86,9 +86,9 @@ def run(
     above = condensed(first.values), condensed(second.values)
     together = distance_correlation(*above)
     if picture is not None:
-        from marey.views import metric_plots, plots
+        from marey.views import figures, style
 
-        plots.save(metric_plots.agreement(test, by_class, (first.metric, second.metric)), picture)
+        style.save(figures.agreement(test, by_class, (first.metric, second.metric)), picture)
     emit(
         {
             "frames": first.frames,

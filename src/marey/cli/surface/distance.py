@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 import typer
 
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Unit,
@@ -78,7 +78,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Compare all poses of captured sequences, wherever they stand and whichever way they face.
+    """Distances between all poses of captured sequences.
 
     [bold]Examples[/bold]
 
@@ -118,9 +118,9 @@ def run(
             told["stretch"] = round(mean_strain(library), 4)
     save(found, target)
     if picture is not None:
-        from marey.views import plots, surface_plots
+        from marey.views import figures, style
 
-        plots.save(surface_plots.distance_map(found), picture)
+        style.save(figures.distance_map(found), picture)
     pairs = found.frames * (found.frames - 1) // 2
     emit(
         {

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from marey._progress import Progress
-from marey.cli._console import (
+from marey.cli._typer import (
     Json,
     Rate,
     Unit,
@@ -29,21 +29,21 @@ from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.cli.surface._labels import parse_labels
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.surface.distances import DistanceMatrix, distances
-from marey.surface.graphs import (
+from marey.statistics.graphs import (
     Comparison,
-    Graph,
-    Repertoire,
+    MotionGraph,
+    Windows,
     compare,
     connectivity,
     essential_graph,
     motion_graph,
     shortest_costs,
+    table,
 )
-from marey.surface.graphs.building import ALPHA
+from marey.statistics.graphs.table import Ends
+from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.library import Library
-from marey.surface.transitions import Windows, table
-from marey.surface.transitions.table import Ends
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "graph"
 
@@ -66,7 +66,7 @@ def run(
             help="Deformation, in radians, accepted to save a frame. 0.01, what the source animates with, "
             "stays close to what was captured; 0.2 answers fast, with more and shorter transitions.",
         ),
-    ] = ALPHA,
+    ] = 0.01,
     kind: Annotated[
         str,
         typer.Option(
@@ -111,7 +111,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Find the transitions worth taking between captured sequences, for `marey surface animate`.
+    """Find the transitions worth taking between captured sequences.
 
     [bold]Examples[/bold]
 
@@ -154,7 +154,7 @@ def run(
         with _stage("comparing poses", "distances", seconds) as progress:
             known = distances(library, triangles=triangles, progress=progress)
     # Without transitions it costs nothing to see whether all are of the same sequences.
-    repertoire = Repertoire(library, known, Graph.chains(library.starts, alpha=alpha, windows=chosen))
+    repertoire = SurfaceGraph(library, known, MotionGraph.chains(library.starts, alpha=alpha, windows=chosen))
     repertoire, baseline = _graphs(repertoire, kind, "short" if short_ends else "strict", seconds)
     with _stage("comparing graphs", "costs", seconds) as progress:
         baseline_costs = shortest_costs(baseline, progress=progress)
@@ -162,16 +162,16 @@ def run(
         compared = compare(costs, baseline_costs)
     save(repertoire, target)
     if picture is not None:
-        from marey.views import graph_pictures, plots
+        from marey.views import figures, style
 
-        plots.save(graph_pictures.graph_picture(repertoire.graph, library.names), picture)
+        style.save(figures.graph_picture(repertoire.graph, library.names), picture)
     files = [str(path) for path in (target, picture) if path is not None]
     emit({**_facts(repertoire, compared), "seconds": seconds, "files": files}, as_json=json)
 
 
 def _graphs(
-    repertoire: Repertoire, kind: str, ends: Ends, seconds: dict[str, float]
-) -> tuple[Repertoire, Graph]:
+    repertoire: SurfaceGraph, kind: str, ends: Ends, seconds: dict[str, float]
+) -> tuple[SurfaceGraph, MotionGraph]:
     """With the graph that was asked for, and the motion graph."""
     alpha, windows = repertoire.graph.alpha, repertoire.graph.windows
     with _stage("finding transitions", "transitions", seconds) as progress:
@@ -193,7 +193,7 @@ def _graphs(
     return replace(repertoire, graph=chosen), baseline
 
 
-def _facts(repertoire: Repertoire, compared: Comparison) -> dict[str, Any]:
+def _facts(repertoire: SurfaceGraph, compared: Comparison) -> dict[str, Any]:
     graph, library = repertoire.graph, repertoire.library
     joined = connectivity(graph)
     return {
@@ -226,7 +226,7 @@ def _inputs(
             raise InputError(f"--distances {distances_file}: holds a {type(known).__name__}, not distances")
     if len(sources) == 1 and sources[0].suffix.lower() == ".mry":
         whole = load_with_bar(sources[0], clip=None)
-        if isinstance(whole, Repertoire):
+        if isinstance(whole, SurfaceGraph):
             if any(value is not None for value in options.values()):
                 raise InputError(
                     f"{sources[0]}: is a graph; --character, --vertices and --from-… are for sequences"
@@ -248,7 +248,7 @@ def _windows(text: str | None, slope: int | None, before: Windows) -> Windows:
 def _check(
     sources: Sequence[Path], target: Path, kind: str, triangles: int | None, picture: Path | None
 ) -> None:
-    if "Repertoire" not in format_to_write(target).writes:
+    if "SurfaceGraph" not in format_to_write(target).writes:
         raise InputError(f"{target}: graphs are written as .mry")
     if kind not in KINDS:
         raise InputError(f"--kind {kind}: one of {', '.join(KINDS)}")

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Unit, Up, emit, load_with_bar
+from marey.cli._typer import Json, Rate, Unit, Up, emit, load_with_bar
 from marey.describe import describe
 from marey.errors import InputError
+from marey.statistics.graphs import MotionGraph, connectivity
 from marey.surface.distances import DistanceMatrix
-from marey.surface.graphs import Graph, Repertoire, connectivity
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "info"
 
@@ -33,7 +34,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Sequences and labels, distances, transitions, core and dead ends; captured and blended frames.
+    """What a file of meshes, distances, a graph or an animation holds.
 
     [bold]Examples[/bold]
 
@@ -45,19 +46,19 @@ def run(
     """
     thing = load_with_bar(source, clip=None, unit=from_unit, up=from_up, frame_rate=from_frame_rate)
     facts = describe(thing)
-    if isinstance(thing, Repertoire):
+    if isinstance(thing, SurfaceGraph):
         facts |= _graph(thing.graph, thing.library.frame_rate)
     if isinstance(thing, Animation):
         facts |= _origins(thing.provenance)
     if nearest is not None:
-        distances = thing.distances if isinstance(thing, Repertoire) else thing
+        distances = thing.distances if isinstance(thing, SurfaceGraph) else thing
         if not isinstance(distances, DistanceMatrix):
             raise InputError(f"--nearest: {source} holds no distances; give a graph or distances")
         facts["nearest"] = _nearest(distances, nearest)
     emit({"file": str(source), **facts}, as_json=json)
 
 
-def _graph(graph: Graph, frame_rate: float) -> dict[str, Any]:
+def _graph(graph: MotionGraph, frame_rate: float) -> dict[str, Any]:
     joined = connectivity(graph)
     taken = graph.synthetic
     told: dict[str, Any] = {

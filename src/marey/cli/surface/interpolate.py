@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from marey.cli._console import Json, Unit, Up, check_apart, check_folder, emit, progress_bar
+from marey.cli._typer import Json, Unit, Up, check_apart, check_folder, emit, progress_bar
 from marey.cli.surface._frames import load_frame, parse_frame_reference
 from marey.errors import InputError
 from marey.io import format_to_write, save
@@ -55,7 +55,7 @@ def run(
     from_up: Up = None,
     json: Json = False,
 ) -> None:
-    """Write the mesh between two poses that keeps lengths and volumes, or a sequence of them.
+    """In-between meshes of two poses that keep lengths and volumes.
 
     [bold]Examples[/bold]
 
@@ -175,11 +175,11 @@ def _draw(
     target: Path,
 ) -> None:
     """Beside straight lines, unless those were asked for."""
-    from marey.views.in_betweens import InBetweens, draw
+    from marey.views.figures.surface import InBetweens, draw_in_betweens
 
     lines = replace(result, vertices=interpolate(start, end, result.faces, weights, method="linear"))
     kinds = [InBetweens("straight lines", lines, weights, start, end)]
     if method != "linear":
         kinds.insert(0, InBetweens(method, result, weights, start, end))
     with progress_bar("drawing") as progress:
-        draw(kinds, target, progress=progress)
+        draw_in_betweens(kinds, target, progress=progress)

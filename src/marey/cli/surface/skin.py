@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Root, Unit, Up, check_apart, check_folder, emit
+from marey.cli._typer import Json, Rate, Root, Unit, Up, check_apart, check_folder, emit
 from marey.cli.body._inputs import load_clip
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices, skinned
 from marey.errors import InputError
@@ -51,7 +51,7 @@ def run(
     root: Root = None,
     json: Json = False,
 ) -> None:
-    """Put skeleton clips on a rigged mesh: any motion capture becomes 4D data of one subject.
+    """Put skeleton clips on a rigged mesh, as mesh sequences.
 
     [bold]Examples[/bold]
 

@@ -9,21 +9,20 @@ from typing import Annotated, Any, get_args
 import numpy as np
 import typer
 
-from marey.cli._console import Json, Rate, Unit, Up, check_apart, check_folder, emit, progress_bar
+from marey.cli._typer import Json, Rate, Unit, Up, check_apart, check_folder, emit, progress_bar
 from marey.cli.surface._frames import FrameReference, load_frames, parse_frame_reference
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices
 from marey.errors import InputError
 from marey.io import format_to_write, save
+from marey.statistics.graphs import Objective, Transition, Windows, optimal, standard, warped
+from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.interpolation import Interpolator
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.appearance import gathered
-from marey.surface.synthesis.blending import blend, played_around
-from marey.surface.synthesis.foot_slide import foot_slide
-from marey.surface.synthesis.tracks import Tracks
-from marey.surface.transitions import Objective, Transition, Windows, optimal, standard, warped
+from marey.surface.synthesis.animation import Animation, collect_frames
+from marey.surface.synthesis.blend import blend, context_frames
+from marey.surface.synthesis.placement import GroundFrames
 
 NAME = "transition"
 
@@ -76,7 +75,7 @@ def run(
     from_frame_rate: Rate = None,
     json: Json = False,
 ) -> None:
-    """Lead from one captured moment to another, feet on the ground.
+    """The best transition from one captured frame to another, feet planted.
 
     [bold]Examples[/bold]
 
@@ -118,19 +117,19 @@ def run(
     found = _found(apart, here, there, kind, windows, objective, alpha)
     plain = _standard(apart, here, there, windows.shortest)
     transition = Transition(found.path + offsets, found.cost)
-    begin, end = played_around(library, transition, before, after)
-    tracks = Tracks.of(library)
-    blender = Interpolator.prepare(np.asarray(library.vertices(first), np.float64), library.faces)
-    frames = blend(library, transition, blender, tracks=tracks, before=before, after=after)
+    begin, end = context_frames(library, transition, before, after)
+    ground = GroundFrames.of(library)
+    blender = Interpolator.prepare(library.vertices(first), library.faces)
+    frames = blend(library, transition, blender, ground=ground, before=before, after=after)
     total = transition.source - begin + transition.length + end - transition.destination
     with progress_bar("blending") as progress:
-        animation = gathered(library, frames, total, name=target.stem, progress=progress)
+        animation = collect_frames(library, frames, total, name=target.stem, progress=progress)
     _write(animation, target)
     if picture is not None:
-        from marey.views import plots, surface_plots
+        from marey.views import figures, style
 
-        plots.save(surface_plots.warp_path(apart, found), picture)
-    slide = foot_slide(animation, library, tracks.contacts)
+        style.save(figures.warp_path(apart, found), picture)
+    skate = compare_foot_skate(animation, library, ground.contacts)
     rows, columns = (int(np.ptp(found.path[:, i])) + 1 for i in (0, 1))
     emit(
         {
@@ -141,8 +140,8 @@ def run(
             "standard_mean_cost": None if plain is None else round(plain.cost / plain.length, 6),
             "frames": animation.sequence.frames,
             "captured_frames": animation.provenance.captured_frames,
-            "slide_cm_s": round(100 * slide.animation.speed, 4),
-            "slide_ratio": round(slide.ratio, 4),
+            "slide_cm_s": round(100 * skate.animation.speed, 4),
+            "slide_ratio": round(skate.ratio, 4),
             "seconds": round(time.perf_counter() - started, 3),
             "files": [str(path) for path in (target, picture) if path is not None],
         },

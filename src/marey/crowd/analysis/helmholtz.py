@@ -14,17 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, assign, checked, read_only
+from marey import _work
+from marey._arrays import Array, BoolArray, FloatArray, Integers, assign, checked, read_only
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
-
-# Keeps the factorisation regular where a potential is free up to a constant; refinement takes it out again.
-_TINY = 1e-10
-LARGEST_GAIN = 1000.0
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,8 @@ class Parts:
 class Helmholtz:
     """The separation on one pixel grid with walls; made once, used for all frames.
 
-    mask: `(rows, columns)`, False where walls are
+    Attributes:
+        mask: `(rows, columns)`, False where walls are.
 
     >>> y, x = np.mgrid[:12, :16]
     >>> y, x = y - 5.5, x - 7.5
@@ -57,85 +52,45 @@ class Helmholtz:
     """
 
     mask: BoolArray
-    _gradient: Any = field(init=False, repr=False)
-    _rotation: Any = field(init=False, repr=False)
-    _solvers: Any = field(init=False, repr=False)
+    _gradient: _Derivative = field(init=False, repr=False)
+    _rotation: _Derivative = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         mask = checked("mask", self.mask, (None, None), dtype=np.bool_)
         if not mask.any():
             raise InputError("mask: no pixel is free")
-        gradient, rotation = _operators(mask)
-        solvers = tuple(_factored(operator) for operator in (gradient, rotation))
-        assign(self, mask=mask, _gradient=gradient, _rotation=rotation, _solvers=solvers)
+        gradient, rotation = _derivatives(mask)
+        assign(self, mask=mask, _gradient=gradient, _rotation=rotation)
 
-    def split(self, velocities: NDArray[Any]) -> Parts:
+    def split(self, velocities: FloatArray) -> Parts:
         """Velocities `(rows, columns, 2)` or `(frames, rows, columns, 2)` as their parts; zero on walls."""
         given = np.asarray(velocities, dtype=np.float64)
         if given.shape[-3:] != (*self.mask.shape, 2):
             raise InputError(f"velocities {given.shape}: expected (…, {self.mask.shape}, 2)")
         flat = given.reshape(-1, *given.shape[-3:])[:, self.mask]
         vectors = np.ascontiguousarray(flat.transpose(2, 1, 0).reshape(-1, len(flat)))
-        potential = _solved(self._gradient, self._solvers[0], vectors)
-        compression = self._gradient.matrix @ potential
-        stream = _solved(self._rotation, self._solvers[1], vectors)
-        rotation = self._rotation.matrix @ stream
+        potential, stream = self._gradient.inverse(vectors), self._rotation.inverse(vectors)
+        compression, rotation = self._gradient.matrix @ potential, self._rotation.matrix @ stream
         harmonic = vectors - compression - rotation
+        rows, columns = self.mask.shape
+        corners = (*given.shape[:-3], rows + 1, columns + 1)
         return Parts(
             self._pixels(compression, given.shape),
             self._pixels(rotation, given.shape),
             self._pixels(harmonic, given.shape),
-            self._corners(self._gradient, potential, given.shape),
-            self._corners(self._rotation, stream, given.shape),
+            (self._gradient.scatter @ potential).T.reshape(corners),
+            (self._rotation.scatter @ stream).T.reshape(corners),
         )
-
-    def induced(self, *, divergence: Array | None = None, vorticity: Array | None = None) -> Array:
-        """The velocities `(…, rows, columns, 2)` that sources at corners `(…, rows+1, columns+1)` cause.
-
-        Inverse of :meth:`sources`: all its sources give the compression and rotation parts together.
-        """
-        total: Array | None = None
-        for values, operator, solver in (
-            (divergence, self._gradient, self._solvers[0]),
-            (vorticity, self._rotation, self._solvers[1]),
-        ):
-            if values is None:
-                continue
-            corners = np.asarray(values, dtype=np.float64)
-            flat = corners.reshape(-1, corners.shape[-2] * corners.shape[-1]).T
-            vectors = operator.matrix @ solver.solve(operator.gather @ flat)
-            part = self._pixels(vectors, (*corners.shape[:-2], *self.mask.shape, 2))
-            total = part if total is None else total + part
-        if total is None:
-            raise InputError("give divergence or vorticity")
-        return total
-
-    def sources(self, velocities: NDArray[Any]) -> tuple[Array, Array]:
-        """Minus the divergence, and the vorticity, at corners `(…, rows+1, columns+1)`, weak form."""
-        given = np.asarray(velocities, dtype=np.float64)
-        flat = given.reshape(-1, *given.shape[-3:])[:, self.mask]
-        vectors = flat.transpose(2, 1, 0).reshape(-1, len(flat))
-        divergence, vorticity = (
-            self._corners(operator, operator.share @ (operator.matrix.T @ vectors), given.shape)
-            for operator in (self._gradient, self._rotation)
-        )
-        return divergence, vorticity
 
     def _pixels(self, vectors: Array, shape: tuple[int, ...]) -> Array:
         found = np.zeros((vectors.shape[1], *self.mask.shape, 2))
         found[:, self.mask] = vectors.reshape(2, -1, vectors.shape[1]).transpose(2, 1, 0)
         return found.reshape(shape)
 
-    def _corners(self, operator: _Operator, values: Array, shape: tuple[int, ...]) -> Array:
-        rows, columns = self.mask.shape
-        found = (operator.scatter @ values).T
-        return np.asarray(found.reshape(*shape[:-3], rows + 1, columns + 1))
-
 
 def split(fields: FieldSeries) -> Parts:
     """The parts of all frames of a series; its mask is its walls."""
-    mask = np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
-    return Helmholtz(mask).split(fields.velocities)
+    return Helmholtz(fields.valid).split(fields.velocities)
 
 
 def with_gains(fields: FieldSeries, *, compression: float = 1.0, rotation: float = 1.0) -> FieldSeries:
@@ -147,36 +102,68 @@ def with_gains(fields: FieldSeries, *, compression: float = 1.0, rotation: float
     True
     """
     for part, gain in (("compression", compression), ("rotation", rotation)):
-        if not abs(gain) <= LARGEST_GAIN:
-            raise InputError(
-                f"{part} {gain:g}: a gain from -{LARGEST_GAIN:g} to {LARGEST_GAIN:g}, 1 is as it is"
-            )
-    mask = np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
-    walls = Helmholtz(mask)
+        if not abs(gain) <= 1000:
+            raise InputError(f"{part} {gain:g}: a gain from -1000 to 1000, 1 is as it is")
+    walls = Helmholtz(fields.valid)
     changed = np.array(fields.velocities)
-    size = max(1, (1 << 22) // mask.size)
-    for start in range(0, fields.frames, size):
-        parts = walls.split(fields.velocities[start : start + size])
+    for block in _work.blocks(fields.frames, 16 * fields.rows * fields.columns):
+        parts = walls.split(fields.velocities[block])
         change = (compression - 1.0) * parts.compression + (rotation - 1.0) * parts.rotation
-        changed[start : start + size] += change.astype(changed.dtype)
+        changed[block] += change.astype(changed.dtype)
     return replace(fields, velocities=read_only(changed))
 
 
 @dataclass(frozen=True)
-class _Operator:
-    """A derivative from unknowns to velocities of the free pixels, and where the unknowns are.
+class _Derivative:
+    """A derivative from unknowns to velocities of the free pixels, and its least-squares inverse.
 
-    matrix: `(2 pixels, unknowns)`; scatter: unknowns to corners; gather: corners summed into unknowns; share:
-    how much of an unknown's sum each of its corners holds, so that gather, scatter and share give it back
+    Attributes:
+        matrix: `(2 pixels, unknowns)`.
+        scatter: Unknowns to corners.
+        normal: The normal equations.
+        factors: Theirs; None without unknowns.
     """
 
     matrix: Any
     scatter: Any
-    gather: Any
-    share: Any
+    normal: Any
+    factors: Any
+
+    @classmethod
+    def of(cls, matrix: Any, group: Integers) -> _Derivative:
+        """That of a matrix `(2 pixels, corners)`; corners of one group share an unknown, -1 = zero."""
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        corners = np.flatnonzero(group >= 0)
+        known, unknown = np.unique(group[corners], return_inverse=True)
+        ones = np.ones(len(corners))
+        scatter = sparse.csr_matrix((ones, (corners, unknown)), shape=(len(group), len(known)))
+        derivative = (matrix @ scatter).tocsr()
+        normal = (derivative.T @ derivative).tocsc()
+        if not len(known):
+            return cls(derivative, scatter, normal, None)
+        # Regular where a potential is free up to a constant; refinement takes the shift out again.
+        shifted = (normal + 1e-10 * sparse.identity(len(known))).tocsc()
+        factors = splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        return cls(derivative, scatter, normal, factors)
+
+    def inverse(self, vectors: Array) -> Array:
+        """The unknowns whose derivative is nearest to `vectors` `(2 pixels, frames)`."""
+        found = self._solve(self.matrix.T @ vectors)
+        return found + self._solve(self.matrix.T @ (vectors - self.matrix @ found))
+
+    def _solve(self, right: Array) -> Array:
+        if not right.size:
+            return np.zeros(right.shape)
+        found = self.factors.solve(right)
+        for _ in range(2):
+            found += self.factors.solve(right - self.normal @ found)
+        return np.asarray(found)
 
 
-def _operators(mask: BoolArray) -> tuple[_Operator, _Operator]:
+def _derivatives(mask: BoolArray) -> tuple[_Derivative, _Derivative]:
+    """Gradient of a potential and rotated gradient of a stream, both at pixel corners."""
     from scipy import sparse
 
     rows, columns = mask.shape
@@ -192,19 +179,19 @@ def _operators(mask: BoolArray) -> tuple[_Operator, _Operator]:
     )
     border = np.zeros((rows + 1, columns + 1), dtype=np.bool_)
     border[[0, -1]] = border[:, [0, -1]] = True
-    touched = np.zeros(border.size, dtype=np.bool_)
-    touched[around.ravel()] = True
-    free = np.where(touched & ~border.ravel(), np.arange(border.size), -1)
-    gradient = _operator(sparse.vstack([right, down]).tocsr(), free)
-    rotation = _operator(sparse.vstack([down, -right]).tocsr(), _stream_groups(mask, touched, border.ravel()))
-    return gradient, rotation
+    inner = ~border.ravel()
+    inner &= np.isin(np.arange(border.size), around)
+    free = np.where(inner, np.arange(border.size), -1)
+    gradient = _Derivative.of(sparse.vstack([right, down]).tocsr(), free)
+    stream = _stream_groups(mask, free, border.ravel())
+    return gradient, _Derivative.of(sparse.vstack([down, -right]).tocsr(), stream)
 
 
-def _stream_groups(mask: BoolArray, touched: BoolArray, border: BoolArray) -> NDArray[np.int64]:
+def _stream_groups(mask: BoolArray, free: Integers, border: BoolArray) -> Integers:
     """Which unknown each corner's stream is: its own inside, one for each wall, none where it is zero."""
     from scipy import ndimage
 
-    group = np.where(touched & ~border, np.arange(touched.size), -1)
+    group = free.copy()
     walls, count = ndimage.label(~mask, structure=np.ones((3, 3)))
     rows, columns = mask.shape
     wall = np.zeros((rows + 1, columns + 1), dtype=np.int64)
@@ -216,46 +203,3 @@ def _stream_groups(mask: BoolArray, touched: BoolArray, border: BoolArray) -> ND
         corners = np.flatnonzero(wall.ravel() == number)
         group[corners] = -1 if border[corners].any() else corners[0]
     return group
-
-
-def _operator(matrix: Any, group: NDArray[np.int64]) -> _Operator:
-    from scipy import sparse
-
-    corners = np.flatnonzero(group >= 0)
-    _, unknown, count = np.unique(group[corners], return_inverse=True, return_counts=True)
-    ones = np.ones(len(corners))
-    scatter = sparse.csr_matrix((ones, (corners, unknown)), shape=(len(group), len(count)))
-    return _Operator((matrix @ scatter).tocsr(), scatter, scatter.T.tocsr(), sparse.diags(1.0 / count))
-
-
-@dataclass(frozen=True)
-class _Solver:
-    """The factored normal equations of an operator."""
-
-    normal: Any
-    factors: Any
-
-    def solve(self, right: Array) -> Array:
-        if not right.size:
-            return np.zeros(right.shape)
-        found = self.factors.solve(right)
-        for _ in range(2):
-            found += self.factors.solve(right - self.normal @ found)
-        return np.asarray(found)
-
-
-def _factored(operator: _Operator) -> _Solver:
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
-    normal = (operator.matrix.T @ operator.matrix).tocsc()
-    if not normal.shape[0]:
-        return _Solver(normal, None)
-    shifted = (normal + _TINY * sparse.identity(normal.shape[0])).tocsc()
-    return _Solver(normal, splu(shifted, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}))
-
-
-def _solved(operator: _Operator, solver: _Solver, vectors: Array) -> Array:
-    """Least squares: the unknowns whose derivative is nearest to `vectors` `(2 pixels, frames)`."""
-    found = solver.solve(operator.matrix.T @ vectors)
-    return found + solver.solve(operator.matrix.T @ (vectors - operator.matrix @ found))

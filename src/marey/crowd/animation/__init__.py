@@ -1,6 +1,6 @@
-"""People carried by captured motion: advection, crowds without end, where they start."""
+"""Agents carried by captured motion: advection, endless crowds, where agents start."""
 
-from marey.crowd.animation.advection import advect
-from marey.crowd.animation.playing import AnimatedCrowd, Entrance, Manner, Moment, animate
+from marey.crowd.animation.agents import AgentSettings, advect
+from marey.crowd.animation.crowd import AnimatedCrowd, CrowdFrame, Entrance, animate
 
-__all__ = ["AnimatedCrowd", "Entrance", "Manner", "Moment", "advect", "animate"]
+__all__ = ["AgentSettings", "AnimatedCrowd", "CrowdFrame", "Entrance", "advect", "animate"]

@@ -1,7 +1,9 @@
-"""Compiled loops over people: fourth-order steps through a field, and how fields are mixed in time.
+"""Compiled loops over agents: fourth-order steps through a field, fields mixed in time, Poisson disks.
 
-About 0.15 µs a person and step; every loop runs over a part of the people and lets go of the interpreter, so
-that threads share the work without changing the result. Importing this module imports numba.
+About 0.15 µs an agent and step; loops run over a part of the agents without Python's lock, so that threads
+share the work without changing the result. `ground` is :attr:`.ground.WalkableGround.arrays`: `to_pixel` and
+`to_ground` `(3, 3)`, `region` `(rows, columns)`, and the clearance: metres to the next obstacle `(n, m)`, its
+first node, the spacing of its nodes; empty = no obstacle. Importing this module imports numba.
 """
 
 from __future__ import annotations
@@ -10,16 +12,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey._compiling import njit
 from marey.geometry._inline_kernels import grid_cell
 
-Array = NDArray[np.float64]
-
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-
-OUTSIDE, WALKABLE, SOLID = 0, 1, 2
 
 
 @njit(inline="always", **_OPTIONS)
@@ -38,14 +36,9 @@ def _pixel(x: float, y: float, m: Any) -> tuple[float, float]:
     return (m[0] * x + m[1] * y + m[2]) * last, (m[3] * x + m[4] * y + m[5]) * last
 
 
-@njit(**_OPTIONS)
-def region_at(x: float, y: float, to_pixel: Array, region: Any) -> int:
-    """What is under a person: OUTSIDE of the picture, WALKABLE or SOLID."""
-    return _region_at(x, y, _numbers(to_pixel), region)
-
-
 @njit(inline="always", **_OPTIONS)
 def _region_at(x: float, y: float, to_pixel: Any, region: Any) -> int:
+    """What is under an agent: 0 outside of the image, 1 walkable, 2 solid."""
     column, row = _pixel(x, y, to_pixel)
     if not (-0.5 <= column < region.shape[1] - 0.5 and -0.5 <= row < region.shape[0] - 0.5):
         return 0
@@ -56,11 +49,11 @@ def _region_at(x: float, y: float, to_pixel: Any, region: Any) -> int:
 def _velocity(
     field: Any, rows: int, columns: int, x: float, y: float, to_pixel: Any, g: Any, rate: float
 ) -> tuple[float, float]:
-    """Metres per second at a place on the ground: bilinear in the picture, then through the camera."""
+    """Metres per second at a place on the ground: bilinear in the image, then through the camera."""
     column, row = _pixel(x, y, to_pixel)
     c0, a = grid_cell(column, columns)
     r0, b = grid_cell(row, rows)
-    # Unsigned places in flat memory: signed ones are looked at for counting from the end, at each access.
+    # Unsigned places in flat memory: signed ones are checked for counting from the end, at each access.
     place = np.uint64(2 * (r0 * columns + c0))
     right = np.uint64(2 if columns > 1 else 0)
     below = np.uint64(2 * columns if rows > 1 else 0)
@@ -80,10 +73,9 @@ def _velocity(
 
 
 @njit(inline="always", **_OPTIONS)
-def _tangential(
-    vx: float, vy: float, x: float, y: float, clearance: Any, corner: Array, spacing: float, radius: float
-) -> tuple[float, float]:
+def _tangential(vx: float, vy: float, x: float, y: float, walls: Any, radius: float) -> tuple[float, float]:
     """A velocity without its part towards an obstacle nearer than `radius`."""
+    clearance, corner, spacing = walls
     rows, columns = clearance.shape
     if rows < 2:
         return vx, vy
@@ -110,53 +102,57 @@ def step(
     seconds: float,
     rate: float,
     pull: float,
-    to_pixel: Array,
-    to_ground: Array,
-    region: Any,
-    clearance: Any,
-    corner: Array,
-    spacing: float,
+    ground: Any,
     radius: float,
     positions: Array,
     velocities: Array,
     status: Any,
 ) -> None:
-    """Move people `start` to `stop` by one classical Runge–Kutta step, in place.
+    """Move agents `start` to `stop` by one classical Runge–Kutta step, in place.
 
-    fields: at the beginning, the middle and the end of the step, each `(rows, columns, 2)` pixels per frame
-    pull: share of the wished velocity taken up in the step; 1 = at once
-    region: `(rows, columns)`, what each pixel is; status: `(people,)`, what each person stands on afterwards
-    clearance: `(n, m)` metres to the next obstacle, nodes at `corner + spacing (column, row)`; empty = none
+    Args:
+        start: First agent.
+        stop: One past the last agent.
+        fields: At the beginning, the middle and the end of the step, each `(rows, columns, 2)` px/frame.
+        seconds: Length of the step.
+        rate: Frames per second of the fields.
+        pull: Share of the field's velocity taken up in the step; 1 = at once.
+        ground: See the module.
+        radius: Metres from obstacles within which no agent moves towards them.
+        positions: `(agents, 2)`.
+        velocities: `(agents, 2)`.
+        status: `(agents,)`, filled with what each agent stands on afterwards.
     """
+    to_pixel, to_ground, region, walls = ground
     rows, columns = fields[0].shape[0], fields[0].shape[1]
     first, middle, last = fields[0].reshape(-1), fields[1].reshape(-1), fields[2].reshape(-1)
     half = 0.5 * seconds
-    seen, ground = _numbers(to_pixel), _numbers(to_ground)
+    seen, camera = _numbers(to_pixel), _numbers(to_ground)
     for i in range(start, stop):
         x, y = positions[i, 0], positions[i, 1]
         if x != x:
             status[i] = 0
             continue
-        ax, ay = _velocity(first, rows, columns, x, y, seen, ground, rate)
-        ax, ay = _tangential(ax, ay, x, y, clearance, corner, spacing, radius)
+        ax, ay = _velocity(first, rows, columns, x, y, seen, camera, rate)
+        ax, ay = _tangential(ax, ay, x, y, walls, radius)
         px, py = x + half * ax, y + half * ay
-        bx, by = _velocity(middle, rows, columns, px, py, seen, ground, rate)
-        bx, by = _tangential(bx, by, px, py, clearance, corner, spacing, radius)
+        bx, by = _velocity(middle, rows, columns, px, py, seen, camera, rate)
+        bx, by = _tangential(bx, by, px, py, walls, radius)
         px, py = x + half * bx, y + half * by
-        cx, cy = _velocity(middle, rows, columns, px, py, seen, ground, rate)
-        cx, cy = _tangential(cx, cy, px, py, clearance, corner, spacing, radius)
+        cx, cy = _velocity(middle, rows, columns, px, py, seen, camera, rate)
+        cx, cy = _tangential(cx, cy, px, py, walls, radius)
         px, py = x + seconds * cx, y + seconds * cy
-        dx, dy = _velocity(last, rows, columns, px, py, seen, ground, rate)
-        dx, dy = _tangential(dx, dy, px, py, clearance, corner, spacing, radius)
+        dx, dy = _velocity(last, rows, columns, px, py, seen, camera, rate)
+        dx, dy = _tangential(dx, dy, px, py, walls, radius)
         vx, vy = (ax + 2 * bx + 2 * cx + dx) / 6, (ay + 2 * by + 2 * cy + dy) / 6
         if pull < 1:
             vx = velocities[i, 0] + pull * (vx - velocities[i, 0])
             vy = velocities[i, 1] + pull * (vy - velocities[i, 1])
-            vx, vy = _tangential(vx, vy, x, y, clearance, corner, spacing, radius)
+            vx, vy = _tangential(vx, vy, x, y, walls, radius)
         nx, ny = x + seconds * vx, y + seconds * vy
         under = _region_at(nx, ny, seen, region)
         if under == 2:
-            # Along one axis or not at all: nobody walks into what is solid.
+            # Along one axis or not at all: no agent walks into what is solid.
             if _region_at(nx, y, seen, region) == 1:
                 ny, vy = y, 0.0
             elif _region_at(x, ny, seen, region) == 1:
@@ -170,83 +166,89 @@ def step(
 
 
 @njit(**_OPTIONS)
+def block_walls(
+    start: int,
+    stop: int,
+    before: Array,
+    ground: Any,
+    radius: float,
+    positions: Array,
+    avoidance: Array,
+    status: Any,
+) -> None:
+    """Undo motion of agents `start` to `stop` into solid ground, and avoidance towards it within `radius`."""
+    to_pixel, _, region, walls = ground
+    seen = _numbers(to_pixel)
+    for i in range(start, stop):
+        x, y = before[i, 0], before[i, 1]
+        nx, ny = positions[i, 0], positions[i, 1]
+        if nx != nx:
+            status[i] = 0
+            continue
+        avoidance[i, 0], avoidance[i, 1] = _tangential(
+            avoidance[i, 0], avoidance[i, 1], nx, ny, walls, radius
+        )
+        if _region_at(nx, ny, seen, region) == 2:
+            avoidance[i, 0], avoidance[i, 1] = 0.0, 0.0
+            if _region_at(nx, y, seen, region) != 2:
+                ny = y
+            elif _region_at(x, ny, seen, region) != 2:
+                nx = x
+            else:
+                nx, ny = x, y
+            positions[i, 0], positions[i, 1] = nx, ny
+        status[i] = _region_at(nx, ny, seen, region)
+
+
+@njit(**_OPTIONS)
 def mix(before: Any, after: Any, share: float, sources: Any, targets: Any, mixed: Any) -> None:
     """`mixed = (1 - share) before + share after`, `(rows, columns, 2)`; then pixels `targets` copy `sources`.
 
-    sources, targets: `(n,)` numbers of pixels: what lies in obstacles moves as its nearest neighbour outside,
-    so that nobody is slowed down by vectors that mean nothing.
+    Pixels `(n,)` of obstacles move as their nearest neighbour outside, so that vectors that mean nothing slow
+    no agent down.
     """
     for row in range(before.shape[0]):
         for column in range(before.shape[1]):
             for axis in range(2):
                 low = before[row, column, axis]
                 mixed[row, column, axis] = low + share * (after[row, column, axis] - low)
-    columns = before.shape[1]
+    flat = mixed.reshape(-1, 2)
     for k in range(targets.shape[0]):
-        for axis in range(2):
-            mixed[targets[k] // columns, targets[k] % columns, axis] = mixed[
-                sources[k] // columns, sources[k] % columns, axis
-            ]
+        flat[targets[k], 0], flat[targets[k], 1] = flat[sources[k], 0], flat[sources[k], 1]
 
 
 @njit(**_OPTIONS)
-def look_under(start: int, stop: int, positions: Array, to_pixel: Array, region: Any, status: Any) -> None:
-    """What people `start` to `stop` stand on; OUTSIDE for the absent."""
-    for i in range(start, stop):
-        absent = positions[i, 0] != positions[i, 0]
-        status[i] = 0 if absent else region_at(positions[i, 0], positions[i, 1], to_pixel, region)
+def poisson_disk(points: Array, distance: float, wanted: int, width: float, chosen: Any) -> int:
+    """Mark in `chosen` the points `(n, 2)`, in turn, no nearer than `distance` to one chosen before.
 
-
-@njit(**_OPTIONS)
-def stay_out(
-    start: int,
-    stop: int,
-    before: Array,
-    to_pixel: Array,
-    region: Any,
-    clearance: Any,
-    corner: Array,
-    spacing: float,
-    radius: float,
-    positions: Array,
-    aside: Array,
-) -> None:
-    """Nobody of `start` to `stop` is pushed into what is solid, nor towards it within `radius`."""
-    for i in range(start, stop):
-        x, y = before[i, 0], before[i, 1]
-        nx, ny = positions[i, 0], positions[i, 1]
-        if nx != nx:
-            continue
-        aside[i, 0], aside[i, 1] = _tangential(
-            aside[i, 0], aside[i, 1], nx, ny, clearance, corner, spacing, radius
-        )
-        if region_at(nx, ny, to_pixel, region) != 2:
-            continue
-        aside[i, 0], aside[i, 1] = 0.0, 0.0
-        if region_at(nx, y, to_pixel, region) != 2:
-            positions[i, 1] = y
-        elif region_at(x, ny, to_pixel, region) != 2:
-            positions[i, 0] = x
-        else:
-            positions[i, 0], positions[i, 1] = x, y
-
-
-@njit(**_OPTIONS)
-def order_by_block(positions: Array, to_pixel: Array, rows: int, columns: int, side: int, order: Any) -> None:
-    """Fill `order` `(people,)`: by blocks of `side` pixels, row by row, who is absent or outside last."""
-    seen = _numbers(to_pixel)
-    across = columns // side + 1
-    blocks = (rows // side + 1) * across
-    first = np.zeros(blocks + 2, dtype=np.int64)
-    block = np.empty(positions.shape[0], dtype=np.int64)
-    for i in range(positions.shape[0]):
-        column, row = _pixel(positions[i, 0], positions[i, 1], seen)
-        block[i] = blocks
-        if 0 <= column < columns and 0 <= row < rows:
-            block[i] = int(row) // side * across + int(column) // side
-        first[block[i] + 1] += 1
-    for k in range(blocks + 1):
-        first[k + 1] += first[k]
-    for i in range(positions.shape[0]):
-        order[first[block[i]]] = i
-        first[block[i]] += 1
+    Stops at `wanted` chosen points, those marked already included, and returns how many there are. Points are
+    kept in cells of `width`, at least the distance.
+    """
+    low_x, low_y = points[:, 0].min(), points[:, 1].min()
+    columns = int((points[:, 0].max() - low_x) / width) + 1
+    rows = int((points[:, 1].max() - low_y) / width) + 1
+    heads = np.full((rows, columns), -1, dtype=np.int64)
+    following = np.full(points.shape[0], -1, dtype=np.int64)
+    count = 0
+    # Those marked already come first.
+    for marked in (True, False):
+        for k in range(points.shape[0]):
+            if chosen[k] != marked or (not marked and count >= wanted):
+                continue
+            x, y = points[k, 0], points[k, 1]
+            row, column = int((y - low_y) / width), int((x - low_x) / width)
+            free = True
+            if not marked:
+                for r in range(max(row - 1, 0), min(row + 2, rows)):
+                    for c in range(max(column - 1, 0), min(column + 2, columns)):
+                        other = heads[r, c]
+                        while other >= 0 and free:
+                            dx, dy = x - points[other, 0], y - points[other, 1]
+                            free = dx * dx + dy * dy >= distance * distance
+                            other = following[other]
+            if free:
+                chosen[k] = True
+                following[k] = heads[row, column]
+                heads[row, column] = k
+                count += 1
+    return count

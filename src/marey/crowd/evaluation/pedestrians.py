@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, Integers
 from marey._report import Report
-from marey.crowd.animation.advection import BODY_RADIUS
+from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

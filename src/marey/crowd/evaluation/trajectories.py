@@ -17,9 +17,9 @@ import numpy as np
 from marey._arrays import Array
 from marey._report import Report
 from marey.crowd import cameras
-from marey.crowd.animation.advection import BODY_RADIUS, advect
+from marey.crowd.animation.agents import BODY_RADIUS, advect
 from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.place import OUTSIDE, WALKABLE, Place
+from marey.crowd.animation.ground import OUTSIDE, WALKABLE, WalkableGround
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks, is_present
 from marey.errors import InputError
@@ -115,7 +115,7 @@ def _after(
     begins = np.arange(0.0, length - horizon + 1e-9, every)
     # More than forty starts would not change the mean.
     begins = begins[:: max(1, -(-len(begins) // 40))]
-    place = Place.of(fields)
+    place = WalkableGround.of(fields)
     off, stood = [], []
     for begin in begins:
         first = round(begin * truth.frame_rate)
@@ -162,9 +162,9 @@ def _field_velocities(flow: Flow, seconds: float, points: Array) -> Array:
     """Metres per second `(people, 2)` of the field at points `(people, 2)` metres."""
     from scipy.ndimage import map_coordinates
 
-    pixels = cameras.apply(flow.place.to_pixel, points)
+    pixels = cameras.apply(flow.ground.to_pixel, points)
     at, motion = pixels.T[::-1], np.moveaxis(flow.at(seconds), -1, 0)
     u, v = (map_coordinates(part, at, order=1, mode="nearest") for part in motion)
     return cameras.ground_velocities(
-        flow.place.to_ground, pixels, np.stack([u, v], axis=-1), frame_rate=flow.fields.frame_rate
+        flow.ground.to_ground, pixels, np.stack([u, v], axis=-1), frame_rate=flow.fields.frame_rate
     )

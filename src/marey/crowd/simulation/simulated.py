@@ -97,6 +97,11 @@ class SimulatedCrowd(Timed):
             **{name: getattr(self, name)[kept] for name in constants},
         )
 
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        own = {"scene": self.scene.name, "left": self.left, "steps": self.steps}
+        return {**self.tracks.facts(), "kind": "simulated crowd", **own}
+
 
 def check_going_on(crowd: SimulatedCrowd, scene: Scene, frame_rate: float) -> None:
     """An error unless a crowd can go on in this scene, at this rate."""

@@ -1,4 +1,4 @@
-"""Endless crowd motion from a short capture: which moments are alike, where to jump, how to hide it.
+"""Endless crowd motion from a short capture: which moments are similar, where to jump, how to hide it.
 
 Courty & Corpetti 2007, section 4.2. :func:`learn` compares all frames, :class:`FlowTexture` plays for ever.
 """
@@ -6,11 +6,12 @@ Courty & Corpetti 2007, section 4.2. :func:`learn` compares all frames, :class:`
 from __future__ import annotations
 
 from marey.crowd.texture.distances import flow_scale, frame_distances
-from marey.crowd.texture.playing import FlowTexture, extend, field_changes, learn
-from marey.crowd.texture.transitions import Transitions, diagonal_filter, transitions
+from marey.crowd.texture.extend import FlowTexture, PlaybackReport, extend, field_changes, learn
+from marey.statistics.graphs.texture import Transitions, diagonal_filter, transitions
 
 __all__ = [
     "FlowTexture",
+    "PlaybackReport",
     "Transitions",
     "diagonal_filter",
     "extend",

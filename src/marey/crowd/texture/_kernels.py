@@ -60,29 +60,3 @@ def add_angles(a, b, wa, wb, first, last, triangle, weighted, tile, sums):  # ty
                     sums[i, j] += _weighted_sum(ax, ay, az, wa[i], bx, by, bz, wb[j])
                 else:
                     sums[i, j] += _sum(ax, ay, az, bx, by, bz)
-
-
-@njit(cache=True, nogil=True)
-def cheapest_futures(costs, last, run, discount, tolerance, sweeps, values):  # type: ignore[no-untyped-def]
-    """Cost of the best endless way on from every frame, into `values`; how often all were gone through.
-
-    From frame i one goes on to i + 1 for nothing, if i < last, or jumps to j for `costs[i, j]` and then
-    plays `run` frames. Later costs count less by `discount` a frame. Going through the frames from the last
-    upwards, a value is known as far as the next jump after one pass.
-    """
-    frames = len(costs)
-    after_run = discount**run
-    for sweep in range(sweeps):
-        change = 0.0
-        for i in range(last, -1, -1):
-            best = discount * values[i + 1] if i < last else np.inf
-            for j in range(frames - run):
-                cost = costs[i, j]
-                if cost < best:
-                    cost += after_run * values[j + run - 1]
-                    best = min(best, cost)
-            change = max(change, abs(best - values[i]))
-            values[i] = best
-        if change <= tolerance:
-            return sweep + 1
-    return sweeps

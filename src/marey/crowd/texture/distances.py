@@ -1,4 +1,4 @@
-"""How alike two velocity fields are: the angle between them, for all pairs of frames.
+"""How similar two velocity fields are: the angle between them, for all pairs of frames.
 
 Courty & Corpetti 2007, section 4.2, equation 7, after Barron et al.: every vector gets a third component 1,
 and the angle between those of two frames is averaged over the pixels, so that resolution does not matter.
@@ -8,15 +8,16 @@ hundred pixels of every frame.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import Array
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
-
-Array = NDArray[np.float64]
 
 MOST_FRAMES = 6000
 """Frames compared at most; a table of so many takes 288 MB."""
@@ -38,7 +39,7 @@ def flow_scale(*series: FieldSeries) -> float:
     for fields in series:
         # Some thousand pixels of some hundred frames say it as well as all of them.
         step = max(1, fields.frames // 200)
-        some = np.flatnonzero(_inside(fields))
+        some = np.flatnonzero(fields.valid)
         some = some[:: max(1, len(some) // 5000)]
         part = fields.velocities[::step].reshape(-1, fields.rows * fields.columns, 2)[:, some]
         speed = np.hypot(part[..., 0], part[..., 1]).astype(np.float64)
@@ -68,8 +69,11 @@ def frame_distances(
     Of one series: symmetric, with zeros on the diagonal. Right to 1e-6. Pixels outside the mask do not
     count; where presence is known, a pixel counts as much as people are seen there in the two frames.
 
-    other: a second series on the same pixels; the same one if None
-    scale: what velocities are multiplied by; :func:`flow_scale` of what is compared if None
+    Args:
+        fields: The series.
+        other: A second series on the same pixels; None = the same one.
+        scale: What velocities are multiplied by; None = :func:`flow_scale` of what is compared.
+        progress: Called with the pixels done and their number.
 
     >>> right, down = np.full((2, 4, 4, 2), [1.0, 0.0]), np.full((1, 4, 4, 2), [0.0, 1.0])
     >>> table = frame_distances(FieldSeries(np.concatenate([right, down]), 25))
@@ -77,22 +81,17 @@ def frame_distances(
     [[0.0, 0.0, 60.0], [0.0, 0.0, 60.0], [60.0, 60.0, 0.0]]
     """
     second = fields if other is None else other
-    if (second.rows, second.columns) != (fields.rows, fields.columns):
+    check_same_pixels(fields, second)
+    if max(fields.frames, second.frames) > MOST_FRAMES:
         raise InputError(
-            f"fields of {fields.columns} × {fields.rows} pixels and of {second.columns} × {second.rows} "
-            "cannot be compared"
+            f"{max(fields.frames, second.frames)} frames: at most {MOST_FRAMES} can be compared with each "
+            "other; take a part of them or a lower frame rate"
         )
-    for frames in (fields.frames, second.frames):
-        if frames > MOST_FRAMES:
-            raise InputError(
-                f"{frames} frames: at most {MOST_FRAMES} can be compared with each other; "
-                "take a part of them or a lower frame rate"
-            )
     if scale is None:
         scale = flow_scale(fields) if other is None else flow_scale(fields, second)
     if not (np.isfinite(scale) and scale > 0):
         raise InputError(f"scale: above 0, got {scale}")
-    inside = np.flatnonzero(_inside(fields) & _inside(second))
+    inside = np.flatnonzero(fields.valid & second.valid)
     if len(inside) == 0:
         raise InputError("fields: no pixel is inside the mask")
     sums, weights = _sums(fields, second, other is None, inside, float(scale), progress)
@@ -100,6 +99,14 @@ def frame_distances(
     if other is None:
         table += table.T
     return table
+
+
+def check_same_pixels(a: FieldSeries, b: FieldSeries) -> None:
+    """Refuse two series of different size."""
+    if (a.rows, a.columns) != (b.rows, b.columns):
+        raise InputError(
+            f"fields of {a.columns} × {a.rows} pixels and of {b.columns} × {b.rows} cannot be compared"
+        )
 
 
 def _sums(
@@ -116,23 +123,21 @@ def _sums(
     weighted = a.presence is not None or b.presence is not None
     sums = np.zeros((a.frames, b.frames))
     weights_a, weights_b = np.zeros(a.frames), np.zeros(b.frames)
-    parts = [(i, min(i + ROWS_AT_ONCE, a.frames)) for i in range(0, a.frames, ROWS_AT_ONCE)]
     for start in range(0, len(inside), PIXELS_AT_ONCE):
         pixels = inside[start : start + PIXELS_AT_ONCE]
         na, wa = _unit_vectors(a, pixels, scale), _weights(a, pixels, weighted)
         nb, wb = (na, wa) if same else (_unit_vectors(b, pixels, scale), _weights(b, pixels, weighted))
-        weights_a += wa.sum(axis=1) if weighted else len(pixels)
-        weights_b += wb.sum(axis=1) if weighted else len(pixels)
+        weights_a += wa.sum(axis=1) if weighted else 0.5 * len(pixels)
+        weights_b += wb.sum(axis=1) if weighted else 0.5 * len(pixels)
+        vectors = (na, nb, wa, wb)
 
-        def rows(part: tuple[int, int], na=na, nb=nb, wa=wa, wb=wb) -> None:  # type: ignore[no-untyped-def]
-            _kernels.add_angles(na, nb, wa, wb, *part, same, weighted, ROWS_AT_ONCE, sums)
+        def rows(first: int, last: int, vectors: tuple[Any, ...] = vectors) -> None:
+            _kernels.add_angles(*vectors, first, last, same, weighted, ROWS_AT_ONCE, sums)
 
-        _work.map(rows, parts)
+        _work.spread(rows, a.frames, size=ROWS_AT_ONCE)
         if progress is not None:
-            progress(min(start + PIXELS_AT_ONCE, len(inside)), len(inside))
-    if weighted:
-        return sums, np.add.outer(weights_a, weights_b)
-    return sums, np.full(sums.shape, float(len(inside)))
+            progress(start + len(pixels), len(inside))
+    return sums, np.add.outer(weights_a, weights_b)
 
 
 def _unit_vectors(fields: FieldSeries, pixels: NDArray[np.intp], scale: float) -> NDArray[np.float32]:
@@ -152,9 +157,3 @@ def _weights(fields: FieldSeries, pixels: NDArray[np.intp], weighted: bool) -> N
         return np.ones((fields.frames, len(pixels)), dtype=np.float32)
     seen = fields.presence.reshape(fields.frames, -1)[:, pixels]
     return np.ascontiguousarray(seen, dtype=np.float32) / np.float32(255)
-
-
-def _inside(fields: FieldSeries) -> NDArray[np.bool_]:
-    if fields.mask is None:
-        return np.ones(fields.rows * fields.columns, dtype=np.bool_)
-    return np.asarray(fields.mask).ravel()

@@ -1,9 +1,6 @@
 """Several captured flows in one environment, in the manner of Courty & Corpetti 2007, section 4.2."""
 
-from __future__ import annotations
-
-from marey.crowd.tiling.blending import REACH, Tiling, tile
-from marey.crowd.tiling.placing import Patch
-from marey.crowd.tiling.walls import leak, polygons_to_walls
+from marey.crowd.tiling.patches import Patch
+from marey.crowd.tiling.tiling import REACH, Tiling, leak, polygons_to_walls, tile
 
 __all__ = ["REACH", "Patch", "Tiling", "leak", "polygons_to_walls", "tile"]

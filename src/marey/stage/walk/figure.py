@@ -21,7 +21,7 @@ from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rigid
 from marey.geometry import rotations as so3
-from marey.surface.skin import SkinnedMesh
+from marey.surface.skinning import SkinnedMesh
 
 ASSET = Path(__file__).with_name("figure.npz")
 PARTS = ("shirt", "trousers", "shoes", "skin", "hair")

@@ -329,3 +329,7 @@ class WalkingCrowd:
         from marey.stage.walk.gltf import write
 
         write(self, path, progress=progress)
+
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        return {"kind": "walking crowd", "people": self.people, "joints": self.skeleton.joints}

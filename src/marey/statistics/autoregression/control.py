@@ -1,4 +1,4 @@
-"""A vector autoregression that is driven: the few inputs by which it follows an example (Courty 2013, 2.3.1).
+"""A vector autoregression driven by inputs, few of which make it follow an example (Courty 2013, 2.3.1).
 
     x_t − μ = A₁ (x_{t−1} − μ) + … + A_m (x_{t−m} − μ) + B u_t
 
@@ -12,24 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked
+from marey._arrays import Array, checked
 from marey.errors import InputError
 from marey.statistics.autoregression.model import VectorAutoregression
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Control:
     """An example as a recursion and its inputs.
 
-    model: the recursion
-    series: `(frames, components)`, the example
-    directions: `(components, dimensions)`, B, orthonormal
-    inputs: `(frames − order, dimensions)`, u
-    singular_values: `(components,)`, falling, of all inputs
+    Args:
+        model: The recursion.
+        series: `(frames, components)`, the example.
+        directions: `(components, dimensions)`, B, orthonormal.
+        inputs: `(frames − order, dimensions)`, u.
+        singular_values: `(components,)`, falling, of all inputs.
 
     >>> swing = VectorAutoregression([0.0, 0.0], [1.6 * np.eye(2), -0.8 * np.eye(2)], np.eye(2))
     >>> example = swing.sample(100, rng=0)
@@ -49,9 +48,10 @@ class Control:
         return self.inputs.shape[1]
 
     def driven(self, inputs: ArrayLike | None = None) -> Array:
-        """The series `(frames, components)` that inputs `(steps, dimensions)` drive from the first frames.
+        """The series `(frames, components)` that inputs drive from the first frames.
 
-        inputs: the example's own if None
+        Args:
+            inputs: `(steps, dimensions)`; the example's own if None.
         """
         from marey.statistics.autoregression._kernels import run_forward
 
@@ -60,7 +60,7 @@ class Control:
         path = np.empty((order + len(given), 1, self.model.components))
         path[:order, 0] = self.series[:order] - self.model.mean
         path[order:, 0] = given @ self.directions.T
-        run_forward(path, self.model.steps_forward)
+        run_forward(path, self.model.transposed_coefficients)
         return path[:, 0] + self.model.mean
 
     @property
@@ -79,9 +79,12 @@ class Control:
 
 
 def control(model: VectorAutoregression, series: ArrayLike, *, dimensions: int | None = None) -> Control:
-    """The inputs by which a model follows a series `(frames, components)`.
+    """The inputs by which a model follows a series.
 
-    dimensions: how many; up to the largest drop of the singular values if None
+    Args:
+        model: The recursion.
+        series: `(frames, components)`.
+        dimensions: How many inputs; up to the largest drop of the singular values if None.
     """
     example = checked("series", series, (None, model.components))
     if len(example) <= model.order:

@@ -3,36 +3,48 @@
     x_t − μ = A₁ (x_{t−1} − μ) + … + A_m (x_{t−m} − μ) + ε_t,   ε_t ~ N(0, Q)
 
 All components move together, so what the example coordinates stays coordinated. Simulation costs
-O(frames · order · components²); the stationary law is found once, by doubling.
+O(frames · order · components²); the stationary distribution is found once, by doubling. States are `order`
+frames in a row, newest first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked
+from marey._arrays import Array, assign, checked
 from marey._random import Rng
 from marey.errors import InputError
-from marey.statistics.autoregression.jumps import NOTHING, Jumps
+from marey.statistics._linear import lower_root, psd_root
 
 if TYPE_CHECKING:
-    from marey.statistics.autoregression.streaming import Stream
+    from marey.statistics.autoregression.stream import Stream
 
-Array = NDArray[np.float64]
+
+class Transition(NamedTuple):
+    """n steps of the state: the matrix Fⁿ, and the covariance Σ Fᵏ Q Fᵏᵀ of the noise gathered."""
+
+    matrix: Array
+    covariance: Array
+
+    def then(self, later: Transition) -> Transition:
+        """These steps, then the later ones."""
+        moved = later.matrix @ self.covariance @ later.matrix.T
+        return Transition(later.matrix @ self.matrix, later.covariance + 0.5 * (moved + moved.T))
 
 
 @dataclass(frozen=True, eq=False)
 class VectorAutoregression:
     """How several numbers follow one another over time.
 
-    mean: `(components,)`
-    coefficients: `(order, components, components)`, A₁ … A_m
-    noise: `(components, components)`, covariance of what each frame adds
+    Args:
+        mean: `(components,)`.
+        coefficients: `(order, components, components)`, A₁ … A_m.
+        noise: `(components, components)`, covariance of what each frame adds.
 
     >>> swing = VectorAutoregression([0.0], [[[1.9]], [[-0.95]]], [[0.01]])
     >>> swing.sample(200, rng=0).shape, round(swing.radius, 3)
@@ -77,42 +89,44 @@ class VectorAutoregression:
         """Spectral radius of the recursion: below 1 it is stable."""
         return float(np.abs(np.linalg.eigvals(self.companion)).max())
 
+    def transition(self, steps: int) -> Transition:
+        """So many steps at once, at least one, by doubling: O(log steps · (order · components)³)."""
+        whole: Transition | None = None
+        for level in range(steps.bit_length()):
+            if level == len(self._doublings):
+                self._doublings.append(self._doublings[-1].then(self._doublings[-1]))
+            if steps >> level & 1:
+                part = self._doublings[level]
+                whole = part if whole is None else whole.then(part)
+        assert whole is not None
+        return whole
+
     @cached_property
     def stationary(self) -> Array:
-        """Covariance of `order` frames in a row `(order · components)²`, newest first, in the long run."""
-        try:
-            jumps = self.jumps
-        except InputError:
-            return self._stationary_of_any_noise()
-        return _turned(jumps.stationary(), self.order, self.components)
+        """Covariance of the state `(order · components)²` in the long run."""
+        if self.radius >= 1.0:
+            raise InputError(
+                f"the model is not stable (spectral radius {self.radius:.6f}): it has no stationary state"
+            )
+        step = self._doublings[0]
+        while np.abs(step.matrix).max() > np.finfo(float).eps ** 1.125:
+            step = step.then(step)
+        return step.covariance
 
     @cached_property
-    def long_run_precision(self) -> Array:
-        """Inverse covariance of `order` frames in a row `(order · components)²`, oldest first."""
-        return self.jumps.precision()
+    def stationary_precision(self) -> Array:
+        """The inverse of :attr:`stationary`."""
+        from scipy.linalg import cho_solve
+
+        # Components of equal variance, so that a floor on the diagonal is small beside each.
+        scale = 1.0 / np.sqrt(np.maximum(np.diagonal(self.stationary), 1e-300))
+        root = lower_root(self.stationary * scale[:, None] * scale)
+        return np.asarray(cho_solve((root, True), np.diag(scale)) * scale[:, None])
 
     @cached_property
-    def jumps(self) -> Jumps:
-        """What many steps at once do to the state."""
-        return Jumps(self)
-
-    @cached_property
-    def noise_factor(self) -> Array:
+    def noise_root(self) -> Array:
         """`F` with `F Fᵀ` the noise covariance."""
-        try:
-            return np.asarray(np.linalg.cholesky(self.noise))
-        except np.linalg.LinAlgError:
-            return factor(self.noise)
-
-    @cached_property
-    def steps_forward(self) -> Array:
-        """A_iᵀ `(order, components, components)`, for rows of series."""
-        return np.array(self.coefficients.swapaxes(1, 2), order="C")
-
-    @cached_property
-    def steps_backward(self) -> Array:
-        """A_i `(order, components, components)`, for rows of series."""
-        return np.array(self.coefficients, order="C")
+        return psd_root(self.noise)
 
     def covariances(self, lags: int) -> Array:
         """Covariances `(lags, components, components)` of a frame with those before: E[x_t x_{t−h}ᵀ]."""
@@ -128,20 +142,25 @@ class VectorAutoregression:
     ) -> Array:
         """New series `(frames, components)`, or `(count, frames, components)`.
 
-        history: `(order, components)`, the frames before, oldest first; drawn from the long run if None
+        Args:
+            frames: How many.
+            rng: Seed or generator.
+            count: How many series; one, without that axis, if None.
+            history: `(order, components)`, the frames before, oldest first; drawn from the stationary
+                distribution if None.
         """
         rng = np.random.default_rng(rng)
         number, size, order = (1 if count is None else count), self.components, self.order
         past = np.empty((frames + order, number, size))
         if history is None:
-            drawn = rng.standard_normal((number, order * size)) @ self._stationary_factor.T
+            drawn = rng.standard_normal((number, order * size)) @ psd_root(self.stationary).T
             past[:order] = drawn.reshape(number, order, size).transpose(1, 0, 2)[::-1]
         else:
             past[:order] = (checked("history", history, (order, size)) - self.mean)[:, None]
-        past[order:] = rng.standard_normal((frames, number, size)) @ self.noise_factor.T
+        past[order:] = rng.standard_normal((frames, number, size)) @ self.noise_root.T
         from marey.statistics.autoregression._kernels import run_forward
 
-        run_forward(past, self.steps_forward)
+        run_forward(past, self.transposed_coefficients)
         made = np.ascontiguousarray((past[order:] + self.mean).transpose(1, 0, 2))
         return made[0] if count is None else made
 
@@ -153,8 +172,8 @@ class VectorAutoregression:
         history: ArrayLike | None = None,
         horizon: int | None = None,
     ) -> Stream:
-        """Endless simulation frame by frame, see :class:`.streaming.Stream`."""
-        from marey.statistics.autoregression.streaming import Stream
+        """Endless simulation frame by frame, see :class:`.stream.Stream`."""
+        from marey.statistics.autoregression.stream import Stream
 
         return Stream(self, rng, characters=characters, history=history, horizon=horizon)
 
@@ -168,26 +187,12 @@ class VectorAutoregression:
         return found
 
     @cached_property
-    def _stationary_factor(self) -> Array:
-        return factor(self.stationary)
+    def transposed_coefficients(self) -> Array:
+        """A_iᵀ `(order, components, components)`, for rows of series."""
+        return np.ascontiguousarray(self.coefficients.swapaxes(1, 2))
 
-    def _stationary_of_any_noise(self) -> Array:
-        if self.radius >= 1.0:
-            raise InputError(f"the model is not stable (spectral radius {self.radius:.6f}): it has no law")
-        found, step = np.zeros_like(self.companion), self.companion
-        found[: self.components, : self.components] = self.noise
-        while np.abs(step).max() > NOTHING:
-            found, step = found + step @ found @ step.T, step @ step
-        return 0.5 * (found + found.T)
-
-
-def factor(covariance: Array) -> Array:
-    """A matrix `F` with `F Fᵀ` the covariance, also where that is singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def _turned(covariance: Array, order: int, size: int) -> Array:
-    """Oldest frame first made newest first."""
-    grid = covariance.reshape(order, size, order, size)[::-1, :, ::-1]
-    return np.ascontiguousarray(grid).reshape(covariance.shape)
+    @cached_property
+    def _doublings(self) -> list[Transition]:
+        push = np.zeros_like(self.companion)
+        push[: self.components, : self.components] = self.noise
+        return [Transition(self.companion, push)]

@@ -34,7 +34,7 @@ class Walk:
     people: int = 100
     seconds: float = 10.0
     seed: int = 0
-    avoid: Any = "contact"
+    avoid: Any = "social"
     seen: bool = False
 
 
@@ -112,14 +112,14 @@ def _simulated(state: State, how: Walk, progress: Progress) -> State:
 
 
 def _carried(state: State, how: Walk, progress: Progress) -> State:
-    from marey.crowd.animation import AnimatedCrowd, Manner, animate
+    from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
 
     assert state.flow is not None
     crowd = AnimatedCrowd(
         blocked(state.flow, state),
         how.people,
         frame_rate=FRAME_RATE,
-        manner=Manner(avoid=how.avoid, seen=how.seen),
+        settings=AgentSettings(avoid=how.avoid, match_density=how.seen),
         rng=how.seed,
     )
     tracks = animate(crowd, how.seconds, progress=progress)
@@ -134,7 +134,7 @@ def _with_flow_of_people(state: State, progress: Progress) -> State:
     pictures = []
     for frame in range(state.tracks.frames):
         progress(frame, 2 * state.tracks.frames)
-        pictures.append(maps.ground.as_picture(maps.moment(frame), state.tracks.frame_rate))
+        pictures.append(maps.ground.as_image(maps.moment(frame), state.tracks.frame_rate))
     fields = FieldSeries(
         np.stack([velocity for velocity, _ in pictures]),
         state.tracks.frame_rate,

@@ -11,8 +11,7 @@ from marey._arrays import BoolArray
 from marey.geometry.colour import to_srgb
 from marey.studio.crowd.maps import UNITS, Kind, Scale, Values
 from marey.views import style
-from marey.views.field_pictures import SIGNED
-from marey.views.flow import WHEEL, flow_colours
+from marey.views.figures.fields import SIGNED, WHEEL, flow_colours
 
 Image = NDArray[np.uint8]
 

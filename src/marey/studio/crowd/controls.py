@@ -23,7 +23,7 @@ MAPS: dict[str, str] = {
 """What can lie on the ground: labels for people, and kinds of maps."""
 
 BRUSH = ("off", "paint", "erase")
-WAYS = {"step aside": "contact", "keep away": "social", "walk through": "none"}
+WAYS = {"keep away": "social", "walk through": "none"}
 METHODS = {"whirls and sources": "divcurl", "quick": "dis", "smooth": "hs"}
 SIZES = {"small": 160, "medium": 320, "large": 480}
 MOST_PEOPLE = 2000

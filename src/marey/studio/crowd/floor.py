@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey.crowd import cameras as plane
-from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
+from marey.crowd.animation.ground import WALKABLE, WalkableGround
+from marey.crowd.grids import pixel_centres
 from marey.crowd.tracks import Tracks
 
 Array = NDArray[np.float64]
@@ -38,7 +39,7 @@ class Floor:
     high: Array
 
     @classmethod
-    def under(cls, place: Place) -> Floor:
+    def under(cls, place: WalkableGround) -> Floor:
         """The ground that a camera sees, without the far distance."""
         seen = plane.apply(place.to_ground, pixel_centres(place.region.shape)[place.region == WALKABLE])
         pixel = 0.5 * np.sqrt(float(np.median(place.cell_areas[place.region == WALKABLE])))

@@ -1,7 +1,7 @@
 """Maps of a moment on the ground: flow, speed, density, divergence, turning, in metres and seconds.
 
 Those of a captured flow are worked out on the floor's own grid after its camera is undone; those of people by
-:class:`marey.crowd.continuum.Ground`. Cost: some 10 ms a frame of either.
+:class:`marey.crowd.density.DensityGrid`. Cost: some 10 ms a frame of either.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
 from marey.crowd.analysis.derivatives import divergence, vorticity
-from marey.crowd.animation.place import WALKABLE, Place, pixel_centres
-from marey.crowd.continuum import WIDTH, Ground, Moment
+from marey.crowd.animation.ground import WALKABLE, WalkableGround
+from marey.crowd.density import WIDTH, DensityFrame, DensityGrid
 from marey.crowd.fields import UNKNOWN, FieldSeries
+from marey.crowd.grids import pixel_centres
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd.floor import Floor
@@ -80,7 +81,7 @@ class FlowMaps:
         self.fields, self.frames = fields, fields.frames
         self.sheet = floor.sheet(LONGEST)
         self._camera = np.asarray(fields.homography, dtype=np.float64)
-        region = Place.of(replace(fields, mask=None)).region == WALKABLE
+        region = WalkableGround.of(replace(fields, mask=None)).region == WALKABLE
         walkable = region if fields.mask is None else region & fields.mask
         slopes = plane.jacobian(self._camera, pixel_centres(region.shape))
         slopes[~region] = 0.0
@@ -127,16 +128,16 @@ class PeopleMaps:
         walls = () if scene is None else tuple(corners - floor.low for corners in scene.obstacles)
         self._low = floor.low
         place = Scene((float(width), float(depth)), obstacles=walls)
-        self.ground = Ground(place, spacing=spacing, width=max(WIDTH, spacing))
+        self.ground = DensityGrid(place, spacing=spacing, width=max(WIDTH, spacing))
         # How crowded it is does not need averages of velocity by several kernels.
-        self._plain = Ground(place, spacing=spacing, width=max(WIDTH, spacing), adaptive=False)
+        self._plain = DensityGrid(place, spacing=spacing, width=max(WIDTH, spacing), adaptive=False)
         self._velocities = np.nan_to_num(tracks.velocities())
-        self._latest: tuple[int, Moment] | None = None
+        self._latest: tuple[int, DensityFrame] | None = None
 
-    def moment(self, frame: int) -> Moment:
+    def moment(self, frame: int) -> DensityFrame:
         """The crowd at a frame."""
         if self._latest is None or self._latest[0] != frame:
-            self._latest = frame, self.ground.moment(*self._there(frame))
+            self._latest = frame, self.ground.frame(*self._there(frame))
         return self._latest[1]
 
     def _there(self, frame: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -149,7 +150,7 @@ class PeopleMaps:
         """Values of a map, row 0 far away."""
         known = self.ground.free[::-1]
         if kind == "density":
-            density = self._plain.moment(*self._there(frame)).density
+            density = self._plain.frame(*self._there(frame)).density
             return np.nan_to_num(density[::-1]).astype(np.float32), known
         moment = self.moment(frame)
         if kind in ("flow", "speed"):

@@ -41,19 +41,20 @@ def filmed_square() -> Footage:
     """
     from marey.crowd.simulation.running import simulate
     from marey.filming.cameras import camera_of
-    from marey.filming.people import People
-    from marey.filming.studio import Studio
+    from marey.filming.pedestrians import RenderedPedestrians
+    from marey.filming.renderer import CrowdRenderer
 
     scene = scenes.preset("crossing").with_people(60)
     crowd = simulate(scene, seconds=scene.hold + SECONDS, frame_rate=FRAME_RATE)
     walking = crowd.tracks[round(scene.hold * FRAME_RATE) :]
-    studio: list[Any] = []
+    made: list[Any] = []
 
     def frames(start: int, stop: int, step: int) -> Iterator[Image]:
-        if not studio:
-            studio[:] = [Studio(scene, camera_of(scene, "above", size=FILM)), People(walking)]
-        machine, people = studio
+        if not made:
+            camera = camera_of(scene, "above", size=FILM)
+            made[:] = [CrowdRenderer(scene, camera), RenderedPedestrians(walking)]
+        renderer, people = made
         for frame in range(start, stop, step):
-            yield machine.shoot(people, frame).image
+            yield renderer.render(people, frame).image
 
     return Footage(walking.frames, FILM[1], FILM[0], FRAME_RATE, frames, name="square")

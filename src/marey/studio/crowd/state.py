@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.animation.place import Place
+from marey.crowd.animation.ground import WalkableGround
 from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
@@ -107,7 +107,7 @@ class State:
         """A captured flow, and the ground it sees."""
         if fields.homography is None and self.width is not None:
             fields = replace(fields, homography=orthographic(self.width / fields.columns))
-        place = Place.of(fields)
+        place = WalkableGround.of(fields)
         known = replace(fields, homography=place.to_ground)
         note = ""
         if place.guessed:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
 from marey._progress import Progress
+from marey.geometry.planar import PlanarMotion, centroid
 from marey.surface.interpolation import Interpolator, PosePair, distortion, linear_interpolation
 from marey.surface.library import Library
-from marey.surface.planar import Planar, centroid
 from marey.surface.sequence import MeshSequence
 
 # Places of the slider, and seconds it takes to play from one pose to the other.
@@ -51,7 +51,7 @@ class Between:
 
         here, there = (np.asarray(library.vertices(end)) for end in ends)
         turn = yaw_between(here, there, library.faces)
-        there = Planar.about(centroid(there), turn, centroid(here)).apply(there)
+        there = PlanarMotion.about(centroid(there), turn, centroid(here)).apply(there)
         pair = Interpolator.prepare(here, library.faces).pair(here, there)
         off = np.zeros((2, 2, MEASURED))
         for k, way in enumerate(np.linspace(0, 1, MEASURED)):

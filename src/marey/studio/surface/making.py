@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.geometry.paths import Behaviour, Path
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import graph_picture, matrix_picture
 from marey.studio.surface.state import Made, State
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
-from marey.surface.synthesis.curves import Behaviour, Curve
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 
 def with_distances(state: State, progress: Progress) -> State:
@@ -32,7 +32,7 @@ def with_distances(state: State, progress: Progress) -> State:
 
 def with_graph(state: State, alpha: float, progress: Progress) -> State:
     """The graph of the best transitions at this compromise, and its picture."""
-    from marey.surface.graphs.building import graph
+    from marey.surface.synthesis.surface_graph import graph
 
     if state.repertoire is not None and state.repertoire.graph.alpha == alpha:
         return with_pictures(state)
@@ -46,20 +46,20 @@ def along_path(
 ) -> State:
     """An animation along a way over the ground `(points, 2)`, of one behaviour if it is not empty."""
     known = with_graph(state, alpha, progress)
-    curve = Curve.through(path)
+    curve = Path.through(path)
     if behaviour:
         asked = (Behaviour((behaviour,), 0.0, curve.length),)
-        curve = Curve.through(path, behaviours=asked)
-    directed = _repertoire(known).animate(path=curve, progress=progress)
-    return replace(known, path=path, made=Made(directed.animation, directed), shown="animation", at=0)
+        curve = Path.through(path, behaviours=asked)
+    made = _repertoire(known).animate(path=curve, progress=progress)
+    return replace(known, path=path, made=Made(made, made.report), shown="animation", at=0)
 
 
 def through_graph(state: State, alpha: float, progress: Progress) -> State:
     """The best animation from the first chosen pose to the second."""
     start, end = chosen_ends(state)
     known = with_graph(state, alpha, progress)
-    directed = _repertoire(known).animate(start=start, end=end, progress=progress)
-    return replace(known, path=None, made=Made(directed.animation, directed), shown="animation", at=0)
+    made = _repertoire(known).animate(start=start, end=end, progress=progress)
+    return replace(known, path=None, made=Made(made, made.report), shown="animation", at=0)
 
 
 def between_poses(state: State, straight: bool, progress: Progress) -> State:
@@ -93,6 +93,6 @@ def _library(state: State) -> Library:
     return state.library
 
 
-def _repertoire(state: State) -> Repertoire:
+def _repertoire(state: State) -> SurfaceGraph:
     assert state.repertoire is not None
     return state.repertoire

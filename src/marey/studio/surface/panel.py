@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from marey import samples
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.studio.desk import Desk
 from marey.studio.drawing import GroundPen
 from marey.studio.panel import Export, Panel
@@ -23,11 +24,10 @@ from marey.studio.surface.pictures import frame_at, pair_at
 from marey.studio.surface.stage import Stage
 from marey.studio.surface.state import Made, Shown, State, merged
 from marey.studio.surface.trails import ready_made, strip, stroke
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class SurfacePanel(Panel[State]):
         self.between = BetweenFolder(desk, self)
 
     def accepts(self, thing: Any) -> bool:
-        return isinstance(thing, MeshSequence | Library | DistanceMatrix | Repertoire | Animation)
+        return isinstance(thing, MeshSequence | Library | DistanceMatrix | SurfaceGraph | Animation)
 
     def samples(self) -> dict[str, Callable[[], Any]]:
         return {"locomotion": samples.mesh_library, "performance": samples.mesh_sequence}
@@ -210,7 +210,7 @@ class SurfacePanel(Panel[State]):
     def _opened(self, thing: Any, name: str) -> State:
         """The first state of what is opened; sequences of one subject join what is open."""
         library = self.state.library if self.history is not None else None
-        if isinstance(thing, Repertoire):
+        if isinstance(thing, SurfaceGraph):
             return State(thing.library, thing.distances, repertoire=thing)
         if isinstance(thing, DistanceMatrix):
             fits = library is not None and np.array_equal(library.starts, thing.starts)

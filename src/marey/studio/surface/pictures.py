@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.graph import Graph
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,8 +39,8 @@ class Picture:
     def of(cls, figure: Figure) -> Picture:
         """Paint a figure; its first axes are what is pointed at.
 
-        >>> from marey.views import plots
-        >>> figure = plots.blank((200, 100))
+        >>> from marey.views import style
+        >>> figure = style.blank((200, 100))
         >>> axes = figure.subplots()
         >>> drawn = Picture.of(figure)
         >>> drawn.image.shape, bool(np.allclose(drawn.meant(drawn.place([0.3, 0.8])), [0.3, 0.8]))
@@ -72,18 +72,18 @@ class Picture:
 
 def matrix_picture(distances: DistanceMatrix) -> Picture:
     """Pose distances; the coordinates are (column, row)."""
-    from marey.views.surface_plots import distance_map
+    from marey.views.figures.surface import distance_map
 
     figure = distance_map(distances, size=MATRIX_SIZE)
     figure.axes[0].set_title("How far poses are apart", loc="left")
     return Picture.of(figure)
 
 
-def graph_picture(graph: Graph, names: tuple[str, ...]) -> Picture:
+def graph_picture(graph: MotionGraph, names: tuple[str, ...]) -> Picture:
     """Frames around a circle of radius 1, and transitions across it."""
-    from marey.views import graph_pictures
+    from marey.views import figures
 
-    figure = graph_pictures.graph_picture(graph, names, size=GRAPH_SIZE)
+    figure = figures.graph_picture(graph, names, size=GRAPH_SIZE)
     figure.suptitle("Where one motion can go over into another", fontsize=11)
     axes = figure.axes[0]
     axes.set_xlim(*(ROOM * x for x in axes.get_xlim()))
@@ -103,7 +103,7 @@ def pair_at(distances: DistanceMatrix, meant: Array) -> tuple[int, int] | None:
     return (int(row), int(column)) if inside else None
 
 
-def frame_at(graph: Graph, meant: Array) -> int | None:
+def frame_at(graph: MotionGraph, meant: Array) -> int | None:
     """The frame whose place on the circle is nearest, None near the middle or far outside."""
     if not LEAST_RADIUS < np.hypot(*meant) < 1.35:
         return None
@@ -111,9 +111,9 @@ def frame_at(graph: Graph, meant: Array) -> int | None:
     return int(towards.argmax())
 
 
-def on_circle(graph: Graph, frames: int | NDArray[np.int64]) -> Array:
+def on_circle(graph: MotionGraph, frames: int | NDArray[np.int64]) -> Array:
     """Where on the circle frames are, `(..., 2)`."""
-    from marey.views.graph_pictures import frame_angles
+    from marey.views.figures.surface import frame_angles
 
     angles = frame_angles(graph)[frames]
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1)

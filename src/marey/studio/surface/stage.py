@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray
+from marey.geometry.planar import PlanarMotion, centroid
 from marey.studio.desk import Desk
 from marey.studio.surface.boards import Board
 from marey.studio.surface.figure import SurfaceFigure
 from marey.studio.surface.pictures import on_circle
 from marey.studio.surface.state import State
 from marey.studio.surface.trails import Trails
-from marey.surface.planar import Planar, centroid
 from marey.surface.sequence import MeshSequence
 
 Array = NDArray[np.float64]
@@ -179,8 +179,8 @@ class Stage:
             here = state.frame_of_library(frame)
             assert here is not None
             first, second = state.library.vertices(here), state.library.vertices(other)
-            turn = float(state.distances.turns[here, other])
-            laid = Planar.about(centroid(second), turn, centroid(first)).apply(second)
+            turn = float(state.distances.yaw_offsets[here, other])
+            laid = PlanarMotion.about(centroid(second), turn, centroid(first)).apply(second)
         self.figure.draw_ghost(0, laid, offset)
         self.figure.draw_ghost(1, None, offset)
 

@@ -8,14 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import Picture
-from marey.surface.distances.matrix import DistanceMatrix
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.directing import Directed
+from marey.surface.synthesis.animation import Animation, AnimationReport
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Shown = Literal["captured", "animation", "between"]
 
@@ -24,11 +23,11 @@ Shown = Literal["captured", "animation", "between"]
 class Made:
     """New motion, and what is known of how it was made.
 
-    directed: how well it keeps to what was asked for; None if it was loaded from a file
+    report: how well it keeps to what was asked for; None if it was loaded from a file
     """
 
     animation: Animation
-    directed: Directed | None = None
+    report: AnimationReport | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class State:
     library: Library | None = None
     distances: DistanceMatrix | None = None
     matrix: Picture | None = None
-    repertoire: Repertoire | None = None
+    repertoire: SurfaceGraph | None = None
     graph: Picture | None = None
     shown: Shown = "captured"
     sequence: int = 0
@@ -84,7 +83,7 @@ class State:
         """Which captured frame is shown at a frame of what is played, or blended into it first."""
         if self.shown == "animation" and self.made is not None:
             # A loaded animation speaks of a library that is not here.
-            if self.made.directed is None:
+            if self.made.report is None:
                 return None
             return int(self.made.animation.provenance.sources[frame])
         if self.shown == "between":

@@ -29,7 +29,7 @@ def exports(state: State, name: str) -> list[Export]:
             Export("page (HTML)", f"{name}.html", lambda path, p: _seen(_shown(state, p), path, p)),
             Export("meshes (NPZ)", f"{name}.npz", lambda path, p: _saved(_meshes(state, p), path)),
         ]
-    if state.shown == "animation" and state.made is not None and state.made.directed is not None:
+    if state.shown == "animation" and state.made is not None and state.made.report is not None:
         found.append(Export("origins (CSV)", f"{name}-origins.csv", lambda path, p: _origins(state, path)))
     if state.distances is not None:
         found.append(Export("matrix (NPZ)", "distances.npz", lambda path, p: _saved(state.distances, path)))
@@ -66,7 +66,7 @@ def _seen(thing: Any, path: Path, progress: Progress) -> None:
 
 
 def _origins(state: State, path: Path) -> None:
-    from marey.io.constraints import write_provenance
+    from marey.io.constraints_csv import write_provenance
 
     assert state.made is not None and state.library is not None
     write_provenance(state.made.animation, state.library, path)

@@ -34,7 +34,7 @@ def of_animation(state: State) -> str:
     """How well the new motion keeps to what was asked, and what it consists of."""
     if state.made is None:
         return ""
-    animation, directed = state.made.animation, state.made.directed
+    animation, report = state.made.animation, state.made.report
     frames = animation.sequence.frames
     seconds = (frames - 1) / animation.sequence.frame_rate
     captured = animation.provenance.captured_frames / frames
@@ -42,16 +42,16 @@ def of_animation(state: State) -> str:
         f"{seconds:.1f} s: **{captured:.0%} captured**, {1 - captured:.0%} synthetic",
         "Blue line: captured, the body in its colours. Red line and red body: synthetic.",
     ]
-    if directed is not None:
-        if directed.followed is not None:
-            rows.append(f"Off the path by **{_centimetres(directed.followed.path_error)}** on average")
-            if directed.followed.path_error > FAR_OFF:
+    if report is not None:
+        if report.path_error is not None:
+            rows.append(f"Off the path by **{_centimetres(report.path_error)}** on average")
+            if report.path_error > FAR_OFF:
                 rows.append("That is far: try wider turns, any behaviour, or quicker transitions.")
-            if directed.followed.label_violations:
-                rows.append(f"{directed.followed.label_violations} frames of another behaviour")
-        slide = directed.foot_slide
+            if report.label_violations:
+                rows.append(f"{report.label_violations} frames of another behaviour")
         rows.append(
-            f"Feet slide {_centimetres(slide.animation.speed)}/s (captured: {_centimetres(slide.captured)}/s)"
+            f"Feet slide {_centimetres(report.foot_skate)}/s "
+            f"(captured: {_centimetres(report.captured_foot_skate)}/s)"
         )
     return "  \n".join(rows)
 
@@ -61,7 +61,7 @@ def of_frame(state: State, frame: int) -> str:
     if state.made is None or state.shown != "animation":
         return ""
     origin = state.made.animation.provenance
-    if state.made.directed is None or state.library is None:
+    if state.made.report is None or state.library is None:
         return "Now **synthetic**" if origin.synthetic[frame] else "Now **captured**"
     names = state.library.names
     both = (int(origin.sources[frame]), int(origin.destinations[frame]))

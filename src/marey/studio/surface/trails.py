@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from marey.errors import InputError
 from marey.geometry.colour import from_srgb
+from marey.geometry.paths import Path, figure_eight, square
+from marey.geometry.planar import centroid
 from marey.studio.desk import Desk
-from marey.surface.planar import centroid
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.curves import Curve, figure_eight, square
 
 Array = NDArray[np.float64]
 
@@ -89,7 +89,7 @@ def stroke(points: Array) -> Array:
         raise InputError(f"the path is {length:.1f} m long: draw one of {SHORTEST} m or more")
     if length > LONGEST:
         raise InputError(f"the path is {length:.0f} m long: draw one of {LONGEST:.0f} m or less")
-    curve = Curve.through(points)
+    curve = Path.through(points)
     even = curve.points[:, [0, 2]]
     # Mirrored about its ends, so that they stay where they are.
     return np.asarray(_odd_ends(even, lambda rows: gaussian_filter1d(rows, TREMBLE / curve.spacing, axis=0)))

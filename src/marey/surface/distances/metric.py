@@ -7,7 +7,7 @@ triangles and shows values that only a mean has; here it is a mean, each triangl
 euclidean and the planar metric are the distances of vertices after the best planar motion (eqs 2.2-2.5).
 
 All pairs cost 1 to 2 ns a triangle and pair on one core, exact ones some 100 ns: 2,600 frames of 10,000
-triangles take about a minute of processor time. Triangles come in portions of 256 MB whatever the frames.
+triangles take about a minute of processor time. Triangles are processed in portions of 256 MB.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _scratch, _work
+from marey import _work
 from marey._arrays import Array, FloatArray, IntArray, checked, read_only
 from marey._progress import Progress
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.distances.deformation import deformation
 from marey.surface.distances.heading import yaw_between, yaw_offsets
-from marey.surface.distances.matrix import DistanceMatrix
 from marey.surface.distances.template import SAMPLE, ReferencePose, deformation_features, mean_strain
 from marey.surface.library import Library
 
@@ -37,11 +37,8 @@ METRICS: tuple[Metric, ...] = ("surface", "euclidean", "planar")
 STRETCH_WEIGHT = 0.01
 """What the logarithm of the stretch counts beside a radian (Boukhayma 2017)."""
 
-# Matrices of more take over 3 GB.
+# The two matrices of more frames take over 2 GB.
 MOST_FRAMES = 16_000
-# Metres: areas and squared distances of what is farther apart say nothing any more.
-FARTHEST = 1e30
-PORTION_BYTES, BLOCK_BYTES, PAIRS_AT_ONCE = 256_000_000, 64_000_000, 64
 
 
 def distances(
@@ -87,7 +84,8 @@ def distances(
             f"{library.frames} frames: distances of all pairs are for {MOST_FRAMES} at most; "
             "take fewer sequences, or every second frame (sequence[::2])"
         )
-    _check_sizes(library)
+    if any(np.abs(sequence.vertices[0]).max() > 1e30 for sequence in library.sequences):
+        raise InputError("coordinates beyond 1e30 metres, of which squares overflow; check the unit")
     if metric == "surface":
         values, turns = _surface_distances(library, exact, stretch_weight, triangles, progress)
     else:
@@ -200,7 +198,7 @@ def _surface_distances(
             stacklevel=3,
         )
     values = np.zeros((frames, frames), np.float32)
-    portions = _ranges(len(reference.faces), max(1, PORTION_BYTES // (frames * (56 if exact else 28))))
+    portions = _ranges(len(reference.faces), _work.block_rows(frames * (14 if exact else 7)))
     whole, kept = float(reference.areas.sum()), 0.0
     for number, (start, stop) in enumerate(portions):
         found, areas = deformation_features(
@@ -242,7 +240,7 @@ def _add_distances(
         else:
             _kernels.add_distances(found, share, turns, *block, values)
 
-    sides = _ranges(len(values), PAIRS_AT_ONCE)
+    sides = _ranges(len(values), 64)
     _work.map(
         add, [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]], progress=progress
     )
@@ -258,7 +256,7 @@ def _aligned_blocks(
     """
     chosen = np.flatnonzero(share)
     count = len(chosen)
-    blocks = [slice(*ends) for ends in _ranges(library.frames, max(1, min(256, BLOCK_BYTES // (24 * count))))]
+    blocks = [slice(*ends) for ends in _ranges(library.frames, min(256, _work.block_rows(24 * count)))]
     pairs = [(rows, columns) for n, rows in enumerate(blocks) for columns in blocks[n:]]
     before = slice(0, 0)
     kept: tuple[Array, ...] = ()
@@ -299,13 +297,3 @@ def _centred(library: Library, frames: slice, chosen: IntArray, share: Array) ->
 def _ranges(count: int, size: int) -> list[tuple[int, int]]:
     """0…count in pieces of `size`, the last one shorter."""
     return [(start, min(start + size, count)) for start in range(0, count, size)]
-
-
-def _check_sizes(library: Library) -> None:
-    """Coordinates whose squares or their sums leave floating point are an error."""
-    for sequence in library.sequences:
-        for rows in _scratch.blocks(sequence.vertices):
-            if np.abs(sequence.vertices[rows]).max() > FARTHEST:
-                raise InputError(
-                    f"{sequence.name}: coordinates beyond {FARTHEST:g} metres; check the unit, or scale it"
-                )

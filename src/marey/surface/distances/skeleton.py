@@ -18,7 +18,7 @@ from marey._arrays import checked, read_only
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry import euler, rotations
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 
 Array = NDArray[np.float64]
 

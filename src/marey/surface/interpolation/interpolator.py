@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey import _work
-from marey._arrays import Array, BoolArray, FloatArray, Integers
+from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators
-from marey.surface import planar
+from marey.geometry import mesh, mesh_operators, planar
 from marey.surface.distances.heading import yaw_between
 from marey.surface.interpolation.unwrap import FaceAdjacency, unwrap
 from marey.surface.sequence import checked_faces
@@ -96,13 +94,9 @@ class Interpolator:
         """
         settings = settings or InterpolationSettings()
         poses = np.asarray(template, np.float64)
-        poses = poses[None] if poses.ndim == 2 else poses
-        if poses.ndim != 3 or poses.shape[-1] != 3 or not poses.shape[0] * poses.shape[1]:
-            raise InputError(
-                f"template: expected shape (vertices, 3) or (poses, vertices, 3), got {poses.shape}"
-            )
-        if not np.isfinite(poses).all():
-            raise InputError("template: some of its vertices are not finite")
+        poses = checked("template", poses[None] if poses.ndim == 2 else poses, (None, None, 3))
+        if poses.size == 0:
+            raise InputError("template: there is no vertex")
         doubles = mesh_operators.welded(poses)
         joined = doubles[checked_faces("faces", np.asarray(faces), poses.shape[1])].astype(np.int32)
         couplings = mesh_operators.couplings(poses, joined)
@@ -158,7 +152,6 @@ class Interpolator:
         second: ArrayLike,
         weight: ArrayLike,
         *,
-        method: str = "poisson",
         stretch: str = "linear",
     ) -> FloatArray:
         """The mesh `weight` of the way from `first` to `second`, or one for each of several weights.
@@ -167,7 +160,6 @@ class Interpolator:
             first: `(vertices, 3)`.
             second: `(vertices, 3)`, in one heading frame (see :func:`interpolate`).
             weight: from 0 to 1, or `(n,)` of them.
-            method: "poisson", or "linear" for straight lines of the vertices.
             stretch: of the faces, "linear" (eq. 2.45) or "geometric" (eq. 2.46).
 
         Returns:
@@ -181,54 +173,7 @@ class Interpolator:
         >>> bool(np.allclose(ends, walk.vertices[[0, 10]], atol=1e-6))
         True
         """
-        check_choices(method, stretch)
-        if method == "linear":
-            return linear_interpolation(first, second, weight)
         return self.pair(first, second).at(weight, stretch=stretch)
-
-    def between_pairs(
-        self,
-        firsts: ArrayLike,
-        seconds: ArrayLike,
-        weights: ArrayLike,
-        *,
-        method: str = "poisson",
-        stretch: str = "linear",
-    ) -> FloatArray:
-        """In-betweens of several pairs, each at its own weight: `(n, vertices, 3)`, on all cores.
-
-        Args:
-            firsts: `(n, vertices, 3)`.
-            seconds: `(n, vertices, 3)`.
-            weights: `(n,)`.
-            method: as in :meth:`between`.
-            stretch: as in :meth:`between`.
-
-        >>> import marey
-        >>> walk = marey.samples.mesh_sequence()
-        >>> interpolator = Interpolator.prepare(walk.vertices[0], walk.faces)
-        >>> interpolator.between_pairs(walk.vertices[:4], walk.vertices[8:12], [0.2, 0.4, 0.6, 0.8]).shape[0]
-        4
-        """
-        check_choices(method, stretch)
-        shares = checked_weights(weights)
-        sources, targets = np.asarray(firsts), np.asarray(seconds)
-        if not (shares.ndim == 1 and sources.ndim == 3 and len(sources) == len(targets) == len(shares)):
-            raise InputError(
-                f"pairs: expected n first meshes, n second ones and n weights, got {sources.shape}, "
-                f"{targets.shape} and {shares.shape}"
-            )
-        out = np.empty(sources.shape, np.result_type(_precision(sources), _precision(targets)))
-
-        def fill(i: int) -> None:
-            out[i] = self.between(sources[i], targets[i], shares[i], method=method, stretch=stretch)
-
-        if len(shares) < 2 or method == "linear":
-            for i in range(len(shares)):
-                fill(i)
-        else:
-            _work.map(fill, range(len(shares)))
-        return out
 
     def enclosed(self, vertices: Array) -> tuple[Array, Array]:
         """Volume of each piece, `(pieces,)`, and how it grows with each vertex, `(vertices, 3)`."""
@@ -239,15 +184,12 @@ class Interpolator:
         return volumes, growth
 
     def _checked(self, name: str, vertices: ArrayLike) -> Array:
-        points = np.array(vertices, np.float64, order="C")
-        if points.shape != (self.vertices, 3):
+        if np.shape(vertices) != (self.vertices, 3):
             raise InputError(
-                f"{name}: expected the template's shape ({self.vertices}, 3), got {points.shape}; "
+                f"{name}: expected the template's shape ({self.vertices}, 3), got {np.shape(vertices)}; "
                 "interpolation needs meshes of one connectivity"
             )
-        if not np.isfinite(points.sum()):
-            raise InputError(f"{name}: some of its vertices are not finite")
-        return points
+        return np.array(checked(name, vertices, (self.vertices, 3)), order="C")
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +234,7 @@ class PosePair:
         >>> pair.at([0.25, 0.5, 0.75]).shape[0]
         3
         """
-        check_choices("poisson", stretch)
+        _check_choice("stretch", stretch, STRETCHES)
         weights = checked_weights(weight)
         out = np.empty((weights.size, *self.first.shape), self.dtype)
         for i, share in enumerate(weights.ravel()):
@@ -358,9 +300,9 @@ def interpolate(
     >>> interpolate(walk.vertices[0], walk.vertices[12], walk.faces, [0.0, 0.5, 1.0]).shape[0]
     3
     """
-    check_choices(method, stretch)
-    if sides not in SIDES:
-        raise InputError(f"sides {sides!r}: one of {', '.join(SIDES)}")
+    _check_choice("method", method, METHODS)
+    _check_choice("stretch", stretch, STRETCHES)
+    _check_choice("sides", sides, SIDES)
     here, there, weights = np.asarray(first), np.asarray(second), checked_weights(weight)
     if here.shape != there.shape or here.ndim != 2 or here.shape[1] != 3 or not len(here):
         raise InputError(
@@ -368,7 +310,7 @@ def interpolate(
         )
     triangles = checked_faces("faces", np.asarray(faces), len(here))
     start, end = planar.centroid(here), planar.centroid(there)
-    onto = planar.Planar.about(end, np.asarray(yaw_between(here, there, triangles)), start)
+    onto = planar.PlanarMotion.about(end, np.asarray(yaw_between(here, there, triangles)), start)
     aligned = onto.apply(there)
     if method == "linear":
         blended = linear_interpolation(here, aligned, weights)
@@ -385,7 +327,7 @@ def interpolate(
         share = weights[..., None, None]
         blended = ((1 - share) * one + share * other).astype(one.dtype)
     to = (1 - weights[..., None]) * start + weights[..., None] * end
-    return planar.Planar.about(planar.centroid(blended), -weights * onto.angle, to).apply(blended)
+    return planar.PlanarMotion.about(planar.centroid(blended), -weights * onto.angle, to).apply(blended)
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,9 +360,21 @@ class LaplacianFactor:
         place = np.full(len(pieces), -1, np.int64)
         if not free.any():
             return cls(np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0), np.zeros(0), place)
-        lower, diagonal, order = _factorise(laplacian[free][:, free].tocsc())
-        place[free] = order
-        return cls(lower.indptr, lower.indices, lower.data, 1.0 / diagonal, place)
+        from scipy.sparse import tril
+        from scipy.sparse.linalg import splu
+
+        matrix = laplacian[free][:, free].tocsc()
+        matrix.sort_indices()
+        try:
+            factors = splu(
+                matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError as error:
+            raise InputError(f"the template cannot be factored ({error}); give another pose") from error
+        lower = tril(factors.L, -1, format="csc")
+        lower.sort_indices()
+        place[free] = factors.perm_r
+        return cls(lower.indptr, lower.indices, lower.data, 1.0 / factors.U.diagonal(), place)
 
     def solve(self, sums: Array) -> Array:
         """The solution `(vertices, 3)` of right-hand sides `(vertices, 3)`; zero where vertices are held.
@@ -465,12 +419,9 @@ def checked_weights(weight: ArrayLike) -> Array:
     return weights
 
 
-def check_choices(method: str, stretch: str) -> None:
-    """Only what there is."""
-    if method not in METHODS:
-        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
-    if stretch not in STRETCHES:
-        raise InputError(f"stretch {stretch!r}: one of {', '.join(STRETCHES)}")
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InputError(f"{name} {value!r}: one of {', '.join(choices)}")
 
 
 def _shell(
@@ -491,21 +442,3 @@ def _shell(
 
 def _precision(vertices: Any) -> Any:
     return np.float32 if getattr(vertices, "dtype", None) == np.float32 else np.float64
-
-
-def _factorise(matrix: Any) -> tuple[Any, Array, Integers]:
-    from scipy.sparse import tril
-    from scipy.sparse.linalg import splu
-
-    matrix.sort_indices()
-    try:
-        factors = splu(
-            matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
-    except RuntimeError as error:
-        raise InputError(
-            f"the template cannot be factored ({error}); give another pose as template"
-        ) from error
-    lower = tril(factors.L, -1, format="csc")
-    lower.sort_indices()
-    return lower, factors.U.diagonal(), factors.perm_r.astype(np.int64)

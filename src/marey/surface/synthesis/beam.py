@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
-from marey.surface.planar import Planar
-from marey.surface.synthesis.curves import Curve
+from marey.geometry.paths import Path
+from marey.geometry.planar import PlanarMotion
 from marey.surface.synthesis.ways import Ways
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Beam:
     def __init__(
         self,
         ways: Ways,
-        curve: Curve,
+        curve: Path,
         bits: NDArray[np.uint64],
         allowed: NDArray[np.uint64],
         accuracy: float,
@@ -122,12 +122,12 @@ class Beam:
                 "no captured frame can begin the curve with the behaviour asked for; check its labels"
             )
         angles = self.curve.heading - np.arctan2(directions[chosen, 0], directions[chosen, 2])
-        placed = Planar.about(tracks[chosen][:, 0::2], angles, self.curve.points[0, 0::2][None])
+        placed = PlanarMotion.about(tracks[chosen][:, 0::2], angles, self.curve.points[0, 0::2][None])
         return chosen, np.column_stack([placed.angle, placed.shift])
 
     def run(
         self, frames: Ints, placements: Array, progress: Progress | None, *, partial: bool = False
-    ) -> tuple[int, Planar, Ints]:
+    ) -> tuple[int, PlanarMotion, Ints]:
         """Go on piece by piece to the end; the best walk's first frame, its placement and edges.
 
         partial: if none comes to the end, the best of those that came furthest will do
@@ -197,7 +197,7 @@ class Beam:
             errors.append(off)
         return np.array(samples), np.array(errors)
 
-    def _answer(self, partial: bool) -> tuple[int, Planar, Ints]:
+    def _answer(self, partial: bool) -> tuple[int, PlanarMotion, Ints]:
         """The cheapest state that came to the end, walked back."""
         whole = np.concatenate([kept for kept, _ in self._kept])
         real = np.concatenate([kept for _, kept in self._kept])
@@ -219,7 +219,7 @@ class Beam:
             edges[:0] = self._edges(int(whole[index, 1]), int(whole[index, 2]))
             index = int(whole[index, 0])
         angle, shift = real[index, 0], real[index, 1:3]
-        return int(whole[index, 3]), Planar(np.asarray(angle), shift), np.array(edges, np.int64)
+        return int(whole[index, 3]), PlanarMotion(np.asarray(angle), shift), np.array(edges, np.int64)
 
     def _edges(self, edge: int, played: int) -> list[int]:
         """The edge taken, and those that play on after it."""

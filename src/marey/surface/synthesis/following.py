@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
-from marey.surface.graphs.graph import Graph, Walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
+from marey.geometry.paths import Path
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.graph import MotionGraph, Walk
 from marey.surface.synthesis.beam import Beam
-from marey.surface.synthesis.curves import Curve
 from marey.surface.synthesis.root_clips import RootClips
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.ways import Ways
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ class Followed:
     """
 
     walk: Walk
-    start: Planar
+    start: PlanarMotion
     positions: Array
     errors: Array
     come: Array
@@ -57,8 +57,8 @@ class Followed:
 
 
 def follow(
-    repertoire: Repertoire,
-    curve: Curve,
+    repertoire: SurfaceGraph,
+    curve: Path,
     *,
     clips: RootClips | None = None,
     accuracy: float = 5.0,
@@ -94,27 +94,27 @@ def follow(
     return Followed(walk, placed, positions, errors, np.asarray(come * curve.spacing, np.float64), wrong)
 
 
-def path_of(graph: Graph, clips: RootClips, walk: Walk, start: Planar) -> Array:
+def path_of(graph: MotionGraph, clips: RootClips, walk: Walk, start: PlanarMotion) -> Array:
     """Where the followed point is in every frame of a walk, `(frames, 3)`, the first placed by `start`."""
     placed, found = start, [start.apply(clips.tracks[walk.start][None])]
     for edge in walk.edges:
         if graph.synthetic[edge]:
             found.append(placed.apply(clips.points[clips.first_point[edge] : clips.first_point[edge + 1]]))
             turn, x, z = clips.moves[edge]
-            placed = placed.after(Planar(np.asarray(turn), np.array([x, z])))
+            placed = placed.compose(PlanarMotion(np.asarray(turn), np.array([x, z])))
         else:
             found.append(placed.apply(clips.tracks[graph.targets[edge]][None]))
     return np.concatenate(found).astype(np.float64)
 
 
-def shown_bits(graph: Graph, walk: Walk, bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def shown_bits(graph: MotionGraph, walk: Walk, bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Which behaviours every frame of a walk shows, `(frames,)`; those of both ends during a transition."""
     sources, targets = graph.sources[walk.edges], graph.targets[walk.edges]
     both = np.where(graph.synthetic[walk.edges], bits[sources] | bits[targets], bits[targets])
     return np.concatenate([bits[[walk.start]], np.repeat(both, graph.steps[walk.edges])])
 
 
-def behaviour_bits(repertoire: Repertoire, curve: Curve) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def behaviour_bits(repertoire: SurfaceGraph, curve: Path) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The behaviour of every frame, and those allowed at every sample of the curve, as bits."""
     labels = list(dict.fromkeys(repertoire.library.labels))
     if len(labels) > 63:

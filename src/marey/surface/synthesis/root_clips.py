@@ -3,7 +3,7 @@
 A placed frame is its captured one moved along the ground. Playing on keeps that motion; a transition changes
 it by one that depends on the edge alone, and on its way a followed point passes places that do, too. To
 search for a walk therefore needs these few numbers an edge. They are those of the streamed meshes: both come
-from :class:`~marey.surface.synthesis.course.Course`. Cost: some ten microseconds a transition.
+from :class:`~marey.surface.synthesis.placement.Placement`. Cost: some ten microseconds a transition.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from marey import _work
 from marey._arrays import FloatArray
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.repertoire import Repertoire
 from marey.surface.library import Library
-from marey.surface.synthesis.course import Ease
-from marey.surface.synthesis.edge_courses import edge_course
-from marey.surface.synthesis.tracks import Tracks
+from marey.surface.synthesis.placement import GroundFrames, place_edges
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Array = NDArray[np.float64]
 
@@ -35,7 +33,7 @@ AT_ONCE = 512
 class RootClips:
     """Motions of a followed point over the edges of a graph.
 
-    If `X` is the planar motion that places the captured source of edge e, then `X.after(m)` places its
+    If `X` is the planar motion that places the captured source of edge e, then `X.compose(m)` places its
     captured target, where `m` is `moves[e]`; the points of a transition are placed by `X` as well.
 
     moves: `(edges, 3)`, turn, radians, and shift along x and z, metres; zero for captured edges
@@ -56,13 +54,12 @@ class RootClips:
     @classmethod
     def of(
         cls,
-        repertoire: Repertoire,
+        repertoire: SurfaceGraph,
         track: int | Sequence[int] | None = None,
         *,
         smooth: float = 0.0,
-        tracks: Tracks | None = None,
+        tracks: GroundFrames | None = None,
         edges: NDArray[np.int64] | None = None,
-        ease: Ease = "smooth",
         anchored: bool = True,
         progress: Progress | None = None,
     ) -> RootClips:
@@ -75,7 +72,7 @@ class RootClips:
         ease, anchored: as the animation is to be made
         """
         graph = repertoire.graph
-        known = Tracks.of(repertoire.library) if tracks is None else tracks
+        known = GroundFrames.of(repertoire.library) if tracks is None else tracks
         followed = follow(repertoire.library, track, smooth=smooth)
         transitions = np.flatnonzero(graph.synthetic) if edges is None else np.asarray(edges, np.int64)
         steps = np.zeros(graph.edges, np.int64)
@@ -86,7 +83,7 @@ class RootClips:
 
         def fill(begin: int, end: int) -> None:
             some = transitions[begin:end]
-            course = edge_course(repertoire, known, some, ease=ease, anchored=anchored)
+            course = place_edges(repertoire, known, some, anchored=anchored)
             planar, rises[some] = course.arrival(known)
             moves[some, 0], moves[some, 1:] = planar.angle, planar.shift
             # Each course begins with the source itself, which is no step.

@@ -13,66 +13,27 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._progress import Progress
 from marey.errors import InputError, UnreachableError
-from marey.surface.graphs.connectivity import connectivity
-from marey.surface.graphs.graph import Walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
+from marey.geometry.paths import Behaviour, Path
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.connectivity import connectivity
+from marey.statistics.graphs.graph import Walk
+from marey.surface.synthesis.animation import Frame
 from marey.surface.synthesis.beam import Beam
-from marey.surface.synthesis.blending import Frame
-from marey.surface.synthesis.curves import Behaviour, Curve
-from marey.surface.synthesis.directing import Directed
 from marey.surface.synthesis.following import behaviour_bits
-from marey.surface.synthesis.foot_slide import foot_slide
+from marey.surface.synthesis.player import Player, stream
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.streaming import Performer, stream, synthesize
-from marey.surface.synthesis.ways import Ways, worth_trying
+from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.ways import Ways
 
 # Metres looked ahead, and seconds played before the next decision.
 HORIZON, PIECE = 2.5, 0.4
 # Metres: the radius of a bend, and what is straight after it at least.
 RADIUS, STRAIGHT = 0.6, 1.0
 SPACING = 0.05
-LONGEST = 3600.0
 
 
-def steered(
-    repertoire: Repertoire,
-    wishes: ArrayLike,
-    seconds: float,
-    *,
-    start: int | str | None = None,
-    accuracy: float = 5.0,
-    progress: Progress | None = None,
-) -> Directed:
-    """What comes of wishes `(rows, 3)`: from each time on, seconds, a direction (x, z), played for a while.
-
-    As in live use, a decision knows only the wish of its moment.
-    """
-    given = np.asarray(wishes, np.float64)
-    if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.isfinite(given).all():
-        raise InputError("wishes: rows of time, x, z are needed")
-    if not (np.isfinite(seconds) and 0 < seconds <= LONGEST):
-        raise InputError(f"seconds: above 0 and at most {LONGEST:g}, got {seconds}")
-    performer = Performer.prepare(repertoire)
-    clips = RootClips.of(
-        repertoire, tracks=performer.tracks, edges=worth_trying(repertoire, inside=safe_frames(repertoire))
-    )
-    frame = connectivity(repertoire.graph).core[0] if start is None else repertoire.library.frame(start)
-    body = Steering(performer, clips, int(frame), accuracy=accuracy)
-    total = round(seconds * repertoire.library.frame_rate)
-    while (steps := body.walk.steps(repertoire.graph)) < total:
-        now = steps / repertoire.library.frame_rate
-        body.advance(given[max(int(np.searchsorted(given[:, 0], now, side="right")) - 1, 0), 1:])
-        if progress is not None:
-            progress(min(steps, total), total)
-    animation = synthesize(performer, body.walk)
-    slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
-    return Directed(animation, body.walk, Planar.identity(), None, None, slid)
-
-
-def safe_frames(repertoire: Repertoire) -> NDArray[np.bool_]:
+def safe_frames(repertoire: SurfaceGraph) -> NDArray[np.bool_]:
     """Frames from which one can always go on, `(frames,)`: those of the graph's connected core."""
     safe = np.zeros(repertoire.graph.frames, bool)
     safe[connectivity(repertoire.graph).core] = True
@@ -83,16 +44,16 @@ def safe_frames(repertoire: Repertoire) -> NDArray[np.bool_]:
 class Steering:
     """A body that is steered while it plays.
 
-    performer: what it can do
+    player: what it can do
     clips: motions of the followed point over the edges
     frame, placed, lift: the captured frame it stands at, and where and how high that is placed
     walk: all edges taken so far
     """
 
-    performer: Performer
+    player: Player
     clips: RootClips
     frame: int
-    placed: Planar = field(default_factory=Planar.identity)
+    placed: PlanarMotion = field(default_factory=PlanarMotion.identity)
     accuracy: float = 5.0
     width: int = 60
     edges: list[int] = field(default_factory=list)
@@ -101,7 +62,7 @@ class Steering:
     ways: Ways = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        repertoire = self.performer.repertoire
+        repertoire = self.player.subject
         repertoire.library.locate(self.frame)
         self.start = self.frame
         self.ways = Ways.of(repertoire, clips=self.clips, inside=safe_frames(repertoire))
@@ -124,8 +85,8 @@ class Steering:
         corners = self._bend(way)
         length = SPACING * (len(corners) - 1)
         asked = () if behaviour is None else (Behaviour((behaviour,), 0.0, length),)
-        curve = Curve.through(corners, behaviours=asked, spacing=SPACING)
-        repertoire = self.performer.repertoire
+        curve = Path.through(corners, behaviours=asked, spacing=SPACING)
+        repertoire = self.player.subject
         bits, allowed = behaviour_bits(repertoire, curve)
         beam = Beam(self.ways, curve, bits, allowed, self.accuracy, self.width)
         placement = np.array([[float(self.placed.angle), *self.placed.shift]])
@@ -140,10 +101,10 @@ class Steering:
 
     def advance(self, direction: ArrayLike, behaviour: str | None = None) -> Walk:
         """Decide, and stand at the end of that piece."""
-        piece, graph = self.decide(direction, behaviour), self.performer.repertoire.graph
+        piece, graph = self.decide(direction, behaviour), self.player.subject.graph
         for edge in piece.edges:
             turn, x, z = self.clips.moves[edge]
-            self.placed = self.placed.after(Planar(np.asarray(turn), np.array([x, z])))
+            self.placed = self.placed.compose(PlanarMotion(np.asarray(turn), np.array([x, z])))
             self.lift += float(self.clips.rises[edge])
         self.frame = int(graph.targets[piece.edges[-1]])
         self.edges += piece.edges.tolist()
@@ -153,8 +114,8 @@ class Steering:
         """The frames of the next piece; the body then stands at its end, with which the one after begins."""
         placed, lift = self.placed, self.lift
         piece = self.advance(direction, behaviour)
-        frames = stream(self.performer, piece, start=placed, lift=lift)
-        for _ in range(piece.steps(self.performer.repertoire.graph)):
+        frames = stream(self.player, piece, start=placed, lift=lift)
+        for _ in range(piece.steps(self.player.subject.graph)):
             yield next(frames)
 
     def _bend(self, way: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -177,8 +138,8 @@ class Steering:
         ends = clips.points[
             clips.first_point[ways.edges[ways.first[self.frame] : ways.first[self.frame + 1]] + 1] - 1
         ]
-        played, graph = self.frame, self.performer.repertoire.graph
-        for _ in range(round(PIECE * self.performer.repertoire.library.frame_rate)):
+        played, graph = self.frame, self.player.subject.graph
+        for _ in range(round(PIECE * self.player.subject.library.frame_rate)):
             if ways.onward[played] >= 0:
                 played = int(graph.targets[ways.onward[played]])
         led = np.concatenate([ends, clips.tracks[[played]]]).mean(axis=0) - clips.tracks[self.frame]

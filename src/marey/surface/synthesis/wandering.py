@@ -12,25 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey._progress import Progress
 from marey.errors import InputError
-from marey.surface.graphs.connectivity import connectivity
-from marey.surface.graphs.graph import Graph, Walk
-from marey.surface.graphs.repertoire import Repertoire
-from marey.surface.planar import Planar
-from marey.surface.synthesis.directing import Directed, Pose
-from marey.surface.synthesis.foot_slide import foot_slide
-from marey.surface.synthesis.streaming import Performer, synthesize
+from marey.statistics.graphs.connectivity import connectivity
+from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 MOST_SECONDS = 24 * 3600.0
 
 
 def wander(
-    repertoire: Repertoire,
+    repertoire: SurfaceGraph,
     seconds: float,
     rng: np.random.Generator | int = 0,
     *,
-    start: Pose | None = None,
+    start: int | str | None = None,
     stay: float = 2.0,
     variety: float = 0.1,
 ) -> Walk:
@@ -74,23 +69,7 @@ def wander(
     return Walk(begun, np.array(taken, np.int64))
 
 
-def wandered(
-    repertoire: Repertoire,
-    seconds: float,
-    rng: np.random.Generator | int = 0,
-    *,
-    start: Pose | None = None,
-    progress: Progress | None = None,
-) -> Directed:
-    """The animation of such a walk."""
-    walk = wander(repertoire, seconds, rng, start=start)
-    performer = Performer.prepare(repertoire)
-    animation = synthesize(performer, walk, progress=progress)
-    slid = foot_slide(animation, repertoire.library, performer.tracks.contacts)
-    return Directed(animation, walk, Planar.identity(), None, None, slid)
-
-
-def _core(graph: Graph) -> BoolArray:
+def _core(graph: MotionGraph) -> BoolArray:
     """Which frames can be come back to."""
     inside = np.zeros(graph.frames, np.bool_)
     inside[connectivity(graph).core] = True
@@ -102,7 +81,7 @@ def _core(graph: Graph) -> BoolArray:
 
 
 def _drawn(
-    graph: Graph,
+    graph: MotionGraph,
     inside: BoolArray,
     frame: int,
     plays: NDArray[np.int64],
@@ -139,7 +118,7 @@ def _one_of(likely: NDArray[np.float64], rng: np.random.Generator) -> int:
     return int(np.searchsorted(total, rng.random() * total[-1], side="right").clip(0, len(likely) - 1))
 
 
-def _captured(graph: Graph, first: int, last: int) -> list[int]:
+def _captured(graph: MotionGraph, first: int, last: int) -> list[int]:
     """The edges that play from one frame of a sequence to a later one."""
     leaving: NDArray[np.int64] = np.arange(graph.first_leaving[first], graph.first_leaving[last])
     return [int(edge) for edge in leaving[~graph.synthetic[leaving]]]

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
-from marey.surface.graphs.graph import Graph
-from marey.surface.graphs.repertoire import Repertoire
+from marey.statistics.graphs.graph import MotionGraph
 from marey.surface.synthesis.gaits import unusual
+from marey.surface.synthesis.placement import GroundFrames
 from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.tracks import Tracks
+from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,7 +38,7 @@ class Ways:
     unusual: `(frames,)`, from 0 to 1, how unlike the usual gait a frame is
     """
 
-    repertoire: Repertoire
+    repertoire: SurfaceGraph
     clips: RootClips
     first: Ints
     edges: Ints
@@ -49,10 +49,10 @@ class Ways:
     @classmethod
     def of(
         cls,
-        repertoire: Repertoire,
+        repertoire: SurfaceGraph,
         track: int | Sequence[int] | None = None,
         *,
-        tracks: Tracks | None = None,
+        tracks: GroundFrames | None = None,
         clips: RootClips | None = None,
         inside: BoolArray | None = None,
     ) -> Ways:
@@ -75,7 +75,7 @@ class Ways:
         return cls(repertoire, clips, first.astype(np.int64), edges, onward, _lengths(graph, clips), odd)
 
 
-def worth_trying(repertoire: Repertoire, *, inside: BoolArray | None = None) -> Ints:
+def worth_trying(repertoire: SurfaceGraph, *, inside: BoolArray | None = None) -> Ints:
     """Numbers of the transitions that stand for all, rising; only those to frames `inside`, if given."""
     graph, library = repertoire.graph, repertoire.library
     free = np.ones(graph.frames, bool) if inside is None else inside
@@ -92,7 +92,7 @@ def worth_trying(repertoire: Repertoire, *, inside: BoolArray | None = None) -> 
     return np.asarray(np.sort(transitions[order[new]]), np.int64)
 
 
-def _lengths(graph: Graph, clips: RootClips) -> Array:
+def _lengths(graph: MotionGraph, clips: RootClips) -> Array:
     """Metres over each transition."""
     begins, ends = clips.first_point[:-1], clips.first_point[1:]
     there = np.flatnonzero(ends > begins)

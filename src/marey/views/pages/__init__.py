@@ -24,7 +24,7 @@ from marey.crowd.simulation.simulated import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.stage.walk.walk import WalkingCrowd
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.views.pages.captions import caption

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.fields import FieldSeries
-from marey.views.flow import WHEEL
+from marey.views.figures.fields import WHEEL
 from marey.views.pages.page import Page, thinning
 
 Array = NDArray[Any]

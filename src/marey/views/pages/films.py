@@ -8,7 +8,7 @@ from pathlib import Path
 from marey._progress import Progress
 from marey.crowd.footage import Footage
 from marey.io.video import write_frames
-from marey.views.footage import clip
+from marey.views.figures.crowd import footage_clip
 from marey.views.pages.page import LARGEST, Page
 
 # Columns and rows at most, and how films that would not fit are made smaller.
@@ -23,7 +23,7 @@ def film_page(footage: Footage, page: Page, *, progress: Progress | None = None)
         path = Path(folder) / "film.mp4"
         for size in SIZES:
             write_frames(
-                clip(footage, size),
+                footage_clip(footage, size),
                 path,
                 frame_rate=footage.frame_rate,
                 progress=progress,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from marey.surface.distances.matrix import DistanceMatrix
+from marey.statistics.graphs.clips import DistanceMatrix
 from marey.views import style
+from marey.views.figures.surface import UNITS
 from marey.views.pages.page import Page
-from marey.views.surface_plots import UNITS
 
 # Frames of a matrix beyond which neighbours are averaged: more than a screen shows.
 MOST_CELLS = 1500

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.views.actors import Actor
+from marey.views.actors import Actor, first_shown, viewpoint
 from marey.views.camera import smooth_path
 from marey.views.pages.page import Page
-from marey.views.shots import first_shown, looked_at, viewpoint
+from marey.views.shots import looked_at
 
 Array = NDArray[Any]
 

@@ -17,11 +17,11 @@ from marey.surface.shapes import shapes_of
 from marey.surface.synthesis.animation import Animation
 from marey.surface.texture import Texture
 from marey.views.actors import actor
-from marey.views.animations import CAPTURED, SYNTHETIC
 from marey.views.pages.bodies import add_points
 from marey.views.pages.page import BUDGET, Page, thinning
 from marey.views.pages.staging import frame_actor
 from marey.views.scene import Look
+from marey.views.style import CAPTURED, SYNTHETIC
 
 Array = NDArray[Any]
 

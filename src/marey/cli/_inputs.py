@@ -1,0 +1,189 @@
+"""Files that commands are given, as data: read with a progress bar, checked, cut and cleaned.
+
+Each loader takes a path, or several, and the reader's options that were given, by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from marey.cli._console import stage, warn
+from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.body.motion import Motion
+    from marey.crowd.scene import Scene
+    from marey.surface.library import Library
+
+Given = dict[str, Any]
+
+
+def read(path: Path, given: Given, *kinds: str, hint: str = "", **options: Any) -> Any:
+    """What is in a file, of the clip that was asked for; an error unless it is of one of `kinds`."""
+    from marey.io import load
+
+    clip = given.get("clip")
+    in_reader = clip is not None and path.suffix.lower() in (".glb", ".gltf")
+    options |= {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
+    with stage(f"reading {path.name}") as progress:
+        data = load(
+            path, clip=clip if in_reader else None, root=given.get("root"), progress=progress, **options
+        )
+    if clip is not None and not in_reader:
+        if type(data).__name__ != "Character":
+            raise InputError(f"--clip {clip}: {path} has no named clips")
+        data = data.with_motion(data.clip(clip))
+    if kinds and type(data).__name__ not in kinds:
+        raise InputError(f"{path}: holds a {type(data).__name__}, not {hint}")
+    return data
+
+
+def slice_frames(data: Any, frames: slice | None) -> Any:
+    """Only those frames; those of a clip are numbered as in its file, −1 is the last one."""
+    if frames is None:
+        return data
+    if not hasattr(data, "__getitem__"):
+        raise InputError(f"--frames: a {type(data).__name__} has no frames to choose from")
+    if first := getattr(data, "first_frame", 0):
+        frames = in_clip(frames, first)
+        if not range(*frames.indices(data.frames)):
+            raise InputError(
+                f"--frames: none of them is in the clip, which has {first}:{first + data.frames}"
+            )
+    return data[frames]
+
+
+def in_clip(frames: slice, first: int) -> slice:
+    """Frames numbered as in a file as those of a clip that begins with number `first`.
+
+    >>> in_clip(slice(100, -1), 1), in_clip(slice(0, 3), 1)
+    (slice(99, -1, None), slice(0, 2, None))
+    """
+    ends = (end if end is None or end < 0 else max(end - first, 0) for end in (frames.start, frames.stop))
+    return slice(*ends)
+
+
+def anything(path: Path, given: Given) -> Any:
+    """Any data, some frames of it; skeleton motion is cleaned unless `raw`."""
+    data = read(path, given)
+    if type(data).__name__ == "Motion":
+        data = cleaned(data, path, given)
+    return slice_frames(data, given.get("frames"))
+
+
+def whole_clip(path: Path, given: Given) -> Motion:
+    """The skeleton motion of a file with all its joints, cleaned unless `raw`."""
+    return slice_frames(cleaned(_motion(read(path, given), path), path, given), given.get("frames"))
+
+
+def clip(path: Path, given: Given) -> Motion:
+    """The skeleton motion of a file from the joint that travels downwards, cleaned unless `raw`."""
+    return figure_of(read(path, given), path, given)
+
+
+def clips(paths: Sequence[Path], given: Given) -> list[Motion]:
+    """Several clips, each as by :func:`clip`."""
+    return [clip(path, given) for path in paths]
+
+
+def figure_of(data: Any, path: Path, given: Given) -> Motion:
+    """The clip of what a file holds, without joints that only carry the figure, cleaned unless `raw`."""
+    from marey.body.root_motion import moving_root
+
+    motion = _motion(data, path)
+    if top := moving_root(motion):
+        names = motion.skeleton.names
+        warn(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
+        motion = motion.subtree(names[top])
+    return slice_frames(cleaned(motion, path, given), given.get("frames"))
+
+
+def cleaned(motion: Motion, path: Path, given: Given) -> Motion:
+    """The clip without artificial T-pose and glitches, unless `raw` was given."""
+    if given.get("raw"):
+        return motion
+    from marey.body.clean import clean
+
+    motion, report = clean(motion)
+    for line in report.lines() if report.changed else ():
+        warn(f"{path}: {line}")
+    return motion
+
+
+def _motion(data: Any, path: Path) -> Motion:
+    if type(data).__name__ == "Character":
+        if len(data.motions) > 1:
+            first, *others = (motion.name for motion in data.motions)
+            warn(f"{path}: taking one clip, {first}; --clip chooses {' or '.join(others)}")
+        return data.motion
+    if type(data).__name__ != "Motion":
+        raise InputError(f"{path}: skeleton motion is needed, this is a {type(data).__name__}")
+    return data
+
+
+def fields(path: Path, given: Given) -> Any:
+    """Velocity fields."""
+    hint = "velocity fields (.zarr, .mry, .flo); marey crowd capture makes them"
+    return read(path, given, "FieldSeries", hint=hint)
+
+
+def tracks(path: Path, given: Given) -> Any:
+    """Tracks, also those of a simulated crowd."""
+    hint = "tracks; marey crowd simulate makes some"
+    return getattr(data := read(path, given, "Tracks", "SimulatedCrowd", hint=hint), "tracks", data)
+
+
+def video(path: Path, given: Given) -> Any:
+    """Frames of a video or of a folder of images."""
+    return slice_frames(read(path, given, "Footage", hint="a video or images"), given.get("frames"))
+
+
+def distances(path: Path, given: Given) -> Any:
+    """Pose distances."""
+    return read(path, given, "DistanceMatrix", hint="pose distances; make them with `marey surface distance`")
+
+
+def graph(path: Path, given: Given) -> Any:
+    """A motion graph of a captured subject."""
+    return read(path, given, "SurfaceGraph", hint="a graph; make one with `marey surface graph`")
+
+
+def pose_model(path: Path, given: Given) -> Any:
+    """A pose model."""
+    return read(path, {}, "PoseModel", hint="a pose model; see marey body fit")
+
+
+def motion_model(path: Path, given: Given) -> Any:
+    """A model of a clip's dynamics."""
+    return read(path, {}, "MotionModel", hint="a motion model; see marey body learn")
+
+
+def scene(text: str, *, panic: bool = False) -> Scene:
+    """The scene that a name, a number of the dataset or a JSON file stands for.
+
+    >>> scene("4").name, scene("escape", panic=True).name
+    ('escape', 'escape-panic')
+    """
+    from marey.crowd.scenes import PANIC, SCENES, preset
+    from marey.io import scene_json
+
+    names = list(SCENES)
+    if text.isdecimal() and 1 <= int(text) <= len(names):
+        text = names[int(text) - 1]
+    if text in SCENES:
+        return preset(text, panic=panic)
+    if not Path(text).suffix:
+        raise InputError(f"there is no scene {text!r}; there are {', '.join(names)}, or give a JSON file")
+    found = scene_json.read(Path(text))
+    return replace(found.faster(PANIC), name=f"{found.name}-panic") if panic else found
+
+
+def library(paths: Sequence[Path], given: Given) -> Library:
+    """Mesh sequences of one subject, named after their files; the word `sample` is the built-in subject."""
+    from marey.cli.surface._inputs import load_library
+
+    options: Given = {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
+    return load_library(paths, character=given["character"], vertices=given["vertices"], **options)

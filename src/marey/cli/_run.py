@@ -1,0 +1,331 @@
+"""How a command is written and run.
+
+A command is a function in a module of its own, decorated with :func:`command` and listed in `main.COMMANDS`:
+
+    @command(writes="Motion")
+    def fill(motion: Clip, out: Out, gap: list[Gap] = option((), "Frames to fill.", "A:B")) -> Output:
+        '''Fill gaps of a clip.
+
+        Examples:
+            marey body fill take.bvh whole.bvh --gap 120:160
+        '''
+        from marey.body.fill import fill as fill_gaps
+
+        with stage("filling") as progress:
+            filled = fill_gaps(motion, ..., progress=progress)
+        return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
+
+Parameters become arguments and options by their annotations: plain types, Literal, the types of `_parse`
+(which convert text), and the inputs and options of `_options` (inputs arrive loaded and cleaned and bring the
+options of their reader). A default made by `option(default, help, metavar)` or `argument(help, metavar)` says
+how the parameter is written. Modules of commands do not use `from __future__ import annotations`, and import
+what they run inside the function, so that `--help` stays quick. A parameter of type `Run` gets the paths.
+
+The runner, in this order: checks endings, folders and that no input is overwritten; loads the inputs; calls
+the function; saves what it returned to OUT, or draws it if the ending is one of `views`; draws the figure;
+prints the report with `path`, `files` and `seconds`, as a table or (`--json`) as one JSON object. Mistakes
+are raised as :class:`marey.errors.InputError`. With a fixed number of inputs, OUT may be the last word or
+follow `-o`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import click
+
+from marey.cli._console import print_result, stage
+from marey.cli._options import FIGURES, READ, REQUIRED, Spec
+from marey.cli._parse import Parsed, choice, number
+from marey.errors import InputError
+
+NOUNS = {
+    "Motion": "a clip",
+    "CompressedMotion": "a compressed clip",
+    "PoseModel": "a pose model",
+    "MotionModel": "a motion model",
+    "MeshSequence": "meshes",
+    "DistanceMatrix": "pose distances",
+    "SurfaceGraph": "a graph",
+    "FieldSeries": "velocity fields",
+    "Tracks": "people",
+}
+
+
+@dataclass
+class Output:
+    """What a command made: data for OUT (None if it is written already), and what was measured."""
+
+    data: Any = None
+    report: Any = None
+    """A dict, or an object with `as_dict`; None if nothing more is to be printed."""
+    figure: tuple[Any, ...] = ()
+    """What makes the figure of `--figure`: a name in :mod:`marey.views.figures`, and its arguments."""
+    draw: Callable[[Path, Any], None] | None = None
+    """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
+    files: Sequence[Path] = ()
+    """Files written, if not just OUT."""
+
+
+@dataclass
+class Run:
+    """The command that runs: paths of its inputs by parameter, and what was asked of their reader."""
+
+    paths: dict[str, Any]
+    given: dict[str, Any]
+    json: bool
+
+    def path(self, name: str) -> Path:
+        """The file that a parameter was loaded from."""
+        found: Path = self.paths[name]
+        return found
+
+
+class Word(click.Argument):
+    """An argument whose place among the words is found by the command."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        pass
+
+
+class Command(click.Command):
+    """A function as a command; see the module."""
+
+    def __init__(self, function: Callable[..., Output], writes: Sequence[str], views: Sequence[str]) -> None:
+        self.function, self.writes, self.views = function, writes, views
+        self.specs: dict[str, Spec] = {}
+        self.run_name: str | None = None
+        params: list[click.Parameter] = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.annotation is Run:
+                self.run_name = name
+                continue
+            made, self.specs[name] = _parameter(name, parameter.annotation, parameter.default)
+            params.append(made)
+        readers = dict.fromkeys(name for spec in self.specs.values() for name in spec.reads or ())
+        self.reads = [name for name in readers if name not in self.specs]
+        params += [_parameter(name, *READ[name])[0] for name in self.reads]
+        params.append(_parameter("json", bool, Spec("One JSON object on standard output.", default=False))[0])
+        text = inspect.cleandoc(function.__doc__ or "").replace("\nExamples:\n", "\n\b\nExamples:\n")
+        super().__init__(function.__name__, params=params, callback=self.run, help=text)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options anywhere; the words among them are inputs and, unless `-o` names it, OUT."""
+        values, words, order = self.make_parser(ctx).parse_args(args=args)
+        if not any(param.is_eager for param in order):
+            self._place(values, words)
+        for param in click.core.iter_params_for_processing(order, self.get_params(ctx)):
+            param.handle_parse_result(ctx, values, [])
+        return []
+
+    def _place(self, values: dict[str, Any], words: list[str]) -> None:
+        inputs = [param for param in self.params if isinstance(param, Word)]
+        out = next((name for name, spec in self.specs.items() if spec.role == "out"), None)
+        several = any(param.nargs == -1 for param in inputs)
+        needed = max(1, sum(param.required for param in inputs))
+        if out is not None and out not in values and not several and len(words) > needed:
+            values[out] = words.pop()
+        for param in inputs:
+            if param.nargs == -1:
+                values[param.name or ""], words = tuple(words), []
+            elif words:
+                values[param.name or ""] = words.pop(0)
+            if param.required and not values.get(param.name or ""):
+                raise InputError(f"{param.make_metavar(click.Context(self))} is missing; see --help")
+        if words:
+            raise InputError(f"{words[0]}: one word too many; see --help")
+        if out is not None and self.specs[out].default is REQUIRED and out not in values:
+            raise InputError(f"say where the result goes: -o {self.specs[out].metavar}")
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Inputs, OUT, then options."""
+        out = [spec for spec in self.specs.values() if spec.role == "out" and spec.default is REQUIRED]
+        words = [piece for param in self.params for piece in param.get_usage_pieces(ctx)]
+        return [*words, *(f"-o {spec.metavar}" for spec in out), "[OPTIONS]"]
+
+    def run(self, **values: Any) -> None:
+        """Check, load, call, save, draw and print."""
+        as_json = values.pop("json")
+        given = {name: values.pop(name) for name in self.reads}
+        by_role: dict[str, list[Path]] = {"in": [], "out": [], "also": [], "figure": []}
+        for name, spec in self.specs.items():
+            if spec.role is not None:
+                found = values[name] if isinstance(values[name], tuple) else [values[name]]
+                by_role[spec.role] += [Path(getattr(one, "file", one)) for one in found if one is not None]
+        for path in by_role["out"] if self.writes else ():
+            check_ending(path, self.writes, self.views)
+        for path in by_role["figure"]:
+            check_ending(path, (), FIGURES)
+        for path in (*by_role["out"], *by_role["also"], *by_role["figure"]):
+            check_place(path, by_role["in"])
+        run = Run(dict(values), given, as_json)
+        for name, spec in self.specs.items():
+            if spec.load is not None and values[name] not in (None, ()):
+                values[name] = _loaded(spec, values[name], given)
+        if self.run_name is not None:
+            values[self.run_name] = run
+        started = time.perf_counter()
+        result = self.function(**values)
+        seconds = round(time.perf_counter() - started, 4)
+        out = next(iter(by_role["out"]), None)
+        if out is not None and result.data is not None:
+            self._save(result, out)
+        for path in by_role["figure"]:
+            if result.figure:
+                _draw_figure(path, *result.figure)
+        if result.report is None:
+            return
+        report = result.report.as_dict() if hasattr(result.report, "as_dict") else result.report
+        files = list(result.files) or [path for role in ("out", "also") for path in by_role[role]]
+        files += by_role["figure"] if result.figure else []
+        if out is not None:
+            report.setdefault("path", str(out))
+        if files and (as_json or len(files) > 1):
+            report.setdefault("files", [str(path) for path in files])
+        print_result(plain(report | {"seconds": report.get("seconds", seconds)}), as_json=as_json)
+
+    def _save(self, result: Output, out: Path) -> None:
+        if out.suffix.lower() not in self.views:
+            from marey.io import save
+
+            with stage(f"writing {out.name}") as progress:
+                save(result.data, out, progress=progress)
+            return
+        with stage(f"drawing {out.name}") as progress:
+            if result.draw is not None:
+                result.draw(out, progress)
+            else:
+                from marey.views import view
+
+                view(result.data, out, progress=progress)
+
+
+def command(
+    *, writes: str | Sequence[str] = (), views: Sequence[str] = ()
+) -> Callable[[Callable[..., Output]], Command]:
+    """Make a command of a function.
+
+    Args:
+        writes: Data types that OUT may hold, by name; empty if the command checks and writes itself.
+        views: Endings of images, clips and pages that OUT may have besides.
+    """
+    kinds = (writes,) if isinstance(writes, str) else writes
+    return lambda function: Command(function, kinds, views)
+
+
+def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:
+    """An ending that can hold none of the data types `writes` and is none of `views` is an error."""
+    from marey.io import FORMATS, format_to_write
+
+    if path.suffix.lower() in views or (writes and set(writes) & set(format_to_write(path).writes)):
+        return
+    able = dict.fromkeys(e for known in FORMATS if set(writes) & set(known.writes) for e in known.endings)
+    held = f"write {NOUNS[writes[0]]} as {', '.join(able)}" if writes else "write a figure as"
+    seen = f"{' or an image as' * bool(writes)} {', '.join(views)}" if views else ""
+    raise InputError(f"{path}: {held}{seen}")
+
+
+def check_place(path: Path, inputs: Sequence[Path]) -> None:
+    """A result that could not be written after the work, or that would replace its input, is an error."""
+    from marey.io._files import check_target
+
+    for source in inputs:
+        if path.exists() and source.exists() and path.samefile(source):
+            raise InputError(f"{path}: would be written over its own input; give another name")
+        if source.is_dir() and source.resolve() in path.resolve().parents and source.suffix == ".zarr":
+            raise InputError(f"{path}: would be written into its own input; give another place")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    check_target(path)
+
+
+def plain(value: Any) -> Any:
+    """A report as JSON holds it: text for paths, Python's numbers for NumPy's, None for what is not finite.
+
+    >>> plain({"path": Path("a"), "error": float("nan"), "range": (1, 2.5)})
+    {'path': 'a', 'error': None, 'range': [1, 2.5]}
+    """
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _draw_figure(path: Path, name: str, *arguments: Any) -> None:
+    from marey.views import figures, style
+
+    style.save(getattr(figures, name)(*arguments), path)
+
+
+def _loaded(spec: Spec, value: Any, given: dict[str, Any]) -> Any:
+    assert spec.load is not None
+    if isinstance(value, tuple) and not spec.many:
+        return [spec.load(one, given) for one in value]
+    return spec.load(value, given)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> tuple[click.Parameter, Spec]:
+    """The parameter as click's, and its whole spec."""
+    annotation, several, spec = _unwrapped(annotation)
+    if isinstance(default, Spec):
+        spec = default.over(spec)
+    elif default is not inspect.Parameter.empty:
+        spec = Spec(default=default, argument=False).over(spec)
+    several = several or bool(spec.many)
+    flag = annotation is bool
+    kind = None if flag else spec.type or _type(annotation, spec)
+    required = spec.default is REQUIRED
+    if spec.argument:
+        return Word(
+            [name], type=kind, metavar=spec.metavar, required=required, nargs=-1 if several else 1,
+            default=None if required or several else spec.default, help=spec.help,
+        ), spec  # fmt: skip
+    written = f"--{name.strip('_').replace('_', '-')}"
+    names = spec.names or (f"{written}/--no-{written[2:]}" if flag and spec.default is True else written,)
+    shown = not (spec.default in (None, False, ()) or required)
+    made = click.Option(
+        [*names, name], type=kind, metavar=spec.metavar, help=spec.help, is_flag=flag, multiple=several,
+        default=None if required else spec.default, show_default=shown,
+    )  # fmt: skip
+    # A missing result is found when words are placed, other required options by click.
+    made.required = required and spec.role != "out"
+    return made, spec
+
+
+def _unwrapped(annotation: Any) -> tuple[Any, bool, Spec]:
+    """The plain type, whether several of it are taken, and the spec of an Annotated type."""
+    spec, several = Spec(), False
+    while True:
+        origin, parts = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            found = annotation.__metadata__[0]
+            spec = spec.over(Spec(type=found) if isinstance(found, click.ParamType) else found)
+            annotation = annotation.__origin__
+            if spec.role == "in" or spec.type is not None:
+                return Path, several, spec
+        elif origin in (Union, types.UnionType):
+            annotation = next(part for part in parts if part is not type(None))
+        elif origin in (list, tuple, Sequence):
+            annotation, several = parts[0], True
+        else:
+            return annotation, several, spec
+
+
+def _type(annotation: Any, spec: Spec) -> click.ParamType:
+    if get_origin(annotation) is Literal:
+        return choice(get_args(annotation))
+    if annotation in (int, float):
+        return number(annotation, *(spec.bounds or (None, None, None)))
+    return Parsed(Path if annotation is Path else str, "")

@@ -1,0 +1,245 @@
+"""Endless crowd: agents enter, are advected, avoid each other and leave.
+
+Courty & Corpetti 2007, section 4, carry agents who never meet nor end; there they walk through each other,
+and the first placement decides on the density. Here bodies can keep apart while the field stays what they
+want (`avoid`), those who leave come in again where the field streams in, and the density can be that of the
+video. Deterministic by seed. Cost: about 0.3 µs an agent and frame, 2 µs with `avoid`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey._arrays import Array, BoolArray, IntArray, assign, checked, checked_rate, read_only
+from marey._progress import Progress, tracked
+from marey._random import Rng, as_generator
+from marey.crowd.animation.agents import Agents, AgentSettings
+from marey.crowd.animation.avoidance import SocialForces
+from marey.crowd.animation.flow import Fields, Flow
+from marey.crowd.animation.ground import WALKABLE
+from marey.crowd.animation.seeding import MOST_AGENTS, inflow_seeds, mark_apart, poisson_disk_seeds
+from marey.crowd.polygons import contains, polygon
+from marey.crowd.track_tables import check_size
+from marey.crowd.tracks import Tracks
+from marey.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Entrance:
+    """Where agents come in: `area`, a polygon `(corners, 2)` metres, and `rate`, agents per second."""
+
+    area: Array
+    rate: float
+
+    def __post_init__(self) -> None:
+        assign(self, area=polygon("entrance", self.area))
+        if not (np.isfinite(self.rate) and 0 <= self.rate <= 1e4):
+            raise InputError(f"entrance: {self.rate:g} people per second; from 0 to 10000")
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdFrame:
+    """The crowd at one time: `seconds`, `ids` `(agents,)`, `positions` `(agents, 2)` metres."""
+
+    seconds: float
+    ids: IntArray
+    positions: Array
+
+
+class AnimatedCrowd:
+    """Agents in a velocity field, one frame after the other.
+
+    Args:
+        fields: A series, or its temporal coefficients.
+        people: How many agents, spread over the walkable ground.
+        starts: Or where they start, `(agents, 2)` metres.
+        frame_rate: Frames per second.
+        settings: How agents follow the field.
+        rng: A generator or a seed: another seed, another crowd.
+        area: Polygon `(corners, 2)` metres in which agents are spread at first.
+        entrances: Agents come in there at given rates, instead of at the border.
+        exits: Polygons `(corners, 2)` metres; agents in one of them leave.
+        repeat: Begin the series again after its end.
+
+    >>> from marey.crowd import FieldSeries
+    >>> from marey.crowd.cameras import orthographic
+    >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
+    >>> crowd = AnimatedCrowd(east, people=5, frame_rate=10)
+    >>> [len(frame.ids) for frame in crowd.frames(4)]
+    [5, 5, 5, 5]
+    """
+
+    def __init__(
+        self,
+        fields: Fields,
+        people: int | None = None,
+        *,
+        starts: ArrayLike | None = None,
+        frame_rate: float = 60.0,
+        settings: AgentSettings | None = None,
+        rng: Rng = 0,
+        area: ArrayLike | None = None,
+        entrances: Sequence[Entrance] = (),
+        exits: Sequence[ArrayLike] = (),
+        repeat: bool = True,
+    ) -> None:
+        self.frame_rate = checked_rate(frame_rate)
+        self.settings = settings or AgentSettings()
+        self.flow = Flow.of(fields, repeat=repeat)
+        self.entrances = tuple(entrances)
+        self.exits = tuple(polygon("exit", one) for one in exits)
+        if self.settings.match_density and self.flow.fields.presence is None:
+            raise InputError("the field has no presence to match the density of: capture it with presence")
+        self._rng = as_generator(rng)
+        self.agents = Agents(self.flow, self._starts(people, starts, area), self.settings)
+        self._forces: SocialForces | None = None
+        self._next_id = len(self.agents.ids)
+        self._frame = 0
+        self._waiting = 0
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return self._frame / self.frame_rate
+
+    @property
+    def current(self) -> CrowdFrame:
+        """The crowd now."""
+        here = self.agents.present
+        return CrowdFrame(self.seconds, self.agents.ids[here], self.agents.positions[here])
+
+    def frames(self, count: int | None = None) -> Iterator[CrowdFrame]:
+        """This frame and those that follow: for ever, or `count`."""
+        if count is not None:
+            yield from islice(self.frames(), count)
+            return
+        while True:
+            yield self.current
+            self.advance()
+
+    def advance(self) -> None:
+        """On to the next frame."""
+        agents, start = self.agents, self.seconds
+        if self._frame % 60 == 0:
+            agents.reorder()
+        self._frame += 1
+        before = agents.positions.copy()
+        agents.step(start, self.seconds)
+        if self.settings.avoid == "social" and (count := len(agents.present)):
+            if self._forces is None or len(self._forces.positions) != count:
+                self._forces = SocialForces(count, self.settings.radius)
+            self._forces.apply(agents, before, 1 / self.frame_rate)
+        gone = np.isfinite(agents.positions[:, 0]) & (agents.status != WALKABLE)
+        for area in self.exits:
+            gone |= contains(area, agents.positions)
+        if self.settings.match_density:
+            gone |= self._unseen_too_long()
+        agents.positions[gone] = np.nan
+        self._waiting += int(gone.sum())
+        if self.entrances:
+            self._enter_by_rate()
+        elif self.settings.recycle and self._waiting:
+            self._enter_by_inflow()
+
+    def _starts(self, people: int | None, starts: ArrayLike | None, area: ArrayLike | None) -> Array:
+        if starts is not None:
+            places = checked("starts", starts, (None, 2))
+            if people is not None or len(places) == 0:
+                raise InputError("starts: give places of people, or how many, not both nor none")
+            return places
+        if people is None:
+            raise InputError("people: say how many, or where they start")
+        if people == 0 and self.entrances:
+            return np.full((1, 2), np.nan)
+        matched = self.settings.match_density
+        return poisson_disk_seeds(
+            self.flow.ground,
+            people,
+            self._rng,
+            presence=self.flow.presence(0.0) if matched else None,
+            polygon=None if area is None else polygon("area", area),
+            distance=2 * self.settings.radius if matched else None,
+        )
+
+    def _unseen_too_long(self) -> BoolArray:
+        """Which agents have been for too long where the video shows no person."""
+        presence, agents = self.flow.presence(self.seconds), self.agents
+        assert presence is not None
+        seen = self.flow.ground.at(presence, agents.positions) >= 0.1
+        agents.unseen = np.where(seen, 0.0, agents.unseen + 1 / self.frame_rate)
+        return np.asarray(agents.unseen > self.settings.patience) & np.isfinite(agents.positions[:, 0])
+
+    def _enter_by_inflow(self) -> None:
+        """A new agent for everyone who left: at the border, or where the video shows people."""
+        presence, count = self.flow.presence(self.seconds), self._candidates(self._waiting)
+        if self.settings.match_density:
+            places = poisson_disk_seeds(self.flow.ground, count, self._rng, presence=presence)
+            places = self._rng.permutation(places)
+        else:
+            places = inflow_seeds(self.flow.ground, self.flow.at(self.seconds), presence, count, self._rng)
+        self._enter(places, self._waiting)
+
+    def _enter_by_rate(self) -> None:
+        for entrance in self.entrances:
+            count = int(self._rng.poisson(entrance.rate / self.frame_rate))
+            if count:
+                places = poisson_disk_seeds(
+                    self.flow.ground, self._candidates(count), self._rng, polygon=entrance.area
+                )
+                self._enter(self._rng.permutation(places), count)
+
+    def _candidates(self, count: int) -> int:
+        """Places to try for so many agents: some are taken if bodies avoid each other."""
+        return count if self.settings.avoid == "none" else 6 * count
+
+    def _enter(self, places: Array, count: int) -> None:
+        """At most `count` new agents at the first of `places` that are free; the rest waits."""
+        agents = self.agents
+        if self.settings.avoid != "none":
+            here = agents.positions[agents.present]
+            chosen = np.arange(len(here) + len(places)) < len(here)
+            mark_apart(np.concatenate([here, places]), 2 * self.settings.radius, len(here) + count, chosen)
+            places = places[chosen[len(here) :]]
+        places = places[:count]
+        while len(agents.ids) - len(agents.present) < len(places):
+            if 2 * len(agents.ids) > MOST_AGENTS:
+                raise InputError(f"more than {MOST_AGENTS} people have come in and not left")
+            agents.grow()
+        slots = np.flatnonzero(~np.isfinite(agents.positions[:, 0]))[: len(places)]
+        agents.positions[slots] = places
+        agents.velocities[slots] = agents.avoidance_velocity[slots] = 0.0
+        agents.unseen[slots] = 0.0
+        agents.ids[slots] = self._next_id + np.arange(len(slots))
+        self._next_id += len(slots)
+        self._waiting = max(self._waiting - len(slots), 0)
+
+
+def animate(
+    crowd: AnimatedCrowd, seconds: float, *, name: str = "", progress: Progress | None = None
+) -> Tracks:
+    """The next seconds of a crowd as tracks; everyone who comes in is an agent of their own.
+
+    >>> from marey.crowd import FieldSeries
+    >>> from marey.crowd.cameras import orthographic
+    >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
+    >>> animate(AnimatedCrowd(east, people=5, frame_rate=10), 2.0).frames
+    21
+    """
+    if not (np.isfinite(seconds) and seconds >= 0):
+        raise InputError(f"seconds: not negative and finite, got {seconds:g}")
+    count = int(np.floor(seconds * crowd.frame_rate + 1e-9)) + 1
+    check_size(count, len(crowd.agents.ids), f"{count} frames")
+    frames = list(tracked(crowd.frames(count), progress, count))
+    ids: IntArray = np.unique(np.concatenate([frame.ids for frame in frames]))
+    if len(ids) == 0:
+        raise InputError("nobody is there: the entrances let nobody in, or all starts are off the ground")
+    check_size(count, len(ids), f"{count} frames")
+    positions = np.full((count, len(ids), 2), np.nan)
+    for row, frame in zip(positions, frames, strict=True):
+        row[np.searchsorted(ids, frame.ids)] = frame.positions
+    return Tracks(read_only(positions), crowd.frame_rate, ids, name=name or crowd.flow.fields.name)

@@ -1,0 +1,196 @@
+"""Videos of a crowd with their ground truth: image, identity and motion of every pixel.
+
+A software renderer: bodies are rasterised over the empty scene, which is computed once. The image has four
+samples a pixel; identity and motion are those of the surface at the pixel's centre, exact for limbs and
+clothes (Courty 2013, section 6.3, renders crowds so, without the motion). Needs no graphics driver. Cost:
+about 10 ms a frame of 320 × 240 with 150 people on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from marey import _work
+from marey.crowd.cameras import Camera
+from marey.crowd.scene import Scene
+from marey.errors import InputError
+from marey.filming.background import TO_WORLD, background, noise_table
+from marey.filming.pedestrians import RenderedPedestrians
+from marey.views._drawing import tones
+
+Array = NDArray[Any]
+
+BAND = 24
+
+
+@dataclass(frozen=True)
+class RenderSettings:
+    """Numbers of the renderer, in metres.
+
+    Attributes:
+        levels: pixels a metre from which bodies have the first, second, … level of detail.
+        near: distance from the camera below which nothing is drawn.
+        penumbra: blur of shadows on the ground.
+        contact: distance from the feet within which the sky is hidden.
+    """
+
+    levels: tuple[float, ...] = (80.0, 25.0)
+    near: float = 0.05
+    penumbra: float = 0.035
+    contact: float = 0.22
+
+
+SETTINGS = RenderSettings()
+
+
+@dataclass(frozen=True, eq=False)
+class RenderedFrame:
+    """One frame of a video and its ground truth.
+
+    Attributes:
+        image: `(rows, columns, 3)` uint8, red green blue.
+        instance_ids: `(rows, columns)` uint32, who is seen at the pixel's centre: 1 + number among the
+            tracks; 0 nobody.
+        flow: `(rows, columns, 2)` float32, pixels by which that point of the surface moves until the next
+            frame.
+        people: `(people present,)`, their numbers among the tracks.
+        pixels: `(people present,)`, centres in which each is seen.
+        unoccluded_pixels: `(people present,)`, centres in which each would be seen if nothing was in front.
+        boxes: `(people present, 4)`, left, top, right, bottom of the whole body, in pixels, also beyond the
+            image; left > right behind the camera.
+    """
+
+    image: NDArray[np.uint8]
+    instance_ids: NDArray[np.uint32]
+    flow: NDArray[np.float32]
+    people: NDArray[np.int64]
+    pixels: NDArray[np.int64]
+    unoccluded_pixels: NDArray[np.int64]
+    boxes: NDArray[np.float64]
+
+
+class CrowdRenderer:
+    """Renders crowds in a scene, for one camera and one lighting.
+
+    >>> from marey import samples
+    >>> people = RenderedPedestrians(samples.crowd(people=5, seconds=1))
+    >>> above = Camera.looking((0, 0, 15), (0, 0, 0), size=(64, 48), field_of_view=0.95)
+    >>> frame = CrowdRenderer(Scene((20, 6)), above).render(people, 0)
+    >>> frame.image.shape, frame.instance_ids.shape, frame.flow.shape
+    ((48, 64, 3), (48, 64), (48, 64, 2))
+    """
+
+    def __init__(self, scene: Scene, camera: Camera, *, shading: bool = True) -> None:
+        if any(camera.distortion):
+            raise InputError("rendering needs a camera without lens distortion")
+        self.camera = camera
+        self.shading = shading
+        self.background = background(scene, camera, shading=shading)
+        middle = np.array([0.5 * scene.size[0], 0.5 * scene.size[1], 0.0])
+        distance = max(0.3 * float(np.linalg.norm(camera.position - middle)), float(camera.position[2]))
+        self._focal = float(camera.intrinsics[0, 0])
+        self.level = sum(self._focal / distance < limit for limit in SETTINGS.levels)
+        matrix = camera.intrinsics @ np.column_stack([camera.rotation @ TO_WORLD.T, camera.translation])
+        self._matrix = np.ascontiguousarray(matrix)
+        self._lit = np.ascontiguousarray(self.background.sun + self.background.sky)
+
+    def frames(self, people: RenderedPedestrians) -> Iterator[RenderedFrame]:
+        """All frames in turn."""
+        for frame in range(people.tracks.frames):
+            yield self.render(people, frame)
+
+    def render(self, people: RenderedPedestrians, frame: int) -> RenderedFrame:
+        """One frame."""
+        from marey.filming import _kernels
+        from marey.views._kernels import faces_in_bands, rasterise
+
+        here = np.flatnonzero(people.present[frame])
+        bodies = people.bodies(frame, level=self.level, focal=self._focal, with_normals=self.shading)
+        columns, rows = self.camera.size
+        screen = self._project(bodies.points)
+        heights = self.background.heights
+        if self.shading:
+            heights = self._cast_shadows(bodies.points, bodies.faces, people.tracks.positions[frame, here])
+        bands = np.zeros((-(-rows // BAND), 4), dtype=np.int64)
+        box = np.array([0, rows, 0, columns])
+        order = faces_in_bands(screen, bodies.faces, len(bodies.faces), box, BAND, bands)
+        image = np.empty((rows, columns, 3), dtype=np.uint8)
+        instance_ids = np.empty((rows, columns), dtype=np.uint32)
+        flow = np.empty((rows, columns, 2), dtype=np.float32)
+        counts = np.zeros((2, len(bands), len(here)), dtype=np.int64)
+        labels = (here + 1).astype(np.uint32)
+        offsets = self.background.offsets
+
+        def part(b: int) -> None:
+            top, bottom = b * BAND, min((b + 1) * BAND, rows)
+            depth = np.empty((BAND, columns, len(offsets)), dtype=np.float32)
+            owner = np.empty((BAND, columns, len(offsets)), dtype=np.int32)
+            rasterise(
+                screen, bodies.faces, order, bands[b], offsets, self.background.depths, depth, owner,
+                counts[0, b], top, bottom,
+            )  # fmt: skip
+            _kernels.resolve(
+                image, instance_ids, flow, counts[1, b], owner, bands[b], screen, bodies, self._matrix,
+                noise_table(), self.shading, self.background.light, heights, self._lit, tones(), labels,
+                top, bottom,
+            )  # fmt: skip
+
+        _work.map(part, range(len(bands)))
+        unoccluded, pixels = counts.sum(axis=1)
+        return RenderedFrame(image, instance_ids, flow, here, pixels, unoccluded, _boxes(screen, len(here)))
+
+    def _project(self, points: Array) -> Array:
+        """Column + ½, row + ½ and 1 / depth (0 behind the camera) of world points `(points, 3)`."""
+        screen = points @ self._matrix[:, :3].T + self._matrix[:, 3]
+        visible = screen[:, 2] > SETTINGS.near
+        near = 1.0 / np.where(visible, screen[:, 2], 1.0)
+        screen[:, :2] = screen[:, :2] * near[:, None] + 0.5
+        screen[:, 2] = np.where(visible, near, 0.0)
+        return np.asarray(screen)
+
+    def _cast_shadows(self, points: Array, faces: Array, places: Array) -> Array:
+        """Light the background of a frame, with everyone's shadow; returns the shadow map."""
+        import cv2
+
+        from marey.filming import _kernels
+        from marey.views._light_kernels import height_map
+
+        empty, light = self.background, self.background.light
+        texel = light.texel
+        shears = light.direction[[0, 2]] / light.direction[1]
+        heights = empty.heights.copy()
+        height_map(points, faces, True, shears[0], shears[1], light.corner, texel, heights)
+        people = ((heights > 0.02) & (heights > empty.heights)).astype(np.float32)
+        shadow = cv2.GaussianBlur(people, (0, 0), max(SETTINGS.penumbra / texel, 0.6))
+        # What people hide of the sky is smooth: a coarser grid will do.
+        coarse = max(1, round(0.08 / texel))
+        feet = np.zeros([-(-side // coarse) + 1 for side in heights.shape], dtype=np.float32)
+        world = np.stack([-places[:, 1], places[:, 0]], axis=1)
+        cells = np.floor((world - light.corner[::-1]) / texel / coarse).astype(np.int64)
+        inside = ((cells >= 0) & (cells < feet.shape)).all(axis=1)
+        np.add.at(feet, tuple(cells[inside].T), 1.0)
+        spread = SETTINGS.contact / (coarse * texel)
+        feet = np.minimum(0.7 * 2 * np.pi * spread**2 * cv2.GaussianBlur(feet, (0, 0), spread), 0.8)
+        whole = cv2.resize(feet, None, fx=coarse, fy=coarse, interpolation=cv2.INTER_LINEAR)
+        contact = np.ascontiguousarray(whole[: heights.shape[0], : heights.shape[1]])
+
+        def part(top: int, bottom: int) -> None:
+            _kernels.light_background(
+                empty.sun, empty.sky, empty.points, light, heights, shadow, contact, self._lit, top, bottom
+            )
+
+        _work.spread(part, len(self._lit), least=BAND)
+        return heights
+
+
+def _boxes(screen: Array, people: int) -> Array:
+    """Left, top, right, bottom of each body in pixels, `(people, 4)`; left > right behind the camera."""
+    columns, rows, near = screen.T.reshape(3, people, -1)
+    low = [np.where(near > 0.0, side - 0.5, 1e9).min(axis=1, initial=1e9) for side in (columns, rows)]
+    high = [np.where(near > 0.0, side - 0.5, -1e9).max(axis=1, initial=-1e9) for side in (columns, rows)]
+    return np.stack([*low, *high], axis=1)

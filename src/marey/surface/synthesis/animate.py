@@ -1,0 +1,182 @@
+"""Animations made to order: along a path, through poses at times, from frame to frame, steered, at random.
+
+Boukhayma 2017, section 3.5. Each order is first answered by a walk through the graph, without a mesh; then
+the walk is played. Cost: the search, then a few milliseconds a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey._progress import Progress
+from marey.errors import InputError
+from marey.geometry.paths import Path
+from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs.connectivity import connectivity
+from marey.statistics.graphs.graph import Walk
+from marey.statistics.graphs.shortest import shortest_walk
+from marey.statistics.graphs.timed import TimedWalk, retime
+from marey.surface.contacts import compare_foot_skate
+from marey.surface.synthesis.animation import Animation, AnimationReport
+from marey.surface.synthesis.following import Followed, follow
+from marey.surface.synthesis.player import Player, synthesize
+from marey.surface.synthesis.root_clips import RootClips
+from marey.surface.synthesis.steering import Steering, safe_frames
+from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.wandering import wander
+from marey.surface.synthesis.ways import worth_trying
+
+Pose = int | str
+"""A frame of the library: its number, or `"SEQUENCE:FRAME"`."""
+
+LONGEST = 24 * 3600.0
+
+
+def follow_path(
+    subject: SurfaceGraph,
+    path: Path | ArrayLike,
+    *,
+    track: int | Sequence[int] | None = None,
+    accuracy: float = 5.0,
+    width: int = 500,
+    start: Pose | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    """An animation along a path, or along the polygon through points `(n, 2)` (x, z) or `(n, 3)`.
+
+    Args:
+        subject: the graph.
+        path: to follow.
+        track: the vertex, or the centroid of those, that keeps to the path; that of the body, if None.
+        accuracy: as of :func:`~marey.surface.synthesis.following.follow`.
+        width: as of :func:`~marey.surface.synthesis.following.follow`.
+        start: the frame to begin with; any that fits, if None.
+        progress: called with how far along the path the search has come, then with frames made.
+    """
+    curve = path if isinstance(path, Path) else Path.through(path)
+    player = Player.prepare(subject)
+    clips = RootClips.of(subject, track, tracks=player.ground, edges=worth_trying(subject))
+    first = None if start is None else subject.library.frame(start)
+    found = follow(
+        subject, curve, clips=clips, accuracy=accuracy, width=width, start=first, progress=progress
+    )
+    return _play(player, found.walk, found.start, path=found, progress=progress)
+
+
+def walk_through_poses(
+    subject: SurfaceGraph,
+    poses: Sequence[Pose],
+    seconds: Sequence[float],
+    *,
+    tolerance: float = 0.0,
+    progress: Progress | None = None,
+) -> Animation:
+    """An animation that takes captured poses at given times.
+
+    Args:
+        subject: the graph.
+        poses: the first one is the first frame.
+        seconds: of the poses, rising.
+        tolerance: seconds by which a pose may miss its time where that deforms less.
+        progress: called with frames made and their number.
+    """
+    rate = subject.library.frame_rate
+    times = [round(float(moment) * rate) for moment in np.asarray(seconds, np.float64)]
+    frames = [subject.library.frame(pose) for pose in poses]
+    found = retime(subject.graph, frames, times, tolerance=round(tolerance * rate))
+    return _play(Player.prepare(subject), found.walk, timed=found, progress=progress)
+
+
+def walk_between(
+    subject: SurfaceGraph,
+    start: Pose,
+    end: Pose,
+    *,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    """The best animation from one captured frame to another, lasting `seconds` if they are given."""
+    if seconds is not None:
+        _check_seconds(seconds)
+        return walk_through_poses(subject, [start, end], [0.0, seconds], progress=progress)
+    walk = shortest_walk(subject.graph, subject.library.frame(start), subject.library.frame(end))
+    return _play(Player.prepare(subject), walk, progress=progress)
+
+
+def steer(
+    subject: SurfaceGraph,
+    directions: ArrayLike,
+    seconds: float,
+    *,
+    start: Pose | None = None,
+    accuracy: float = 5.0,
+    progress: Progress | None = None,
+) -> Animation:
+    """An animation steered by directions `(rows, 3)`: time, seconds, and x, z from then on.
+
+    As in live use, a decision knows only the direction of its moment.
+    """
+    given = np.asarray(directions, np.float64)
+    if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.isfinite(given).all():
+        raise InputError("directions: rows of time, x, z are needed")
+    _check_seconds(seconds)
+    player, library = Player.prepare(subject), subject.library
+    edges = worth_trying(subject, inside=safe_frames(subject))
+    clips = RootClips.of(subject, tracks=player.ground, edges=edges)
+    frame = connectivity(subject.graph).core[0] if start is None else library.frame(start)
+    body = Steering(player, clips, int(frame), accuracy=accuracy)
+    total = round(seconds * library.frame_rate)
+    while (steps := body.walk.steps(subject.graph)) < total:
+        now = steps / library.frame_rate
+        body.advance(given[max(int(np.searchsorted(given[:, 0], now, side="right")) - 1, 0), 1:])
+        if progress is not None:
+            progress(min(steps, total), total)
+    return _play(player, body.walk)
+
+
+def random_walk(
+    subject: SurfaceGraph,
+    seconds: float,
+    rng: np.random.Generator | int = 0,
+    *,
+    start: Pose | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    """An animation at random, see :func:`~marey.surface.synthesis.wandering.wander`."""
+    walk = wander(subject, seconds, rng, start=start)
+    return _play(Player.prepare(subject), walk, progress=progress)
+
+
+def _check_seconds(seconds: float) -> None:
+    if not (np.isfinite(seconds) and 0 < seconds <= LONGEST):
+        raise InputError(f"seconds: above 0 and at most {LONGEST:g}, got {seconds}")
+
+
+def _play(
+    player: Player,
+    walk: Walk,
+    start: PlanarMotion | None = None,
+    *,
+    path: Followed | None = None,
+    timed: TimedWalk | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    animation = synthesize(player, walk, start=start, progress=progress)
+    graph, library = player.subject.graph, player.subject.library
+    skate = compare_foot_skate(animation, library, player.ground.contacts)
+    report = AnimationReport(
+        int(graph.synthetic[walk.edges].sum()),
+        walk.cost(graph),
+        skate.animation.speed,
+        skate.captured,
+        skate.ratio,
+        None if path is None else path.path_error,
+        None if path is None else float(path.errors.max()),
+        None if path is None else path.label_violations,
+        None if timed is None else tuple((timed.errors / library.frame_rate).tolist()),
+    )
+    return replace(animation, report=report)

@@ -1,0 +1,362 @@
+"""Meshes of transitions and mixtures of whole clips, placed in the world (Boukhayma 2017, section 3.4.1).
+
+Where each frame stands comes from :class:`~marey.surface.synthesis.placement.Placement`; here the two poses
+are taken at their times, between captured frames if need be, rotated to one heading, blended and put there
+(algorithm 2). Whole clips of similar motions are aligned by a time warp with limited slope and blended with
+any weight, constant or changing, so that a left and a right turn give a straight walk (figure 3.14); the
+mixture takes as long as its parts do on average. Trimming ends avoids a fast catch-up when clips are out of
+phase. Cost: one interpolation a frame, of which one mesh is in memory; for clips also their pose distances
+and some hundred time warps where ends may be trimmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from marey._arrays import Array, FloatArray, Integers
+from marey._progress import Progress
+from marey.errors import InputError
+from marey.geometry import planar
+from marey.geometry.planar import PlanarMotion
+from marey.geometry.resampling import linear
+from marey.statistics.graphs import Transition, smooth_path, warped
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.surface.distances import distances
+from marey.surface.library import Library
+from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animation import Animation, Frame, collect_frames
+from marey.surface.synthesis.foot_lock import FootLock
+from marey.surface.synthesis.placement import (
+    GroundFrames,
+    Placement,
+    aligning_turns,
+    ease_weights,
+    turns_between,
+)
+
+Weight = ArrayLike | Callable[[Array], Array]
+
+EVENNESS = 0.001
+"""Radians a frame of the time warp costs: where poses do not decide, time passes evenly."""
+
+
+class Blender(Protocol):
+    """What blends two poses of one heading: an `Interpolator` of marey.surface.interpolation, or LINEAR."""
+
+    def between(self, first: FloatArray, second: FloatArray, weight: float) -> FloatArray:
+        """Vertices `(vertices, 3)` between two poses; `weight` is that of the second."""
+
+
+class _Linear:
+    def between(self, first: FloatArray, second: FloatArray, weight: float) -> FloatArray:
+        return first + np.asarray(weight * (second - first), first.dtype)
+
+
+LINEAR: Blender = _Linear()
+
+
+def blend(
+    library: Library,
+    transition: Transition,
+    blender: Blender = LINEAR,
+    *,
+    ground: GroundFrames | None = None,
+    before: int = 0,
+    after: int = 0,
+) -> Iterator[Frame]:
+    """The frames of a transition, one by one, beginning where the source frame was captured.
+
+    Args:
+        library: of the transition's frames.
+        transition: which frames are blended.
+        blender: non-linear from `Interpolator.prepare`, or LINEAR.
+        ground: of the library, if at hand.
+        before: captured frames to play before the transition; fewer where a sequence ends.
+        after: likewise, after it.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()[:40]
+    >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
+    >>> frames = list(blend(Library((walk,)), Transition(path, 0.0)))
+    >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source
+    (10, False, True, 29)
+    """
+    ground = ground or GroundFrames.of(library)
+    times = smooth_path(transition)
+    turns = aligning_turns(library, times)
+    placement = Placement.lay_out(ground, times, ease_weights(len(times)), turns)
+    first, last = context_frames(library, transition, before, after)
+    here = PlanarMotion.identity()
+    for frame in range(first, transition.source):
+        yield captured_frame(library, frame, here)
+    yield from placed_frames(
+        library, ground, placement, blender, here, foot_lock=FootLock.of(library, ground)
+    )
+    move, rise = placement.arrival(ground)
+    there = PlanarMotion(move.angle[0], move.shift[0])
+    for frame in range(transition.destination + 1, last + 1):
+        yield captured_frame(library, frame, there, lift=float(rise[0]))
+
+
+def context_frames(library: Library, transition: Transition, before: int, after: int) -> tuple[int, int]:
+    """First frame played before a transition and last one after it, within their sequences."""
+    if before < 0 or after < 0:
+        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
+    first = library.starts[library.locate(transition.source)[0]]
+    last = library.starts[library.locate(transition.destination)[0] + 1] - 1
+    return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
+
+
+def captured_frame(library: Library, frame: int, placed: PlanarMotion, *, lift: float = 0.0) -> Frame:
+    """A captured frame moved along the ground, and up by `lift` metres."""
+    vertices = placed.apply(library.vertices(frame))
+    vertices[:, 1] += lift
+    return Frame(vertices, frame, frame, 0.0, False)
+
+
+def placed_frames(
+    library: Library,
+    ground: GroundFrames,
+    placement: Placement,
+    blender: Blender,
+    placed: PlanarMotion,
+    *,
+    lift: float = 0.0,
+    foot_lock: FootLock | None = None,
+) -> Iterator[Frame]:
+    """The meshes of the placement of one transition.
+
+    Args:
+        library: of the frames.
+        ground: of the library.
+        placement: where the frames stand.
+        blender: of poses.
+        placed: how the source frame is moved along the ground.
+        lift: and up, metres.
+        foot_lock: holds touching patches where the placement has them.
+    """
+    shifts = None if foot_lock is None else foot_lock.shifts(placement)
+    for t, (times, weight) in enumerate(zip(placement.times, placement.weights.tolist(), strict=True)):
+        sides = []
+        for time, turn in zip(
+            times, (placement.source_turns[t], placement.destination_turns[t]), strict=True
+        ):
+            pose = _pose_at(library, float(time))
+            pose[:, 1] -= linear(ground.contacts.floors, [time])[0]
+            sides.append(PlanarMotion.about(planar.centroid(pose), turn, np.zeros(2)).apply(pose))
+        inner = 0 < weight < 1
+        here, there = sides
+        vertices = np.array(blender.between(here, there, weight) if inner else sides[int(weight)])
+        vertices[:, 0::2] -= planar.centroid(vertices).astype(vertices.dtype)
+        if foot_lock is not None and shifts is not None and inner:
+            foot_lock.lock(vertices, here, there, weight, placement.touching[t], shifts[t])
+        vertices[:, 1] += placement.floors[t] + lift
+        vertices[:, 0::2] += placement.positions[t].astype(vertices.dtype)
+        source, destination = (int(time) for time in times)
+        synthetic = inner or bool(times[int(weight)] % 1)
+        if not synthetic:
+            source = destination = destination if weight == 1 else source
+        yield Frame(placed.apply(vertices), source, destination, weight if synthetic else 0.0, synthetic)
+
+
+def align_clips(
+    library: Library,
+    first: str,
+    second: str,
+    *,
+    apart: DistanceMatrix | None = None,
+    slope: int = 3,
+    trim: float = 0.0,
+) -> Transition:
+    """Which frames of two clips correspond, from their first to their last.
+
+    Args:
+        library: of both clips.
+        first: name of a sequence.
+        second: name of another.
+        apart: pose distances of the library, if at hand; else those of the two clips are measured.
+        slope: neither clip passes more than so many times as fast as the other.
+        trim: seconds that one of the clips may lose at either end, if both are in phase sooner for it.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> both = Library((walk[:40].renamed("a"), walk[10:50].renamed("b")))
+    >>> align_clips(both, "a", "b").path[[0, -1]].tolist()
+    [[0, 40], [39, 79]]
+    >>> align_clips(both, "a", "b", trim=0.4).path[[0, -1]].tolist()
+    [[9, 40], [39, 71]]
+    """
+    apart, offsets = _distances_of(library, first, second, apart)
+    found = _aligned(apart, library, (first, second), offsets, slope, trim)
+    return Transition(found.path + offsets, found.cost)
+
+
+def blend_clips(
+    library: Library,
+    first: str,
+    second: str,
+    weight: Weight = 0.5,
+    *,
+    blender: Blender | None = None,
+    apart: DistanceMatrix | None = None,
+    slope: int = 3,
+    trim: float = 0.0,
+    ground: GroundFrames | None = None,
+    progress: Progress | None = None,
+) -> Animation:
+    """A mixture of two clips, beginning where the first stands.
+
+    Args:
+        library: of both clips.
+        first: name of a sequence.
+        second: name of another.
+        weight: of the second clip, 0…1; several are spread evenly over the time of the clips; or a function
+            from seconds of the mixture `(n,)` to weights `(n,)`.
+        blender: of poses; non-linear, if None.
+        apart: pose distances of the library, if at hand.
+        slope: as of :func:`align_clips`.
+        trim: as of :func:`align_clips`.
+        ground: of the library, if at hand.
+        progress: called with frames done and their number.
+    """
+    apart, offsets = _distances_of(library, first, second, apart)
+    path = smooth_path(_aligned(apart, library, (first, second), offsets, slope, trim))
+    times, weights = _mixed_pace(path, _weights_along(weight, path, library.frame_rate))
+    turns = turns_between(apart.yaw_offsets, times)
+    times = times + offsets
+    ground = ground or GroundFrames.of(library)
+    if blender is None:
+        from marey.surface.interpolation import Interpolator
+
+        blender = Interpolator.prepare(library.vertices(0), library.faces)
+    placement = Placement.lay_out(ground, times, weights, turns)
+    lock = FootLock.of(library, ground)
+    frames = placed_frames(library, ground, placement, blender, PlanarMotion.identity(), foot_lock=lock)
+    return collect_frames(library, frames, len(times), name=f"{first}-{second}", progress=progress)
+
+
+def blend_several(
+    library: Library, names: Sequence[str], weights: ArrayLike, *, slope: int = 3
+) -> MeshSequence:
+    """A mixture of several clips, added one after another; `weights` `(clips,)` need not sum to 1.
+
+    Averaging many clips that correspond badly damps the motion.
+    """
+    shares = np.asarray(weights, np.float64)
+    if len(names) < 2 or shares.shape != (len(names),):
+        raise InputError(f"blend: give two clips or more, and a weight for each; got {len(names)} clips")
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares[0] > 0):
+        raise InputError("blend: weights must not be negative, and the first above 0")
+    chosen = [library.sequences[library.names.index(name)] for name in names]
+    mixed = chosen[0]
+    for i in range(1, len(chosen)):
+        pair = Library((mixed.renamed("mixed"), chosen[i].renamed("next")))
+        share = float(shares[i] / shares[: i + 1].sum())
+        mixed = blend_clips(pair, "mixed", "next", share, slope=slope).sequence
+    return mixed.renamed("-".join(names))
+
+
+def _pose_at(library: Library, time: float) -> FloatArray:
+    """Vertices `(vertices, 3)` at a time between captured frames, a copy."""
+    before = int(time)
+    vertices = np.array(library.vertices(before))
+    if time > before:
+        step = (time - before) * (library.vertices(before + 1) - vertices)
+        vertices += step.astype(vertices.dtype)
+    return vertices
+
+
+def _distances_of(
+    library: Library, first: str, second: str, apart: DistanceMatrix | None
+) -> tuple[DistanceMatrix, Integers]:
+    """Pose distances with those of both clips, and what takes their frames' numbers to the library's."""
+    if apart is not None:
+        return apart, np.zeros(2, np.int64)
+    starts = np.array([library.number(name) for name in (first, second)])
+    one, two = (library.sequences[library.names.index(name)] for name in (first, second))
+    return distances(Library((one, two.renamed("other clip")))), starts - [0, one.frames]
+
+
+def _aligned(
+    apart: DistanceMatrix,
+    library: Library,
+    clips: tuple[str, str],
+    offsets: Integers,
+    slope: int,
+    trim: float,
+) -> Transition:
+    """The time warp over two clips, in numbers of `apart`."""
+    if not (np.isfinite(trim) and trim >= 0):
+        raise InputError(f"trim: must not be negative, got {trim}")
+    (top, height), (left, width) = (
+        (library.number(name) - int(offset), library.number(name, -1) - library.number(name) + 1)
+        for name, offset in zip(clips, offsets, strict=True)
+    )
+
+    def over(begin: int, end: int) -> Transition:
+        """With `begin` and `end` frames cut off the first clip, or, below 0, off the second."""
+        rows = height - max(begin, 0) - max(end, 0)
+        columns = width + min(begin, 0) + min(end, 0)
+        last = left + width - 1 + min(end, 0)
+        return warped(apart, top + max(begin, 0), last, rows, columns, slope=slope, alpha=EVENNESS)
+
+    whole = over(0, 0)
+    # At most a third of the shorter clip is cut off at either end.
+    most = min(round(trim * library.frame_rate), min(height, width) // 3)
+    if most == 0:
+        return whole
+    # A frame cut off costs as much as a mean one of the whole match: none is cut off for nothing.
+    price = whole.cost / whole.length + EVENNESS
+    end = _least_cost(lambda cut: over(0, cut), most, price)
+    begin = _least_cost(lambda cut: over(cut, end), most, price)
+    return over(begin, end)
+
+
+def _least_cost(aligned: Callable[[int], Transition], most: int, price: float) -> int:
+    """How many frames to cut off one clip, or, below 0, off the other."""
+    best, least = 0, aligned(0).cost
+    for cut in sorted(range(-most, most + 1), key=abs):
+        try:
+            cost = aligned(cut).cost + price * abs(cut)
+        except InputError:  # what is left of the clips differs too much in length
+            continue
+        if cost < least:
+            best, least = cut, cost
+    return best
+
+
+def _weights_along(weight: Weight, times: Array, frame_rate: float) -> Array:
+    """Weights of the second clip at each row of `times`, from one, from several, or from a function."""
+    if callable(weight):
+        # By the mixture's own time, which passes as the weights say: step by step.
+        weights, passed = np.empty(len(times)), 0.0
+        for i, step in enumerate(np.diff(times, axis=0, append=times[-1:])):
+            weights[i] = _checked_weights(weight(np.array([passed / frame_rate])))[0]
+            passed += (1 - weights[i]) * step[0] + weights[i] * step[1]
+        return weights
+    given = _checked_weights(weight)
+    return np.interp(np.linspace(0, 1, len(times)), np.linspace(0, 1, len(given)), given)
+
+
+def _checked_weights(weight: ArrayLike) -> Array:
+    given = np.atleast_1d(np.asarray(weight, np.float64))
+    if given.ndim != 1 or not len(given) or not ((given >= 0) & (given <= 1)).all():
+        raise InputError(f"weights: one or a list of numbers from 0 to 1, got {weight!r}")
+    return given
+
+
+def _mixed_pace(times: Array, weights: Array) -> tuple[Array, Array]:
+    """Times and weights taken so that a frame passes at the mixed rate of both clips."""
+    middle = 0.5 * (weights[1:] + weights[:-1])
+    steps = np.diff(times, axis=0)
+    passed = np.concatenate([[0.0], np.cumsum((1 - middle) * steps[:, 0] + middle * steps[:, 1])])
+    at = np.linspace(0.0, passed[-1], max(2, round(passed[-1]) + 1))
+    even = np.stack([np.interp(at, passed, column) for column in times.T], axis=1)
+    # A clip of full weight is met at its own frames, not a rounding beside them.
+    nearest = np.round(even)
+    even = np.where(np.abs(even - nearest) < 1e-9, nearest, even)
+    return even, np.interp(at, passed, weights)

@@ -1,0 +1,217 @@
+"""Where the frames of transitions stand and face, found without a mesh (Boukhayma 2017, algorithm 2).
+
+All that decides where a blend stands (section 3.4.1) are a few numbers a captured frame: its centroid, its
+heading to others, its feet. Position and heading of a blend advance by the blended increments of both clips,
+re-aligned at every frame; the increments are those to the next frames of the time warp, not to the next
+captured ones as printed. Beyond the published rule, the body is carried so that what touches the ground stays
+where it is while the weights of the blend change. Cost: a few passes over the vertices once, then a few dozen
+operations a frame and patch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from marey._arrays import Array, FloatArray, Integers
+from marey.errors import InputError
+from marey.geometry import planar
+from marey.geometry.planar import PlanarMotion
+from marey.geometry.resampling import linear
+from marey.surface.contacts import Contacts, find_contacts
+from marey.surface.distances.heading import yaw_offsets
+from marey.surface.distances.template import SAMPLE, ReferencePose
+from marey.surface.library import Library
+
+if TYPE_CHECKING:
+    from marey.surface.synthesis.surface_graph import SurfaceGraph
+
+
+@dataclass(frozen=True, eq=False)
+class GroundFrames:
+    """What placing a subject needs of each captured frame.
+
+    Attributes:
+        centroids: `(frames, 2)`, mean of the vertices on the ground, metres.
+        contacts: what touches the ground, and the floor.
+        patches: `(frames, patches, 3)`, centres of the patches that touch it.
+
+    >>> import marey
+    >>> ground = GroundFrames.of(Library((marey.samples.mesh_sequence()[:30],)))
+    >>> ground.centroids.shape
+    (30, 2)
+    """
+
+    centroids: Array
+    contacts: Contacts
+    patches: Array
+
+    @classmethod
+    def of(cls, library: Library) -> GroundFrames:
+        """Measured on all frames of a library."""
+        contacts = find_contacts(library)
+        frames = list(library.all_vertices())
+        centroids = np.array([planar.centroid(vertices) for vertices in frames])
+        return cls(centroids, contacts, np.array([contacts.patch_positions(vertices) for vertices in frames]))
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Frames of one or more transitions, each seen from where its source was captured.
+
+    Attributes:
+        first: `(transitions + 1,)`, first frame of each, then the number of all frames.
+        times: `(frames, 2)`, frames of the source and destination clips, numbers of the library with
+            fractions.
+        weights: `(frames,)`, weight of the destination.
+        source_turns: `(frames,)`, rotation of the source before it is blended, radians.
+        destination_turns: `(frames,)`, that of the destination.
+        positions: `(frames, 2)`, centroid of the blend on the ground, metres.
+        floors: `(frames,)`, height of the ground below the blend.
+        touching: `(frames, patches)`, how surely each patch of the blend touches the ground.
+        skate: `(frames, patches, 2)`, how far patches move from the frame before, beside what they do where
+            they touch; a foot that stands in one clip and swings in the other counts as standing.
+    """
+
+    first: Integers
+    times: Array
+    weights: Array
+    source_turns: Array
+    destination_turns: Array
+    positions: Array
+    floors: Array
+    touching: Array
+    skate: Array
+
+    @classmethod
+    def lay_out(
+        cls,
+        ground: GroundFrames,
+        times: Array,
+        weights: Array,
+        turns: Array,
+        *,
+        first: Integers | None = None,
+        anchored: bool = True,
+    ) -> Placement:
+        """Lay out transitions one after another.
+
+        Args:
+            ground: of the library.
+            times: `(frames, 2)`.
+            weights: `(frames,)`, of the destination.
+            turns: `(frames,)`, by how much the destination turns to face as the source.
+            first: `(transitions + 1,)`; all frames are of one transition, if None.
+            anchored: keep what touches the ground in place; False is the published rule.
+        """
+        from marey.surface.synthesis import _placement_kernels as kernels
+
+        count, contacts = len(times), ground.contacts
+        starts = np.array([0, count]) if first is None else np.asarray(first, np.int64)
+        filled = (
+            np.empty(count), np.empty(count), np.empty((count, 2)), np.empty(count),
+            np.zeros((count, contacts.patches)), np.zeros((count, contacts.patches, 2)),
+        )  # fmt: skip
+        kernels.lay_out_places(
+            starts.astype(np.int64), times, weights, turns, ground.centroids, contacts.floors,
+            ground.patches, contacts.touching, contacts.threshold, anchored, *filled,
+        )  # fmt: skip
+        return cls(starts, times, weights, *filled)
+
+    def arrival(self, ground: GroundFrames) -> tuple[PlanarMotion, Array]:
+        """How each transition moves its last frame: along the ground, and up, `(transitions,)`."""
+        last = self.first[1:] - 1
+        frames = self.times[last, 1]
+        move = PlanarMotion.about(
+            linear(ground.centroids, frames), self.destination_turns[last], self.positions[last]
+        )
+        return move, self.floors[last] - linear(ground.contacts.floors, frames)
+
+    def follow(self, ground: GroundFrames, points: Array) -> Array:
+        """Where a point of the body is, `(frames, 3)`, by where it is in the captured frames `(…, 3)`."""
+        result = np.column_stack([self.positions[:, 0], self.floors, self.positions[:, 1]])
+        for times, turns, weights in (
+            (self.times[:, 0], self.source_turns, 1.0 - self.weights),
+            (self.times[:, 1], self.destination_turns, self.weights),
+        ):
+            captured = linear(points, times)
+            offsets = captured[:, 0::2] - linear(ground.centroids, times)
+            result[:, 0::2] += weights[:, None] * planar.rotate(offsets, turns)
+            result[:, 1] += weights * (captured[:, 1] - linear(ground.contacts.floors, times))
+        return result
+
+
+def place_edges(
+    subject: SurfaceGraph, ground: GroundFrames, edges: Integers, *, anchored: bool = True
+) -> Placement:
+    """Where the frames of transitions stand; `edges` are numbers of synthetic edges of the graph.
+
+    Their times are laid out anew from the pose distances: a time warp of two windows a transition, some ten
+    microseconds.
+    """
+    graph, distances = subject.graph, subject.distances
+    if not graph.synthetic[edges].all():
+        raise InputError("placement: one of the edges plays captured frames and needs none")
+    counts = graph.steps[edges].astype(np.int64) + 1
+    first = np.concatenate([[0], np.cumsum(counts)])
+    times = np.empty((int(first[-1]), 2))
+    if len(edges):
+        from marey.surface.synthesis import _placement_kernels as kernels
+
+        kernels.lay_out_times(
+            np.ascontiguousarray(distances.values),
+            *(
+                getattr(graph, name)[edges].astype(np.int64)
+                for name in ("sources", "targets", "source_lengths", "target_lengths")
+            ),
+            graph.windows.slope, float(graph.alpha), first, times,
+        )  # fmt: skip
+    weights = np.concatenate([np.zeros(0), *(ease_weights(int(count)) for count in counts)])
+    turns = turns_between(distances.yaw_offsets, times)
+    return Placement.lay_out(ground, times, weights, turns, first=first, anchored=anchored)
+
+
+def ease_weights(length: int) -> Array:
+    """Weights of the destination over a transition, from 0 to 1, slow at both ends, `(length,)`.
+
+    >>> ease_weights(5).tolist()
+    [0.0, 0.15625, 0.5, 0.84375, 1.0]
+    """
+    s = np.linspace(0.0, 1.0, length) if length > 1 else np.ones(1)
+    return np.asarray(s * s * (3.0 - 2.0 * s))
+
+
+def turns_between(turns: FloatArray, times: Array) -> Array:
+    """By how much the second frame turns to face as the first, `(n,)`, at fractional frames `(n, 2)`.
+
+    Args:
+        turns: `(frames, frames)`, between whole frames.
+        times: `(n, 2)`.
+    """
+    before, after = np.floor(times).astype(np.int64), np.ceil(times).astype(np.int64)
+    share = times - before
+    found = np.asarray(turns[before[:, 0], before[:, 1]], np.float64)
+    # Differences to one corner, wrapped, so that angles near half a turn do not cancel.
+    other = (
+        (after[:, 0], before[:, 1], share[:, 0] * (1 - share[:, 1])),
+        (before[:, 0], after[:, 1], (1 - share[:, 0]) * share[:, 1]),
+        (after[:, 0], after[:, 1], share[:, 0] * share[:, 1]),
+    )
+    return found + sum(
+        weight * (np.mod(turns[row, column] - found + np.pi, 2 * np.pi) - np.pi)
+        for row, column, weight in other
+    )
+
+
+def aligning_turns(library: Library, times: Array) -> Array:
+    """:func:`turns_between` where there are no pose distances: by which the surfaces face the same way."""
+    lowest, highest = np.floor(times.min(axis=0)).astype(int), np.ceil(times.max(axis=0)).astype(int)
+    parts = []
+    for first, last in zip(lowest, highest, strict=True):
+        sequence, local = library.locate(int(first))
+        parts.append(library.sequences[sequence][local : local + int(last - first) + 1])
+    both = Library(tuple(parts))
+    turns = yaw_offsets(both, ReferencePose.of(both.vertices(0), both.faces, triangles=SAMPLE))
+    return turns_between(turns, times - lowest + [0, parts[0].frames])

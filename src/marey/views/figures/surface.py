@@ -1,0 +1,833 @@
+"""Figures of captured surfaces: distances, graphs, in-betweens, blends and new motion.
+
+Each function returns a matplotlib `Figure`, to be shown, changed, or written with `style.save`.
+Captured frames are green, synthetic ones red, as in Boukhayma 2017 (figures 3.11, 3.15, 3.17).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from marey._arrays import checked
+from marey._progress import Progress
+from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion, centroid
+from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.transitions import Transition
+from marey.statistics.matrix_comparison import Correlogram, Mantel
+from marey.surface.interpolation.distortion import distortion, strains
+from marey.surface.library import Library
+from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animation import Animation
+from marey.views import style
+from marey.views.actors import ELEVATION, TURN, Actor, actor
+from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
+from marey.views.scene import Ground, Image, Look, Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+Array = NDArray[Any]
+
+WIDE = (1280, 720)
+UNITS = {
+    "surface": "mean turn of the triangles (rad)",
+    "euclidean": "distance of the vertices (m)",
+    "skeleton": "sum of joint angles (rad)",
+    "euler": "difference of Euler angles (rad)",
+}
+# Cells beyond the picture's pixels are averaged before they are drawn.
+MOST_CELLS = 1400
+# Sequences shorter than this share of the whole get no name.
+NARROWEST = 0.022
+# Width of a letter as a share of a matrix: names wider than their sequence are slanted.
+LETTER = 0.017
+# With more sequences than this names are small and stand upright.
+MOST_SLANTED = 12
+
+
+def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
+    """All pose distances as a square, dark where poses are alike.
+
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
+    >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    >>> figure = distance_map(DistanceMatrix(apart, np.zeros((9, 9)), [0, 4, 9], ("walk", "run"), "surface"))
+    >>> figure.axes[0].get_title(loc="left")
+    'Pose distances: 9 frames of 2 sequences, surface metric'
+    """
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        _square(figure, axes, distances.values, distances, UNITS.get(distances.metric, distances.metric))
+        axes.set_title(
+            f"Pose distances: {distances.frames} frames of {_sequences(len(distances.names))}, "
+            f"{distances.metric} metric"
+        )
+    return figure
+
+
+def warp_path(
+    distances: DistanceMatrix, transition: Transition, *, size: tuple[int, int] = (900, 720)
+) -> Figure:
+    """A transition laid over the pose distances of the two windows it blends.
+
+    >>> from marey.statistics.graphs.clips import DistanceMatrix
+    >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
+    >>> walk = DistanceMatrix(apart, np.zeros((9, 9)), [0, 9], ("walk",), "surface")
+    >>> figure = warp_path(walk, Transition([[1, 4], [2, 5], [2, 6]], 11.0))
+    >>> figure.axes[0].get_xlabel()
+    'frame of walk (destination)'
+    """
+    path = transition.path
+    if path.max() >= distances.frames:
+        raise InputError(f"transition: it uses frame {path.max()}; there are {distances.frames}")
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        spans, names = [], []
+        for column in (0, 1):
+            first, last = int(path[0, column]), int(path[-1, column])
+            sequence = int(np.searchsorted(distances.starts, first, side="right")) - 1
+            room = max((last - first) // 3, 3)
+            low, high = distances.starts[sequence], distances.starts[sequence + 1]
+            spans.append((max(first - room, int(low)), min(last + room + 1, int(high)), int(low)))
+            names.append(distances.names[sequence])
+        (top, bottom, above), (left, right, before) = spans
+        shown = distances.values[top:bottom, left:right]
+        extent = (left - before - 0.5, right - before - 0.5, bottom - above - 0.5, top - above - 0.5)
+        drawn = axes.imshow(shown, cmap=_near_to_far(), extent=extent, interpolation="nearest", vmin=0)
+        rows, columns = path[:, 0] - above, path[:, 1] - before
+        axes.plot(columns, rows, color=style.PAPER, lw=3.6)
+        axes.plot(columns, rows, color=style.INK, lw=1.6, marker="o", ms=2.6)
+        corners = np.array([[columns[0], rows[0]], [columns[-1], rows[-1]]])
+        axes.plot(*corners.T, "o", color=style.PAPER, mec=style.INK, mew=1.4, ms=7, ls="none", zorder=4)
+        axes.annotate("leaves", corners[0], (-8, 0), textcoords="offset points", ha="right", va="center")
+        axes.annotate("arrives", corners[1], (8, 0), textcoords="offset points", ha="left", va="center")
+        axes.grid(False)
+        axes.set_xlabel(f"frame of {names[1]} (destination)")
+        axes.set_ylabel(f"frame of {names[0]} (source)")
+        axes.set_title(
+            f"Transition of {transition.length} frames, {transition.cost / transition.length:.3f} a frame"
+        )
+        _distance_bar(figure, axes, drawn, "pose distance")
+    return figure
+
+
+class _Frame:
+    """Where sequences begin and what they are called."""
+
+    def __init__(self, starts: NDArray[np.int64], names: tuple[str, ...]) -> None:
+        self.starts, self.names = starts, names
+
+
+def _square(figure: Figure, axes: Axes, values: Array, frame: _Frame | DistanceMatrix, label: str) -> None:
+    """A matrix of frames by frames, with borders and names of the sequences."""
+    frames = len(values)
+    finite = values[np.isfinite(values)]
+    highest = float(np.quantile(finite, 0.995)) if len(finite) else 1.0
+    lowest = float(finite.min()) if len(finite) else 0.0
+    extent = (-0.5, frames - 0.5, frames - 0.5, -0.5)
+    axes.set_facecolor(style.FAINT)
+    drawn = axes.imshow(
+        _averaged(values),
+        cmap=_near_to_far(),
+        extent=extent,
+        interpolation="nearest" if frames < MOST_CELLS // 2 else "antialiased",
+        vmin=0.0 if lowest < 0.2 * highest else lowest,
+        vmax=highest or 1.0,
+    )
+    borders = frame.starts[1:-1] - 0.5
+    axes.hlines(borders, -0.5, frames - 0.5, color=style.PAPER, lw=0.9)
+    axes.vlines(borders, -0.5, frames - 0.5, color=style.PAPER, lw=0.9)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    lengths = np.diff(frame.starts)
+    middles = 0.5 * (frame.starts[:-1] + frame.starts[1:] - 1)
+    wide = lengths > NARROWEST * frames
+    named = [name if shown else "" for name, shown in zip(frame.names, wide, strict=True)]
+    if any(named):
+        crowded = any(len(name) * LETTER > n / frames for name, n in zip(named, lengths, strict=True))
+        many = len(named) > MOST_SLANTED
+        font = 7.5 if many else 10.0
+        axes.set_yticks(middles, named, fontsize=font)
+        axes.set_xticks(
+            middles, named, fontsize=font, rotation=90 if many else 38 if crowded else 0,
+            ha="right" if crowded else "center", va="center" if many else "top", rotation_mode="anchor",
+        )  # fmt: skip
+        axes.tick_params(length=0)
+    _distance_bar(figure, axes, drawn, label)
+
+
+def _averaged(values: Array) -> Array:
+    """Cells of a large matrix in groups, each with its mean; not a number where there is none."""
+    step = -(-len(values) // MOST_CELLS)
+    if step == 1:
+        return values
+    whole = len(values) // step * step
+    parts = values[:whole, :whole].reshape(whole // step, step, whole // step, step)
+    there = np.isfinite(parts)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.where(there, parts, 0.0).sum(axis=(1, 3)) / there.sum(axis=(1, 3)))
+
+
+def _near_to_far() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("distance", style.SEQUENCE[::-1])
+
+
+def _distance_bar(figure: Figure, axes: Axes, drawn: Any, label: str) -> None:
+    # Squares in a wide picture: bars and names stay close to them.
+    figure.set_layout_engine("compressed")
+    bar = figure.colorbar(drawn, ax=axes, shrink=0.7, aspect=26, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+
+
+def _sequences(count: int) -> str:
+    return "1 sequence" if count == 1 else f"{count} sequences"
+
+
+SQUARE = (1000, 860)
+# Part of the circle left empty between sequences, together, and where the arcs run.
+GAPS, RADIUS = 0.12, 1.0
+INNER = 0.965
+# Transitions drawn one by one, and the pairs of sequences that they are between.
+MOST_CURVES, MOST_BUNDLES = 600, 64
+# With more sequences than this, or longer names, the names stand like spokes.
+MOST_LEVEL, LONGEST_LEVEL = 10, 9
+# Curves in the cloud, points of one, and pixels each way.
+MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
+
+
+def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[int, int] = SQUARE) -> Figure:
+    """Frames around a circle, time running clockwise, and the transitions between them.
+
+    names: of the sequences
+
+    >>> from marey.statistics.graphs.transitions import Windows
+    >>> alone = MotionGraph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
+    >>> graph_picture(alone, ("walk", "run")).get_suptitle()
+    'Essential graph: 50 frames, 48 captured steps, no transition'
+    """
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        axes.set_aspect("equal")
+        axes.axis("off")
+        angles = frame_angles(graph)
+        chosen = np.flatnonzero(graph.synthetic)
+        if len(chosen):
+            _transitions(figure, axes, graph, angles, chosen)
+        longest = max(map(len, names), default=0)
+        spokes = len(names) > MOST_LEVEL or longest > LONGEST_LEVEL
+        _arcs(axes, graph, angles, tuple(names), spokes=spokes)
+        room = 1.1 + 0.034 * longest if spokes else 1.16
+        axes.set_xlim(-max(room, 1.3), max(room, 1.3))
+        axes.set_ylim(-room, room)
+        figure.suptitle(_graph_title(graph, len(chosen)), x=0.01, ha="left", color=style.INK, fontsize=11)
+    return figure
+
+
+def _graph_title(graph: MotionGraph, transitions: int) -> str:
+    kind = "Essential graph" if graph.kind == "essential" else "Motion graph"
+    captured = graph.edges - transitions
+    if not transitions:
+        return f"{kind}: {graph.frames} frames, {captured} captured steps, no transition"
+    return (
+        f"{kind}: {graph.frames:,} frames, {transitions:,} transitions, α = {graph.alpha:g}, "
+        f"{100 * graph.density:.2g} % of all pairs"
+    )
+
+
+def frame_angles(graph: MotionGraph) -> Array:
+    """Where on the circle each frame is, radians, clockwise from the top."""
+    lengths = np.diff(graph.starts)
+    gap = 2 * np.pi * GAPS / len(lengths)
+    step = (2 * np.pi - gap * len(lengths)) / lengths.sum()
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    return np.asarray(gap * (which + 0.5) + step * (np.arange(graph.frames) + 0.5))
+
+
+def _on_circle(angles: Array, radius: float) -> Array:
+    return radius * np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+
+
+def _arcs(axes: Axes, graph: MotionGraph, angles: Array, names: tuple[str, ...], *, spokes: bool) -> None:
+    for k, (first, last) in enumerate(pairwise(graph.starts.tolist())):
+        colour = style.PALETTE[k % len(style.PALETTE)]
+        along = np.linspace(angles[first], angles[last - 1], max(int(200 * (last - first) / graph.frames), 2))
+        x, y = _on_circle(along, RADIUS).T
+        axes.plot(x, y, color=colour, lw=7, solid_capstyle="butt")
+        tip, before = _on_circle(np.array([along[-1] + 0.02, along[-1]]), RADIUS)
+        axes.annotate(
+            "", tip, before, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 0, "mutation_scale": 26}
+        )
+        if k < len(names):
+            _name(axes, names[k], 0.5 * (along[0] + along[-1]), colour, spoke=spokes)
+
+
+def _name(axes: Axes, name: str, angle: float, colour: str, *, spoke: bool) -> None:
+    x, y = _on_circle(np.array(angle), RADIUS + 0.07)
+    side = "left" if x > 0 else "right"
+    if spoke:
+        slope = np.degrees(np.arctan2(y, x))
+        turned, level, size = float(slope if x > 0 else slope + 180.0), "center", 8.5
+    else:
+        side = "center" if abs(x) < 0.12 else side
+        turned, level, size = 0.0, "center" if abs(y) < 0.85 else "bottom" if y > 0 else "top", 11.0
+    text = axes.text(
+        x, y, name, color=colour, ha=side, va=level, fontsize=size, weight="bold", rotation=turned,
+        rotation_mode="anchor",
+    )  # fmt: skip
+    # The circle has its place, however long the names are.
+    text.set_in_layout(False)
+
+
+def _transitions(
+    figure: Figure, axes: Axes, graph: MotionGraph, angles: Array, chosen: NDArray[np.intp]
+) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shown = _cheapest(graph, chosen)
+    if len(shown) < len(chosen):
+        _cloud(axes, graph, angles, chosen[:: max(len(chosen) // MOST_IN_CLOUD, 1)])
+    curves = _curves(graph, angles, shown, 60)
+    colours = LinearSegmentedColormap.from_list("cheap to dear", style.SEQUENCE[:0:-1])
+    opaque = float(np.clip(220 / len(shown), 0.4, 0.9))
+    lines = LineCollection(
+        list(curves), cmap=colours, array=graph.weights[shown], linewidths=0.9, alpha=opaque
+    )
+    axes.add_collection(lines)
+    bar = figure.colorbar(lines, ax=axes, shrink=0.5, aspect=26, pad=0.03)
+    bar.outline.set_visible(False)
+    if bar.solids is not None:
+        bar.solids.set_alpha(1.0)
+    few = len(shown) == len(chosen)
+    bar.set_label("weight of a transition" if few else "weight of the cheapest transitions; the others grey")
+
+
+def _cheapest(graph: MotionGraph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The cheapest transitions of the pairs of sequences between which it is cheapest; dear ones first."""
+    weights = graph.weights[chosen]
+    if len(chosen) <= MOST_CURVES:
+        return np.asarray(chosen[np.argsort(-weights, kind="stable")])
+    ends = [np.searchsorted(graph.starts, at[chosen], side="right") for at in (graph.sources, graph.targets)]
+    pair = ends[0] * len(graph.starts) + ends[1]
+    order = np.lexsort((weights, pair))
+    first = np.flatnonzero(np.diff(pair[order], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    bundles = np.argsort(weights[order[first]], kind="stable")[:MOST_BUNDLES]
+    near = np.isin(pair[order], pair[order[first[bundles]]])
+    kept = order[near & (rank < MOST_CURVES // len(bundles))]
+    return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
+
+
+def _curves(graph: MotionGraph, angles: Array, edges: NDArray[np.intp], points: int) -> Array:
+    """Quadratic curves `(edges, points, 2)`, drawn to the middle if their ends lie far apart."""
+    start = _on_circle(angles[graph.sources[edges]], INNER)
+    end = _on_circle(angles[graph.targets[edges]], INNER)
+    apart = np.linalg.norm(end - start, axis=1, keepdims=True)
+    middle = 0.5 * (start + end) * np.clip(1.0 - 0.75 * apart / 2.0, 0.1, 1.0) ** 1.5
+    t = np.linspace(0, 1, points)[None, :, None]
+    return np.asarray((1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None])
+
+
+def _cloud(axes: Axes, graph: MotionGraph, angles: Array, edges: NDArray[np.intp]) -> None:
+    """How many curves run through each place, on a scale on which few and many can be told."""
+    counts = np.zeros(CELLS**2)
+    for part in np.array_split(edges, -(-len(edges) // 1000)):
+        cells = ((_curves(graph, angles, part, POINTS) + 1.0) * (0.5 * CELLS)).astype(np.int64)
+        np.clip(cells, 0, CELLS - 1, out=cells)
+        counts += np.bincount((cells[..., 1] * CELLS + cells[..., 0]).ravel(), minlength=CELLS**2)
+    strength = (counts / np.quantile(counts[counts > 0], 0.995)).reshape(CELLS, CELLS)
+    image = np.zeros((CELLS, CELLS, 4))
+    image[..., :3] = [int(style.SOFT_INK[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    image[..., 3] = 0.75 * np.clip(strength, 0, 1) ** 0.6
+    axes.imshow(image, extent=(-1, 1, -1, 1), origin="lower", interpolation="bilinear", zorder=0)
+
+
+# Seconds over which a clip's first direction is told.
+START_SECONDS = 0.3
+
+
+def blend_paths(
+    first: MeshSequence,
+    second: MeshSequence,
+    mixture: MeshSequence,
+    *,
+    size: tuple[int, int] = (1000, 860),
+) -> Figure:
+    """Where two clips and their mixture go, all begun at one place and in one direction; a dot every second.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()[:40]
+    >>> len(blend_paths(walk, walk, walk).axes[0].get_lines())
+    3
+    """
+    shown = (
+        (first, first.name or "first", style.PALETTE[0], 2.0),
+        (second, second.name or "second", style.PALETTE[3], 2.0),
+        (mixture, "mixture", style.INK, 3.2),
+    )
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        ways = []
+        for sequence, name, colour, width in shown:
+            way = _from_origin(sequence)
+            length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+            seconds = sequence.frames / sequence.frame_rate
+            axes.plot(*way.T, color=colour, lw=width, label=f"{name}: {length:.1f} m in {seconds:.1f} s")
+            marks = way[:: max(round(sequence.frame_rate), 1)]
+            axes.scatter(marks[:, 0], marks[:, 1], s=18, color=style.PAPER, edgecolor=colour, zorder=4)
+            ways.append(way)
+        points = np.concatenate(ways)
+        low, high = points.min(axis=0), points.max(axis=0)
+        # Never a sliver: a straight way gets room at its sides.
+        room = np.maximum(
+            0.06 * float((high - low).max()) + 0.1, 0.25 * (high - low).max() - (high - low) / 2
+        )
+        axes.set_aspect("equal")
+        axes.set_xlim(low[0] - room[0], high[0] + room[0])
+        axes.set_ylim(low[1] - room[1], high[1] + room[1])
+        axes.set_xlabel("to the right (m)")
+        axes.set_ylabel("ahead (m)")
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=1)
+    return figure
+
+
+def _from_origin(sequence: MeshSequence) -> Array:
+    """The way of the body's middle, begun at the origin: metres to the right and ahead."""
+    way = np.array([centroid(vertices) for vertices in sequence.vertices])
+    soon = way[min(round(START_SECONDS * sequence.frame_rate), len(way) - 1)] - way[0]
+    ahead = PlanarMotion.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
+    return ahead * [-1.0, 1.0]
+
+
+COLUMNS = 1280
+# Pixels of a row, and of what is written around it.
+LOWEST_ROW, HIGHEST_ROW, WORDS = 200, 480, 76
+MOST_COLUMNS = 9
+CLIP_RATE = 30.0
+STRETCHED = "#d8483c"
+# Mean deviation of the edges at a vertex from which on it is all red.
+ALL_RED = 0.15
+# Of the field of view: meshes in a row are seen from afar, so that all show the same side.
+AFAR = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class InBetweens:
+    """Meshes at some weights, and what they lie between.
+
+    name: what made them
+    meshes: at each weight one frame
+    weights: `(n,)`, from 0 to 1
+    first, second: `(vertices, 3)`, the poses
+    """
+
+    name: str
+    meshes: MeshSequence
+    weights: Array
+    first: Array
+    second: Array
+
+    @property
+    def title(self) -> str:
+        """Name and mean errors."""
+        ends = self.first, self.second, self.meshes.faces
+        vertices = self.meshes.vertices
+        found = [distortion(mesh, *ends, weight) for mesh, weight in zip(vertices, self.weights, strict=True)]
+        volume, edges = np.mean([error.volume for error in found]), np.mean([error.edges for error in found])
+        return f"{self.name} · volume off by {_percent(volume)}, edges by {_percent(edges)}"
+
+    def at(self, frames: Sequence[int]) -> InBetweens:
+        """Only some of them."""
+        chosen = np.asarray(frames, np.int64)
+        meshes = replace(self.meshes, vertices=self.meshes.vertices[chosen])
+        return replace(self, meshes=meshes, weights=self.weights[chosen])
+
+    def colours(self, frame: int) -> Array:
+        """Linear colours of the vertices, `(vertices, 3)`: clay to red."""
+        off = strains(
+            self.meshes.vertices[frame],
+            self.first,
+            self.second,
+            self.meshes.faces,
+            float(self.weights[frame]),
+        )
+        share = np.clip(off / ALL_RED, 0.0, 1.0)[:, None]
+        return np.asarray((1 - share) * style.linear(style.CLAY) + share * style.linear(STRETCHED))
+
+
+def in_between_rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> Figure:
+    """A row for each kind of in-betweens, all at the same weights; of many weights some.
+
+    columns: pixels
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> ends = walk.vertices[0], walk.vertices[15]
+    >>> some = InBetweens("captured", walk[:16:5], np.linspace(0, 1, 4), *ends)
+    >>> len(in_between_rows([some], columns=320).axes)
+    1
+    """
+    count = len(kinds[0].weights)
+    if count > MOST_COLUMNS:
+        chosen = np.rint(np.linspace(0, count - 1, MOST_COLUMNS)).astype(int).tolist()
+        kinds = [kind.at(chosen) for kind in kinds]
+    looked, towards = _still(kinds[0].meshes), _towards()
+    shifts = _in_between_shifts(kinds, towards)
+    places = [kind.meshes.vertices.astype(np.float64) + shifts[:, None] for kind in kinds]
+    around = np.concatenate([place.reshape(-1, 3) for place in places])
+    pixels = columns, _height(around, towards, columns)
+    camera = framing(around, towards, pixels, margin=0.94, field_of_view=AFAR * FIELD_OF_VIEW)
+    ground = _in_between_ground(around, looked.size)
+    with style.figure((columns, len(kinds) * (pixels[1] + WORDS))) as figure:
+        grid = figure.subplots(len(kinds), squeeze=False)[:, 0]
+        for axes, kind, place in zip(grid, kinds, places, strict=True):
+            colours = np.concatenate([kind.colours(i) for i in range(len(place))])
+            look = _in_between_look(looked.look, colours)
+            scene = Scene(look, ground, size=pixels, subject_size=looked.size)
+            axes.imshow(scene.render(place.reshape(-1, 3), camera))
+            axes.set_title(kind.title, pad=4)
+            middles = [float(np.median(camera.project(mesh, pixels)[:, 0])) for mesh in place]
+            axes.set_xticks(middles, [f"{weight:.3g}" for weight in kind.weights])
+            axes.set_yticks([])
+            axes.tick_params(length=0)
+            axes.spines[:].set_visible(False)
+            axes.grid(False)
+        grid[-1].set_xlabel(f"weight; red where edges are {100 * ALL_RED:.0f} % too long or too short")
+    return figure
+
+
+def in_between_clip(kinds: Sequence[InBetweens], *, size: tuple[int, int] = (1280, 720)) -> Iterator[Image]:
+    """Pictures of a clip, one for each weight, with the kinds in columns."""
+    looked = _still(kinds[0].meshes)
+    towards = _towards()
+    around = np.concatenate([kind.meshes.vertices[:, ::7].reshape(-1, 3) for kind in kinds]).astype(
+        np.float64
+    )
+    header = _in_between_header([kind.title for kind in kinds], size)
+    pixels = size[0] // len(kinds), size[1] - len(header)
+    camera, ground = framing(around, towards, pixels, margin=0.9), _in_between_ground(around, looked.size)
+    centre = around.mean(axis=0)
+    for frame in range(len(kinds[0].weights)):
+        panels = [_panel(kind, frame, looked, camera, ground, centre, pixels) for kind in kinds]
+        yield np.concatenate([header, np.concatenate(panels, axis=1)])
+
+
+def draw_in_betweens(kinds: Sequence[InBetweens], path: Path, *, progress: Progress | None = None) -> None:
+    """Write rows (.png) or a clip (.mp4, .gif), as the ending of `path` asks."""
+    if path.suffix.lower() == ".png":
+        style.save(in_between_rows(kinds), path)
+        return
+    from marey.io.video import write_frames
+
+    count = len(kinds[0].weights)
+    write_frames(in_between_clip(kinds), path, frame_rate=CLIP_RATE, progress=progress, total=count)
+
+
+def _panel(
+    kind: InBetweens,
+    frame: int,
+    looked: Actor,
+    camera: Camera,
+    ground: Ground,
+    centre: Array,
+    pixels: tuple[int, int],
+) -> Image:
+    look = replace(looked.look, colours=kind.colours(frame))
+    scene = Scene(look, ground, size=pixels, subject_size=looked.size)
+    return scene.render(np.asarray(kind.meshes.vertices[frame], np.float64), camera, centre=centre)
+
+
+def _in_between_header(titles: Sequence[str], size: tuple[int, int]) -> Image:
+    """A line of text over each of the columns."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    height = 2 * round(0.035 * size[1])
+    with style.figure(size) as figure:
+        figure.set_size_inches(size[0] / figure.dpi, height / figure.dpi)
+        figure.set_facecolor(style.BACKDROP_TOP)
+        canvas = FigureCanvasAgg(figure)
+        for i, title in enumerate(titles):
+            middle = (i + 0.5) / len(titles)
+            figure.text(middle, 0.4, title, ha="center", va="center", color=style.INK, fontsize=9)
+        canvas.draw()
+    # Rounding of inches may lose a pixel.
+    drawn = np.asarray(canvas.buffer_rgba())[:height, : size[0], :3]
+    missing = (0, height - drawn.shape[0]), (0, size[0] - drawn.shape[1]), (0, 0)
+    return np.pad(drawn, missing, mode="edge")
+
+
+def _still(meshes: MeshSequence) -> Actor:
+    """How the first mesh looks in clay."""
+    return actor(replace(meshes[0], uv=None, uv_faces=None, textures=(), colours=None))
+
+
+def _towards() -> Array:
+    return direction(TURN, ELEVATION)
+
+
+def _height(points: Array, towards: Array, columns: int) -> int:
+    """Pixels of a row that the points fill as well in height as in width; even."""
+    seen = Camera(np.zeros(3), -towards)
+    wide, tall = (float(np.ptp(points @ axis)) for axis in (seen.right, seen.up))
+    share = columns / COLUMNS
+    return 2 * round(
+        0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+    )
+
+
+def _in_between_shifts(kinds: Sequence[InBetweens], towards: Array) -> Array:
+    """Off their places and into a row without touching, `(n, 3)`, the same for every kind."""
+    across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
+    shifts, edge = [], 0.0
+    for i in range(len(kinds[0].weights)):
+        meshes = [np.asarray(kind.meshes.vertices[i], np.float64) for kind in kinds]
+        middle = np.concatenate(meshes).mean(axis=0) * [1.0, 0.0, 1.0]
+        reach = np.concatenate([(mesh - middle) @ across for mesh in meshes])
+        gap = 0.12 * float(np.ptp(reach)) if i else 0.0
+        shift = edge + gap - float(reach.min())
+        shifts.append(shift * across - middle)
+        edge = shift + float(reach.max())
+    return np.array(shifts)
+
+
+def _in_between_look(look: Look, colours: Array) -> Look:
+    count = len(colours) // len(look.colours)
+    welded = np.arange(len(look.colours)) if look.welded is None else look.welded
+    steps = len(look.colours) * np.arange(count)
+    return Look(
+        np.concatenate([look.faces + step for step in steps]),
+        colours,
+        welded=np.concatenate([welded + step for step in steps]),
+        closed=look.closed,
+    )
+
+
+def _in_between_ground(points: Array, size: float) -> Ground:
+    spacing = 10.0 ** np.floor(np.log10(max(size, 1e-6)) + 0.1)
+    extent = float(np.ptp(points[:, [0, 2]], axis=0).max())
+    return Ground(level=float(points[:, 1].min()), spacing=float(spacing), reach=4.0 * size + 0.8 * extent)
+
+
+def _percent(share: np.floating[Any]) -> str:
+    return "less than 0.01 %" if share < 1e-4 else f"{100 * share:.2g} %"
+
+
+# The source draws the surface metric in red, the Euclidean one in blue.
+COLOURS = {"surface": style.PALETTE[3], "euclidean": style.PALETTE[0]}
+
+
+def agreement(
+    test: Mantel, by_class: Correlogram, metrics: tuple[str, str], *, size: tuple[int, int] = (1300, 560)
+) -> Figure:
+    """How two metrics agree: from near pairs to far ones with what chance gives, and over all beside chance.
+
+    metrics: names of the one compared, and of the one whose distances make the classes
+
+    >>> test = Mantel(0.9, 0.01, np.random.default_rng(0).normal(size=99) / 20, "object")
+    >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]),
+    ...                    np.full(2, -0.1), np.full(2, 0.1), 0.95)
+    >>> len(agreement(test, line, ("surface", "skeleton")).axes)
+    2
+    """
+    colour = _colour(metrics[0])
+    middles = 0.5 * (by_class.edges[:-1] + by_class.edges[1:])
+    with style.figure(size) as figure:
+        classes, chance = figure.subplots(1, 2)
+        band = f"{100 * by_class.confidence:.0f} % of chance"
+        classes.fill_between(
+            middles, by_class.low, by_class.high, color=style.SOFT_INK, alpha=0.3, lw=0, label=band
+        )
+        classes.plot(middles, by_class.correlations, color=colour, marker="o", ms=5)
+        classes.axhline(0, color=style.SOFT_INK, lw=0.8)
+        classes.set_xlabel(f"{metrics[1]} distance")
+        classes.set_ylabel(f"correlation with {metrics[0]} distance in the class")
+        classes.set_title("From near pairs to far ones")
+        classes.legend(loc="best")
+        bins = np.linspace(min(float(test.permuted.min()), -0.1), 1.0, 90)
+        chance.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
+        chance.axvline(test.correlation, color=colour, lw=2.2)
+        left = test.correlation > 0.5
+        chance.text(
+            test.correlation + (-0.02 if left else 0.02), 0.96,
+            f"r = {test.correlation:.3f}\np = {test.p:.2g}", transform=chance.get_xaxis_transform(),
+            ha="right" if left else "left", va="top", color=colour,
+        )  # fmt: skip
+        chance.set_yticks([])
+        chance.grid(False)
+        chance.set_xlabel("correlation of all pairs")
+        chance.set_title(f"Beside {len(test.permuted)} permutations")
+    return figure
+
+
+def _colour(metric: str) -> str:
+    return COLOURS.get(metric, style.PALETTE[4])
+
+
+style.CAPTURED, style.SYNTHETIC = "#5aa17f", "#d0604f"
+# Seconds between the marks of time along a path.
+MARK_EVERY = 1.0
+
+
+def path_from_above(
+    animation: Animation,
+    *,
+    curve: ArrayLike | None = None,
+    footprints: ArrayLike | None = None,
+    size: tuple[int, int] = (1000, 860),
+) -> Figure:
+    """The path over the ground seen from above, a dot every second.
+
+    curve: `(points, 2)`, metres along x and z: the path that was asked for
+    footprints: `(prints, 2)`, metres, where feet were set down
+
+    >>> from marey.surface import MeshSequence
+    >>> from marey.surface.synthesis.animation import Provenance
+    >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 30)
+    >>> origin = Provenance([0, 1], [0, 8], [0, 0.5], [False, True])
+    >>> path_from_above(Animation(triangle, origin), curve=[[0, 0], [0, 2]]).axes[0].get_xlabel()
+    'x (m)'
+    """
+    sequence = animation.sequence
+    path = np.array([centroid(vertices) for vertices in sequence.vertices])
+    asked = None if curve is None else checked("curve", curve, (None, 2))
+    prints = np.empty((0, 2)) if footprints is None else checked("footprints", footprints, (None, 2))
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        if asked is not None:
+            axes.plot(*asked.T, color=style.FAINT, lw=9, label="asked for", zorder=1)
+        axes.scatter(prints[:, 0], prints[:, 1], s=14, color=style.SOFT_INK, alpha=0.5, lw=0, zorder=2)
+        _coloured_path(axes, path, animation.provenance.synthetic)
+        every = max(round(MARK_EVERY * sequence.frame_rate), 1)
+        marks = path[::every]
+        axes.scatter(marks[:, 0], marks[:, 1], s=16, color=style.PAPER, edgecolor=style.INK, lw=0.9, zorder=4)
+        axes.plot(*path[0], "o", color=style.INK, ms=7, zorder=5)
+        _frame_ground(axes, np.concatenate([path, prints, *([] if asked is None else [asked])]))
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+        seconds = sequence.frames / sequence.frame_rate
+        axes.set_title(f"{_length(path):.1f} m in {seconds:.1f} s" + _aside(path, asked))
+    return figure
+
+
+def timeline(
+    animation: Animation, library: Library | None = None, *, size: tuple[int, int] = (1280, 460)
+) -> Figure:
+    """What plays when: captured frames of each sequence in green, in red the two that are blended.
+
+    library: whose sequences are named; if None, frames are told by their number alone
+
+    >>> from marey.surface import MeshSequence
+    >>> from marey.surface.synthesis.animation import Provenance
+    >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 30, name="walk")
+    >>> new = Animation(triangle, Provenance([0, 1], [0, 3], [0, 0.5], [False, True]))
+    >>> axes = timeline(new, Library((triangle, triangle))).axes[0]
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['walk', 'walk-2']
+    """
+    origin = animation.provenance
+    time = np.arange(len(origin.sources)) / animation.sequence.frame_rate
+    ends = np.stack([origin.sources, origin.destinations])
+    with style.figure(size) as figure:
+        axes = figure.subplots()
+        if library is None:
+            height = ends.astype(float)
+        else:
+            height = _timeline_rows(axes, ends, library)
+        for start, stop in _runs(origin.synthetic):
+            if origin.synthetic[start]:
+                axes.axvspan(time[start], time[stop - 1], color=style.SYNTHETIC, alpha=0.09, lw=0)
+        captured, blended = ~origin.synthetic, origin.synthetic
+        axes.scatter(time[captured], height[0, captured], s=14, lw=0, color=style.CAPTURED, label="captured")
+        axes.scatter(time[blended], height[0, blended], s=14, lw=0, color=style.SYNTHETIC, label="synthetic")
+        axes.scatter(time[blended], height[1, blended], s=14, lw=0, color=style.SYNTHETIC)
+        axes.set_xlabel("time (s)")
+        axes.margins(x=0.01)
+        if library is None:
+            axes.set_ylabel("frame of the library")
+        share = 100 * origin.captured_frames / len(time)
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper right", ncols=2, markerscale=2.5)
+        axes.set_title(f"What plays when: {len(time)} frames, {share:.0f} % captured")
+    return figure
+
+
+def _timeline_rows(axes: Axes, frames: Array, library: Library) -> Array:
+    """Heights of frames in a chart with a band for each sequence, its first frame at the bottom."""
+    if frames.max() >= library.frames:
+        raise InputError(f"animation: it uses frame {frames.max()}; the library has {library.frames}")
+    starts, lengths = library.starts, np.diff(library.starts)
+    which = library.sequence_of[frames]
+    used = np.unique(which)
+    place = np.full(len(lengths), -1)
+    place[used] = np.arange(len(used))
+    axes.set_yticks(np.arange(len(used)) + 0.5, [library.names[k] for k in used])
+    axes.set_ylim(-0.05, len(used) + 0.05)
+    for border in range(len(used) + 1):
+        axes.axhline(border, color=style.FAINT, lw=0.8, zorder=0)
+    axes.grid(False)
+    axes.tick_params(axis="y", length=0)
+    return np.asarray(
+        place[which] + 0.08 + 0.84 * (frames - starts[which]) / np.maximum(lengths[which] - 1, 1)
+    )
+
+
+def _coloured_path(axes: Axes, path: Array, synthetic: Array) -> None:
+    shown = set()
+    for start, stop in _runs(synthetic):
+        kind = bool(synthetic[start])
+        part = path[max(start - 1, 0) : stop]
+        axes.plot(
+            *part.T, color=style.SYNTHETIC if kind else style.CAPTURED, lw=2.6, zorder=3,
+            label=None if kind in shown else "synthetic" if kind else "captured",
+        )  # fmt: skip
+        shown.add(kind)
+
+
+def _runs(flags: Array) -> list[tuple[int, int]]:
+    """Stretches of equal values, first and behind last."""
+    cuts = np.flatnonzero(np.diff(flags.astype(np.int8))) + 1
+    bounds = [0, *cuts.tolist(), len(flags)]
+    return list(pairwise(bounds))
+
+
+def _frame_ground(axes: Axes, points: Array) -> None:
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = 0.06 * float((high - low).max()) + 0.1
+    axes.set_aspect("equal")
+    axes.set_xlim(low[0] - room, high[0] + room)
+    # From above x runs to the right and z down the page.
+    axes.set_ylim(high[1] + room, low[1] - room)
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("z (m)")
+
+
+def _length(path: Array) -> float:
+    return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+
+
+def _aside(path: Array, asked: Array | None) -> str:
+    """How far the path is from the one asked for, in words."""
+    if asked is None:
+        return ""
+    near = np.full(len(path), np.inf)
+    if len(asked) == 1:
+        near = np.linalg.norm(path - asked[0], axis=1)
+    for first, last in pairwise(asked):
+        along = last - first
+        t = np.clip((path - first) @ along / max(float(along @ along), 1e-12), 0, 1)
+        near = np.minimum(near, np.linalg.norm(path - first - t[:, None] * along, axis=1))
+    return f", {100 * near.mean():.0f} cm from the path asked for on average"
