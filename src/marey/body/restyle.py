@@ -39,7 +39,7 @@ class RestyleResult(Result):
             each frame was matched with.
         alignment: The path through clip and reference.
         model: Pose model of both clips; its modes are those that were compared.
-        foot_skate: Metres per second, by :func:`marey.body.feet.contacts`.
+        foot_skate: Metres per second, by :func:`marey.body.feet.skate`.
         foot_skate_before: The same of the clip that was given.
     """
 

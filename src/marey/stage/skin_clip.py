@@ -115,7 +115,7 @@ def mesh_library(
 
     Args:
         character: a rigged mesh.
-        motions: clips, as for :func:`~marey.stage.skin_clip.skin_clip`.
+        motions: clips, as for :func:`skin_clip`.
         labels: the behaviour each shows; their names, if not given.
         vertices: most vertices to keep, chosen for the poses of the clips; all, if None.
         frame_rate: of the sequences, frames a second.

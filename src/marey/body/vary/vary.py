@@ -352,7 +352,7 @@ class VariationReport(Report):
         deviation_cm: Mean distance of joints from the example's, root and heading aligned.
         world_deviation_cm: The same in the world.
         diversity_cm: Mean distance of joints between two variants, aligned; NaN of a single one.
-        foot_skate_cm_s: Speed of feet near the ground, by :func:`marey.body.feet.contacts`, mean of all.
+        foot_skate_cm_s: Speed of feet near the ground, by :func:`marey.body.feet.skate`, mean of all.
         example_foot_skate_cm_s: The same of the example.
         foot_slide_ratio: The first over the second.
         worst_foot_slide_ratio: Of the variant whose feet skate most.
