@@ -27,7 +27,8 @@ import numpy as np
 from _ledger import record
 from shapely import Polygon, box
 
-from marey.crowd.simulation import DirectionField, Goal, Parameters, Simulator, random_people, segments_of
+from marey.crowd.polygons import edges
+from marey.crowd.simulation import DirectionField, Parameters, Simulator, random_pedestrians
 
 BAR = 3.0
 REPEATS, STEPS = 7, 10
@@ -105,11 +106,11 @@ class Place:
         ]  # fmt: skip
         spots = [(x * side, y * side) for x in (0.3, 0.7) for y in (0.3, 0.7)]
         self.pillars = [[(x - 1, y - 1), (x + 1, y - 1), (x + 1, y + 1), (x - 1, y + 1)] for x, y in spots]
-        self.walls = segments_of([self.outline, *self.pillars])
+        self.walls = edges([self.outline, *self.pillars])
         # Far enough beyond the doors that the room stays full while it is timed.
         self.exits = [(-4, half - door, -2, half + door), (side + 2, half - door, side + 4, half + door)]
         around = [box(*np.ravel([np.min(p, axis=0) - 0.4, np.max(p, axis=0) + 0.4])) for p in self.pillars]
-        people = random_people(count + 200, area=(0.4, 0.4, side - 0.4, side - 0.4), spacing=0.6, seed=1)
+        people = random_pedestrians(count + 200, area=(0.4, 0.4, side - 0.4, side - 0.4), spacing=0.6, seed=1)
         clear = np.array(
             [not any(b.bounds[0] < x < b.bounds[2] and b.bounds[1] < y < b.bounds[3] for b in around)
              for x, y in people.positions]
@@ -142,7 +143,7 @@ class Place:
     def simulator(self, preset: Parameters, *, threads: int) -> Simulator:
         return Simulator(
             self.people, self.walls, self.directions(), preset,
-            goals=[Goal(area) for area in self.exits], threads=threads,
+            goals=self.exits, threads=threads,
         )  # fmt: skip
 
     def jupedsim(self) -> jupedsim.Simulation:

@@ -23,9 +23,9 @@ from marey import samples
 from marey.crowd.tracks import Tracks
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
-from marey.views import walkers
+from marey.views import pedestrians
 from marey.views.actors import actor
-from marey.views.scene import Scene
+from marey.views.renderer import Renderer
 from marey.views.shots import clip
 
 SIZE = (1280, 720)
@@ -71,7 +71,7 @@ def textured_mesh() -> Iterator[Any]:
 def thousand_people() -> Iterator[Any]:
     rng = np.random.default_rng(0)
     start, velocity = rng.uniform(-20, 20, (1000, 2)), rng.normal(0, 1, (1000, 2))
-    return walkers.clip(Tracks(start + velocity * np.arange(FRAMES)[:, None, None] / 30, 30), SIZE)
+    return pedestrians.tracks_clip(Tracks(start + velocity * np.arange(FRAMES)[:, None, None] / 30, 30), SIZE)
 
 
 SUBJECTS: dict[str, Callable[[], Iterator[Any]]] = {
@@ -95,19 +95,19 @@ def rate(images: Iterator[Any], frames: int) -> float:
 def drawn_meshes(make: Callable[[], Iterator[Any]]) -> list[tuple[Any, Any, Any, Any, Any]]:
     """What marey was asked to draw: vertices, faces, texture and its coordinates, camera of each frame."""
     asked: list[tuple[Any, Any, Any, Any, Any]] = []
-    drawn = Scene.render
+    drawn = Renderer.render
 
-    def note(scene: Scene, vertices: Any, camera: Any, **options: Any) -> Any:
+    def note(scene: Renderer, vertices: Any, camera: Any, **options: Any) -> Any:
         texture = options.get("textures")
         asked.append((np.array(vertices), scene.look.faces, texture, scene.look.uv, camera))
         return None
 
-    Scene.render = note  # type: ignore[method-assign, assignment]
+    Renderer.render = note  # type: ignore[method-assign, assignment]
     try:
         for _, _ in zip(range(PEER_FRAMES), make(), strict=False):
             pass
     finally:
-        Scene.render = drawn  # type: ignore[method-assign]
+        Renderer.render = drawn  # type: ignore[method-assign]
     return asked
 
 

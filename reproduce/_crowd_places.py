@@ -7,22 +7,24 @@ that of Helbing, Farkas & Vicsek 2000.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from marey.crowd.polygons import edges
 from marey.crowd.simulation import (
     DirectionField,
     Parameters,
-    People,
-    Recording,
+    Pedestrians,
     Simulator,
-    random_people,
-    segments_of,
+    random_pedestrians,
 )
+from marey.crowd.simulation.engine import Frame
 
 CORRIDOR = (1.8, 8.0)
 CORRIDOR_RATE, OPENING_RATE = 16.0, 25.0
@@ -41,8 +43,10 @@ class Contender:
     speed_factor: float = 1.0
     response_time: float | None = None
 
-    def people(self, count: int, area: tuple[float, float, float, float], seed: int) -> People:
-        found = random_people(count, area=area, speed_factor=self.speed_factor, kind=self.kind, seed=seed)
+    def people(self, count: int, area: tuple[float, float, float, float], seed: int) -> Pedestrians:
+        found = random_pedestrians(
+            count, area=area, speed_factor=self.speed_factor, kind=self.kind, seed=seed
+        )
         if self.response_time is None:
             return found
         scaled = found.response_time * self.response_time / found.response_time.mean()
@@ -87,8 +91,26 @@ def opening_experiment(data: Path | None) -> np.ndarray | None:
     return io.load(path, frame_rate=OPENING_RATE).positions
 
 
-def corridor(who: Contender, entry: float, exit_: float, count: int, *, seed: int = 2) -> Recording:
-    """90 s of a corridor between -4 and 4 m, people waiting before it."""
+def frames(crowd: Simulator, seconds: float, rate: float) -> Iterator[Frame]:
+    """Frame after frame, the present one first; steps are shortened so that a whole number makes a frame."""
+    steps = max(1, math.ceil(1.0 / (rate * crowd.dt) - 1e-9))
+    yield crowd.frame()
+    for _ in range(round(seconds * rate)):
+        crowd.step(steps, seconds=1.0 / (rate * steps))
+        yield crowd.frame()
+
+
+def recorded(crowd: Simulator, seconds: float, rate: float) -> np.ndarray:
+    """Positions `(frames, people, 2)`, NaN after somebody has left."""
+    taken = list(frames(crowd, seconds, rate))
+    positions = np.full((len(taken), len(taken[0].ids), 2), np.nan)
+    for number, frame in enumerate(taken):
+        positions[number, np.searchsorted(taken[0].ids, frame.ids)] = frame.positions
+    return positions
+
+
+def corridor(who: Contender, entry: float, exit_: float, count: int, *, seed: int = 2) -> np.ndarray:
+    """Positions in 90 s of a corridor between -4 and 4 m, people waiting before it."""
     width, length = CORRIDOR
     middle, half = width / 2, length / 2
     low_in, high_in = middle - entry / 2, middle + entry / 2
@@ -99,7 +121,7 @@ def corridor(who: Contender, entry: float, exit_: float, count: int, *, seed: in
         (half + 5, low - 5),
     ]  # fmt: skip
     upper = [(x, width - y) for x, y in lower]
-    walls = segments_of([lower, upper], closed=False)
+    walls = edges([lower, upper], closed=False)
 
     def formula(points: np.ndarray) -> np.ndarray:
         x, y = points.T
@@ -112,14 +134,14 @@ def corridor(who: Contender, entry: float, exit_: float, count: int, *, seed: in
     people = who.people(count, area, seed)
     goals = [(half + 3, -9, half + 9, width + 9)]
     crowd = Simulator(people, walls, [field], who.law, goals=goals, dt=1 / 32, threads=1)
-    return crowd.run(90.0, CORRIDOR_RATE)
+    return recorded(crowd, 90.0, CORRIDOR_RATE)
 
 
-def opening(who: Contender, *, seed: int = 3, seconds: float = 120.0) -> Recording:
-    """75 people before an opening of 0.5 m, 1.1 m long, in a room of 5.6 m; they leave downwards."""
+def opening(who: Contender, *, seed: int = 3, seconds: float = 120.0) -> np.ndarray:
+    """Positions of 75 people before an opening of 0.5 m, 1.1 m long, in a room of 5.6 m; they go down."""
     half, side, deep = OPENING / 2, ROOM / 2, 1.1
     right = [(side, 7.0), (side, 0.0), (half, 0.0), (half, -deep), (half + 3, -deep - 3)]
-    walls = segments_of([right, [(-x, y) for x, y in right]], closed=False)
+    walls = edges([right, [(-x, y) for x, y in right]], closed=False)
 
     def formula(points: np.ndarray) -> np.ndarray:
         x, y = points.T
@@ -130,16 +152,16 @@ def opening(who: Contender, *, seed: int = 3, seconds: float = 120.0) -> Recordi
     area = (-side + 0.3, 0.5, side - 0.3, 6.7)
     people = who.people(WAITING, area, seed)
     crowd = Simulator(people, walls, [field], who.law, goals=[(-4, -4, 4, -deep - 1)], threads=1)
-    return crowd.run(seconds, OPENING_RATE)
+    return recorded(crowd, seconds, OPENING_RATE)
 
 
 def door_room(
-    people: People, law: Parameters, *, room: float, width: float, thick: float, dt: float
+    people: Pedestrians, law: Parameters, *, room: float, width: float, thick: float, dt: float
 ) -> Simulator:
     """A square room with a door in the middle of its right side, and everybody on the way out."""
     half, low, high = room / 2, (room - width) / 2, (room + width) / 2
     end = room + thick
-    walls = segments_of(
+    walls = edges(
         [[(end + 6, low - 6), (end, low), (room, low), (room, 0), (0, 0), (0, room), (room, room),
           (room, high), (end, high), (end + 6, high + 6)]], closed=False,
     )  # fmt: skip
@@ -156,7 +178,7 @@ def door_room(
 
 
 def speed_and_density(positions: np.ndarray, rate: float) -> np.ndarray:
-    """People a m² and their mean speed over half a second, `(samples, 2)`, in the middle 2 m."""
+    """Pedestrians a m² and their mean speed over half a second, `(samples, 2)`, in the middle 2 m."""
     half = max(1, round(0.25 * rate))
     speed = np.full(positions.shape[:2], np.nan)
     speed[half:-half] = (positions[2 * half :, :, 0] - positions[: -2 * half, :, 0]) / (2 * half / rate)
@@ -179,7 +201,7 @@ def crossing_times(along: np.ndarray, rate: float) -> np.ndarray:
 
 
 def steady_flow(times: np.ndarray, count: int) -> float:
-    """People a second between the first and last tenth of `count`; 0 if fewer than half came."""
+    """Pedestrians a second between the first and last tenth of `count`; 0 if fewer than half came."""
     first, last = count // 10, min(len(times), count - count // 10) - 1
     if last < count // 2:
         return 0.0

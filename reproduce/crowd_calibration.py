@@ -38,7 +38,7 @@ from _crowd_places import (
 )
 
 from marey.crowd.simulation import Interaction, Parameters
-from marey.crowd.simulation.people import EVERYDAY_SPEED
+from marey.crowd.simulation.constants import POPULATIONS
 
 FITTED, DENSE = "uo-050-180-180", "uo-180-180-120"
 SEARCHED, SEEDS = (2,), (2, 3)
@@ -77,7 +77,7 @@ def main() -> None:
         asked(chosen, experiments, options.data)
     print("Parameters.everyday()")
     everyday = Contender(Parameters.everyday(), "everyday")
-    ours = [facts(corridor(everyday, *EXPERIMENTS[FITTED], seed=seed).positions) for seed in SEEDS]
+    ours = [facts(corridor(everyday, *EXPERIMENTS[FITTED], seed=seed)) for seed in SEEDS]
     shown("fitted: " + FITTED, wanted, np.mean(ours, axis=0))
     asked(everyday, experiments, options.data)
 
@@ -89,7 +89,10 @@ def contender(constants: np.ndarray) -> Contender:
     strength = push * math.exp((0.6 - 0.2) / width)
     people = Interaction(strength, width, law.people.contact, law.people.friction)
     return Contender(
-        replace(law, people=people, perception=perception), "everyday", speed / EVERYDAY_SPEED, response
+        replace(law, people=people, perception=perception),
+        "everyday",
+        speed / POPULATIONS["everyday"].speed,
+        response,
     )
 
 
@@ -120,13 +123,13 @@ def score(constants: np.ndarray, wanted: np.ndarray, dense: np.ndarray | None) -
     found = np.mean([simulated_facts(constants, seed) for seed in SEARCHED], axis=0)
     away = (found - wanted) / TOLERANCE
     if dense is not None:
-        crowded = corridor(contender(constants), *EXPERIMENTS[DENSE], seed=SEARCHED[0]).positions
+        crowded = corridor(contender(constants), *EXPERIMENTS[DENSE], seed=SEARCHED[0])
         away = np.concatenate([away, (dense_facts(crowded) - dense) / DENSE_TOLERANCE])
     return float(np.nan_to_num(away**2, nan=100.0).clip(0.0, 100.0).mean())
 
 
 def simulated_facts(constants: np.ndarray, seed: int) -> np.ndarray:
-    return facts(corridor(contender(constants), *EXPERIMENTS[FITTED], seed=seed).positions)
+    return facts(corridor(contender(constants), *EXPERIMENTS[FITTED], seed=seed))
 
 
 def facts(positions: np.ndarray) -> np.ndarray:
@@ -164,7 +167,7 @@ def asked(who: Contender, experiments: dict[str, np.ndarray], data: Path | None)
     name = DENSE
     if name in experiments:
         count = EXPERIMENTS[name][2]
-        runs = [corridor(who, *EXPERIMENTS[name], seed=seed).positions for seed in SEEDS]
+        runs = [corridor(who, *EXPERIMENTS[name], seed=seed) for seed in SEEDS]
         flows = [steady_flow(crossing_times(x[..., 0], CORRIDOR_RATE), count) for x in runs]
         theirs = experiments[name]
         samples = np.concatenate([speed_and_density(x, CORRIDOR_RATE) for x in runs])
@@ -175,7 +178,7 @@ def asked(who: Contender, experiments: dict[str, np.ndarray], data: Path | None)
     theirs = opening_experiment(data)
     if theirs is not None:
         flow = steady_flow(crossing_times(-theirs[..., 1], OPENING_RATE), WAITING)
-        ours = [opening(who, seed=seed).positions for seed in SEEDS]
+        ours = [opening(who, seed=seed) for seed in SEEDS]
         flows = [steady_flow(crossing_times(-x[..., 1], OPENING_RATE), WAITING) for x in ours]
         print("  not used: opening of 0.5 m, people a second")
         print(f"    theirs {flow:.2f}   ours {' '.join(f'{f:.2f}' for f in flows)}", flush=True)

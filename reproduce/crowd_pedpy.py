@@ -31,6 +31,7 @@ from _crowd_places import (
 )
 
 import marey
+from marey.crowd import Tracks
 from marey.views import style
 
 NAME = "uo-180-180-120"
@@ -54,9 +55,9 @@ def main() -> None:
     options = given.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
 
-    recording = corridor(CONTENDERS["everyday"], *EXPERIMENTS[NAME])
+    positions = corridor(CONTENDERS["everyday"], *EXPERIMENTS[NAME])
     written = options.out / "corridor.txt"
-    marey.save(recording.tracks, written)
+    marey.save(Tracks(positions, CORRIDOR_RATE), written)
     ours = pedpy.load_trajectory_from_txt(
         trajectory_file=written, default_frame_rate=CORRIDOR_RATE, default_unit=pedpy.TrajectoryUnit.METER
     )
@@ -76,7 +77,7 @@ def main() -> None:
     for name, values in found.items():
         print(f"  {name:22s} classic {binned(values.classic).round(2)}  flow {values.flow:.2f}")
         print(f"  {'':22s} Voronoi {binned(values.voronoi).round(2)}")
-    own = binned(speed_and_density(recording.positions, CORRIDOR_RATE))
+    own = binned(speed_and_density(positions, CORRIDOR_RATE))
     print(f"  {'ours, without PedPy':22s} classic {own.round(2)}")
     style.save(picture(found), options.out / "crowd_pedpy.png")
 

@@ -34,13 +34,15 @@ from _crowd_places import (
     corridor_experiments,
     crossing_times,
     door_room,
+    frames,
     opening,
     opening_experiment,
     speed_and_density,
     steady_flow,
 )
 
-from marey.crowd.simulation import DirectionField, Parameters, People, Simulator, random_people, segments_of
+from marey.crowd.polygons import edges
+from marey.crowd.simulation import DirectionField, Parameters, Pedestrians, Simulator, random_pedestrians
 from marey.views import style
 
 # Desired speed at which Helbing, Farkas & Vicsek 2000, figure 1c, leave soonest.
@@ -78,7 +80,7 @@ def fundamental_diagram(data: Path | None) -> dict[str, np.ndarray]:
         series[f"Jülich {name}"] = speed_and_density(x, CORRIDOR_RATE)
         flows[f"Jülich {name}"] = steady_flow(crossing_times(x[..., 0], CORRIDOR_RATE), EXPERIMENTS[name][2])
     for name, who in CONTENDERS.items():
-        runs = {case: corridor(who, *case).positions for case in OUR_EXITS}
+        runs = {case: corridor(who, *case) for case in OUR_EXITS}
         series[name] = np.concatenate([speed_and_density(x, CORRIDOR_RATE) for x in runs.values()])
         for experiment, case in EXPERIMENTS.items():
             times = crossing_times(runs[case][..., 0], CORRIDOR_RATE)
@@ -98,7 +100,7 @@ def openings(data: Path | None) -> None:
         times = crossing_times(-theirs[..., 1], OPENING_RATE)
         print(f"  {'experiment':10s} {steady_flow(times, WAITING):.2f} people a second")
     for name, who in CONTENDERS.items():
-        times = crossing_times(-opening(who).positions[..., 1], OPENING_RATE)
+        times = crossing_times(-opening(who)[..., 1], OPENING_RATE)
         print(
             f"  {name:10s} {steady_flow(times, WAITING):.2f} people a second, {len(times)} within 2 minutes",
             flush=True,
@@ -123,19 +125,19 @@ class Escape:
         return waits / waits.mean() if len(waits) > 20 else np.zeros(0)
 
 
-def escapes(everybody: list[People], law: Parameters, longest: float = LONGEST) -> list[Escape]:
+def escapes(everybody: list[Pedestrians], law: Parameters, longest: float = LONGEST) -> list[Escape]:
     with ProcessPoolExecutor(2) as pool:
         times = len(everybody)
         return list(pool.map(escaped, everybody, [law] * times, [longest] * times))
 
 
-def escaped(people: People, law: Parameters, longest: float) -> Escape:
+def escaped(people: Pedestrians, law: Parameters, longest: float) -> Escape:
     crowd = door_room(people, law, room=15.0, width=1.0, thick=0.2, dt=STEP)
     passed: dict[int, float] = {}
     rings = []
     while crowd.time < longest and len(passed) < PEOPLE:
         crowd.step()
-        x, ids = crowd.bodies.positions, crowd.bodies.people.ids
+        x, ids = crowd.positions, crowd.people.ids
         for person in ids[x[:, 0] > 15.0].tolist():
             passed.setdefault(person, crowd.time)
         if crowd.steps % 25 == 0 and 20 <= len(passed) <= 120:
@@ -146,9 +148,9 @@ def escaped(people: People, law: Parameters, longest: float) -> Escape:
     return Escape(np.sort(list(passed.values())), float(np.mean(rings)) if rings else np.nan)
 
 
-def helbings_people(speed: float, seed: int) -> People:
+def helbings_people(speed: float, seed: int) -> Pedestrians:
     rng = np.random.default_rng([seed, 7])
-    people = random_people(PEOPLE, area=(0.5, 0.5, 14.5, 14.5), spacing=0.72, seed=seed)
+    people = random_pedestrians(PEOPLE, area=(0.5, 0.5, 14.5, 14.5), spacing=0.72, seed=seed)
     radius = rng.uniform(0.25, 0.35, PEOPLE)
     return replace(people, radius=radius, mass=80.0, response_time=0.5, desired_speed=speed)
 
@@ -181,7 +183,7 @@ def interruptions(seeds: int) -> dict[str, np.ndarray]:
     for name, who in CONTENDERS.items():
         for factor in (1.0, 4.0):
             everybody = [
-                random_people(
+                random_pedestrians(
                     PEOPLE, area=(0.5, 0.5, 14.5, 14.5), kind=who.kind, spacing=0.62,
                     speed_factor=factor, seed=seed,
                 )
@@ -207,9 +209,9 @@ def source_door() -> None:
     for factor, other, seconds in ((1.0, 1.0, 60.0), (4.0, 5.8, 20.0)):
         rates = []
         for seed in range(3):
-            people = random_people(150, area=(1, 1, 14.5, 14.5), speed_factor=factor, seed=seed)
+            people = random_pedestrians(150, area=(1, 1, 14.5, 14.5), speed_factor=factor, seed=seed)
             crowd = door_room(people, Parameters(), room=15.5, width=2.0, thick=2.0, dt=STEP)
-            passed = [150 - int((f.positions[:, 0] < 15.5).sum()) for f in crowd.frames(seconds, 5)]
+            passed = [150 - int((f.positions[:, 0] < 15.5).sum()) for f in frames(crowd, seconds, 5)]
             first = next((k for k, n in enumerate(passed) if n >= 5), 0)
             last = next((k for k, n in enumerate(passed) if n >= 130), len(passed) - 1)
             rates.append(5.0 * (passed[last] - passed[first]) / max(last - first, 1))
@@ -230,16 +232,18 @@ class Lanes:
 def lane_runs(name: str, who: Contender, seeds: int, *, count: int = 200, seconds: float = 60.0) -> Lanes:
     """People of two directions in a corridor of 40 × 8 m; who leaves it comes in again at the other end."""
     length, width = LANES
-    walls = segments_of([[(-5, 0), (length + 5, 0)], [(-5, width), (length + 5, width)]], closed=False)
+    walls = edges([[(-5, 0), (length + 5, 0)], [(-5, width), (length + 5, width)]], closed=False)
     fields = [DirectionField.constant(1, 0), DirectionField.constant(-1, 0)]
     orders, chances, speeds = [], [], []
     for seed in range(seeds):
         rng = np.random.default_rng([seed, 5])
-        people = random_people(count, area=(0.5, 0.4, length - 0.5, width - 0.4), kind=who.kind, seed=seed)
+        people = random_pedestrians(
+            count, area=(0.5, 0.4, length - 0.5, width - 0.4), kind=who.kind, seed=seed
+        )
         goal = rng.permutation(np.arange(count) % 2)
         crowd = Simulator(replace(people, goal=goal), walls, fields, who.law, threads=1)
         order, chance, speed = [], [], []
-        for frame in crowd.frames(seconds, 2):
+        for frame in frames(crowd, seconds, 2):
             brought_back(crowd, length)
             order.append(lane_order(frame.positions, goal))
             chance.append(lane_order(frame.positions, rng.permutation(goal)))
@@ -261,7 +265,7 @@ def lane_runs(name: str, who: Contender, seeds: int, *, count: int = 200, second
 
 def brought_back(crowd: Simulator, length: float) -> None:
     """Put those beyond the corridor's ends at its other end, same place across, where there is room."""
-    x, radius = crowd.bodies.positions, crowd.bodies.people.radius
+    x, radius = crowd.positions, crowd.people.radius
     for k in np.flatnonzero((x[:, 0] < 0) | (x[:, 0] > length)):
         place = x[k] + [length if x[k, 0] < 0 else -length, 0.0]
         apart = np.hypot(*(x - place).T)

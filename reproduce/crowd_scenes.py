@@ -23,8 +23,7 @@ from marey.crowd import scenes
 from marey.crowd.evaluation import overlaps
 from marey.crowd.polygons import contains, rectangle
 from marey.crowd.simulation import Parameters
-from marey.crowd.simulation.running import simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 
 Bars = dict[str, bool]
 
@@ -56,7 +55,9 @@ def report(name: str, panic: bool, seed: int) -> list[str]:
     crowd = simulate(scene, rng=seed)
     spent = time.perf_counter() - started
     present = crowd.tracks.present
-    sound = bool(np.isfinite(crowd.velocities[present]).all() and np.isfinite(crowd.wishes[present]).all())
+    sound = bool(
+        np.isfinite(crowd.velocities[present]).all() and np.isfinite(crowd.desired_directions[present]).all()
+    )
     overlap = overlaps(crowd.tracks, crowd.radius, tolerance=1).deepest_share
     walls = int(
         sum(
@@ -67,7 +68,7 @@ def report(name: str, panic: bool, seed: int) -> list[str]:
     rest = resting_speed(crowd)
     purpose, reached = PURPOSES.get(name, flow)(crowd)
     print(
-        f"{scene.name:18}{crowd.agents:9}{crowd.duration:9.1f}{crowd.left:9}{overlap:9.2f}{walls:9}{rest:9.3f}"
+        f"{scene.name:18}{crowd.agents:9}{crowd.duration:9.1f}{crowd.departed:9}{overlap:9.2f}{walls:9}{rest:9.3f}"
         f"{1e6 * spent / crowd.person_steps:9.2f}  {purpose}",
         flush=True,
     )
@@ -84,7 +85,7 @@ def report(name: str, panic: bool, seed: int) -> list[str]:
 def resting_speed(crowd: SimulatedCrowd) -> float:
     """Mean speed along one's wish while the crowd rests, in shares of the desired speed."""
     start = round(crowd.scene.hold * crowd.frame_rate)
-    wish = crowd.wishes[start + 1]
+    wish = crowd.desired_directions[start + 1]
     along = np.abs((crowd.velocities[:start] * wish).sum(axis=-1)) / crowd.desired_speed
     return float(np.nanmean(along))
 
@@ -129,7 +130,7 @@ def times_between(crowd: SimulatedCrowd) -> NDArray[np.float64]:
 def flow(crowd: SimulatedCrowd) -> tuple[str, Bars]:
     """Speed along the wish after the rest."""
     moving = after_rest(crowd)
-    along = (crowd.velocities[moving] * crowd.wishes[moving]).sum(axis=-1) / crowd.desired_speed
+    along = (crowd.velocities[moving] * crowd.desired_directions[moving]).sum(axis=-1) / crowd.desired_speed
     share = float(np.nanmean(along))
     return f"go {share:.2f} of the desired speed along their wish", {"flow": share > 0}
 

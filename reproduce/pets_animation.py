@@ -25,7 +25,7 @@ from marey.crowd.evaluation import trajectory_errors
 from marey.io import cameras
 from marey.io.cameras import View
 from marey.io.video import write_frames
-from marey.views import overlay
+from marey.views import pedestrians
 
 BODY_HEIGHT = 0.9
 """Metres above the ground at which most of a body's motion is seen."""
@@ -63,7 +63,7 @@ def main() -> None:
         fields, PEOPLE, frame_rate=film.frame_rate, settings=AgentSettings(match_density=True, avoid="social")
     )
     again = animate(crowd, fields.duration)
-    write_frames(overlay.clip(again, film, view), given.out, frame_rate=film.frame_rate)
+    write_frames(pedestrians.video_overlay(again, film, view), given.out, frame_rate=film.frame_rate)
     print(f"\n{given.out}: {PEOPLE} people where the film shows people, {again.agents} in all")
 
 

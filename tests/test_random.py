@@ -20,7 +20,7 @@ from marey.body.steer.requests import TimedReach
 from marey.body.stream import MotionStream
 from marey.body.vary import vary
 from marey.crowd import scenes
-from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulate import simulate
 from marey.crowd.texture.extend import extend
 from marey.errors import InputError
 from marey.geometry import rotations as so3

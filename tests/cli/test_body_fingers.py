@@ -70,8 +70,8 @@ def test_tables_without_fingers_are_refused(
 ) -> None:
     (tmp_path / "toes.csv").write_text("time,Toe_x,Toe_y,Toe_z\n0,0,0,0\n0.1,0,0,0\n")
     assert "no joint 'Toe'" in refused(capsys, "body", "fingers", tmp_path / "toes.csv", tmp_path / "x.bvh")
-    assert "--size" in refused(
-        capsys, "body", "fingers", folder / "tips.csv", tmp_path / "x.bvh", "--size", "big"
+    assert "--hand-length" in refused(
+        capsys, "body", "fingers", folder / "tips.csv", tmp_path / "x.bvh", "--hand-length", "big"
     )
     lone = tmp_path / "lone.mry"
     marey.save(marey.samples.walk(1).subtree("Head"), lone)

@@ -52,7 +52,7 @@ def test_modes_by_number_share_and_error(clips, tmp_path, capsys):
     assert fitted("--variance", 0.8)["modes"] < fitted("--variance", 0.999)["modes"]
     assert fitted("--error", "5mm")["error_mean_cm"] <= 0.5
     assert fitted("--max-error", "2cm")["error_max_cm"] <= 2.0
-    assert fitted("--root", "heading", "--metric", "canonical")["root"] == "heading"
+    assert fitted("--root-motion", "heading", "--metric", "canonical")["root"] == "heading"
 
 
 def test_a_folder_of_clips_with_other_bones_is_learned_with_a_note(clips, tmp_path, capsys):
@@ -86,7 +86,7 @@ def test_info_and_view_take_the_model(clips, tmp_path, capsys):
         (["--error", "1parsec"], "--error 1parsec"),
         (["--error", "0cm"], "error"),
         (["--metric", "best"], "kinetic, lever, canonical"),
-        (["--root", "left"], "none, heading, world"),
+        (["--root-motion", "left"], "none, heading, world"),
     ],
 )
 def test_senseless_options_are_refused_in_one_line(clips, tmp_path, capsys, options, says):
@@ -129,7 +129,7 @@ def test_joints_above_the_one_that_travels_are_left_out(tmp_path, capsys):
     walk = marey.samples.walk(seconds=1)
     below = carried(walk)
     marey.save(below, tmp_path / "carried.mry")
-    words = ("body", "fit", tmp_path / "carried.mry", "-o", tmp_path / "m.mry", "--root", "heading")
+    words = ("body", "fit", tmp_path / "carried.mry", "-o", tmp_path / "m.mry", "--root-motion", "heading")
     code, _, err = run(capsys, *words, "--json")
     assert code == 0 and "left out World, Armature: Hips below travels by itself" in err
     plain = marey.body.PoseModel.fit([walk], root="heading")

@@ -177,7 +177,7 @@ def test_mistakes_are_told_in_one_line(
 def test_what_is_no_clip_and_what_is_no_model_are_told(
     capsys: pytest.CaptureFixture[str], walk: Path, tmp_path: Path
 ) -> None:
-    assert "not a pose model but a Motion" in refused(
+    assert "holds a Motion, not a pose model" in refused(
         capsys, "body", "ik", walk, "-o", tmp_path / "p.bvh", "--raw", "--move", "Head=0,0,0", "--model", walk
     )
     assert "write a clip" in refused(

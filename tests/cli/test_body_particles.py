@@ -11,7 +11,7 @@ import marey
 from marey.body import PoseModel
 from tests.cli.commands import refused, result
 
-QUICK = ("--count", 80, "--steps", 25)
+QUICK = ("--particles", 80, "--steps", 25)
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,9 @@ def test_a_look_is_missed_by_degrees(
         (("--reach", "LeftHand=1,2"), "JOINT=X,Y,Z"),
         (("--reach", "LeftHand=1,2,1e300"), "JOINT=X,Y,Z"),
         (("--reach", "Hand=1,2,3"), "did you mean"),
-        (("--move", "LeftHand=0,0,0", "--count", "1"), "--count 1"),
+        (("--move", "LeftHand=0,0,0", "--particles", "1"), "--particles 1"),
         (("--move", "LeftHand=0,0,0", "--at", "99"), "--at 99"),
-        (("--move", "LeftHand=0,0,0", "--count", "100000000"), "GB"),
+        (("--move", "LeftHand=0,0,0", "--particles", "100000000"), "GB"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_one_line(

@@ -99,14 +99,14 @@ def test_chosen_joints_and_directions(
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("seen.csv", ["--map", "left"], "write it as NAME=JOINT"),
+        ("seen.csv", ["--map", "left"], "write it as NAME=VALUE"),
         ("seen.csv", ["--map", "lft=LeftToeBase"], "no tracker 'lft'"),
         ("seen.csv", ["--joints", "Nose"], "no joint 'Nose'"),
         ("seen.csv", ["--from-unit", "cm"], "in metres and y up"),
         ("seen.csv", ["--noise", "-1"], "--noise -1"),
         ("walk.bvh", ["--joints", "Nose"], "no joint 'Nose'"),
         ("walk.bvh", ["--map", "a=Head"], "--map is for markers and tables"),
-        ("walk.mry", [], "not skeleton motion"),
+        ("walk.mry", [], "not a clip, markers"),
         ("none.csv", [], "no such file"),
     ],
 )

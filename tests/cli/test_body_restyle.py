@@ -42,7 +42,7 @@ def test_style_keeps_its_own_timing_and_is_drawn(
 ) -> None:
     walk, other = clips
     picture = tmp_path / "steps.png"
-    options = ("--timing", "own", "--spatial", 0.5, "--open", "--derivative", 0.1, "--picture", picture)
+    options = ("--timing", "own", "--spatial", 0.5, "--open", "--derivative", 0.1, "--figure", picture)
     found = result(capsys, "body", "restyle", walk, other, tmp_path / "out.glb", *options)
     assert found["frames"] <= 120 and found["spatial"] == 0.5
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -66,13 +66,13 @@ def test_mistakes_are_one_line(
         ((walk, other, out, "--band", -1), "band"),
         ((walk, other, out, "--derivative", -1), "seconds"),
         ((tmp_path / "still.bvh", tmp_path / "still.bvh", out), "neither clip moves"),
-        ((walk, other, out, "--picture", tmp_path / "nowhere" / "x.png"), "no folder"),
+        ((walk, other, out, "--figure", tmp_path / "nowhere" / "x.png"), "no folder"),
         ((walk, short, out), "at most 4 times"),
         ((walk, hand, out), "different joints"),
         ((walk, other, tmp_path / "x.txt"), "x.txt"),
         ((walk, other, other), "own input"),
         ((walk, tmp_path / "none.bvh", out), "none.bvh"),
-        ((walk, other, out, "--picture", "x.gif"), ".png"),
+        ((walk, other, out, "--figure", "x.gif"), ".png"),
     ):
         assert told in refused(capsys, "body", "restyle", *words)
     assert not out.exists()

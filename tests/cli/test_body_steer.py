@@ -55,7 +55,7 @@ def test_the_clip_is_repeated_with_a_target_each_time(
     out, picture = tmp_path / "twice.bvh", tmp_path / "twice.png"
     told = result(
         capsys, "body", "steer", walk, out, "--reach", "LeftHand@1.5=+0,0.1,0/+0.1,0,0", "--turn", "20",
-        "--picture", picture, "--raw",
+        "--figure", picture, "--raw",
     )  # fmt: skip
     assert len(told["residual_cm"]) == 2 and max(told["residual_cm"]) < 0.5
     assert len(told["starts"]) == 2 and len(told["transitions"]) == 1
@@ -75,13 +75,13 @@ def test_the_clip_is_repeated_with_a_target_each_time(
         (["--reach", "LeftHand@1=0,1,0", "--method", "guess"], "displace"),
         (["--reach", "LeftHand@1=0,1,0", "--turn", "10"], "repeated"),
         (["--reach", "LeftHand@1=0,1,0/0,1,0", "--repeat", "3"], "different numbers"),
-        (["--repeat", "2", "--turn", "10,x"], "degrees"),
-        (["--repeat", "0"], "at least once"),
-        (["--repeat", "1000000000"], "at most 1000"),
+        (["--repeat", "2", "--turn", "10,x"], "write numbers"),
+        (["--repeat", "0"], "from 1 to 1000"),
+        (["--repeat", "1000000000"], "from 1 to 1000"),
         (["--repeat", "2", "--transition", "1e9"], "at most 60"),
         (["--reach", "LeftHand@1=0,1,0", "--method", "guess"], "joint"),
         (["--repeat", "2", "--interval", "1"], "not repeated"),
-        (["--repeat", "2", "--picture", "x.gif"], ".png"),
+        (["--repeat", "2", "--figure", "x.gif"], ".png"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_line(

@@ -69,6 +69,6 @@ def test_mistakes_are_told_in_one_line(folder, capsys):
     late = f"-1={folder / 'walk.bvh'}"
     assert "simulation goes from 0" in refused(capsys, "body", "stream", model, "--pin", late)
     assert "simulation goes" in refused(capsys, "body", "stream", model, "--pin", f"99={folder / 'walk.bvh'}")
-    assert "up to" in refused(capsys, "body", "stream", model, "--seconds", "1e300")
+    assert "at most" in refused(capsys, "body", "stream", model, "--seconds", "1e300")
     assert "--seed" in refused(capsys, "body", "stream", model, "--seed", -1)
     assert "already" in refused(capsys, "body", "stream", model, "--modes", 3)

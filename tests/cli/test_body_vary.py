@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_bytes(walk, tmp_path, capsys):
 
 def test_pinned_poses_are_found_in_the_file(walk, tmp_path, capsys):
     told = result(
-        capsys, "body", "vary", walk, "-o", tmp_path / "p", "--count", 1, "--pin", "1,2", "--to", "mry"
+        capsys, "body", "vary", walk, "-o", tmp_path / "p", "--count", 1, "--pin", "1,2", "--format", "mry"
     )
     original, variant = marey.load(walk), marey.load(told["files"][0])
     gap = marey.geometry.rotations.distance(
@@ -49,7 +49,7 @@ def test_pinned_poses_are_found_in_the_file(walk, tmp_path, capsys):
 
 def test_a_picture_shows_them_all(walk, tmp_path, capsys):
     picture = tmp_path / "all.png"
-    result(capsys, "body", "vary", walk, "-o", tmp_path / "v", "--count", 2, "--picture", picture)
+    result(capsys, "body", "vary", walk, "-o", tmp_path / "v", "--count", 2, "--figure", picture)
     assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
@@ -58,8 +58,8 @@ def test_wishes_that_make_no_sense_are_refused_in_a_line(walk, tmp_path, capsys)
     assert "deviation" in refused(capsys, "body", "vary", walk, "-o", out, "--deviation", 2)
     assert "--pin" in refused(capsys, "body", "vary", walk, "-o", out, "--pin", "soon")
     assert "pin at 99" in refused(capsys, "body", "vary", walk, "-o", out, "--pin", "99", "--raw")
-    assert "--picture" in refused(capsys, "body", "vary", walk, "-o", out, "--picture", "x.txt")
-    assert "--to" in refused(capsys, "body", "vary", walk, "-o", out, "--to", "csv")
+    assert "x.txt" in refused(capsys, "body", "vary", walk, "-o", out, "--figure", "x.txt")
+    assert "--format" in refused(capsys, "body", "vary", walk, "-o", out, "--format", "csv")
     assert not out.exists()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import marey
 from marey.crowd.scenes import SCENES
-from marey.crowd.simulation.running import Run
+from marey.crowd.simulation.simulate import Simulation
 from tests.cli.commands import refused, result, run
 
 Console = pytest.CaptureFixture[str]
@@ -87,7 +87,7 @@ def test_a_crowd_does_not_go_on_in_another_place(capsys: Console, tmp_path: Path
     out = tmp_path / "crowd.mry"
     result(capsys, "crowd", "simulate", "crossing", "-o", out, "--people", 4, "--seconds", 0.4)
     words = ("crowd", "simulate", "escape", "-o", out, "--people", 4, "--seconds", 1, "--resume")
-    assert "the crowd so far is in crossing" in refused(capsys, *words)
+    assert "the crowd to resume is in crossing" in refused(capsys, *words)
     assert marey.load(out).scene.name == "crossing"
 
 
@@ -96,18 +96,18 @@ def test_an_interrupted_run_is_kept_and_taken_up(
 ) -> None:
     out = tmp_path / "escape.csv"
     words = ("crowd", "simulate", "escape", "-o", out, *FEW)
-    whole = Run.advance
+    whole = Simulation.advance
 
-    def tired(self: Run) -> object:
+    def tired(self: Simulation) -> object:
         if len(self._frames) == 20:
             raise KeyboardInterrupt
         return whole(self)
 
-    monkeypatch.setattr(Run, "advance", tired)
+    monkeypatch.setattr(Simulation, "advance", tired)
     code, _, err = run(capsys, *words)
     assert code == 130 and "go on with --resume" in err
     assert not out.exists() and (tmp_path / "escape.part.mry").exists()
-    monkeypatch.setattr(Run, "advance", whole)
+    monkeypatch.setattr(Simulation, "advance", whole)
     assert "an interrupted simulation lies there" in refused(capsys, *words)
     told = result(capsys, *words, "--resume")
     assert told["frames"] == 41 and not (tmp_path / "escape.part.mry").exists()

@@ -67,7 +67,7 @@ def test_what_cannot_be_tiled_is_refused_in_one_line(
     for words, message in (
         ((out,), "give a PLACE.json and OUT"),
         ((a, b, a, out), "give a PLACE.json and OUT"),
-        ((folder / "broken.json", out), "is not JSON"),
+        ((folder / "broken.json", out), "not JSON"),
         ((folder / "wrong.json", out), "patch 1: a place is"),
         ((folder / "gone.json", out), "no such file"),
         ((place, b), "own input"),

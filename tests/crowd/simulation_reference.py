@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from marey.crowd.simulation import Parameters, People
+from marey.crowd.simulation import Parameters, Pedestrians, Simulator
 
 
-def plain_forces(people: People, wishes: np.ndarray, law: Parameters, reach: float = np.inf) -> np.ndarray:
+def plain_forces(
+    people: Pedestrians, wishes: np.ndarray, law: Parameters, reach: float = np.inf
+) -> np.ndarray:
     """Newtons `(people, 2)`, without walls; avoidance fades out before `reach`."""
     x, v, r, m = people.positions, people.velocities, people.radius, people.mass
     tau = people.response_time
@@ -35,3 +37,18 @@ def plain_forces(people: People, wishes: np.ndarray, law: Parameters, reach: flo
         if speed > 0:
             total[i] += law.reluctance * m[i] / tau[i] * v[i] * min(0.0, v[i] @ wishes[i] / speed)
     return total
+
+
+def recorded(crowd: Simulator, seconds: float, rate: float) -> dict[str, np.ndarray]:
+    """Times `(frames,)`, positions, velocities, directions `(frames, people, 2)` of those there at first."""
+    steps = round(1 / (rate * crowd.dt))
+    frames, times = [crowd.frame()], [crowd.time]
+    for _ in range(round(seconds * rate)):
+        crowd.step(steps, seconds=1 / (rate * steps))
+        frames.append(crowd.frame())
+        times.append(crowd.time)
+    found = np.full((3, len(frames), len(frames[0].ids), 2), np.nan)
+    for number, frame in enumerate(frames):
+        column = np.searchsorted(frames[0].ids, frame.ids)
+        found[:, number, column] = frame.positions, frame.velocities, frame.directions
+    return {"times": np.array(times), **dict(zip(("positions", "velocities", "directions"), found))}

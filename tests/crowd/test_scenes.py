@@ -13,8 +13,7 @@ from marey.crowd.evaluation import overlaps
 from marey.crowd.polygons import contains, rectangle
 from marey.crowd.scene import Goal, Group, Scene
 from marey.crowd.simulation import Parameters
-from marey.crowd.simulation.running import Run, simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
 from marey.errors import InputError
 
 SECONDS = 7.0
@@ -36,7 +35,7 @@ def moving(of: SimulatedCrowd) -> slice:
 def test_bodies_keep_apart_and_out_of_walls(name: str, panic: bool) -> None:
     run = crowd(name, panic)
     present = run.tracks.present
-    assert np.isfinite(run.velocities[present]).all() and np.isfinite(run.wishes[present]).all()
+    assert np.isfinite(run.velocities[present]).all() and np.isfinite(run.desired_directions[present]).all()
     assert overlaps(run.tracks, run.radius, tolerance=1).deepest_share < 0.5
     for obstacle in run.scene.obstacles:
         assert not contains(obstacle, run.positions[present]).any()
@@ -46,7 +45,7 @@ def test_bodies_keep_apart_and_out_of_walls(name: str, panic: bool) -> None:
 def test_the_crowd_rests_for_three_seconds_and_then_moves(name: str) -> None:
     run = crowd(name)
     held = slice(0, round(3 * run.frame_rate))
-    wish = run.wishes[moving(run)][0]
+    wish = run.desired_directions[moving(run)][0]
     towards = np.abs((run.velocities[held] * wish).sum(axis=-1))
     assert np.nanmean(towards) < 0.05 * 1.2
     assert np.nanmean(np.linalg.norm(run.velocities[round(4.5 * run.frame_rate)], axis=-1)) > 0.4
@@ -120,7 +119,7 @@ def test_people_come_in_at_their_rate_and_are_gone_at_their_goal() -> None:
     run = simulate(entered(), frame_rate=10)
     # 4, and a Poisson number of mean 58.5.
     assert 40 < run.agents < 86
-    assert run.left > 10
+    assert run.departed > 10
     last = run.tracks.present[-1]
     assert not contains(run.scene.goals["out"].area, run.positions[-1, last]).any()
     assert (run.group == 0).all() and (run.radius >= 0.2).all()
@@ -142,7 +141,7 @@ def test_whoever_leaves_the_ground_is_gone() -> None:
     goals = {"away": Goal(rectangle(4.5, 4.5, 5.5, 5.5), wish="leave")}
     scene = Scene((10, 10), (), goals, [Group(12, rectangle(2, 2, 8, 8), "away")], hold=0.0)
     run = simulate(scene, seconds=12, frame_rate=10)
-    assert run.left == 12 and run.tracks.present[0].all()
+    assert run.departed == 12 and run.tracks.present[0].all()
 
 
 def test_people_start_only_on_the_free_part_of_their_area() -> None:
@@ -160,7 +159,7 @@ def test_too_many_people_or_no_room_at_all_are_told() -> None:
     scene = Scene((10, 10), [rectangle(0, 0, 5, 10)], goals, [Group(4, rectangle(1, 1, 4, 9), "out")])
     with pytest.raises(InputError, match="group 0: its start lies in walls"):
         simulate(scene)
-    with pytest.raises(InputError, match="nobody was there"):
+    with pytest.raises(InputError, match="the scene is empty"):
         simulate(replace(scene, obstacles=(), groups=()), seconds=0.1)
     with pytest.raises(InputError, match="seconds: from 0"):
         simulate("corridor", seconds=-1)
@@ -169,7 +168,7 @@ def test_too_many_people_or_no_room_at_all_are_told() -> None:
 
 
 def test_parameters_can_be_chosen_and_a_run_looked_at_on_its_way() -> None:
-    run = Run(scenes.preset("crossing").with_people(8), parameters=Parameters.helbing(), frame_rate=10)
+    run = Simulation(scenes.preset("crossing").with_people(8), parameters=Parameters.helbing(), frame_rate=10)
     frame = run.advance()
     assert frame.positions.shape == (8, 2) and run.crowd().parameters.people.strength == 2000
     cut = run.crowd()[1:]

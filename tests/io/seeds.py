@@ -17,7 +17,7 @@ from marey.crowd import codec as field_codec
 from marey.crowd import scenes as presets
 from marey.crowd import spectrum
 from marey.crowd.cameras import Camera, Homography
-from marey.crowd.simulation.running import simulate
+from marey.crowd.simulation.simulate import simulate
 from marey.crowd.tracks import Tracks
 from marey.io import cameras, tiling_json, trackers_csv
 from tests.io import test_acclaim, test_bvh_fuzz, test_cameras, test_container, test_deepmimic, test_gltf_fuzz

@@ -10,8 +10,7 @@ import pytest
 
 import marey
 from marey.crowd import scenes
-from marey.crowd.simulation.running import simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.errors import FormatError, InputError
 from marey.io import agoraset
 
@@ -43,7 +42,7 @@ def test_the_dataset_s_layout_is_read_from_either_file(tmp_path: Path, which: st
 
 def test_a_simulated_crowd_comes_back(tmp_path: Path) -> None:
     run = crowd()
-    assert run.left > 0
+    assert run.departed > 0
     marey.save(run, tmp_path / "crossing.constant.data")
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [
         "crossing.constant.data",

@@ -17,8 +17,7 @@ import marey
 from marey.crowd import scenes
 from marey.crowd.polygons import contains, rectangle
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.running import simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import jupedsim

@@ -127,7 +127,7 @@ def test_a_walkable_area_becomes_a_walled_ground(tmp_path: Path) -> None:
     assert back.symmetric_difference(moved).area < 1e-9
     assert scene.goals["out"].area[0].tolist() == [7.5, 4.5]
     crowd = marey.crowd.simulate(scene, seconds=30, frame_rate=10)
-    assert crowd.left == 5
+    assert crowd.departed == 5
 
 
 def test_pedpy_and_shapely_read_our_walkable_areas() -> None:

@@ -19,7 +19,7 @@ from marey.body.kinematics import global_frames
 from marey.errors import InputError
 from marey.stage import WalkingCrowd, walk
 from marey.views import view
-from marey.views.walking_bodies import bodies
+from marey.views.pedestrians import bodies
 from tests.browser import LONG, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:

@@ -27,11 +27,11 @@ from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import view
-from marey.views.figure import figure
-from marey.views.pages import Page, glb_page, page_of
+from marey.views.mannequin import figure
+from marey.views.mannequin_parts import Poses
+from marey.views.pages import Page, page_of
 from marey.views.pages import page as page_module
 from marey.views.pages.page import thinning
-from marey.views.parts import Poses
 from tests.cli.commands import result
 from tests.test_character import column, swaying
 from tests.views import things
@@ -270,7 +270,8 @@ def test_a_glb_of_ones_own_becomes_a_page(tmp_path: Path) -> None:
     data = (tmp_path / "walk.glb").read_bytes()
     stage = page_of(things.walking(), title="walk").stage
     stage.pop("way")
-    page = glb_page(data, title="mine", frames=12, frame_rate=30, stage=stage)
+    page = Page("mine", frames=12, frame_rate=30, stage=stage)
+    page.layer("glb", glb=page.keep(data))
     assert zlib.decompress(page.blobs[page.layers[0]["glb"]]) == data
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked_rate
+from marey._report import Report
 from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, pull_back, world
 from marey.body.ik.solver import inverse_variances, typical_change
 from marey.body.ik.targets import compile_targets, goals_and_weights, places_of
@@ -144,6 +145,51 @@ def travel_direction(motion: Motion) -> Array:
     offset[1] = 0.0
     length = float(np.linalg.norm(offset))
     return offset / length if length > 0.1 else np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True)
+class ReconstructionReport(Report):
+    """Errors of a reconstruction beside the truth.
+
+    Attributes:
+        error_cm, error_rms_cm, error_max_cm: Of joint positions.
+        joints: Mean error of each joint, cm.
+        swing: Of each hand, correlation of its swing with the true one, and both amplitudes in cm.
+    """
+
+    error_cm: float
+    error_rms_cm: float
+    error_max_cm: float
+    joints: dict[str, float]
+    swing: dict[str, dict[str, float | None]]
+
+
+def compare(found: Motion, truth: Motion) -> ReconstructionReport:
+    """Compare a reconstruction with the true motion over the joints that both have."""
+    if found.frames != truth.frames:
+        raise InputError(f"the truth has {truth.frames} frames, the trackers {found.frames}")
+    shared = [name for name in found.skeleton.names if name in truth.skeleton.names]
+    if not shared:
+        raise InputError("the truth shares no joint with the model")
+    own, true = (motion.positions()[:, motion.skeleton.indices(shared)] for motion in (found, truth))
+    errors = 100 * np.linalg.norm(own - true, axis=2)
+    along, swings = travel_direction(truth), {}
+    for name in shared:
+        if name.lower().endswith(("hand", "wrist")):
+            ours, theirs = swing(found, name, along), swing(truth, name, along)
+            moving = ours.std() > 1e-9 and theirs.std() > 1e-9
+            swings[name] = {
+                "correlation": round(float(np.corrcoef(ours, theirs)[0, 1]), 4) if moving else None,
+                "amplitude_cm": round(100 * float(np.ptp(ours)), 2),
+                "true_amplitude_cm": round(100 * float(np.ptp(theirs)), 2),
+            }
+    return ReconstructionReport(
+        round(float(errors.mean()), 4),
+        round(float(np.sqrt((errors**2).mean())), 4),
+        round(float(errors.max()), 4),
+        {name: round(float(error), 4) for name, error in zip(shared, errors.mean(axis=0))},
+        swings,
+    )
 
 
 class _Task:

@@ -8,6 +8,7 @@ modes²), decoding all poses O(characters · modes · joints), however long it r
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked
+from marey._progress import Progress
 from marey._random import Rng
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
@@ -27,6 +29,32 @@ class Poses(NamedTuple):
 
     rotations: Array
     positions: Array
+
+
+class Recording(NamedTuple):
+    """What a stream simulated.
+
+    Attributes:
+        model: How the characters move.
+        coordinates: `(frames, characters, modes)`.
+        starts: `(characters, 3)`, metres, where each began.
+        headings: `(characters,)`, radians about y.
+        seconds: Time it took, without the first frame's compilation.
+    """
+
+    model: MotionModel
+    coordinates: Array
+    starts: Array
+    headings: Array
+    seconds: float
+
+    def clips(self) -> list[Motion]:
+        """A clip for each character."""
+        poses, rate = self.model.poses, self.model.frame_rate
+        return [
+            poses.decode_motion(self.coordinates[:, n], rate, start=start, heading=float(heading))
+            for n, (start, heading) in enumerate(zip(self.starts, self.headings, strict=True))
+        ]
 
 
 class MotionStream:
@@ -173,11 +201,34 @@ class MotionStream:
 
     def clips(self, frames: int) -> list[Motion]:
         """The next frames as a clip for each character."""
+        return self.record(frames).clips()
+
+    def record(
+        self, frames: int, *, decode: bool = False, keep: bool = True, progress: Progress | None = None
+    ) -> Recording:
+        """Simulate the next frames and measure how long that takes.
+
+        Args:
+            frames: Number of frames.
+            decode: Make the rotations of all joints in every frame too.
+            keep: Keep the coordinates, for clips.
+            progress: Called with (done, total).
+        """
         starts, headings = self.upcoming()
-        made = np.stack([self.step().copy() for _ in range(frames)], axis=1)
-        decode, rate = self.model.poses.decode_motion, self.model.frame_rate
-        each = zip(made, starts, headings.tolist(), strict=True)
-        return [decode(one, rate, start=start, heading=heading) for one, start, heading in each]
+        kept = np.empty((frames if keep else 0, self.characters, self.model.modes))
+        elapsed = 0.0
+        for t in range(frames):
+            before = time.perf_counter()
+            coordinates = self.step()
+            if decode:
+                self.poses()
+            # Code may be compiled in the first frame.
+            elapsed += time.perf_counter() - before if t or frames == 1 else 0.0
+            if keep:
+                kept[t] = coordinates
+            if progress is not None:
+                progress(t + 1, frames)
+        return Recording(self.model, kept, starts, headings, elapsed * frames / max(frames - 1, 1))
 
     def _trend(self, frame: int, phases: Array) -> Array:
         """The trend `(characters, modes)` at a frame; the drift is that of the example's end."""

@@ -5,7 +5,7 @@ Each loader takes a path, or several, and the reader's options that were given, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,9 +108,73 @@ def cleaned(motion: Motion, path: Path, given: Given) -> Motion:
     from marey.body.clean import clean
 
     motion, report = clean(motion)
+    given["cleaning"] = report
     for line in report.lines() if report.changed else ():
         warn(f"{path}: {line}")
     return motion
+
+
+class ClipFiles:
+    """Clips of files and folders, read when they are asked for, and kept while there is room."""
+
+    ENDINGS = (".bvh", ".amc", ".glb", ".gltf")
+    KEPT = 256 << 20
+
+    def __init__(self, paths: Sequence[Path], given: Given) -> None:
+        self.given, self.files, self.room = (
+            given,
+            [file for path in paths for file in self._in(path)],
+            self.KEPT,
+        )
+        self.progress: Any = None
+        self.kept: dict[Path, list[Motion]] = {}
+
+    def _in(self, path: Path) -> list[Path]:
+        if not path.is_dir():
+            return [path]
+        found = sorted(file for file in path.iterdir() if file.suffix.lower() in self.ENDINGS)
+        if not found:
+            raise InputError(f"{path}: no {', '.join(self.ENDINGS)} files in this folder")
+        return found
+
+    def __iter__(self) -> Iterator[Motion]:
+        for done, path in enumerate(self.files, start=1):
+            yield from self.kept.get(path) or self._read(path)
+            if self.progress is not None:
+                self.progress(done, len(self.files))
+
+    def _read(self, path: Path) -> list[Motion]:
+        """All clips of a file: a character may have several."""
+        data = read(path, self.given)
+        found = data.motions if type(data).__name__ == "Character" else [data]
+        motions = [figure_of(motion, path, self.given) for motion in found]
+        self.room -= sum(motion.rotations.nbytes for motion in motions)
+        if self.room >= 0:
+            self.kept[path] = motions
+        return motions
+
+
+def model_or_clip(path: Path, given: Given) -> Any:
+    """A model of a clip's dynamics, or a clip to learn one from."""
+    data = read(path, given)
+    if type(data).__name__ == "PoseModel":
+        raise InputError(f"{path}: a pose model does not tell how poses follow; see marey body learn")
+    return data if type(data).__name__ == "MotionModel" else figure_of(data, path, given)
+
+
+def check_joints(model: Any, motion: Motion) -> None:
+    """A pose model of another skeleton than the clip's is an error."""
+    if model.skeleton.names != motion.skeleton.names:
+        raise InputError("--model: its joints differ from those of the clip")
+
+
+def frame_at(motion: Motion, seconds: float, what: str) -> int:
+    """The frame of a clip at a time; `what` asked for it, in case there is none."""
+    frame = round(seconds * motion.frame_rate)
+    if not 0 <= frame < motion.frames:
+        last = (motion.frames - 1) / motion.frame_rate
+        raise InputError(f"{what} {seconds:g}: the clip goes from 0 to {last:g} seconds")
+    return frame
 
 
 def _motion(data: Any, path: Path) -> Motion:
@@ -154,11 +218,6 @@ def graph(path: Path, given: Given) -> Any:
 def pose_model(path: Path, given: Given) -> Any:
     """A pose model."""
     return read(path, {}, "PoseModel", hint="a pose model; see marey body fit")
-
-
-def motion_model(path: Path, given: Given) -> Any:
-    """A model of a clip's dynamics."""
-    return read(path, {}, "MotionModel", hint="a motion model; see marey body learn")
 
 
 def scene(text: str, *, panic: bool = False) -> Scene:

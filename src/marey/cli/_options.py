@@ -93,18 +93,26 @@ def option(
     )
 
 
-def argument(help: str, metavar: str | None = None, default: Any = ..., *, role: str | None = None) -> Any:
-    """A word of one command, as the default of a parameter."""
-    return Spec(help, metavar, REQUIRED if default is ... else default, argument=True, role=role)
+def argument(
+    help: str,
+    metavar: str | None = None,
+    default: Any = ...,
+    *,
+    role: str | None = None,
+    reads: tuple[str, ...] = (),
+) -> Any:
+    """A word of one command, as the default of a parameter; `reads` are names in `READ`."""
+    required = REQUIRED if default is ... else default
+    return Spec(help, metavar, required, argument=True, role=role, reads=reads or None)
 
 
 def _input(help: str, metavar: str, load: Callable[[Any, dict[str, Any]], Any], *reads: str) -> Spec:
     return Spec(help, metavar, argument=True, role="in", many=metavar.endswith("…"), load=load, reads=reads)
 
 
-_CONVENTION = ("from_unit", "from_up", "from_frame_rate")
-_OF_CLIPS = (*_CONVENTION, "root", "clip", "frames", "raw")
-_OF_MESHES = ("character", "vertices", *_CONVENTION)
+CONVENTION = ("from_unit", "from_up", "from_frame_rate")
+_OF_CLIPS = (*CONVENTION, "root", "clip", "frames", "raw")
+_OF_MESHES = ("character", "vertices", *CONVENTION)
 
 Clip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.clip, *_OF_CLIPS)]
 WholeClip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.whole_clip, *_OF_CLIPS)]
@@ -127,7 +135,14 @@ Distances = Annotated[
 ]
 Graph = Annotated["SurfaceGraph", _input("Made by `marey surface graph`.", "GRAPH", inputs.graph)]
 PoseModelFile = Annotated["PoseModel", _input("Pose model (marey body fit).", "MODEL", inputs.pose_model)]
-MotionModelFile = Annotated["MotionModel", _input("Model of marey body learn.", "MODEL", inputs.motion_model)]
+ClipFiles = Annotated[
+    "inputs.ClipFiles",
+    _input("Clips of one skeleton, or folders of them.", "IN…", inputs.ClipFiles, *CONVENTION, "raw"),
+]
+ModelOrClip = Annotated[
+    "MotionModel | Motion",
+    _input("Model of marey body learn, or a clip to learn from.", "MODEL", inputs.model_or_clip, *_OF_CLIPS),
+]
 Anything = Annotated[Any, _input("File or folder to read.", "IN", inputs.anything, *_OF_CLIPS)]
 
 Out = Annotated[

@@ -67,7 +67,8 @@ class Output:
     report: Any = None
     """A dict, or an object with `as_dict`; None if nothing more is to be printed."""
     figure: tuple[Any, ...] = ()
-    """What makes the figure of `--figure`: a name in :mod:`marey.views.figures`, and its arguments."""
+    """What makes the figure of `--figure`: a name in :mod:`marey.views.figures`, and its arguments; a dict
+    in the end holds keyword arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
     files: Sequence[Path] = ()
@@ -246,6 +247,19 @@ def check_place(path: Path, inputs: Sequence[Path]) -> None:
     check_target(path)
 
 
+def save_files(items: Sequence[Any], pattern: Path, names: Sequence[str]) -> list[Path]:
+    """Save several items as files that belong together, beside `pattern`; all of them or none."""
+    from marey.io import save
+    from marey.io._files import atomic_write_files
+
+    folder = pattern.parent
+    with atomic_write_files(pattern, names) as draft, stage(f"writing {folder.name}") as progress:
+        for number, (item, name) in enumerate(zip(items, names, strict=True), start=1):
+            save(item, draft / name)
+            progress(number, len(names))
+    return [folder / name for name in names]
+
+
 def plain(value: Any) -> Any:
     """A report as JSON holds it: text for paths, Python's numbers for NumPy's, None for what is not finite.
 
@@ -266,7 +280,9 @@ def plain(value: Any) -> Any:
 def _draw_figure(path: Path, name: str, *arguments: Any) -> None:
     from marey.views import figures, style
 
-    style.save(getattr(figures, name)(*arguments), path)
+    *positional, last = arguments
+    named = last if isinstance(last, dict) else {}
+    style.save(getattr(figures, name)(*(positional if named else arguments), **named), path)
 
 
 def _loaded(spec: Spec, value: Any, given: dict[str, Any]) -> Any:

@@ -5,8 +5,7 @@ from marey.crowd.capture import capture
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Goal, Group, Scene
-from marey.crowd.simulation.running import Run, simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
 from marey.crowd.tracks import Tracks
 
 __all__ = [
@@ -15,9 +14,9 @@ __all__ = [
     "Footage",
     "Goal",
     "Group",
-    "Run",
     "Scene",
     "SimulatedCrowd",
+    "Simulation",
     "Tracks",
     "capture",
     "simulate",

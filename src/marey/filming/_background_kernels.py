@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from marey._compiling import njit
+from marey.geometry._inline_kernels import in_polygon
 
 Array = NDArray[Any]
 
@@ -61,7 +62,7 @@ def cast_rays(
                 first, last = starts[o], starts[o + 1]
                 if dy < -1e-9 and eye[1] > wall_height:
                     t = (wall_height - eye[1]) / dy
-                    if t < best and _inside(eye[0] + t * dx, -(eye[2] + t * dz), corners, first, last):
+                    if t < best and in_polygon(eye[0] + t * dx, -(eye[2] + t * dz), corners, first, last):
                         best, what = t, ROOF
                         nx, ny, nz = 0.0, 1.0, 0.0
                 for i in range(first, last):
@@ -140,25 +141,12 @@ def wall_shadows(
                 h = wall_height * (1.0 - step / steps)
                 found = False
                 for o in range(starts.shape[0] - 1):
-                    if _inside(x + h * shears[0], -(z + h * shears[1]), corners, starts[o], starts[o + 1]):
+                    if in_polygon(x + h * shears[0], -(z + h * shears[1]), corners, starts[o], starts[o + 1]):
                         found = True
                         break
                 if found:
                     heights[row, column] = h
                     break
-
-
-@njit(**_OPTIONS)
-def _inside(x: float, y: float, corners: Array, first: int, last: int) -> bool:
-    within = False
-    j = last - 1
-    for i in range(first, last):
-        if (corners[i, 1] > y) != (corners[j, 1] > y):
-            t = (y - corners[i, 1]) / (corners[j, 1] - corners[i, 1])
-            if x < corners[i, 0] + t * (corners[j, 0] - corners[i, 0]):
-                within = not within
-        j = i
-    return within
 
 
 @njit(**_FAST)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from marey import _work
 from marey.crowd.cameras import Camera
 from marey.crowd.scene import Scene
-from marey.views._drawing import sample_offsets
+from marey.views.renderer import sample_offsets
 
 Array = NDArray[Any]
 

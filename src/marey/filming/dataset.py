@@ -23,8 +23,7 @@ from marey._random import Rng
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.running import simulate
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.errors import InputError
 from marey.filming.cameras import camera_of
 from marey.filming.pedestrians import RenderedPedestrians

@@ -19,7 +19,7 @@ from marey.errors import InputError
 from marey.geometry.colour import from_srgb
 from marey.stage.walk.figure import OUTFITS, figure, outfits
 from marey.stage.walk.walk import walk
-from marey.views.walking_bodies import skinned
+from marey.views.pedestrians import skinned
 
 START_DISTANCE, DISTANCE = 3.0, 1.5
 """Metres: equal looks never start closer than the first, and hardly ever come closer than the second."""

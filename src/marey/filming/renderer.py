@@ -21,7 +21,7 @@ from marey.crowd.scene import Scene
 from marey.errors import InputError
 from marey.filming.background import TO_WORLD, background, noise_table
 from marey.filming.pedestrians import RenderedPedestrians
-from marey.views._drawing import tones
+from marey.views.renderer import tones
 
 Array = NDArray[Any]
 

@@ -16,7 +16,7 @@ from marey._progress import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.fields import known_presence
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.filming.background import Background
 from marey.filming.pedestrians import RenderedPedestrians
 from marey.filming.renderer import RenderedFrame

@@ -250,6 +250,19 @@ def grid_cell(place: float, count: int) -> tuple[int, float]:
 
 
 @njit(**_OPTIONS)
+def in_polygon(x: float, y: float, corners: NDArray[np.float64], first: int, last: int) -> bool:
+    """Whether a point is in the polygon of the corners `first … last` (exclusive) of `(corners, 2)`."""
+    odd, j = False, last - 1
+    for i in range(first, last):
+        if (corners[i, 1] > y) != (corners[j, 1] > y):
+            crossing = (corners[j, 0] - corners[i, 0]) * (y - corners[i, 1])
+            if x < crossing / (corners[j, 1] - corners[i, 1]) + corners[i, 0]:
+                odd = not odd
+        j = i
+    return odd
+
+
+@njit(**_OPTIONS)
 def heap_push(
     keys: NDArray[np.float64], items: NDArray[np.int64], size: int, key: float, tie: int, item: int
 ) -> int:

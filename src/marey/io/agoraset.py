@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from marey._arrays import Array, FloatArray
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError
 from marey.io._files import atomic_write_files, read_bytes
@@ -50,7 +50,9 @@ def write(crowd: SimulatedCrowd, path: Path) -> None:
     last = np.maximum.accumulate(np.where(present, np.arange(crowd.frames)[:, None], -1), axis=0)
     nearest = np.where(last >= 0, last, present.argmax(axis=0))
     places = np.take_along_axis(crowd.positions, nearest[..., None], axis=0)
-    moving = [np.where(present[..., None], values, 0.0) for values in (crowd.velocities, crowd.wishes)]
+    moving = [
+        np.where(present[..., None], values, 0.0) for values in (crowd.velocities, crowd.desired_directions)
+    ]
     fixed = (crowd.mass, crowd.radius, crowd.desired_speed, np.zeros(crowd.agents))
     names = [f"{stem.name}{CONSTANT}", f"{stem.name}{TEMPORAL}"]
     with atomic_write_files(Path(path), names) as folder:

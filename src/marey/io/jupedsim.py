@@ -19,7 +19,7 @@ import numpy as np
 from marey._arrays import Array, BoolArray, FloatArray
 from marey.crowd.polygons import rectangle
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.track_tables import RowError
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError

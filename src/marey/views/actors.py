@@ -26,9 +26,9 @@ from marey.surface.synthesis.animation import Animation
 from marey.surface.texture import Texture
 from marey.views import style
 from marey.views.camera import direction
-from marey.views.figure import figure
-from marey.views.parts import Poses
-from marey.views.scene import Look
+from marey.views.mannequin import figure
+from marey.views.mannequin_parts import Poses
+from marey.views.renderer import Appearance
 from marey.views.shapes import ball, merged
 
 Array = NDArray[Any]
@@ -62,7 +62,7 @@ class Actor:
     shown: frames in which there is something to see; None = all
     """
 
-    look: Look
+    look: Appearance
     vertices: Callable[[int], Array]
     frames: int
     frame_rate: float
@@ -132,7 +132,8 @@ def group(
         one.look if tint is None else replace(one.look, colours=_painted(one.look, style.linear(tint)))
         for one, tint in zip(actors, colours or [None] * len(actors), strict=True)
     ]
-    looks += [Look(dot.faces, np.tile(style.linear(MARK_COLOUR), (len(dot.vertices), 1)))] * places.shape[1]
+    paint = np.tile(style.linear(MARK_COLOUR), (len(dot.vertices), 1))
+    looks += [Appearance(dot.faces, paint)] * places.shape[1]
 
     def vertices(frame: int) -> Array:
         bodies = [one.vertices(frame) + shift for one, shift in zip(actors, moved, strict=True)]
@@ -231,7 +232,7 @@ def _of_motion(motion: Motion) -> Actor:
     check_reach(poses.points)
     body = figure(motion, poses)
     return Actor(
-        look=Look(body.faces, body.colours, closed=True),
+        look=Appearance(body.faces, body.colours, closed=True),
         vertices=lambda frame: body.vertices(poses.points[frame], poses.matrices(frame)),
         frames=motion.frames,
         frame_rate=motion.frame_rate,
@@ -325,15 +326,15 @@ def _at_frame(one: Actor, frame: int) -> Actor:
     )  # fmt: skip
 
 
-def _painted(look: Look, colour: Array) -> Array:
+def _painted(look: Appearance, colour: Array) -> Array:
     return np.tile(colour, (len(look.colours), 1))
 
 
-def _joined(looks: Sequence[Look], *, closed: bool) -> Look:
+def _joined(looks: Sequence[Appearance], *, closed: bool) -> Appearance:
     """Meshes as one, without their textures."""
     starts = np.cumsum([0, *(len(look.colours) for look in looks)])[:-1]
     welded = [np.arange(len(look.colours)) if look.welded is None else look.welded for look in looks]
-    return Look(
+    return Appearance(
         np.concatenate([k + look.faces for k, look in zip(starts, looks, strict=True)]).astype(np.int32),
         np.concatenate([look.colours for look in looks]),
         welded=np.concatenate([k + one for k, one in zip(starts, welded, strict=True)]),
@@ -365,7 +366,7 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
         return (positions[frame][:, None] + shape.vertices).reshape(-1, 3)
 
     return Actor(
-        look=Look(faces, np.tile(style.linear(style.PALETTE[0]), (len(owner), 1)), closed=True),
+        look=Appearance(faces, np.tile(style.linear(style.PALETTE[0]), (len(owner), 1)), closed=True),
         vertices=vertices,
         frames=len(positions),
         frame_rate=frame_rate,
@@ -384,7 +385,7 @@ def _mesh_look(
     colours: Array | None,
     *,
     textured: bool,
-) -> Look:
+) -> Appearance:
     count = len(first)
     if textured:
         paint = np.ones((count, 3))
@@ -400,9 +401,9 @@ def _mesh_look(
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
     closed = mesh_operators.is_closed(welded[faces])
     if not textured:
-        return Look(faces, paint, welded=welded, closed=closed)
+        return Appearance(faces, paint, welded=welded, closed=closed)
     assert uv is not None
-    return Look(faces, paint, uv, uv_faces, welded=welded, closed=closed)
+    return Appearance(faces, paint, uv, uv_faces, welded=welded, closed=closed)
 
 
 def _extent(vertices: Array) -> float:

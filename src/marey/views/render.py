@@ -21,7 +21,7 @@ from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import resampling
@@ -184,9 +184,9 @@ def _strip(thing: Any, size: Size) -> Image:
 
 
 def _bodies(crowd: WalkingCrowd, size: Size) -> Image:
-    from marey.views import walking_bodies
+    from marey.views import pedestrians
 
-    return walking_bodies.picture(crowd, size)
+    return pedestrians.bodies_image(crowd, size)
 
 
 def _motion(thing: Motion | Character) -> Motion:
@@ -274,13 +274,13 @@ def _new_motion(model: MotionModel) -> Motion:
 
 
 def _clip_images(thing: Any, size: Size, place: Scene | None) -> Iterator[Image]:
-    from marey.views import shots, walkers, walking_bodies
+    from marey.views import pedestrians, shots
     from marey.views.actors import actor
 
     if isinstance(thing, Tracks):
-        return walkers.clip(thing, size, place)
+        return pedestrians.tracks_clip(thing, size, place)
     if isinstance(thing, WalkingCrowd):
-        return walking_bodies.clip(thing, size)
+        return pedestrians.bodies_clip(thing, size)
     if isinstance(thing, FieldSeries):
         return figures.flow_clip(thing, size)
     if isinstance(thing, Footage):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from marey.views import style
 from marey.views.actors import Actor, first_shown, viewpoint
 from marey.views.camera import FIELD_OF_VIEW, Camera, framing, smooth_path
-from marey.views.scene import Ground, Image, Look, Scene, key_light
+from marey.views.renderer import Appearance, Ground, Image, Renderer, key_light
 from marey.views.shapes import ribbon
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     around = _with_shadow(_finite(vertices), towards, ground, actor.size)
     camera = framing(around, towards, size, margin=0.9, field_of_view=lens)
     tints = [actor.tints(int(frame)) for frame in chosen]
-    scene = Scene(_repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
+    scene = Renderer(_repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
     overlay = None
     if not beside and actor.trail and len(chosen) > 1:
         overlay = _trail(actor, ground)
@@ -55,7 +55,7 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     picture = scene.render(vertices, camera, textures=textures, overlay=overlay)
     if also is None:
         return picture
-    other = Scene(_repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
+    other = Renderer(_repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
     moved = [also.vertices(frame) + shift for frame, shift in zip(chosen, shifts, strict=True)]
     return _through(picture, other.render(np.concatenate(moved), camera, overlay=overlay))
 
@@ -78,10 +78,10 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
         camera, middle = close, np.zeros(3)
     else:
         camera, middle, path = still, everywhere.mean(axis=0), np.zeros_like(path)
-    scene = Scene(actor.look, ground, size=size, subject_size=actor.size)
+    scene = Renderer(actor.look, ground, size=size, subject_size=actor.size)
     wardrobe = _Wardrobe(actor, camera.moved(path[0]), size)
     overlay = _trail(actor, ground) if actor.trail else None
-    other = None if also is None else Scene(also.look, ground, size=size, subject_size=actor.size)
+    other = None if also is None else Renderer(also.look, ground, size=size, subject_size=actor.size)
     for frame in range(actor.frames):
         here, centre = camera.moved(path[frame]), middle + path[frame]
         textures = wardrobe.layers_of([actor.textures(frame)])
@@ -148,7 +148,7 @@ def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> Array:
     return np.array(shifts)
 
 
-def _repeated(look: Look, count: int, tints: Sequence[Array | None] = ()) -> Look:
+def _repeated(look: Appearance, count: int, tints: Sequence[Array | None] = ()) -> Appearance:
     """The look of several poses in one scene, the earlier ones paler, each in its tint if it has one."""
     vertices, corners = len(look.colours), len(look.uv)
     paler = PALEST * (1.0 - np.linspace(0, 1, count)) ** 0.8 if count > 1 else np.zeros(1)

@@ -30,7 +30,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.autoregression import VectorAutoregression
+from marey.statistics.autoregression import VectorAutoregression, fit
 
 # How readily limbs turn beside fingers, and metres that the root of a body moves for each radian of a joint.
 LIMB_MOBILITY, ROOT_DEVIATION = 0.6, 0.18
@@ -279,6 +279,15 @@ class LearnedDynamics:
             raise InputError("the pose model and the chain have different joints")
         if self.model.root_motion is not None:
             raise InputError("learned dynamics: take a pose model without root motion (root='none')")
+
+    @classmethod
+    def of_clip(cls, chain: ArticulatedChain, motion: Motion, frame_rate: float) -> LearnedDynamics:
+        """A second-order autoregression of a clip's poses in twelve modes, at a frame rate."""
+        clip, modes = motion.resample(frame_rate), 12
+        if clip.frames < 3 * modes:
+            raise InputError(f"dynamics: {clip.frames} frames are too few to learn from; give {3 * modes}")
+        model = PoseModel.fit([clip], modes=min(modes, 3 * clip.joints))
+        return cls(chain, model, fit(model.encode(clip), order=2), spread=2.0)
 
     @cached_property
     def _factor(self) -> Array:

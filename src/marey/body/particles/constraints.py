@@ -9,6 +9,7 @@ NumPy operations over all particles.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -21,6 +22,7 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, IntArray, assign
 from marey.body.anatomy import PointMasses, anatomy, masses
 from marey.body.ik.targets import Contact, LookAt, Orient, Reach
+from marey.body.motion import Motion
 from marey.body.particles.poses import PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
@@ -252,6 +254,21 @@ def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002, height: float = 0.0
     lowest = min(places[foot[0], 1] for foot in feet)
     contact = [joint for foot in feet if places[foot[0], 1] <= lowest + height for joint in foot]
     return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=noise) for joint in contact]
+
+
+def largest_errors(motion: Motion, targets: Sequence[Target]) -> tuple[float, float]:
+    """Metres and, for looks, radians by which the last frame misses its targets at most; NaN without any."""
+    last = PoseBatch(motion.skeleton, np.array(motion.rotations[-1:]), np.array(motion.root[-1:]))
+    errors = [float(np.linalg.norm(one.errors(last))) for one in as_constraints(targets)]
+    places = [error for error, target in zip(errors, targets) if isinstance(target, Reach)]
+    looks = [error for error, target in zip(errors, targets) if isinstance(target, LookAt)]
+    return max(places, default=math.nan), max(looks, default=math.nan)
+
+
+def foot_drift(motion: Motion, feet: Sequence[Noisy]) -> float:
+    """Metres by which feet leave their places at most."""
+    frames = PoseBatch(motion.skeleton, np.array(motion.rotations), np.array(motion.root))
+    return max(float(np.linalg.norm(foot.errors(frames), axis=1).max()) for foot in feet)
 
 
 class Errors(NamedTuple):

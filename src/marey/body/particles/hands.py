@@ -37,6 +37,8 @@ from marey.geometry.mean import rotation_mean
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least mobility.
 LEAST_FRAMES, STILL, LEAST_MOBILITY = 20, 0.01, 0.1
+# Length of the last bone of a finger, of the one before, where a skeleton ends at its last joint.
+LAST_BONE = 0.85
 FINGERS = ("Thumb", "Index", "Middle", "Ring", "Pinky")
 # Metres: the noise of tips, and the error from which on particles search again.
 NOISE, LOST = 0.0005, 0.003
@@ -96,6 +98,18 @@ def hand_chain(*, size: float = 0.19, forearm: bool = True) -> ArticulatedChain:
     joints = unit * np.array(offsets)
     skeleton = Skeleton(tuple(names), np.array(parents), joints, ends, unit * np.array(tips))
     return ArticulatedChain.of(skeleton, table, rules=tuple(rules))
+
+
+def with_fingertips(motion: Motion) -> tuple[Motion, bool]:
+    """The clip of a hand whose fingers end in tips, and whether a last bone had to be added to some."""
+    skeleton = motion.skeleton
+    if not len(skeleton.end_parents):
+        raise InputError("the hand's fingers have no tips: its skeleton has no end sites")
+    ends = np.array(skeleton.end_offsets)
+    bare = np.linalg.norm(ends, axis=1) < 1e-6
+    ends[bare] = LAST_BONE * np.array(skeleton.offsets)[np.asarray(skeleton.end_parents)][bare]
+    named = replace(motion, skeleton=replace(skeleton, end_offsets=ends), translations=None)
+    return named, bool(bare.any())
 
 
 def hand_of_clip(motion: Motion, *, margin: float = 0.2, prior_noise: float | None = 5.0) -> ArticulatedChain:

@@ -218,7 +218,7 @@ def _of_field(fields: FieldSeries, film: Footage | None) -> View | None:
         return None
     if fields.homography is None:
         raise InputError("--video: where people stand in it is not known; give its --camera")
-    from marey.views.overlay import seen_through
+    from marey.views.pedestrians import seen_through
 
     return seen_through(np.asarray(fields.homography), (fields.rows, fields.columns), film)
 
@@ -266,10 +266,10 @@ def _write(tracks: Tracks, target: Path, film: Footage | None, view: View | None
     with progress_bar(f"writing {target.name}") as progress:
         if film is not None and view is not None:
             from marey.io.video import write_frames
-            from marey.views import overlay
+            from marey.views import pedestrians
 
             count = min(tracks.frames, film.frames)
-            images = overlay.clip(tracks, film, view)
+            images = pedestrians.video_overlay(tracks, film, view)
             write_frames(images, target, frame_rate=film.frame_rate, progress=progress, total=count)
         elif ending in PICTURES:
             from marey.views.render import view as draw

@@ -13,7 +13,7 @@ from marey.cli._typer import Json, cut, emit, load_with_bar, note, output, parse
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.evaluation import Truth, compare, crowd_errors, flow_deviation, flow_similarity, overlaps
 from marey.crowd.fields import FieldSeries
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

@@ -15,8 +15,7 @@ from marey.cli.crowd._scene_argument import scene_of
 from marey.crowd.evaluation import overlaps
 from marey.crowd.scene import Scene
 from marey.crowd.scenes import SCENES
-from marey.crowd.simulation.running import Run
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation
 from marey.errors import InputError
 from marey.io import format_to_write, load, save
 
@@ -95,7 +94,7 @@ def run(
         raise InputError(f"{part}: an interrupted simulation lies there; go on with --resume or delete it")
     begun = _so_far(out, part) if resume else None
     before = 0 if begun is None else begun.person_steps
-    going = Run(place, frame_rate=frame_rate, rng=seed, parameters=constants, so_far=begun)
+    going = Simulation(place, frame_rate=frame_rate, rng=seed, parameters=constants, resume=begun)
     started = time.perf_counter()
     _simulate(going, length, part)
     spent = time.perf_counter() - started
@@ -142,7 +141,7 @@ def _so_far(out: Path, part: Path) -> SimulatedCrowd | None:
     return None
 
 
-def _simulate(going: Run, seconds: float, part: Path) -> None:
+def _simulate(going: Simulation, seconds: float, part: Path) -> None:
     """To the end; what is done so far is kept now and then, and when the user interrupts."""
     kept = time.perf_counter()
     with progress_bar("simulating") as progress:
@@ -177,7 +176,7 @@ def _report(crowd: SimulatedCrowd, spent: float, person_steps: int, out: Path) -
         "microseconds_per_person_step": round(1e6 * spent / max(person_steps, 1), 3),
         "frames": crowd.frames,
         "frame_rate": crowd.frame_rate,
-        "left": crowd.left,
+        "left": crowd.departed,
         "collisions": overlaps(crowd.tracks, crowd.radius).as_dict(),
         "deepest_overlap": round(touching.deepest_share, 3),
         "mean_speed": round(float(np.nanmean(speed)), 3) if np.isfinite(speed).any() else 0.0,

@@ -12,7 +12,7 @@ import typer
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

@@ -13,9 +13,9 @@ import numpy as np
 from marey import _work
 from marey._arrays import Array
 from marey.crowd.animation.agents import LEAST_AGENTS, Agents
-from marey.crowd.simulation.bodies import Bodies
-from marey.crowd.simulation.parameters import Interaction, Parameters
-from marey.crowd.simulation.people import RESPONSE_TIME, People
+from marey.crowd.simulation.constants import Interaction, Parameters
+from marey.crowd.simulation.engine import ForceEngine
+from marey.crowd.simulation.pedestrians import Pedestrians
 
 FORCES = Parameters(
     people=Interaction(600.0, 0.08, 6e3),
@@ -29,12 +29,11 @@ what only slows pedestrians down: captured motion has its distances and its pace
 stronger forces drive agents off the field and prevent no more collisions."""
 
 
-class SocialForces(Bodies):
-    """Bodies of a simulation whose desired velocity is the field's, the same during a step."""
+class SocialForces(ForceEngine):
+    """Social forces on agents whose desired velocity is the field's, the same during a step."""
 
     def __init__(self, count: int, radius: float) -> None:
-        people = People(np.zeros((count, 2)), radius=radius, response_time=RESPONSE_TIME)  # type: ignore[arg-type]
-        super().__init__(people, np.zeros((0, 4)), [], FORCES, radii=0.0, threads=_work.cores())
+        super().__init__(Pedestrians(np.zeros((count, 2)), radius=radius), parameters=FORCES)  # type: ignore[arg-type]
 
     def apply(self, agents: Agents, before: Array, seconds: float) -> None:
         """Repeat, among neighbours, the step by which the field carried present agents from `before`.
@@ -52,8 +51,8 @@ class SocialForces(Bodies):
         self.positions[:] = before[here]
         self.velocities[:] = carried + agents.avoidance_velocity[here]
         self._traits[:, 3] = speeds
-        self._wishes[:] = carried / np.maximum(speeds, 1e-12)[:, None]
-        self.walk(seconds)
+        self._directions[:] = carried / np.maximum(speeds, 1e-12)[:, None]
+        self.advance(seconds)
         agents.positions[here] = self.positions
         agents.avoidance_velocity[here] = self.velocities - carried
         state = (agents.settings.radius, agents.positions, agents.avoidance_velocity, agents.status)
@@ -63,7 +62,7 @@ class SocialForces(Bodies):
 
         _work.spread(part, len(before), least=LEAST_AGENTS)
 
-    def look(self) -> tuple[float, float, float, float]:
+    def update_routes(self) -> tuple[float, float, float, float]:
         """Bounds of all places; desired directions stay."""
         low, high = self.positions.min(axis=0), self.positions.max(axis=0)
         return float(low[0]), float(low[1]), float(high[0]), float(high[1])

@@ -1,25 +1,19 @@
-"""Simulated crowds: people who walk to their goals among walls and each other by social forces."""
+"""Simulated crowds: pedestrians who walk to their goals among walls and each other by social forces."""
 
-from marey.crowd.simulation.directions import DirectionField
-from marey.crowd.simulation.parameters import Interaction, Parameters
-from marey.crowd.simulation.people import People, joined, random_people
-from marey.crowd.simulation.places import Entrance, Goal
-from marey.crowd.simulation.recording import Frame, Recording
-from marey.crowd.simulation.simulator import Simulator, State
-from marey.crowd.simulation.walls import segments_of
+from marey.crowd.simulation.constants import Interaction, Parameters
+from marey.crowd.simulation.engine import Entrance, ForceEngine, Simulator, State
+from marey.crowd.simulation.pedestrians import Pedestrians, joined, random_pedestrians
+from marey.crowd.simulation.routes import DirectionField
 
 __all__ = [
     "DirectionField",
     "Entrance",
-    "Frame",
-    "Goal",
+    "ForceEngine",
     "Interaction",
     "Parameters",
-    "People",
-    "Recording",
+    "Pedestrians",
     "Simulator",
     "State",
     "joined",
-    "random_people",
-    "segments_of",
+    "random_pedestrians",
 ]

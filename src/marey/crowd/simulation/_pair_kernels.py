@@ -1,4 +1,4 @@
-"""Avoidance forces of one person's neighbours: the loop that takes nearly all the time of a simulation.
+"""Compiled repulsion of one pedestrian by its neighbours, which takes nearly all the time of a simulation.
 
 Written without calls and branches so that the compiler works on several neighbours at once: exponential,
 arc cosine and power are polynomials, exact to a relative 1e-10. About 6 ns a neighbour on one core, 3 ns
@@ -50,15 +50,19 @@ def exponent_and_mantissa(u):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def perceived(n, dx, dy, radii, wx, wy, near, scale, strength, reach, fade, power, powers):  # type: ignore[no-untyped-def]
-    """Force of `n` neighbours at `dx, dy` `(n,)`, those ahead weighing most: x, y, sum of sizes, pressure.
+def anisotropic_force(n, dx, dy, radii, wx, wy, near, pair, power, powers):  # type: ignore[no-untyped-def]
+    """Force of `n` neighbours at `dx, dy` `(n,)`, those ahead weigh most: x, y, sum of magnitudes, pressure.
 
-    The last sums up metres nearer than `near` times the radii. Whoever is at the same place does nothing.
+    The last sums up metres nearer than `near` times the radii. A neighbour at the same position exerts none.
 
-    radii: sum of both radii `(n,)`; scale = 1 / (b ln 2), strength = log2 a, fade = 1 / width of the band
-    before `reach` in which forces fade out; power `(11,)` and powers `(80,)`: see `power_table`.
+    Args:
+        radii: sum of both radii `(n,)`.
+        wx, wy: desired direction.
+        pair: see `engine.PairConstants`.
+        power, powers: see `power_table`.
     """
     fx, fy, total, pressed = 0.0, 0.0, 0.0, 0.0
+    scale, strength, reach, fade = pair.scale, pair.strength, pair.reach, pair.fade
     c0, c1, c2, c3, c4, c5 = power[0], power[1], power[2], power[3], power[4], power[5]
     c6, c7, c8, c9, c10 = power[6], power[7], power[8], power[9], power[10]
     for k in range(n):
@@ -104,9 +108,10 @@ def perceived(n, dx, dy, radii, wx, wy, near, scale, strength, reach, fade, powe
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def felt_all_round(n, dx, dy, radii, near, scale, strength, reach, fade):  # type: ignore[no-untyped-def]
-    """As `perceived`, whatever the direction."""
+def isotropic_force(n, dx, dy, radii, near, pair):  # type: ignore[no-untyped-def]
+    """As `anisotropic_force`, whatever the direction."""
     fx, fy, total, pressed = 0.0, 0.0, 0.0, 0.0
+    scale, strength, reach, fade = pair.scale, pair.strength, pair.reach, pair.fade
     for k in range(n):
         x, y = dx[k], dy[k]
         squared = max(x * x + y * y, 1e-12)

@@ -1,4 +1,4 @@
-"""Compiled loops over the walls near a person: their force, and the stop where a move would lead into one.
+"""Compiled loops over the walls near a pedestrian: their force, and the stop of a move into one.
 
 Importing this module imports numba: do so inside functions.
 """
@@ -18,12 +18,9 @@ TOUCHING = 1e-6
 
 
 @njit(**_OPTIONS)
-def nearest(x, y, feature, features, around):  # type: ignore[no-untyped-def]
-    """Vector from a wall's face or corner to a point and its length; infinite where another one is nearer.
-
-    features: `(features, 7)`: x, y, direction x, y and length of a face, or a corner (length -1) and the
-        first and number of the directions `around` `(directions, 2)` of the faces that meet there
-    """
+def nearest(x, y, feature, walls):  # type: ignore[no-untyped-def]
+    """Vector from a wall's face or corner to a point and its length; infinite where another one is nearer."""
+    features, around = walls.features, walls.around
     dx, dy = x - features[feature, 0], y - features[feature, 1]
     length = features[feature, 4]
     if length >= 0.0:
@@ -47,7 +44,7 @@ def nearest(x, y, feature, features, around):  # type: ignore[no-untyped-def]
 
 @njit(**_OPTIONS)
 def cell_of(x, y, grid):  # type: ignore[no-untyped-def]
-    """Number of the cell at a place, -1 outside."""
+    """Number of the cell at a position, -1 outside."""
     column, row = math.floor((x - grid.x) / grid.cell), math.floor((y - grid.y) / grid.cell)
     if column < 0 or row < 0 or column >= grid.columns or row >= grid.rows:
         return -1
@@ -55,69 +52,69 @@ def cell_of(x, y, grid):  # type: ignore[no-untyped-def]
 
 
 @njit(**_OPTIONS)
-def walls(x, y, u, v, radius, law, features, around, grid, starts, lists):  # type: ignore[no-untyped-def]
-    """Force of all faces and corners near one, friction matrix and stiffness."""
+def wall_forces(x, y, u, v, radius, law, walls):  # type: ignore[no-untyped-def]
+    """Force of all faces and corners nearby, friction matrix and stiffness."""
     fx = fy = xx = xy = yy = stiffness = 0.0
-    cell = cell_of(x, y, grid)
+    cell = cell_of(x, y, walls.grid)
     if cell < 0:
         return fx, fy, xx, xy, yy, stiffness
-    for k in range(starts[cell], starts[cell + 1]):
-        nx, ny, d = nearest(x, y, lists[k], features, around)
-        if d >= law.wall_reach:
+    for k in range(walls.starts[cell], walls.starts[cell + 1]):
+        nx, ny, d = nearest(x, y, walls.lists[k], walls)
+        if d >= law.walls.reach:
             continue
         nx, ny = nx / d, ny / d
-        s = min(1.0, (law.wall_reach - d) * law.wall_fade)
-        push = s * s * (3.0 - 2.0 * s) * exp2((radius - d) * law.wall_scale + law.wall_strength)
-        stiffness += push * law.wall_scale * math.log(2.0)
+        s = min(1.0, (law.walls.reach - d) * law.walls.fade)
+        push = s * s * (3.0 - 2.0 * s) * exp2((radius - d) * law.walls.scale + law.walls.strength)
+        stiffness += push * law.walls.scale * math.log(2.0)
         overlap = radius - d
         if overlap > 0.0:
-            push += law.wall_contact * overlap
-            grip = law.wall_friction * overlap
+            push += law.walls.contact * overlap
+            grip = law.walls.friction * overlap
             slide = -u * ny + v * nx
             fx += grip * slide * ny
             fy -= grip * slide * nx
             xx += grip * ny * ny
             xy -= grip * nx * ny
             yy += grip * nx * nx
-            stiffness += law.wall_contact
+            stiffness += law.walls.contact
         fx += push * nx
         fy += push * ny
     return fx, fy, xx, xy, yy, stiffness
 
 
 @njit(**_OPTIONS)
-def deepest(x, y, least, features, around, grid, starts, lists):  # type: ignore[no-untyped-def]
+def deepest(x, y, least, walls):  # type: ignore[no-untyped-def]
     """Unit normal and lacking distance of the nearest wall closer than `least`; 0 if there is none."""
     nx = ny = lacking = 0.0
-    cell = cell_of(x, y, grid)
+    cell = cell_of(x, y, walls.grid)
     if cell < 0:
         return nx, ny, lacking
-    for k in range(starts[cell], starts[cell + 1]):
-        a, b, d = nearest(x, y, lists[k], features, around)
+    for k in range(walls.starts[cell], walls.starts[cell + 1]):
+        a, b, d = nearest(x, y, walls.lists[k], walls)
         if least - d > lacking:
             nx, ny, lacking = a / d, b / d, least - d
     return nx, ny, lacking
 
 
 @njit(**_OPTIONS)
-def kept_out(x0, y0, x, y, u, v, least, features, around, grid, starts, lists):  # type: ignore[no-untyped-def]
-    """The move from `x0, y0` to `x, y`, stopped where it would press the centre into a wall."""
-    nx, ny, lacking = deepest(x, y, least, features, around, grid, starts, lists)
+def stop_at_walls(x0, y0, x, y, u, v, least, walls):  # type: ignore[no-untyped-def]
+    """The move from `x0, y0` to `x, y`, stopped where the centre would enter a wall."""
+    nx, ny, lacking = deepest(x, y, least, walls)
     if lacking == 0.0:
         return x, y, u, v
     for _ in range(4):
         x, y = x + lacking * nx, y + lacking * ny
         inwards = min(u * nx + v * ny, 0.0)
         u, v = u - inwards * nx, v - inwards * ny
-        nx, ny, lacking = deepest(x, y, least, features, around, grid, starts, lists)
+        nx, ny, lacking = deepest(x, y, least, walls)
         if lacking < 1e-9:
             break
-    if lacking > 0.5 * least and deepest(x0, y0, least, features, around, grid, starts, lists)[2] < lacking:
+    if lacking > 0.5 * least and deepest(x0, y0, least, walls)[2] < lacking:
         return x0, y0, 0.0, 0.0
-    cell = cell_of(x0, y0, grid)
+    cell = cell_of(x0, y0, walls.grid)
     if cell >= 0:
-        for k in range(starts[cell], starts[cell + 1]):
-            f = lists[k]
+        for k in range(walls.starts[cell], walls.starts[cell + 1]):
+            f, features = walls.lists[k], walls.features
             if features[f, 4] < 0.0:
                 continue
             before = (y0 - features[f, 1]) * features[f, 2] - (x0 - features[f, 0]) * features[f, 3]

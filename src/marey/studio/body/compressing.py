@@ -9,7 +9,7 @@ from marey._progress import Progress
 from marey.studio.body.figure import Body
 from marey.studio.body.section import Section, workable
 from marey.studio.body.state import Small, State
-from marey.views.parts import Poses
+from marey.views.mannequin_parts import Poses
 
 if TYPE_CHECKING:
     from marey.studio.body.panel import BodyPanel

@@ -11,7 +11,7 @@ from marey.body.anatomy import EndEffector, end_effectors, side_of
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.studio.body.section import MOST_JOINTS
-from marey.views.parts import Poses
+from marey.views.mannequin_parts import Poses
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from marey.character import Character
 from marey.geometry.colour import to_srgb
 from marey.studio.body.sticks import Colour, Sticks
 from marey.views import style
-from marey.views.figure import Figure, figure
-from marey.views.parts import Poses
+from marey.views.mannequin import Figure, figure
+from marey.views.mannequin_parts import Poses
 
 Array = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ from marey.studio.body.varying import Varying
 from marey.studio.desk import Desk
 from marey.studio.latest import Latest
 from marey.studio.panel import Export, Panel
-from marey.views.parts import Poses
+from marey.views.mannequin_parts import Poses
 
 Array = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.body.skeleton import Skeleton
 from marey.studio.body.ends import Ends
-from marey.views.parts import Poses
+from marey.views.mannequin_parts import Poses
 
 Array = NDArray[np.float64]
 

@@ -101,7 +101,7 @@ def embody(state: State, progress: Progress) -> State:
 
 
 def _simulated(state: State, how: Walk, progress: Progress) -> State:
-    from marey.crowd.simulation.running import simulate
+    from marey.crowd.simulation.simulate import simulate
 
     assert state.scene is not None
     bare = state.scene

@@ -14,7 +14,7 @@ from marey.crowd import scenes
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.studio.crowd import actions

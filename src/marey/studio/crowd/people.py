@@ -18,7 +18,7 @@ from marey.studio.crowd.packing import Packed, packed
 from marey.studio.crowd.state import State
 from marey.studio.desk import Desk
 from marey.views import style
-from marey.views.walkers import HIP, SHOULDER, person
+from marey.views.pedestrians import HIP, SHOULDER, person
 
 Floats = NDArray[np.float32]
 

@@ -39,7 +39,7 @@ def filmed_square() -> Footage:
     >>> film.rows, film.columns
     (288, 384)
     """
-    from marey.crowd.simulation.running import simulate
+    from marey.crowd.simulation.simulate import simulate
     from marey.filming.cameras import camera_of
     from marey.filming.pedestrians import RenderedPedestrians
     from marey.filming.renderer import CrowdRenderer

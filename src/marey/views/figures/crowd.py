@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
-from marey.crowd.simulation.wishes import wish_field
+from marey.crowd.simulation.routes import desired_directions
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.views import style
@@ -203,7 +203,7 @@ def _arrows(axes: Axes, scene: Scene, goal: str, colour: str) -> None:
     step = max(scene.size) / ARROWS
     x, y = np.meshgrid(np.arange(0.5 * step, scene.size[0], step), np.arange(0.5 * step, scene.size[1], step))
     points = np.stack([x.ravel(), y.ravel()], axis=-1)
-    ways = wish_field(scene, goal).at(points)
+    ways = desired_directions(scene, goal).at(points)
     known = np.linalg.norm(ways, axis=-1) > 0.5
     axes.quiver(
         *points[known].T,

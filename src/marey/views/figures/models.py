@@ -20,7 +20,7 @@ from marey.statistics.geodesics.linear import NOTHING
 from marey.views import style
 from marey.views.actors import Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
-from marey.views.scene import Ground, Image, Scene
+from marey.views.renderer import Ground, Image, Renderer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -167,7 +167,7 @@ class _Stage:
         )
         spacing = 10.0 ** np.floor(np.log10(max(self.actor.size, 1e-6)) + 0.1)
         ground = Ground(0.0, float(spacing), 1.2 * self.actor.size)
-        self.scene = Scene(self.actor.look, ground, size=self.tile, subject_size=self.actor.size)
+        self.scene = Renderer(self.actor.look, ground, size=self.tile, subject_size=self.actor.size)
 
     def picture(self, index: int) -> Image:
         return self.scene.render(self._placed(index), self.camera)

@@ -18,7 +18,7 @@ from marey.body.root_motion import without_carriers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.views import style
-from marey.views.parts import Poses
+from marey.views.mannequin_parts import Poses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

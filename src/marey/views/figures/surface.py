@@ -30,7 +30,7 @@ from marey.surface.synthesis.animation import Animation
 from marey.views import style
 from marey.views.actors import ELEVATION, TURN, Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
-from marey.views.scene import Ground, Image, Look, Scene
+from marey.views.renderer import Appearance, Ground, Image, Renderer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -497,7 +497,7 @@ def in_between_rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> F
         for axes, kind, place in zip(grid, kinds, places, strict=True):
             colours = np.concatenate([kind.colours(i) for i in range(len(place))])
             look = _in_between_look(looked.look, colours)
-            scene = Scene(look, ground, size=pixels, subject_size=looked.size)
+            scene = Renderer(look, ground, size=pixels, subject_size=looked.size)
             axes.imshow(scene.render(place.reshape(-1, 3), camera))
             axes.set_title(kind.title, pad=4)
             middles = [float(np.median(camera.project(mesh, pixels)[:, 0])) for mesh in place]
@@ -547,7 +547,7 @@ def _panel(
     pixels: tuple[int, int],
 ) -> Image:
     look = replace(looked.look, colours=kind.colours(frame))
-    scene = Scene(look, ground, size=pixels, subject_size=looked.size)
+    scene = Renderer(look, ground, size=pixels, subject_size=looked.size)
     return scene.render(np.asarray(kind.meshes.vertices[frame], np.float64), camera, centre=centre)
 
 
@@ -604,11 +604,11 @@ def _in_between_shifts(kinds: Sequence[InBetweens], towards: Array) -> Array:
     return np.array(shifts)
 
 
-def _in_between_look(look: Look, colours: Array) -> Look:
+def _in_between_look(look: Appearance, colours: Array) -> Appearance:
     count = len(colours) // len(look.colours)
     welded = np.arange(len(look.colours)) if look.welded is None else look.welded
     steps = len(look.colours) * np.arange(count)
-    return Look(
+    return Appearance(
         np.concatenate([look.faces + step for step in steps]),
         colours,
         welded=np.concatenate([welded + step for step in steps]),

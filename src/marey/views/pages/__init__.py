@@ -20,17 +20,27 @@ from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scene import Scene
-from marey.crowd.simulation.simulated import SimulatedCrowd
+from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
+from marey.describe import describe
 from marey.errors import InputError
 from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
-from marey.views.pages.captions import caption
 from marey.views.pages.page import Page
 
-__all__ = ["Page", "caption", "glb_page", "page_of", "picture_page", "write_page"]
+__all__ = ["Page", "caption", "page_of", "picture_page", "write_page"]
+
+UNITS = (
+    ("agents", "person", "people"),
+    ("people", "person", "people"),
+    ("joints", "joint", "joints"),
+    ("markers", "marker", "markers"),
+    ("vertices", "vertex", "vertices"),
+    ("modes", "mode", "modes"),
+    ("transitions", "transition", "transitions"),
+)
 
 
 def write_page(thing: Any, path: Path, *, title: str | None = None, progress: Progress | None = None) -> None:
@@ -43,16 +53,11 @@ def write_page(thing: Any, path: Path, *, title: str | None = None, progress: Pr
 
 def page_of(thing: Any, *, title: str, progress: Progress | None = None) -> Page:
     """The page of a thing, not yet written, so that more can be put on it."""
-    from marey.views.pages import bodies, crowds, fields, films, pictures, surfaces
+    from marey.views.pages import bodies, crowds, flat, surfaces
 
     page = Page(title, caption(thing))
-    if isinstance(thing, WalkingCrowd):
-        from marey.views.pages.walkers import walking_page
-
-        walking_page(thing, page)
-        return page
     if isinstance(thing, Footage):
-        films.film_page(thing, page, progress=progress)
+        flat.film_page(thing, page, progress=progress)
         return page
     shows: dict[type, Any] = {
         Motion: bodies.motion_page,
@@ -62,9 +67,10 @@ def page_of(thing: Any, *, title: str, progress: Progress | None = None) -> Page
         Animation: surfaces.animation_page,
         Tracks: crowds.tracks_page,
         SimulatedCrowd: crowds.simulated_page,
+        WalkingCrowd: crowds.walking_page,
         Scene: crowds.scene_page,
-        FieldSeries: fields.field_page,
-        DistanceMatrix: pictures.matrix_page,
+        FieldSeries: flat.field_page,
+        DistanceMatrix: flat.matrix_page,
     }
     show = next((show for cls, show in shows.items() if isinstance(thing, cls)), None)
     if show is None:
@@ -77,17 +83,32 @@ def page_of(thing: Any, *, title: str, progress: Progress | None = None) -> Page
 
 def picture_page(picture: Path, *, title: str, caption: str = "") -> Page:
     """The page of a picture, a PNG file."""
-    from marey.views.pages.pictures import show_picture
+    from marey.views.pages.flat import show_picture
 
     page = Page(title, caption)
     show_picture(picture, page, said=f"{title}: {caption}")
     return page
 
 
-def glb_page(
-    glb: bytes, *, title: str, caption: str = "", frames: int, frame_rate: float, stage: dict[str, Any]
-) -> Page:
-    """The page of a glTF binary of one's own; `stage` says how it is framed, see `staging.stage_of`."""
-    page = Page(title, caption, frames=frames, frame_rate=frame_rate, stage=stage)
-    page.layer("glb", glb=page.keep(glb))
-    return page
+def caption(thing: Any) -> str:
+    """Kind, times and sizes of a thing.
+
+    >>> import marey
+    >>> caption(marey.samples.walk(seconds=1))
+    'motion · 26 joints · 60 frames · 60 fps · 1 s'
+    """
+    facts = describe(thing)
+    words = [facts["kind"]]
+    words += [
+        f"{facts[key]:,} {one if facts[key] == 1 else many}"
+        for key, one, many in UNITS
+        if isinstance(facts.get(key), int)
+    ]
+    if "columns" in facts:
+        words.append(f"{facts['columns']} × {facts['rows']} pixels")
+    if facts.get("frames"):
+        words.append(f"{facts['frames']:,} {'frame' if facts['frames'] == 1 else 'frames'}")
+    if facts.get("frame_rate") and (facts.get("frames") or 0) > 1:
+        words.append(f"{facts['frame_rate']:.4g} fps")
+        words.append(f"{facts['duration']:.4g} s")
+    return " · ".join(words)

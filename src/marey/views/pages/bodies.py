@@ -16,10 +16,10 @@ from marey.geometry.mesh import vertex_normals
 from marey.io import gltf
 from marey.views import style
 from marey.views.actors import MOST_POINTS, Actor, actor
-from marey.views.figure import Figure, figure
+from marey.views.mannequin import Figure, figure
+from marey.views.mannequin_parts import Poses
 from marey.views.pages.page import Page, thinning
 from marey.views.pages.staging import frame_actor
-from marey.views.parts import Poses
 
 Array = NDArray[Any]
 

@@ -20,7 +20,7 @@ from marey.views.actors import actor
 from marey.views.pages.bodies import add_points
 from marey.views.pages.page import BUDGET, Page, thinning
 from marey.views.pages.staging import frame_actor
-from marey.views.scene import Look
+from marey.views.renderer import Appearance
 from marey.views.style import CAPTURED, SYNTHETIC
 
 Array = NDArray[Any]
@@ -94,7 +94,7 @@ def _movement(page: Page, sequence: MeshSequence) -> dict[str, Any]:
     }
 
 
-def _drawn(page: Page, look: Look) -> dict[str, Any]:
+def _drawn(page: Page, look: Appearance) -> dict[str, Any]:
     """Faces, colours and texture coordinates, vertices split where the texture has a seam."""
     count = len(look.colours)
     faces, source, uv = np.asarray(look.faces), np.arange(count), None

@@ -1,64 +1,35 @@
 """Compiled parts of a simulation step: neighbours by cells, forces on everybody, the move.
 
-People are sorted by cell each step, so that the neighbours of one are a few runs of memory; every pair is
-looked at from both sides, hence results do not depend on how people are shared among threads. Importing
-this module imports numba: do so inside functions.
+Pedestrians are sorted by cell in each step, so that neighbours lie in a few runs of memory; each pair is
+evaluated from both sides, hence results do not depend on the number of threads. Importing this module imports
+numba: do so inside functions.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from marey._compiling import njit
-from marey.crowd.simulation._pair_kernels import exp2, felt_all_round, perceived
-from marey.crowd.simulation._wall_kernels import TOUCHING, kept_out, walls
+from marey.crowd.simulation._pair_kernels import anisotropic_force, exp2, isotropic_force
+from marey.crowd.simulation._wall_kernels import TOUCHING, stop_at_walls, wall_forces
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-# Neighbours looked at in one go; more are taken in turns.
+# Neighbours evaluated at once; more are taken in turns.
 _BATCH = 512
-# Nobody is pressed nearer to a wall than this share of the radius.
+# Share of the radius that keeps away from walls whatever the force.
 _HARD_CORE = 0.5
-
-
-class Law(NamedTuple):
-    """Parameters as the loops want them: `scale` = 1 / (b ln 2), `strength` = log2 a, `fade` = 1 / width."""
-
-    scale: float
-    strength: float
-    reach: float
-    fade: float
-    contact: float
-    friction: float
-    wall_scale: float
-    wall_strength: float
-    wall_reach: float
-    wall_fade: float
-    wall_contact: float
-    wall_friction: float
-    perceives: bool
-    stumble: float
-    stumble_reach: float
-    reluctance: float
-
-
-class Grid(NamedTuple):
-    """Square cells from a corner on."""
-
-    x: float
-    y: float
-    cell: float
-    columns: int
-    rows: int
 
 
 @njit(**_OPTIONS)
 def sort_by_cell(  # type: ignore[no-untyped-def]
-    positions, velocities, traits, wishes, grid, starts, order, sorted_
+    positions, velocities, traits, directions, grid, starts, order, sorted_
 ):  # fmt: skip
-    """Fill `starts` `(cells + 1,)`, `order` `(people,)`, `sorted_` `(7, people)`: place, pace, size, wish."""
+    """Fill `starts` `(cells + 1,)`, `order` `(people,)`, `sorted_` `(7, people)`.
+
+    The rows of the latter are position, velocity, radius and desired direction.
+    """
     people = len(positions)
     cells = np.empty(people, dtype=np.int32)
     starts[:] = 0
@@ -79,14 +50,14 @@ def sort_by_cell(  # type: ignore[no-untyped-def]
         sorted_[2, place] = velocities[i, 0]
         sorted_[3, place] = velocities[i, 1]
         sorted_[4, place] = traits[i, 4]
-        sorted_[5, place] = wishes[i, 0]
-        sorted_[6, place] = wishes[i, 1]
+        sorted_[5, place] = directions[i, 0]
+        sorted_[6, place] = directions[i, 1]
 
 
 @njit(**_OPTIONS)
 def forces(  # type: ignore[no-untyped-def]
     first, last, sorted_, order, grid, starts, traits, law, power, powers,
-    features, around, wall_grid, wall_starts, wall_lists, result,
+    walls, result,
 ):  # fmt: skip
     """Forces on the people sorted at `first … last`; the largest squared speed and acceleration, stiffness.
 
@@ -96,7 +67,8 @@ def forces(  # type: ignore[no-untyped-def]
     xs, ys, us, vs, radii = sorted_[0], sorted_[1], sorted_[2], sorted_[3], sorted_[4]
     dx, dy, sums = np.empty(_BATCH), np.empty(_BATCH), np.empty(_BATCH)
     who = np.empty(_BATCH, dtype=np.int64)
-    reach2 = law.reach * law.reach
+    reach = law.people.reach
+    reach2 = reach * reach
     fastest = hardest = stiffest = 0.0
     per_cell = 1.0 / grid.cell
     for place in range(first, last):
@@ -105,8 +77,8 @@ def forces(  # type: ignore[no-untyped-def]
         wx, wy = sorted_[5, place], sorted_[6, place]
         mass, lightness, eagerness, speed = traits[i, 0], traits[i, 1], traits[i, 2], traits[i, 3]
         fx = fy = xx = xy = yy = stiffness = jostle = 0.0
-        lowest = max(int((y - law.reach - grid.y) * per_cell), 0)
-        highest = min(int((y + law.reach - grid.y) * per_cell), grid.rows - 1)
+        lowest = max(int((y - reach - grid.y) * per_cell), 0)
+        highest = min(int((y + reach - grid.y) * per_cell), grid.rows - 1)
         count = np.int64(0)
         for row in range(lowest, highest + 1):
             bottom = grid.y + row * grid.cell
@@ -136,10 +108,8 @@ def forces(  # type: ignore[no-untyped-def]
         fx, fy, xx, xy, yy = fx + part[0], fy + part[1], xx + part[2], xy + part[3], yy + part[4]
         stiffness, jostle = stiffness + part[5], jostle + part[6]
 
-        if wall_grid.rows > 0:
-            gx, gy, gxx, gxy, gyy, hard = walls(
-                x, y, u, v, radius, law, features, around, wall_grid, wall_starts, wall_lists
-            )
+        if walls.grid.rows > 0:
+            gx, gy, gxx, gxy, gyy, hard = wall_forces(x, y, u, v, radius, law, walls)
             fx += gx
             fy += gy
             xx += gxx
@@ -172,22 +142,18 @@ def forces(  # type: ignore[no-untyped-def]
 def neighbours(n, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, powers):  # type: ignore[no-untyped-def]
     """What `n` neighbours do: force x, y, friction matrix xx, xy, yy, stiffness, jostling in metres."""
     fx = fy = xx = xy = yy = jostle = 0.0
-    near = max(1.0, law.stumble_reach)
+    pair, near = law.people, max(1.0, law.stumble_reach)
     # A whole number of vectors: the last ones out of reach.
     padded = (n + 7) & ~7
     for k in range(n, padded):
-        dx[k] = 2.0 * law.reach
+        dx[k] = 2.0 * pair.reach
         dy[k] = 0.0
         sums[k] = 0.0
     if law.perceives:
-        px, py, push, pressed = perceived(
-            padded, dx, dy, sums, wx, wy, near, law.scale, law.strength, law.reach, law.fade, power, powers
-        )
+        px, py, push, pressed = anisotropic_force(padded, dx, dy, sums, wx, wy, near, pair, power, powers)
     else:
-        px, py, push, pressed = felt_all_round(
-            padded, dx, dy, sums, near, law.scale, law.strength, law.reach, law.fade
-        )
-    stiffness = push * law.scale * math.log(2.0)
+        px, py, push, pressed = isotropic_force(padded, dx, dy, sums, near, pair)
+    stiffness = push * pair.scale * math.log(2.0)
     if pressed == 0.0:
         return px, py, xx, xy, yy, stiffness, jostle
     for k in range(n):
@@ -200,27 +166,26 @@ def neighbours(n, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, po
             dx[k] = TOUCHING if who[k] > place else -TOUCHING
             dy[k] = 0.0
             squared = TOUCHING * TOUCHING
-            fx -= exp2(sums[k] * law.scale + law.strength) * dx[k] / TOUCHING
+            fx -= exp2(sums[k] * pair.scale + pair.strength) * dx[k] / TOUCHING
         d = math.sqrt(squared)
         jostle += max(0.0, law.stumble_reach * sums[k] - d)
         overlap = sums[k] - d
         if overlap > 0.0:
             ex, ey = dx[k] / d, dy[k] / d
-            grip = law.friction * overlap
+            grip = pair.friction * overlap
             slide = (vs[who[k]] - v) * ex - (us[who[k]] - u) * ey
-            fx -= law.contact * overlap * ex + grip * slide * ey
-            fy -= law.contact * overlap * ey - grip * slide * ex
+            fx -= pair.contact * overlap * ex + grip * slide * ey
+            fy -= pair.contact * overlap * ey - grip * slide * ex
             xx += grip * ey * ey
             xy -= grip * ex * ey
             yy += grip * ex * ex
-            stiffness += law.contact
+            stiffness += pair.contact
     return fx + px, fy + py, xx, xy, yy, stiffness, jostle
 
 
 @njit(**_OPTIONS)
 def move(  # type: ignore[no-untyped-def]
-    first, last, positions, velocities, traits, result, step, farthest,
-    features, around, grid, starts, lists,
+    first, last, positions, velocities, traits, result, step, farthest, walls
 ):  # fmt: skip
     """Advance `first … last` by `step` seconds: velocity with its drag solved exactly, then position."""
     for i in range(first, last):
@@ -244,11 +209,10 @@ def move(  # type: ignore[no-untyped-def]
             shrink = farthest / (pace * step) if pace < np.inf else 0.0
             u, v = (u * shrink, v * shrink) if shrink > 0.0 else (0.0, 0.0)
         x, y = positions[i, 0] + step * u, positions[i, 1] + step * v
-        if grid.rows > 0:
-            x, y, u, v = kept_out(
-                positions[i, 0], positions[i, 1], x, y, u, v, _HARD_CORE * traits[i, 4],
-                features, around, grid, starts, lists,
-            )  # fmt: skip
+        if walls.grid.rows > 0:
+            x, y, u, v = stop_at_walls(
+                positions[i, 0], positions[i, 1], x, y, u, v, _HARD_CORE * traits[i, 4], walls
+            )
         positions[i, 0] = x
         positions[i, 1] = y
         velocities[i, 0] = u

@@ -15,10 +15,21 @@ from numpy.typing import NDArray
 from marey.body.anatomy import Anatomy
 from marey.body.motion import Motion
 from marey.views import style
-from marey.views.extremities import foot, hand, head
-from marey.views.parts import Parts, Poses, Sample, bones, segment, tripod, unit
+from marey.views.mannequin_parts import (
+    Parts,
+    Poses,
+    Sample,
+    Trunk,
+    bones,
+    foot,
+    hand,
+    head,
+    segment,
+    tripod,
+    trunk,
+    unit,
+)
 from marey.views.shapes import Faces, loft, merged
-from marey.views.trunk import Trunk, trunk
 
 Array = NDArray[np.float64]
 

@@ -1,20 +1,26 @@
-"""Compiled fast marching: cells are settled in the order of their distance, from a heap."""
+"""Compiled routes: fast marching, desired directions of pedestrians, and who has reached a goal.
+
+Fast marching settles cells in the order of their distance, from a heap. Importing this module imports numba:
+do so inside functions.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from marey._compiling import njit
-from marey.geometry._inline_kernels import heap_pop, heap_push
+from marey.geometry._inline_kernels import heap_pop, heap_push, in_polygon
 
 FAR, TRIAL, SETTLED = 0, 1, 2
-BEST = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_CONTRACTED = {**_OPTIONS, "fastmath": {"contract"}}
 
 
-@njit(**BEST)
-def march(free: Any, start: Any, cost: Any, spacing: float) -> Any:
+@njit(**_OPTIONS)
+def march(free: Any, start: Any, spacing: float) -> Any:
     """Distances `(rows, columns)` from cells whose `start` is finite, through free cells; inf elsewhere."""
     rows, columns = free.shape
     distance = np.full((rows, columns), np.inf)
@@ -41,7 +47,7 @@ def march(free: Any, start: Any, cost: Any, spacing: float) -> Any:
                 continue
             if np.isfinite(start[r, c]):
                 continue
-            value = _update(distance, state, r, c, cost[r, c] * spacing)
+            value = _update(distance, state, r, c, spacing)
             if value < distance[r, c]:
                 distance[r, c] = value
                 state[r, c] = TRIAL
@@ -49,13 +55,13 @@ def march(free: Any, start: Any, cost: Any, spacing: float) -> Any:
     return distance
 
 
-@njit(**BEST)
+@njit(**_OPTIONS)
 def _update(distance: Any, state: Any, row: int, column: int, step: float) -> Any:
-    """Distance of a cell by its settled neighbours: |gradient| = cost, differences of second order if any."""
+    """Distance of a cell by its settled neighbours: |gradient| = 1, differences of second order if any."""
     weight_x, near_x, first_x = _upwind(distance, state, row, column, 0, 1)
     weight_y, near_y, first_y = _upwind(distance, state, row, column, 1, 0)
     value = _solve(weight_x, near_x, weight_y, near_y, step)
-    # A neighbour further away than the cell itself is not where the way leads: without it then.
+    # A neighbour farther away than the cell itself is not upwind: it is left out.
     if value < first_x and weight_y > 0:
         value = near_y + step / weight_y
     elif value < first_y and weight_x > 0:
@@ -63,7 +69,7 @@ def _update(distance: Any, state: Any, row: int, column: int, step: float) -> An
     return value
 
 
-@njit(**BEST)
+@njit(**_OPTIONS)
 def _upwind(distance: Any, state: Any, row: int, column: int, down: int, right: int) -> Any:
     """(weight, value, nearest neighbour): the difference along an axis is `weight * (T - value)`.
 
@@ -82,7 +88,7 @@ def _upwind(distance: Any, state: Any, row: int, column: int, down: int, right: 
     return weight, value, best
 
 
-@njit(**BEST)
+@njit(**_OPTIONS)
 def _solve(weight_x: float, x: float, weight_y: float, y: float, step: float) -> Any:
     """Larger root T of `(weight_x (T - x))^2 + (weight_y (T - y))^2 = step^2`; one axis if there is none."""
     alone_x = x + step / weight_x if weight_x > 0 else np.inf
@@ -95,3 +101,52 @@ def _solve(weight_x: float, x: float, weight_y: float, y: float, step: float) ->
     if rest < 0:
         return min(alone_x, alone_y)
     return half + np.sqrt(rest)
+
+
+@njit(**_CONTRACTED)
+def directions(positions, goals, vectors, heads, result):  # type: ignore[no-untyped-def]
+    """Fill unit directions `(people, 2)` to everybody's goal; returns the bounds of all positions."""
+    left = bottom = np.inf
+    right_end = top = -np.inf
+    for i in range(len(positions)):
+        left, right_end = min(left, positions[i, 0]), max(right_end, positions[i, 0])
+        bottom, top = min(bottom, positions[i, 1]), max(top, positions[i, 1])
+        goal = goals[i]
+        if goal < 0 or goal >= len(heads):
+            result[i, 0] = 0.0
+            result[i, 1] = 0.0
+            continue
+        start, rows, columns = int(heads[goal, 0]), int(heads[goal, 1]), int(heads[goal, 2])
+        x = (positions[i, 0] - heads[goal, 3]) / heads[goal, 5]
+        y = (positions[i, 1] - heads[goal, 4]) / heads[goal, 5]
+        x = min(max(x, 0.0), columns - 1.0)
+        y = min(max(y, 0.0), rows - 1.0)
+        column, row = min(int(x), max(columns - 2, 0)), min(int(y), max(rows - 2, 0))
+        right, above = min(column + 1, columns - 1), min(row + 1, rows - 1)
+        u, v = x - column, y - row
+        a, b = start + row * columns + column, start + row * columns + right
+        c, d = start + above * columns + column, start + above * columns + right
+        wx = (1.0 - v) * ((1.0 - u) * vectors[a, 0] + u * vectors[b, 0]) + v * (
+            (1.0 - u) * vectors[c, 0] + u * vectors[d, 0]
+        )
+        wy = (1.0 - v) * ((1.0 - u) * vectors[a, 1] + u * vectors[b, 1]) + v * (
+            (1.0 - u) * vectors[c, 1] + u * vectors[d, 1]
+        )
+        length = math.sqrt(wx * wx + wy * wy)
+        if length < 1e-9:
+            result[i, 0] = 0.0
+            result[i, 1] = 0.0
+        else:
+            result[i, 0] = wx / length
+            result[i, 1] = wy / length
+    return left, bottom, right_end, top
+
+
+@njit(**_CONTRACTED)
+def inside(positions, goals, corners, starts, result):  # type: ignore[no-untyped-def]
+    """Fill who is in the area of its goal, `(people,)`; goal g has the corners from `starts[g]` on."""
+    for i in range(len(positions)):
+        goal = goals[i]
+        result[i] = 0 <= goal < len(starts) - 1 and in_polygon(
+            positions[i, 0], positions[i, 1], corners, starts[goal], starts[goal + 1]
+        )

@@ -9,7 +9,7 @@ import pytest
 
 from marey.views import style
 from marey.views.camera import Camera, direction, framing
-from marey.views.scene import Ground, Look, Scene
+from marey.views.renderer import Appearance, Ground, Renderer
 from tests.views.things import SMALL, box, centroid, coloured, half_red_half_blue
 
 RED = np.tile([0.7, 0.05, 0.05], (8, 1))
@@ -18,7 +18,7 @@ BLUE = np.tile([0.05, 0.05, 0.7], (8, 1))
 
 def scene_of(colours=RED, faces=None, **options):
     faces = box()[1] if faces is None else faces
-    return Scene(Look(faces, colours, **options), Ground(), size=SMALL, subject_size=1.0)
+    return Renderer(Appearance(faces, colours, **options), Ground(), size=SMALL, subject_size=1.0)
 
 
 def looking_at(vertices, azimuth=0.5, elevation=0.3, margin=0.4):
@@ -92,8 +92,8 @@ def test_the_nearer_surface_hides_the_farther():
     far, _ = box(1.0, at=(0.0, 0.0, -1.0))
     both = np.concatenate([near, far])
     camera = Camera(np.array([0.0, 0.3, 6.0]), np.array([0.0, 0.0, -1.0]))
-    look = Look(np.concatenate([faces, faces + 8]), np.concatenate([RED, BLUE]))
-    image = Scene(look, Ground(), size=SMALL, subject_size=1.0).render(both, camera).astype(int)
+    look = Appearance(np.concatenate([faces, faces + 8]), np.concatenate([RED, BLUE]))
+    image = Renderer(look, Ground(), size=SMALL, subject_size=1.0).render(both, camera).astype(int)
     column, row = (int(n) for n in camera.project(np.array([[0.0, 0.25, 1.5]]), SMALL)[0, :2])
     assert image[row, column, 0] > image[row, column, 2] + 50
     column, row = (int(n) for n in camera.project(np.array([[0.0, 0.9, -0.5]]), SMALL)[0, :2])
@@ -120,9 +120,9 @@ def test_edges_are_smoothed():
 def test_faces_with_a_missing_corner_are_left_out():
     vertices, faces = box()
     two = np.concatenate([vertices, vertices + np.array([2.0, 0, 0])])
-    look = Look(np.concatenate([faces, faces + 8]), np.concatenate([RED, BLUE]))
+    look = Appearance(np.concatenate([faces, faces + 8]), np.concatenate([RED, BLUE]))
     camera = looking_at(two, azimuth=0.0)
-    scene = Scene(look, Ground(), size=SMALL, subject_size=1.0)
+    scene = Renderer(look, Ground(), size=SMALL, subject_size=1.0)
     two[8:] = np.nan
     image = scene.render(two, camera).astype(int)
     assert (image[..., 0] > image[..., 2] + 40).any()
@@ -140,9 +140,9 @@ def test_nobody_on_the_stage_is_an_empty_stage():
 def test_a_texture_is_laid_where_its_coordinates_say():
     vertices, faces = box()
     uv = vertices[:, [0, 1]] + [0.5, 0.0]
-    look = Look(faces, np.ones((8, 3)), uv, faces)
+    look = Appearance(faces, np.ones((8, 3)), uv, faces)
     camera = Camera(np.array([0.0, 0.5, 6.0]), np.array([0.0, 0.0, -1.0]))
-    scene = Scene(look, Ground(), size=SMALL, subject_size=1.0)
+    scene = Renderer(look, Ground(), size=SMALL, subject_size=1.0)
     image = scene.render(vertices, camera, textures=half_red_half_blue()[None]).astype(int)
     red, blue = image[..., 0] > image[..., 2] + 60, image[..., 2] > image[..., 0] + 60
     assert red.sum() > 500 and blue.sum() > 500
@@ -154,8 +154,8 @@ def test_what_is_under_a_roof_sees_less_of_the_sky():
     floor = np.array([[-0.1, 0.05, -0.1], [0.1, 0.05, -0.1], [0.1, 0.05, 0.1], [-0.1, 0.05, 0.1]])
     quad = np.array([[0, 2, 1], [0, 3, 2]])
     vertices = np.concatenate([roof, floor])
-    look = Look(np.concatenate([quad, quad + 4]), np.full((8, 3), 0.5))
-    scene = Scene(look, Ground(), size=SMALL, subject_size=4.0)
+    look = Appearance(np.concatenate([quad, quad + 4]), np.full((8, 3), 0.5))
+    scene = Renderer(look, Ground(), size=SMALL, subject_size=4.0)
     scene.render(vertices, looking_at(vertices))
     assert scene._seen[:4].min() > 0.9
     assert scene._seen[4:].max() < 0.3
@@ -174,10 +174,10 @@ def test_marks_are_drawn_in_their_own_colour():
 def test_doubled_vertices_share_their_normal():
     vertices, faces = box()
     camera = looking_at(vertices)
-    split = Look(np.arange(36).reshape(-1, 3), np.tile(RED[0], (36, 1)), welded=faces.ravel())
+    split = Appearance(np.arange(36).reshape(-1, 3), np.tile(RED[0], (36, 1)), welded=faces.ravel())
     first = {int(v): i for i, v in reversed(list(enumerate(faces.ravel())))}
     split = replace(split, welded=np.array([first[int(v)] for v in faces.ravel()]))
     joined = scene_of().render(vertices, camera).astype(int)
-    apart = Scene(split, Ground(), size=SMALL, subject_size=1.0)
+    apart = Renderer(split, Ground(), size=SMALL, subject_size=1.0)
     image = apart.render(vertices[faces.ravel()], camera).astype(int)
     assert np.abs(image - joined).max() <= 2

@@ -8,7 +8,7 @@ import pytest
 from marey.crowd.polygons import area, rectangle
 from marey.crowd.scene import Scene
 from marey.crowd.tracks import Tracks
-from marey.views import walkers
+from marey.views import pedestrians
 from marey.views.shapes import block, triangles
 from tests.views.things import SMALL, centroid, coloured, two_people
 
@@ -20,7 +20,7 @@ def test_those_present_at_one_time_have_different_slots_and_few_are_needed():
         start = rng.integers(0, 45)
         present[start : start + rng.integers(2, 12), agent] = True
     positions = np.where(present[..., None], rng.normal(size=(50, 40, 2)), np.nan)
-    slots = walkers.shared_slots(Tracks(positions, 25))
+    slots = pedestrians.shared_slots(Tracks(positions, 25))
     for row in present:
         assert len(set(slots[row])) == row.sum()
     assert slots.max() + 1 == present.sum(axis=1).max()
@@ -29,7 +29,7 @@ def test_those_present_at_one_time_have_different_slots_and_few_are_needed():
 @pytest.mark.parametrize("step", [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0]])
 def test_people_look_where_they_walk(step):
     path = np.arange(30)[:, None, None] * np.array(step) / 25
-    heading, _, swing = walkers.steps(Tracks(path, 25))
+    heading, _, swing = pedestrians.steps(Tracks(path, 25))
     ahead = np.array([np.sin(heading[15, 0]), -np.cos(heading[15, 0])])
     assert ahead == pytest.approx(np.array(step) / np.linalg.norm(step), abs=1e-6)
     assert swing[15, 0] > 0.3
@@ -37,43 +37,45 @@ def test_people_look_where_they_walk(step):
 
 def test_who_stops_keeps_looking_ahead_and_stands():
     path = np.minimum(np.arange(100), 30)[:, None, None] * np.array([0.05, 0.0])
-    heading, _, swing = walkers.steps(Tracks(path, 25))
+    heading, _, swing = pedestrians.steps(Tracks(path, 25))
     assert heading[99, 0] == pytest.approx(heading[15, 0], abs=1e-6)
     assert swing[99, 0] < 0.02
 
 
 def test_pictures_show_as_many_people_as_are_there():
-    images = list(walkers.clip(two_people(), SMALL))
+    images = list(pedestrians.tracks_clip(two_people(), SMALL))
     sizes = [coloured(image).sum() for image in images]
     assert max(sizes[13:]) < 0.75 * min(sizes[2:10])
 
 
 def test_people_move_with_their_tracks():
     walk = Tracks(np.linspace([0, 0], [4, 0], 10)[:, None], 10)
-    columns = [centroid(coloured(image))[1] for image in walkers.clip(walk, SMALL)]
+    columns = [centroid(coloured(image))[1] for image in pedestrians.tracks_clip(walk, SMALL)]
     assert np.diff(columns).min() > 3
 
 
 def test_an_empty_moment_is_an_empty_stage():
     positions = np.linspace([0, 0], [4, 0], 10)[:, None].copy()
     positions[4:7] = np.nan
-    images = list(walkers.clip(Tracks(positions, 10), SMALL))
+    images = list(pedestrians.tracks_clip(Tracks(positions, 10), SMALL))
     assert not coloured(images[5]).any() and coloured(images[3]).any()
 
 
 def test_a_large_crowd_is_drawn_from_coarser_figures():
     rng = np.random.default_rng(1)
     crowd = Tracks(rng.uniform(0, 30, (1, 300, 2)).repeat(2, axis=0), 25)
-    image = next(walkers.clip(crowd, SMALL))
+    image = next(pedestrians.tracks_clip(crowd, SMALL))
     assert coloured(image, threshold=10).sum() > 2000
-    assert len(walkers.person(coarse=True)[0].faces) < 0.4 * len(walkers.person(coarse=False)[0].faces)
+    assert len(pedestrians.person(coarse=True)[0].faces) < 0.4 * len(
+        pedestrians.person(coarse=False)[0].faces
+    )
 
 
 def test_walls_of_a_place_stand_around_its_people_and_stay():
     walk = Tracks(np.linspace([1, 2], [5, 2], 4)[:, None], 10)
     place = Scene((6, 4), [rectangle(-50, 3, 56, 80), [[2, 0], [4, 0], [4, 1], [3, 0.5], [2, 1]]])
-    bare = next(walkers.clip(walk, SMALL, Scene((6, 4))))
-    images = list(walkers.clip(walk, SMALL, place))
+    bare = next(pedestrians.tracks_clip(walk, SMALL, Scene((6, 4))))
+    images = list(pedestrians.tracks_clip(walk, SMALL, place))
     dark = [(image.astype(int).max(axis=-1) < 215).sum() for image in (bare, *images)]
     assert min(dark[1:]) > dark[0] + 1000
     # Walls end where the ground does, so the camera is no further away than the place is large.

@@ -11,8 +11,8 @@ from marey.body.anatomy import anatomy, side_of
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-from marey.views.figure import figure
-from marey.views.parts import Poses
+from marey.views.mannequin import figure
+from marey.views.mannequin_parts import Poses
 from tests.views.things import human, walking
 
 
