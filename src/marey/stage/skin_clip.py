@@ -23,7 +23,7 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface import skinning
-from marey.surface.decimation import Decimation, spread_poses
+from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.library import Library
 
 # Percentage of the frames whose lowest point may be below the ground: noise, or a foot that digs in.
@@ -139,7 +139,7 @@ def mesh_library(
         for one in skinned:
             some = slice(None, None, max(1, one.frames // POSES))
             few.append(replace(one.pose(frames=some, method=method, dtype=np.float32), frame_rate=1.0))
-        poses = spread_poses(Library(tuple(few)))
+        poses = diverse_poses(Library(tuple(few)))
         skin = Decimation.of(skin, vertices=vertices, poses=poses).apply(skin)
     sequences = []
     for done, one in enumerate(skinned, start=1):
