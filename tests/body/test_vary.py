@@ -90,7 +90,7 @@ def test_conditional_draws_have_the_law_of_kriging() -> None:
 
 def test_more_conditions_than_numbers_are_refused() -> None:
     law = ExampleProcess.of(series(20))
-    with pytest.raises(InputError, match="conditions"):
+    with pytest.raises(InputError, match="constraints"):
         law.sample(10, rngs=[0], constraints=[LinearConstraint([i % 10], [1.0], 0.0) for i in range(16)])
 
 
