@@ -78,9 +78,9 @@ def test_cleaning_does_not_shift_the_frames_that_are_converted(capsys: Capture, 
         ((":30",), slice(1, 30)),
         (("-5:",), slice(-5, None)),
     ):
-        result(capsys, "convert", clip, part, "--clean", "--frames", *words)
+        result(capsys, "convert", clip, part, "--frames", *words)
         np.testing.assert_allclose(rows(part), rows(clip)[expected], atol=1e-4)
-    code, _, told = run(capsys, "convert", clip, part, "--clean", "--frames", "0:1")
+    code, _, told = run(capsys, "convert", clip, part, "--frames", "0:1")
     assert code == 2 and f"which has 1:{len(rows(clip))}" in told
 
 
@@ -92,7 +92,7 @@ def test_repairs_are_reported_by_the_files_numbers(capsys: Capture, clip: Path, 
     text[first + 41] = " ".join(words)
     spoilt = tmp_path / "spoilt.bvh"
     spoilt.write_text("\n".join(text) + "\n")
-    report = result(capsys, "convert", spoilt, tmp_path / "clean.bvh", "--clean")["clean"]
+    report = result(capsys, "convert", spoilt, tmp_path / "clean.bvh")["clean"]
     assert report["rest_frame"] and [(r["start"], r["stop"]) for r in report["glitches"]] == [(41, 42)]
 
 
@@ -116,5 +116,5 @@ def test_a_page_counts_frames_as_the_file_does(capsys: Capture, clip: Path, tmp_
 
 def test_files_written_begin_anew_at_zero(capsys: Capture, clip: Path, tmp_path: Path) -> None:
     for name in ("part.bvh", "part.mry"):
-        result(capsys, "convert", clip, tmp_path / name, "--clean", "--frames", "20:30")
+        result(capsys, "convert", clip, tmp_path / name, "--frames", "20:30")
         assert marey.load(tmp_path / name).first_frame == 0

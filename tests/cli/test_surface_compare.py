@@ -39,7 +39,7 @@ def test_metrics_that_agree_do_so_beyond_chance(
 ) -> None:
     picture = tmp_path / "agreement.png"
     words = ("surface", "compare", files["near"], files["truth"], "--permutations", 199)
-    told = result(capsys, *words, "--picture", picture, "--classes", 4)
+    told = result(capsys, *words, "--figure", picture, "--classes", 4)
     assert told["pearson"] > 0.95 > 0.5 > told["by_chance"][1]
     assert 0.9 < told["distance_correlation"] <= 1
     assert told["p"] == pytest.approx(1 / 200)
@@ -92,7 +92,7 @@ def test_clips_and_the_same_clips_dressed_have_the_same_frames(
         (("{near}", "{cut}"), "4 sequences"),
         (("{near}", "{truth}", "--permutations", "0"), "--permutations"),
         (("{near}", "{truth}", "--classes", "0"), "--classes"),
-        (("{near}", "{truth}", "--picture", "x.mp4"), "--picture"),
+        (("{near}", "{truth}", "--figure", "x.mp4"), "write a figure as"),
         (("{near}", "{near}.none"), "near.npz.none"),
         (("{near}", "{mesh}"), "MeshSequence"),
     ],

@@ -26,7 +26,7 @@ def test_all_poses_are_compared_and_drawn(
     capsys: pytest.CaptureFixture[str], sequences: list[Path], tmp_path: Path
 ) -> None:
     out, picture = tmp_path / "d.npz", tmp_path / "d.png"
-    found = result(capsys, "surface", "distance", *sequences, "-o", out, "--picture", picture)
+    found = result(capsys, "surface", "distance", *sequences, "-o", out, "--figure", picture)
     assert found["frames"] == 16 and found["sequences"] == 2 and found["seconds"] > 0
     assert 0 < found["mean"] < found["largest"] < np.pi and found["stretch"] < 0.3
     assert found["files"] == [str(out), str(picture)] and picture.stat().st_size > 1000
@@ -63,7 +63,7 @@ def test_skeletons_are_compared_by_their_joints(capsys: pytest.CaptureFixture[st
         ("-o", "d.npz", "--metric", "euclidean", "--exact"),
         ("-o", "d.npz", "--triangles", "0"),
         ("-o", "d.npz", "--stretch-weight", "-1"),
-        ("-o", "d.npz", "--picture", "d.txt"),
+        ("-o", "d.npz", "--figure", "d.txt"),
         ("-o", "d.npz", "--metric", "skeleton"),
     ],
 )

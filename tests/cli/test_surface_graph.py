@@ -31,7 +31,7 @@ def test_a_graph_is_written_described_and_weighed_anew(
     picture = tmp_path / "g.png"
     told = result(
         capsys, "surface", "graph", *files, "-o", graph, "--distances", distances, "--windows", "5:14",
-        "--labels", "late=stroll", "--picture", picture,
+        "--labels", "late=stroll", "--figure", picture,
     )  # fmt: skip
     assert told["frames"] == 72
     assert told["alpha"] == 0.01
@@ -65,7 +65,7 @@ def test_the_motion_graph_can_be_had_too(
         *files,
         "-o",
         tmp_path / "m.mry",
-        "--kind",
+        "--method",
         "motion",
         "--triangles",
         200,
@@ -94,14 +94,14 @@ def test_mistakes_are_told_in_a_line(
     labels.write_text("[1]")
     for words, said in (
         (("-o", tmp_path / "g.csv"), ".mry"),
-        (("-o", graph, "--kind", "best"), "essential"),
+        (("-o", graph, "--method", "best"), "essential"),
         (("-o", graph, "--windows", "5"), "A:B"),
         (("-o", graph, "--windows", "9:5"), "shortest"),
         (("-o", graph, "--labels", "nobody=walk"), "nobody"),
         (("-o", graph, "--labels", "early"), "name=label"),
         (("-o", graph, "--labels", labels), "names and labels"),
-        (("-o", graph, "--picture", tmp_path / "g.txt"), ".png"),
-        (("-o", graph, "--distances", files[0]), "not distances"),
+        (("-o", graph, "--figure", tmp_path / "g.txt"), ".png"),
+        (("-o", graph, "--distances", files[0]), "not pose distances"),
         (("-o", graph, "--alpha", "-1"), "alpha"),
         (("-o", tmp_path / "no" / "g.mry"), "no folder"),
     ):

@@ -10,7 +10,7 @@ import pytest
 
 import marey
 from marey import samples
-from marey.cli.surface._frames import parse_frame_reference
+from marey.cli._parse import parse_frame_reference
 from tests.cli.commands import refused, result
 
 Capture = pytest.CaptureFixture[str]
@@ -33,7 +33,7 @@ def test_two_frames_give_a_mesh_between_with_smaller_errors_than_straight_lines(
 
 
 def test_frames_run_from_one_end_to_the_other(walk: Path, tmp_path: Path, capsys: Capture) -> None:
-    words = ("surface", "interpolate", f"{walk}:2", f"{walk}:12", tmp_path / "way.npz", "--frames", 5)
+    words = ("surface", "interpolate", f"{walk}:2", f"{walk}:12", tmp_path / "way.npz", "--count", 5)
     assert result(capsys, *words)["frames"] == 5
     found, source = marey.load(tmp_path / "way.npz"), marey.load(walk)
     np.testing.assert_allclose(found.vertices[[0, -1]], source.vertices[[2, 12]], atol=1e-6)
@@ -51,7 +51,7 @@ def test_a_picture_shows_a_row_of_weights_beside_straight_lines(
 
 
 def test_a_clip_shows_both_side_by_side(walk: Path, tmp_path: Path, capsys: Capture) -> None:
-    words = ("surface", "interpolate", f"{walk}:0", f"{walk}:9", tmp_path / "both.mp4", "--frames", 3)
+    words = ("surface", "interpolate", f"{walk}:0", f"{walk}:9", tmp_path / "both.mp4", "--count", 3)
     assert result(capsys, *words)["frames"] == 3
     clip = marey.load(tmp_path / "both.mp4")
     assert clip.frames == 3
@@ -68,8 +68,8 @@ def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Captu
         return refused(capsys, "surface", "interpolate", *words)
 
     assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "0.5,2")
-    assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "half")
-    assert "not both" in told(f"{walk}:0", f"{walk}:1", out, "--at", "0.5", "--frames", "3")
+    assert "write numbers" in told(f"{walk}:0", f"{walk}:1", out, "--at", "half")
+    assert "not both" in told(f"{walk}:0", f"{walk}:1", out, "--at", "0.5", "--count", "3")
     assert "there is no frame 99" in told(f"{walk}:0", f"{walk}:99", out)
     assert "20 frames" in told(walk, f"{walk}:1", out)
     assert "one of poisson" in told(f"{walk}:0", f"{walk}:1", out, "--method", "cubic")
@@ -78,9 +78,9 @@ def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Captu
     assert "connectivity" in told(f"{walk}:0", tmp_path / "triangle.obj", out)
     np.savez(tmp_path / "points.npz", vertices=np.ones((2, 4, 3)), faces=np.zeros((0, 3), int))
     assert "no faces" in told(f"{tmp_path}/points.npz:0", f"{tmp_path}/points.npz:1", out)
-    assert "too many at once" in told(f"{walk}:0", f"{walk}:1", out, "--frames", "9999")
-    assert "from 2 to" in told(f"{walk}:0", f"{walk}:1", out, "--frames", "1000000000")
-    assert "numbers from 0 to 1" in told(f"{walk}:0", f"{walk}:1", out, "--at", "nan")
+    assert "too many at once" in told(f"{walk}:0", f"{walk}:1", out, "--count", "9999")
+    assert "from 2 to" in told(f"{walk}:0", f"{walk}:1", out, "--count", "1000000000")
+    assert "write numbers" in told(f"{walk}:0", f"{walk}:1", out, "--at", "nan")
     assert "no folder" in told(f"{walk}:0", f"{walk}:1", tmp_path / "nowhere" / "x.obj")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["points.npz", "triangle.obj", "walk.npz"]
 

@@ -58,18 +58,18 @@ def test_another_character_may_wear_them(
 
 
 def test_commands_on_surfaces_take_clips_too(clips: Path) -> None:
-    from marey.cli.surface._inputs import load_library
+    from marey.cli._inputs import library as load_library
 
-    library = load_library([clips / "stroll.bvh", clips / "stride.bvh"], vertices=500)
+    library = load_library([clips / "stroll.bvh", clips / "stride.bvh"], {"vertices": 500, "character": None})
     assert library.names == ("stroll", "stride") and library.vertices(0).shape == (500, 3)
 
 
 def test_meshes_and_clips_are_decimated_alike(clips: Path, tmp_path: Path) -> None:
-    from marey.cli.surface._inputs import load_library
+    from marey.cli._inputs import library as load_library
 
     meshes = tmp_path / "meshes.npz"
     marey.save(samples.mesh_sequence(samples.walk(seconds=0.2, frame_rate=30)), meshes)
-    library = load_library([meshes, clips / "stride.bvh"], vertices=500)
+    library = load_library([meshes, clips / "stride.bvh"], {"vertices": 500, "character": None})
     assert library.names == ("meshes", "stride") and library.vertices(0).shape == (500, 3)
 
 
@@ -89,5 +89,5 @@ def test_bad_requests_are_one_line(capsys: pytest.CaptureFixture[str], clips: Pa
     )
     assert "--frame-rate 0" in refused(capsys, *command, clip, "-o", tmp_path / "x.npz", "--frame-rate", 0)
     assert "called stroll" in refused(capsys, *command, clip, clip, "-o", tmp_path / "folder")
-    assert "meshes are written as" in refused(capsys, *command, clip, "-o", tmp_path / "x.bvh")
+    assert "write meshes as" in refused(capsys, *command, clip, "-o", tmp_path / "x.bvh")
     assert not list(tmp_path.iterdir())

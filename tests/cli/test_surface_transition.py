@@ -27,7 +27,7 @@ def test_the_best_transition_is_written_and_told(
     slow, brisk = walks
     out, picture = tmp_path / "over.npz", tmp_path / "timing.png"
     words = ("surface", "transition", f"{slow}:10", f"{brisk}:30", out, "--before", 4, "--after", 6)
-    told = result(capsys, *words, "--picture", picture)
+    told = result(capsys, *words, "--figure", picture)
     written = marey.load(out)
     assert isinstance(written, MeshSequence)
     assert written.frames == told["frames"] == 4 + told["length"] + 6
@@ -44,7 +44,7 @@ def test_standard_and_warped_transitions_have_the_length_asked_for(
     told = {
         kind: result(
             capsys, "surface", "transition", f"{slow}:10", f"{brisk}:30", tmp_path / f"{kind}.npz",
-            "--kind", kind, "--length", 12,
+            "--method", kind, "--length", 12,
         )
         for kind in ("standard", "warped")
     }  # fmt: skip
@@ -66,7 +66,7 @@ def test_a_sequence_leads_back_into_itself(
     ("words", "hint"),
     [
         (("{slow}:10", "{slow}:900", "{out}.npz"), "no frame 900"),
-        (("{slow}:10", "{brisk}:30", "{out}.npz", "--kind", "fancy"), "--kind"),
+        (("{slow}:10", "{brisk}:30", "{out}.npz", "--method", "fancy"), "--method"),
         (("{slow}:10", "{brisk}:30", "{out}.npz", "--length", "1"), "--length"),
         (("{slow}:10", "{brisk}:30", "{out}.csv"), ".csv"),
         (("{slow}:58", "{brisk}:30", "{out}.npz"), "window"),

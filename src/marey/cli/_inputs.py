@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marey.cli._console import stage, warn
+from marey.cli._parse import FrameReference
 from marey.errors import InputError
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
     from marey.crowd.scene import Scene
     from marey.surface.library import Library
+    from marey.surface.sequence import MeshSequence
+
+DEFAULT_RATE = 30.0
 
 Given = dict[str, Any]
 
@@ -241,8 +245,109 @@ def scene(text: str, *, panic: bool = False) -> Scene:
 
 
 def library(paths: Sequence[Path], given: Given) -> Library:
-    """Mesh sequences of one subject, named after their files; the word `sample` is the built-in subject."""
-    from marey.cli.surface._inputs import load_library
+    """Mesh sequences of one subject, named after their files; the word `sample` is the built-in subject.
 
-    options: Given = {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
-    return load_library(paths, character=given["character"], vertices=given["vertices"], **options)
+    Skeleton clips are put on the character of `--character`, and `--vertices` decimates everything alike.
+    """
+    from marey.surface.decimation import decimate
+    from marey.surface.library import Library
+
+    vertices = given["vertices"]
+    if [str(path) for path in paths] == ["sample"] and not paths[0].exists():
+        from marey.samples import mesh_library
+
+        return mesh_library() if vertices is None else mesh_library(vertices=vertices)
+    loaded = [read(path, given) for path in paths]
+    if all(type(one).__name__ == "Motion" for one in loaded):
+        clips = [_named(one, path, given) for one, path in zip(loaded, paths, strict=True)]
+        return skinned(clips, given["character"], vertices=vertices)
+    found = [one for several in _sequences(loaded, paths, given) for one in several]
+    joined = Library(tuple(found))
+    return joined if vertices is None else decimate(joined, vertices=vertices)
+
+
+def mesh_frames(references: Sequence[FrameReference], given: Given) -> list[tuple[MeshSequence, int]]:
+    """The sequence each frame belongs to, and its number there; files are read once and at one frame rate."""
+    files = list(dict.fromkeys(reference.file for reference in references))
+    found = _sequences([read(file, given) for file in files], files, given)
+    by_file = dict(zip(files, found, strict=True))
+    return [_located(by_file[reference.file], reference) for reference in references]
+
+
+def skinned(
+    clips: Sequence[Motion], character: str | None, *, frame_rate: float = DEFAULT_RATE, **options: Any
+) -> Library:
+    """Skeleton clips on a character (the built-in human, a file, or a folder of MPFB), as mesh sequences."""
+    from marey.stage import mesh_library
+
+    wearer: Any
+    if character in (None, "human"):
+        from marey.samples import human
+
+        wearer = human()
+    elif Path(character or "").is_dir():
+        from marey.io import mpfb
+
+        wearer = mpfb.read(Path(character or ""))
+    else:
+        hint = "a rigged mesh; --character is human, a .glb with a skin, or a folder of MPFB"
+        wearer = read(Path(character or ""), {}, "Character", hint=hint)
+    with stage("posing") as progress:
+        return mesh_library(wearer, clips, frame_rate=frame_rate, progress=progress, **options)
+
+
+def _sequences(loaded: Sequence[Any], paths: Sequence[Path], given: Given) -> list[list[MeshSequence]]:
+    """Meshes as they are; clips of characters and skeletons at the meshes' rate, or at one of theirs."""
+    kinds = [type(one).__name__ for one in loaded]
+    if given.get("character") is not None and "Motion" not in kinds:
+        raise InputError(f"--character {given['character']}: there is no skeleton clip for it to wear")
+    meshes = [one.frame_rate for one in loaded if type(one).__name__ == "MeshSequence"]
+    clips = [clip.frame_rate for one in loaded for clip in getattr(one, "motions", ())]
+    rate = float(meshes[0] if meshes else max(clips, default=DEFAULT_RATE))
+    return [
+        _posed(one, kind, path, given, rate) for one, kind, path in zip(loaded, kinds, paths, strict=True)
+    ]
+
+
+def _posed(data: Any, kind: str, path: Path, given: Given, rate: float) -> list[MeshSequence]:
+    if kind == "MeshSequence":
+        return [replace(data, name=path.stem)]
+    if kind == "Motion":
+        clips = [_named(data, path, given)]
+        return list(skinned(clips, given.get("character"), frame_rate=rate).sequences)
+    if kind != "Character":
+        raise InputError(f"{path}: holds a {kind}, not a mesh sequence, a character or a skeleton clip")
+    if not data.motions:
+        raise InputError(f"{path}: this character has no clip; `marey surface skin` puts clips on it")
+    found = []
+    for motion in data.motions:
+        if abs(motion.frame_rate - rate) > 1e-5 * rate:
+            name = motion.name or "clip"
+            warn(f"{path}: {name}: {motion.frame_rate:g} frames per second resampled to {rate:g}")
+            motion = motion.resample(rate)
+        name = path.stem if len(data.motions) == 1 else f"{path.stem}-{motion.name}"
+        found.append(data.pose(motion).renamed(name))
+    return found
+
+
+def _named(motion: Motion, path: Path, given: Given) -> Motion:
+    return replace(figure_of(motion, path, given), name=path.stem)
+
+
+def _located(sequences: list[MeshSequence], reference: FrameReference) -> tuple[MeshSequence, int]:
+    names = [one.name.removeprefix(f"{reference.file.stem}-") for one in sequences]
+    if reference.clip is None and len(sequences) == 1:
+        sequence = sequences[0]
+    elif reference.clip in names:
+        sequence = sequences[names.index(reference.clip)]
+    else:
+        wrong = "has several clips" if reference.clip is None else f"has no clip {reference.clip!r}"
+        raise InputError(
+            f"{reference.file}: {wrong}; write {reference.file}:CLIP:FRAME, of {', '.join(names)}"
+        )
+    frame, frames = reference.frame, sequence.frames
+    if frame is None and frames > 1:
+        raise InputError(f"{reference}: it has {frames} frames; write {reference}:FRAME, e.g. {reference}:0")
+    if not -frames <= (frame or 0) < frames:
+        raise InputError(f"{reference}: there is no frame {frame}; it has {frames}, counted from 0")
+    return sequence, (frame or 0) % frames

@@ -111,15 +111,15 @@ def _input(help: str, metavar: str, load: Callable[[Any, dict[str, Any]], Any], 
 
 
 CONVENTION = ("from_unit", "from_up", "from_frame_rate")
-_OF_CLIPS = (*CONVENTION, "root", "clip", "frames", "raw")
-_OF_MESHES = ("character", "vertices", *CONVENTION)
+OF_CLIPS = (*CONVENTION, "root", "clip", "frames", "raw")
+OF_MESHES = ("character", "vertices", *CONVENTION)
 
-Clip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.clip, *_OF_CLIPS)]
-WholeClip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.whole_clip, *_OF_CLIPS)]
-Clips = Annotated["list[Motion]", _input("Clips of skeletons.", "IN…", inputs.clips, *_OF_CLIPS)]
+Clip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.clip, *OF_CLIPS)]
+WholeClip = Annotated["Motion", _input("Clip of a skeleton.", "IN", inputs.whole_clip, *OF_CLIPS)]
+Clips = Annotated["list[Motion]", _input("Clips of skeletons.", "IN…", inputs.clips, *OF_CLIPS)]
 Meshes = Annotated[
     "Library",
-    _input("Mesh sequences of one subject, or skeleton clips.", "SEQ…", inputs.library, *_OF_MESHES),
+    _input("Mesh sequences of one subject, or skeleton clips.", "SEQ…", inputs.library, *OF_MESHES),
 ]
 Fields = Annotated["FieldSeries", _input("Velocity fields: .zarr, .mry or .flo.", "FIELD", inputs.fields)]
 Crowd = Annotated[
@@ -141,9 +141,9 @@ ClipFiles = Annotated[
 ]
 ModelOrClip = Annotated[
     "MotionModel | Motion",
-    _input("Model of marey body learn, or a clip to learn from.", "MODEL", inputs.model_or_clip, *_OF_CLIPS),
+    _input("Model of marey body learn, or a clip to learn from.", "MODEL", inputs.model_or_clip, *OF_CLIPS),
 ]
-Anything = Annotated[Any, _input("File or folder to read.", "IN", inputs.anything, *_OF_CLIPS)]
+Anything = Annotated[Any, _input("File or folder to read.", "IN", inputs.anything, *OF_CLIPS)]
 
 Out = Annotated[
     Path, Spec("Result; its ending is the format.", "OUT", names=("--out", "-o"), argument=False, role="out")

@@ -1,154 +1,79 @@
 """`marey convert`: any format to any other."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from marey.body.clean import clean as clean_motion
-from marey.body.motion import Motion
-from marey.character import Character
-from marey.cli._typer import (
-    Clip,
-    Frames,
-    Json,
-    Rate,
-    Root,
-    Unit,
-    Up,
-    cut,
-    emit,
-    load_with_bar,
-    note,
-    parse_frames,
-    parse_length,
-    progress_bar,
-)
-from marey.describe import describe
+from marey.cli._console import stage, warn
+from marey.cli._inputs import cleaned, read, slice_frames
+from marey.cli._options import OF_CLIPS, Out, argument, option
+from marey.cli._parse import Length
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
-from marey.io import format_to_write, save, writable_part
-from marey.io._files import check_target
-
-NAME = "convert"
 
 
-def run(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="File or folder to read.")],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT", help="File to write; its ending says the format. frames/%04d.obj for many."
-        ),
-    ],
-    frames: Frames = None,
-    frame_rate: Annotated[float | None, typer.Option(help="Resample to this many frames per second.")] = None,
-    up: Annotated[str | None, typer.Option(metavar="y|z", help="Up axis of the file written.")] = None,
-    unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Unit of the file written: m, cm, mm, in, or metres.")
-    ] = None,
-    from_unit: Unit = None,
-    from_up: Up = None,
-    from_frame_rate: Rate = None,
-    root: Root = None,
-    clip: Clip = None,
-    faces_from: Annotated[
-        Path | None,
-        typer.Option(metavar="MESH", help="The OBJ or PLY a point cache moves, if not the one beside it."),
-    ] = None,
-    max_error: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LENGTH",
-            help="Of meshes in GLB: how far a vertex may move for fewer shapes, e.g. 1mm; 0: not.",
-        ),
-    ] = None,
-    clean: Annotated[
-        bool, typer.Option("--clean", help="Drop an artificial T-pose, repair glitches; says what it did.")
-    ] = False,
-    mirror: Annotated[bool, typer.Option("--mirror", help="Swap left and right.")] = False,
-    json: Json = False,
-) -> None:
+@command()
+def convert(
+    run: Run,
+    source: Path = argument("File or folder to read.", "IN", reads=OF_CLIPS),
+    out: Out = option(..., "File to write; its ending chooses the format. frames/%04d.obj for many.", "OUT"),
+    frame_rate: float | None = option(None, "Resample to this many frames per second.", "F"),
+    up: str | None = option(None, "Up axis of the file written.", "y|z"),
+    unit: str | None = option(None, "Unit of the file written: m, cm, mm, in, or metres.", "UNIT"),
+    faces_from: Path | None = option(
+        None, "The OBJ or PLY a point cache moves, if not the one beside it.", "MESH"
+    ),
+    max_error: Length | None = option(
+        None, "Of meshes in GLB: how far a vertex may move for fewer shapes, e.g. 1mm; 0: not.", "LENGTH"
+    ),
+    mirror: bool = option(False, "Swap left and right."),
+) -> Output:
     """Convert any format to any other.
 
-    [bold]Examples[/bold]
+    Examples:
+        marey convert walk.bvh walk.glb            open it in Blender or a game engine
+        marey convert walk.bvh short.bvh --frames 100:400 --frame-rate 30
+        marey convert walk.bvh walk_z.bvh --unit cm --up z
+        marey convert 11_01.amc kick.bvh --raw     11.asf is found beside it; T-pose and glitches stay
+        marey convert capture.npz frames/pose_%04d.obj
+        marey convert cache.pc2 cache.glb --faces-from body.obj
+        marey convert photos/ clip.mp4 --from-frame-rate 12
+        marey convert obsmat.txt people.parquet
 
-    marey convert walk.bvh walk.glb            open it in Blender or a game engine
-
-    marey convert walk.bvh short.bvh --frames 100:400 --frame-rate 30
-
-    marey convert walk.bvh walk_z.bvh --unit cm --up z
-
-    marey convert 11_01.amc kick.bvh --clean   11.asf is found beside it
-
-    marey convert capture.npz frames/pose_%04d.obj
-
-    marey convert cache.pc2 cache.glb --faces-from body.obj
-
-    marey convert photos/ clip.mp4 --from-frame-rate 12
-
-    marey convert obsmat.txt people.parquet
+    BVH, ASF/AMC, C3D, glTF, USD, OBJ, PLY, CSV, Parquet, video, images, flow.
     """
-    chosen = parse_frames(frames)
-    format_to_write(target)  # says so before a long read if there is none
-    check_target(target)
-    thing = load_with_bar(
-        source,
-        clip=clip,
-        unit=from_unit,
-        up=from_up,
-        frame_rate=from_frame_rate,
-        root=root,
-        faces_from=faces_from,
-    )
-    if isinstance(thing, Character) and "Character" not in format_to_write(target).writes:
-        thing = _only_clip(thing, target)
-    report: dict[str, Any] = {}
-    if clean:
-        thing, report = _cleaned(thing)
-    thing = cut(thing, chosen)
+    from marey.describe import describe
+    from marey.io import format_to_write, save, writable_part
+
+    writes = format_to_write(out).writes  # says so before a long read if there is none
+    data = read(source, run.given, faces_from=faces_from)
+    if type(data).__name__ == "Character" and "Character" not in writes:
+        data = _only_clip(data, out, "Motion" in writes)
+    if type(data).__name__ == "Motion":
+        data = cleaned(data, source, run.given)
+    data = slice_frames(data, run.given["frames"])
     if frame_rate is not None:
-        if not hasattr(thing, "resample"):
-            raise InputError(f"--frame-rate: a {type(thing).__name__} cannot be resampled")
-        thing = thing.resample(frame_rate)
+        data = _method(data, "resample", "--frame-rate: a {} cannot be resampled")(frame_rate)
     if mirror:
-        thing = _mirrored(thing)
-    thing = writable_part(thing, target)
-    with progress_bar(f"writing {target.name}") as progress:
-        save(
-            thing,
-            target,
-            unit=unit,
-            up=up,
-            max_error=parse_length(max_error, "--max-error"),
-            progress=progress,
-        )
-    facts = describe(thing)
-    written = {"kind": facts["kind"], "frames": facts["frames"], "path": str(target)}
-    emit({**written, **report} if json else written, as_json=json)
+        data = _method(data, "mirror", "--mirror: a {} cannot be mirrored")()
+    data = writable_part(data, out)
+    with stage(f"writing {out.name}") as progress:
+        save(data, out, unit=unit, up=up, max_error=max_error, progress=progress)
+    facts = describe(data)
+    report = {"kind": facts["kind"], "frames": facts["frames"]}
+    if run.json and "cleaning" in run.given:
+        report["clean"] = run.given["cleaning"].as_dict()
+    return Output(None, report)
 
 
-def _only_clip(character: Character, target: Path) -> Any:
+def _only_clip(character: Any, out: Path, as_motion: bool) -> Any:
     """The first clip, for a file that holds one: as skeleton motion where the format takes that."""
     if len(character.motions) > 1:
         first, *others = (motion.name for motion in character.motions)
-        note(f"{target} holds one clip, {first}; --clip chooses {' or '.join(others)}")
-    if "Motion" in format_to_write(target).writes:
-        return character.motion
-    return character.with_motion(character.motion)
+        warn(f"{out} holds one clip, {first}; --clip chooses {' or '.join(others)}")
+    return character.motion if as_motion else character.with_motion(character.motion)
 
 
-def _mirrored(thing: Any) -> Any:
-    if not hasattr(thing, "mirror"):
-        raise InputError(f"--mirror: a {type(thing).__name__} cannot be mirrored")
-    return thing.mirror()
-
-
-def _cleaned(thing: Any) -> tuple[Any, dict[str, Any]]:
-    if not isinstance(thing, Motion):
-        raise InputError("--clean: only skeleton motion can be cleaned")
-    motion, report = clean_motion(thing)
-    for line in report.lines():
-        note(line)
-    return motion, {"clean": report.as_dict()}
+def _method(data: Any, name: str, message: str) -> Any:
+    if not hasattr(data, name):
+        raise InputError(message.format(type(data).__name__))
+    return getattr(data, name)

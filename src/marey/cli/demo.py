@@ -1,62 +1,43 @@
 """`marey demo`: see what marey does, on its built-in samples."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from marey.cli._typer import Json, emit, errors, output
-
-NAME = "demo"
-NAME_OF_PROGRAM = "marey"
+from marey.cli._console import stage
+from marey.cli._options import option
+from marey.cli._run import Output, Run, command
 
 
-def run(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the gallery goes.")] = Path("gallery"),
-    json: Json = False,
-) -> None:
+@command()
+def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.", "DIR")) -> Output:
     """Run marey on its built-in samples and write a gallery to open.
 
-    [bold]Examples[/bold]
+    Examples:
+        marey demo
+        marey demo --out tour
+        MAREY_DATA=~/mocap marey demo        real captures too
 
-    marey demo
-
-    marey demo --out tour
-
-    MAREY_DATA=~/mocap marey demo        real captures too
+    The gallery has images, clips and files to open.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from marey.demo import make_gallery
 
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as bars:
-        task = bars.add_task("demo", total=None)
-
-        def tell(done: int, total: int, chapter: str) -> None:
-            bars.update(task, completed=done, total=total, description=chapter)
-
-        gallery = make_gallery(out, telling=tell)
-    if json:
-        emit(gallery.as_dict(), as_json=True)
-        return
+    with stage("demo") as progress:
+        gallery = make_gallery(out, telling=lambda done, total, _step: progress(done, total))
+    if run.json:
+        return Output(None, gallery.as_dict(), timed=False)
     for scale, exhibits in gallery.scales.items():
-        output.print(f"\n[bold]{scale}[/bold]")
+        click.echo(f"\n{click.style(scale, bold=True)}")
         for exhibit in exhibits:
-            output.print(exhibit.title, markup=False)
-            told = " · ".join(f"{what}: {value}" for what, value in exhibit.measured)
-            output.print(f"    {told}", style="dim", markup=False)
+            click.echo(exhibit.title)
+            measured = " · ".join(f"{what}: {value}" for what, value in exhibit.measured)
+            click.secho(f"    {measured}", dim=True)
     index = (out / "index.html").resolve()
-    errors.print(f"\nThe gallery, made in {gallery.seconds:.0f} s: open {index.as_uri()}", markup=False)
-    errors.print(f"Your own motion: {_studio()}, then open the address it prints.", markup=False)
-
-
-def _studio() -> str:
-    """How to start the studio from where the demo was started."""
+    click.echo(f"\nThe gallery, made in {gallery.seconds:.0f} s: open {index.as_uri()}", err=True)
     called = Path(sys.argv[0])
-    if called.is_absolute() or called.name != NAME_OF_PROGRAM:
-        return f"{NAME_OF_PROGRAM} studio my.bvh"
-    return f"make studio FILES=my.bvh, or {called} studio my.bvh"
+    studio = "marey studio my.bvh"
+    if not called.is_absolute() and called.name == "marey":
+        studio = f"make studio FILES=my.bvh, or {called} studio my.bvh"
+    click.echo(f"Your own motion: {studio}, then open the address it prints.", err=True)
+    return Output()

@@ -1,94 +1,60 @@
 """`marey info`: what is in a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from marey.cli._typer import Json, Rate, Root, Unit, Up, emit, fail
-from marey.describe import describe
+from marey.cli._console import fail, print_result
+from marey.cli._options import CONVENTION, argument
+from marey.cli._run import Output, Run, command, plain
 from marey.errors import MareyError
-from marey.io import container, load
-
-NAME = "info"
 
 
-def run(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files or folders of any format we read.")
-    ],
-    from_unit: Unit = None,
-    from_up: Up = None,
-    from_frame_rate: Rate = None,
-    root: Root = None,
-    json: Json = False,
-) -> None:
+@command()
+def info(
+    run: Run,
+    files: list[Path] = argument(
+        "Files or folders of any format we read.", "FILE…", reads=(*CONVENTION, "root")
+    ),
+) -> Output:
     """What is in a file: kind, size, rate, joints, units.
 
-    [bold]Examples[/bold]
-
-    marey info walk.bvh
-
-    marey info *.bvh --json
-
-    marey info capture/ --from-unit mm
+    Examples:
+        marey info walk.bvh
+        marey info *.bvh --json
+        marey info capture/ --from-unit mm
     """
     found: list[dict[str, Any]] = []
-    failed = 0
     for path in files:
         try:
-            if (path / "dataset.json").is_file():
-                facts = _dataset(path)
-            else:
-                as_it_is = True if _is_compressed(path) else None
-                facts = describe(
-                    load(
-                        path,
-                        unit=from_unit,
-                        up=from_up,
-                        frame_rate=from_frame_rate,
-                        root=root,
-                        compressed=as_it_is,
-                    )
-                )
+            found.append({"file": path, **_facts(path, run.given)})
         except MareyError as error:
             if len(files) == 1:
                 raise
             fail(str(error))
-            found.append({"file": str(path), "error": str(error)})
-            failed += 1
-            continue
-        found.append({"file": str(path), **facts})
-    if json:
-        emit(found[0] if len(files) == 1 else {"files": found}, as_json=True)
-    else:
-        for facts in found:
-            if "error" not in facts:
-                emit(facts, as_json=False)
-                print()
-    if failed:
-        raise typer.Exit(2)
+            found.append({"file": path, "error": str(error)})
+    if len(files) == 1:
+        return Output(None, found[0], timed=False)
+    if run.json:
+        print_result(plain({"files": found}), as_json=True)
+    for facts in found if not run.json else ():
+        if "error" not in facts:
+            print_result(plain(facts), as_json=False)
+            click.echo()
+    if any("error" in facts for facts in found):
+        raise click.exceptions.Exit(2)
+    return Output()
 
 
-def _dataset(folder: Path) -> dict[str, Any]:
-    """What a folder of `marey crowd dataset` holds."""
-    from marey.filming import read_dataset
+def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
+    from marey.describe import describe
+    from marey.io import container, load
 
-    dataset = read_dataset(folder)
-    tracks = dataset.tracks
-    return {
-        "kind": "crowd dataset",
-        "frames": tracks.frames,
-        "frame_rate": tracks.frame_rate,
-        "duration": round(tracks.duration, 6),
-        "agents": tracks.agents,
-        "scene": dataset.scene.name,
-        "cameras": ", ".join(dataset.views),
-        "films": ", ".join(next(iter(dataset.views.values())).films),
-    }
+    if (path / "dataset.json").is_file():
+        from marey.filming import read_dataset
 
-
-def _is_compressed(path: Path) -> bool:
-    return path.suffix.lower() == ".mry" and path.is_file() and container.is_compressed(path)
+        return read_dataset(path).facts()
+    compressed = path.suffix.lower() == ".mry" and path.is_file() and container.is_compressed(path)
+    options = {name: given[f"from_{name}"] for name in ("unit", "up", "frame_rate")}
+    return describe(load(path, root=given["root"], compressed=compressed or None, **options))

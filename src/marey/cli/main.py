@@ -96,11 +96,7 @@ class Lazy(click.Group):
         if name not in COMMANDS:
             return None
         module = import_module("marey.cli." + ("data" if self.name == "data" else name.replace(" ", ".")))
-        found: Any = getattr(module, f"{cmd_name}_", None) or getattr(module, cmd_name, None)
-        if not isinstance(found, click.Command):
-            from marey.cli._typer import Old
-
-            found = Old(cmd_name, module, "run")
+        found: click.Command = getattr(module, f"{cmd_name}_", None) or getattr(module, cmd_name)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -128,7 +124,10 @@ def main() -> None:
     _print_in_any_encoding()
     signal.signal(signal.SIGTERM, _stop)
     try:
-        sys.exit(app(prog_name="marey", standalone_mode=False) or 0)
+        with app.make_context("marey", sys.argv[1:]) as context:
+            app.invoke(context)
+    except click.exceptions.Exit as leaving:
+        sys.exit(leaving.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         sys.exit(2)

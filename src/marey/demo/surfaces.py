@@ -150,8 +150,8 @@ def captured_surface(folder: Path) -> Exhibit:
             ("five poses between in", f"{1e3 * each:.0f} ms"),
         ),
         (
-            "marey surface distance samba.npz -o poses.npz --triangles 2000 --picture samba-distances.png",
-            f"marey surface interpolate samba.npz:{first} samba.npz:{last} between.glb --frames 30",
+            "marey surface distance samba.npz -o poses.npz --triangles 2000 --figure samba-distances.png",
+            f"marey surface interpolate samba.npz:{first} samba.npz:{last} between.glb --count 30",
         ),
         ("samba.npz", "samba-between.glb"),
     )

@@ -91,6 +91,20 @@ class Dataset:
             self.path / "trajectories.csv", frame_rate=float(self.manifest["frame_rate"])
         )
 
+    def facts(self) -> dict[str, Any]:
+        """What the folder holds, as `marey info` prints it."""
+        tracks = self.tracks
+        return {
+            "kind": "crowd dataset",
+            "frames": tracks.frames,
+            "frame_rate": tracks.frame_rate,
+            "duration": round(tracks.duration, 6),
+            "agents": tracks.agents,
+            "scene": self.scene.name,
+            "cameras": ", ".join(self.views),
+            "films": ", ".join(next(iter(self.views.values())).films),
+        }
+
     @cached_property
     def people(self) -> Mapping[str, FloatArray]:
         """Columns id, number, radius, mass, response_time, desired_speed, group, stature, look."""

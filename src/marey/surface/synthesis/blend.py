@@ -12,6 +12,7 @@ and some hundred time warps where ends may be trimmed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, smooth_path, warped
-from marey.surface.distances import distances
+from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
@@ -360,3 +361,16 @@ def _mixed_pace(times: Array, weights: Array) -> tuple[Array, Array]:
     nearest = np.round(even)
     even = np.where(np.abs(even - nearest) < 1e-9, nearest, even)
     return even, np.interp(at, passed, weights)
+
+
+def path_and_turn(sequence: MeshSequence) -> tuple[float, float]:
+    """How far the middle of the body goes, metres, and by how much it turns to its left, degrees."""
+    vertices, faces = sequence.vertices, sequence.faces
+    middles = np.array([planar.centroid(frame) for frame in vertices])
+    travelled = np.linalg.norm(np.diff(middles, axis=0), axis=1).sum()
+    # Turns from frame to frame only count the whole rounds, since their errors add up; few triangles do.
+    some = faces[:: max(1, len(faces) // 2000)]
+    passed = sum(yaw_between(after, before, some) for before, after in pairwise(vertices))
+    turn = yaw_between(vertices[-1], vertices[0], faces)
+    turn += 2 * np.pi * round((passed - turn) / (2 * np.pi))
+    return float(travelled), float(np.rad2deg(turn))
