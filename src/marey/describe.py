@@ -23,7 +23,7 @@ def describe(data: object) -> dict[str, Any]:
     return _in_order({**times, **facts()})
 
 
-def describe_file(path: Path, **options: object) -> dict[str, Any]:
+def describe_file(path: Path, **options: Any) -> dict[str, Any]:
     """The same of a file, from its header alone where that says enough (see :func:`marey.load`)."""
     facts = getattr(format_of(path).implementation(), "facts", None)
     if facts is None or any(value is not None for value in options.values()):
