@@ -19,8 +19,8 @@ from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.convention import CMU_UNIT, Convention
 from marey.io import bvh
-from marey.io._limits import LIMITS
 from marey.io._bvh_write import channel_table
+from marey.io._limits import LIMITS
 from marey.io.bvh import printed_frame_time, snap_frame_rate
 
 from .bvh_files import Figure
