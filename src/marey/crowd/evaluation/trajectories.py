@@ -89,7 +89,7 @@ def trajectory_errors(
 def flow_deviation(tracks: Tracks, fields: FieldSeries, *, repeat: bool = True) -> float:
     """Mean difference of people's velocities from the field's where they are, over the field's mean speed.
 
-    Tracks and series begin together. 0 = exactly the field; NaN if it stands still, or no agent is there twice.
+    Tracks and series begin together. 0 = exactly the field; NaN if it is at rest or no agent is there twice.
 
     >>> east = FieldSeries(np.full((3, 10, 40, 2), [2.0, 0.0]), 10, homography=cameras.orthographic(0.1))
     >>> path = np.stack([0.5 + 0.1 * np.arange(10), np.full(10, -0.5)], axis=1)
