@@ -20,6 +20,9 @@ from marey.surface.sequence import MeshSequence
 
 Floats = NDArray[np.float32]
 
+# Frames the components are computed from, evenly spread, in at most 512 MB.
+MOST_LEARNED = 600
+
 
 @dataclass(frozen=True)
 class Shapes:
@@ -124,8 +127,7 @@ class _Local:
 def _components(local: _Local) -> Array:
     """Orthonormal shapes `(shapes, 3 · vertices)` by falling variance."""
     frames = len(local.vertices)
-    # From at most 600 frames, evenly spread, in 512 MB.
-    most = max(2, min(frames, 600, (64 << 20) // local.base.size))
+    most = max(2, min(frames, MOST_LEARNED, (64 << 20) // local.base.size))
     learned = local.rows(np.unique(np.linspace(0, frames - 1, most).astype(np.int64)))
     values, vectors = np.linalg.eigh(learned @ learned.T)
     kept = values > max(values[-1], 1e-30) * 1e-12

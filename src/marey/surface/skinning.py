@@ -259,7 +259,7 @@ def _upper_rows(matrices: Floats) -> Floats:
 
 
 def _packed(motions: Floats) -> Floats:
-    """`(frames, joints, n)` as `(blocks, joints, n, lanes)` for the kernel; the last block repeats its last frame."""
+    """`(frames, joints, n)` as `(blocks, joints, n, lanes)`; the last block repeats its last frame."""
     frames, joints, n = motions.shape
     lanes = min(32, frames)
     blocks = -(-frames // lanes)
