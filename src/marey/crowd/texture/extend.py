@@ -20,12 +20,13 @@ from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.errors import InputError
 from marey.statistics.graphs.texture import (
-    SHARPNESS,
-    Transitions,
+    JumpTable,
+    TextureSettings,
+    check_length,
     diagonal_filter,
+    jump_probabilities,
     margin,
     shortest_clip,
-    transitions,
 )
 
 
@@ -47,7 +48,7 @@ class FlowTexture:
     scale: float
     taps: int
     fade: int
-    transitions: Transitions
+    transitions: JumpTable
 
     @property
     def filtered(self) -> Array:
@@ -56,16 +57,7 @@ class FlowTexture:
 
     def runs(self, rng: Rng = None) -> Iterator[tuple[int, int]]:
         """First and last frame of every stretch that is played, for ever; the first one begins at 0."""
-        rng = np.random.default_rng(rng)
-        chance: list[float] = self.transitions.chance().tolist()
-        start = here = 0
-        while True:
-            while rng.random() >= chance[here]:
-                here += 1
-            yield start, here
-            targets, probabilities = self.transitions.from_frame(here)
-            start = int(rng.choice(targets, p=probabilities / probabilities.sum()))
-            here = start + self.transitions.run - 1
+        return self.transitions.runs(rng)
 
     def sequence(self, frames: int, rng: Rng = None) -> NDArray[np.int64]:
         """Which frame of the source is played when, `(frames,)`; half-way through a fade it is the new one.
@@ -132,7 +124,7 @@ def learn(
     taps: int = 8,
     fade: int | None = None,
     scale: float | None = None,
-    sharpness: float = SHARPNESS,
+    sharpness: float = 0.05,
     progress: Progress | None = None,
 ) -> FlowTexture:
     """Compare all frames of a captured flow and choose the jumps that let it be played for ever.
@@ -150,11 +142,12 @@ def learn(
     >>> texture.distances.shape, texture.taps
     ((100, 100), 8)
     """
+    settings, length = TextureSettings(sharpness=sharpness), taps if fade is None else fade
+    check_length(fields.frames, taps, length)
     scale = flow_scale(fields) if scale is None else float(scale)
     distances = frame_distances(fields, scale=scale, progress=progress)
-    length = taps if fade is None else fade
     while True:
-        found = transitions(distances, taps=taps, fade=length, sharpness=sharpness)
+        found = jump_probabilities(distances, taps=taps, fade=length, settings=settings)
         texture = FlowTexture(fields, distances, scale, taps, length, found)
         longer = length if fade is not None else min(_smooth_fade(texture), 2 * length)
         if longer <= length or shortest_clip(taps, longer) > 0.75 * fields.frames:

@@ -93,7 +93,7 @@ class Interpolator:
         poses = checked("template", poses[None] if poses.ndim == 2 else poses, (None, None, 3))
         if poses.size == 0:
             raise InputError("template: there is no vertex")
-        doubles = mesh_operators.welded(poses)
+        doubles = mesh_operators.merge_doubles(poses)
         joined = doubles[checked_faces("faces", np.asarray(faces), poses.shape[1])].astype(np.int32)
         couplings = mesh_operators.couplings(poses, joined)
         # A vertex that only faces without area hold has no neighbours: it goes its own way.
@@ -409,7 +409,7 @@ def _shell(
     vertices: Array, faces: NDArray[np.int32], pieces: Integers, largest_holes: float
 ) -> tuple[NDArray[np.int32], BoolArray]:
     """Faces and caps, and which pieces they enclose but for small holes."""
-    caps = mesh_operators.caps(faces).astype(np.int32)
+    caps = mesh_operators.hole_fans(faces).astype(np.int32)
     shell, count = np.concatenate([faces, caps]), int(pieces.max()) + 1
 
     def area(triangles: NDArray[np.int32]) -> Array:
@@ -417,7 +417,7 @@ def _shell(
         return np.asarray(np.bincount(pieces[triangles[:, 0]], sizes, count), np.float64)
 
     solid = area(caps) < largest_holes * area(faces)
-    solid[pieces[mesh_operators.rims(shell)]] = False
+    solid[pieces[mesh_operators.boundary_edges(shell)]] = False
     return shell, solid
 
 
