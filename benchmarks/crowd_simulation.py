@@ -67,9 +67,8 @@ def compared(count: int, density: float) -> list[str]:
     for name, simulator in ours.items():
         ratio = peer / cost[name]
         second = cost[name] / simulator.dt
-        parts = simulator.parts / simulator.steps
         print(
-            f"  {name:8s} {cost[name]:.2f} µs a person-step ({ratio:.1f}× fewer), {parts:.2f} parts a step; "
+            f"  {name:8s} {cost[name]:.2f} µs a person-step ({ratio:.1f}× fewer); "
             f"{second:.0f} µs a simulated second ({peer / theirs.delta_time() / second:.1f}×); "
             f"two threads {shared[name]:.2f} µs of wall time"
         )
@@ -125,20 +124,14 @@ class Place:
         self.count = count
 
     def directions(self) -> list[DirectionField]:
-        fields = []
-        for x in (0.0, self.side):
-            target = np.array([x, self.side / 2])
-            fields.append(
-                DirectionField.from_formula(
-                    lambda p, t=target, x=x: np.where(
-                        ((p[:, 0] < 0) | (p[:, 0] > self.side))[:, None], [(1.0 if x else -1.0), 0.0], t - p
-                    ),
-                    (-4.0, 0.0),
-                    (self.side + 4.0, self.side),
-                    spacing=0.5,
-                )
-            )
-        return fields
+        nodes = np.mgrid[0 : self.side + 0.25 : 0.5, -4 : self.side + 4.25 : 0.5][::-1]
+        points = np.moveaxis(nodes, 0, -1)
+        outside = ((points[..., 0] < 0) | (points[..., 0] > self.side))[..., None]
+        ends = ((0.0, [-1.0, 0.0]), (self.side, [1.0, 0.0]))
+        return [
+            DirectionField(np.where(outside, beyond, [x, self.side / 2] - points), (-4.0, 0.0), 0.5)
+            for x, beyond in ends
+        ]
 
     def simulator(self, preset: Parameters, *, threads: int) -> Simulator:
         return Simulator(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -91,6 +91,19 @@ def opening_experiment(data: Path | None) -> np.ndarray | None:
     return io.load(path, frame_rate=OPENING_RATE).positions
 
 
+def field_of(
+    formula: Callable[[np.ndarray], np.ndarray],
+    lower: tuple[float, float],
+    upper: tuple[float, float],
+    spacing: float = 0.25,
+) -> DirectionField:
+    """Directions `(points, 2)` that `formula` gives at points `(points, 2)`, between two corners."""
+    columns, rows = (int(np.ceil((b - a) / spacing)) + 1 for a, b in zip(lower, upper, strict=True))
+    x, y = lower[0] + spacing * np.arange(columns), lower[1] + spacing * np.arange(rows)
+    points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return DirectionField(np.asarray(formula(points), np.float64).reshape(rows, columns, 2), lower, spacing)
+
+
 def frames(crowd: Simulator, seconds: float, rate: float) -> Iterator[Frame]:
     """Frame after frame, the present one first; steps are shortened so that a whole number makes a frame."""
     steps = max(1, math.ceil(1.0 / (rate * crowd.dt) - 1e-9))
@@ -129,7 +142,7 @@ def corridor(who: Contender, entry: float, exit_: float, count: int, *, seed: in
         gate = np.where(x < -half, y.clip(low_in + 0.15, high_in - 0.15), y.clip(low + 0.15, high - 0.15))
         return np.column_stack([here - x, gate - y])
 
-    field = DirectionField.from_formula(formula, (-deep, -3.0), (half + 5, width + 3.0), spacing=0.1)
+    field = field_of(formula, (-deep, -3.0), (half + 5, width + 3.0), spacing=0.1)
     area = (-deep + 0.3, -2.7, -half - 0.3, width + 2.7)
     people = who.people(count, area, seed)
     goals = [(half + 3, -9, half + 9, width + 9)]
@@ -148,7 +161,7 @@ def opening(who: Contender, *, seed: int = 3, seconds: float = 120.0) -> np.ndar
         below = np.where(y > 0.05, -0.1, np.where(y > -deep, -deep - 0.1, -50.0))
         return np.column_stack([x.clip(-half + 0.2, half - 0.2) - x, below - y])
 
-    field = DirectionField.from_formula(formula, (-side, -deep - 3), (side, 7.0), spacing=0.05)
+    field = field_of(formula, (-side, -deep - 3), (side, 7.0), spacing=0.05)
     area = (-side + 0.3, 0.5, side - 0.3, 6.7)
     people = who.people(WAITING, area, seed)
     crowd = Simulator(people, walls, [field], who.law, goals=[(-4, -4, 4, -deep - 1)], threads=1)
@@ -173,7 +186,7 @@ def door_room(
         out = np.column_stack([np.full(len(points), end + 20.0), np.full(len(points), half)])
         return np.where((points[:, 0] < room)[:, None], gate, out) - points
 
-    field = DirectionField.from_formula(formula, (0, 0), (end + 6, room), spacing=0.1)
+    field = field_of(formula, (0, 0), (end + 6, room), spacing=0.1)
     return Simulator(people, walls, [field], law, goals=[(end + 3, 0, end + 6, room)], dt=dt, threads=1)
 
 

@@ -17,8 +17,10 @@ from pathlib import Path
 
 import _cmu
 import numpy as np
+from _euler_distances import euler_angles
 
 import marey
+from marey.body.distances import geodesic
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
@@ -32,8 +34,7 @@ from marey.statistics.matrix_comparison import (
     mantel,
     pearson,
 )
-from marey.surface.decimation import Decimation, spread_poses
-from marey.surface.distances import skeleton
+from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.distances.metric import METRICS, distances
 from marey.surface.library import Library
 from marey.views import style
@@ -139,7 +140,7 @@ def dressed(name: str, body: Character, motions: tuple[marey.Motion, ...]) -> Ac
     slow = tuple(motion.resample(rate) for motion in motions)
     worn = [skin_clip(body, motion) for motion in slow]
     few = [one.pose(frames=slice(None, None, 12), dtype=np.float32) for one in worn]
-    poses = spread_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
+    poses = diverse_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
     skin = Decimation.of(body.skin, vertices=VERTICES, poses=poses).apply(body.skin)
     sequences = tuple(replace(one, skin=skin).pose(dtype=np.float32) for one in worn)
     return Actor(name, Library(sequences), slow)
@@ -149,8 +150,8 @@ def measured(actor: Actor) -> tuple[dict[str, DistanceMatrix], dict[str, Distanc
     """Distances of the recorded joint angles, and of the meshes."""
     turns = [_cmu.without_fingers(motion).rotations for motion in actor.motions]
     truths = {
-        "Euler angles": skeleton.euler_angles(turns, order="ZYX"),
-        "geodesic": skeleton.geodesic(turns),
+        "Euler angles": euler_angles(turns, order="ZYX"),
+        "geodesic": geodesic(turns),
     }
     return truths, {metric: distances(actor.library, metric=metric) for metric in METRICS}
 
@@ -200,7 +201,7 @@ def print_weights(actors: list[Actor]) -> None:
 
 
 def apart(turns: list[np.ndarray], joint: int) -> np.ndarray:
-    return skeleton.euler_angles(turns, order="ZYX", root=0 if joint == 0 else None).values
+    return euler_angles(turns, order="ZYX", root=0 if joint == 0 else None).values
 
 
 def print_tests(tests: dict[str, dict[str, Mantel]], actors: list[Actor], permutations: int) -> None:

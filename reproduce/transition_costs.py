@@ -21,9 +21,9 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
-from marey.statistics.graphs import PairCosts, Windows, optimal, optimal_pairs, standard
+from marey.body.distances import geodesic
 from marey.statistics.graphs.clips import DistanceMatrix
-from marey.surface.distances import skeleton
+from marey.statistics.graphs.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
 from marey.views import figures, style
@@ -86,7 +86,7 @@ def cmu_dances(folder: Path) -> tuple[DistanceMatrix, float] | None:
     ]
     joints = motions[0].rotations.shape[1]
     weights = np.full(joints, 1.0 / joints)
-    found = skeleton.geodesic([motion.rotations for motion in motions], names=tuple(clips), weights=weights)
+    found = geodesic([motion.rotations for motion in motions], names=tuple(clips), weights=weights)
     return found, FRAME_RATE
 
 

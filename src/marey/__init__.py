@@ -10,75 +10,35 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from marey import body, crowd, datasets, geometry, samples, surface, views
-    from marey.body.markers import Markers
-    from marey.body.motion import Motion
-    from marey.body.pose_model import PoseModel
-    from marey.body.skeleton import Skeleton
-    from marey.character import Character
-    from marey.crowd.fields import FieldSeries
-    from marey.crowd.footage import Footage
-    from marey.crowd.tracks import Tracks
-    from marey.errors import FormatError, InputError, MareyError
-    from marey.io import load, save
-    from marey.surface.sequence import MeshSequence
-    from marey.surface.skinning import SkinnedMesh
-
-__version__ = "0.1.0"
+from typing import Any
 
 _HOME = {
-    "load": "marey.io",
-    "save": "marey.io",
-    "Skeleton": "marey.body.skeleton",
-    "Motion": "marey.body.motion",
-    "PoseModel": "marey.body.pose_model",
-    "Markers": "marey.body.markers",
-    "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skinning",
-    "Character": "marey.character",
-    "Tracks": "marey.crowd.tracks",
-    "FieldSeries": "marey.crowd.fields",
-    "Footage": "marey.crowd.footage",
-    "MareyError": "marey.errors",
-    "FormatError": "marey.errors",
-    "InputError": "marey.errors",
+    "marey.io": "load save",
+    "marey.body.skeleton": "Skeleton",
+    "marey.body.motion": "Motion",
+    "marey.body.pose_model": "PoseModel",
+    "marey.body.markers": "Markers",
+    "marey.surface.sequence": "MeshSequence",
+    "marey.surface.skinning": "SkinnedMesh",
+    "marey.character": "Character",
+    "marey.crowd.tracks": "Tracks",
+    "marey.crowd.fields": "FieldSeries",
+    "marey.crowd.footage": "Footage",
+    "marey.errors": "MareyError FormatError InputError",
 }
+_NAMES = {name: module for module, names in _HOME.items() for name in names.split()}
 _MODULES = ("body", "crowd", "datasets", "geometry", "samples", "surface", "views")
 
-__all__ = [
-    "Character",
-    "FieldSeries",
-    "Footage",
-    "FormatError",
-    "InputError",
-    "MareyError",
-    "Markers",
-    "MeshSequence",
-    "Motion",
-    "PoseModel",
-    "Skeleton",
-    "SkinnedMesh",
-    "Tracks",
-    "body",
-    "crowd",
-    "datasets",
-    "geometry",
-    "load",
-    "samples",
-    "save",
-    "surface",
-    "views",
-]
+__all__ = sorted([*_NAMES, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
+    if name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
     elif name in _MODULES:
         value = import_module(f"marey.{name}")
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version("marey")
     else:
         raise AttributeError(f"module 'marey' has no attribute {name!r}")
     globals()[name] = value
@@ -86,4 +46,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

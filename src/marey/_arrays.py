@@ -19,6 +19,8 @@ IntArray = NDArray[np.integer[Any]]
 Integers = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
+AnyArray = NDArray[Any]
+DType = np.dtype[Any]
 
 
 def checked(
@@ -28,7 +30,7 @@ def checked(
     *,
     dtype: DTypeLike | None = np.float64,
     finite: bool = True,
-) -> NDArray[Any]:
+) -> AnyArray:
     """`values` as a read-only array of `shape` (None = any length), or an :class:`InputError`.
 
     An array that its owner could still write to is copied; see :func:`read_only`.
@@ -62,7 +64,7 @@ def checked(
     return read_only(array.view())
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: AnyArray) -> AnyArray:
     """A fresh array, made read-only: a data type then keeps it as it is instead of copying it.
 
     >>> read_only(np.zeros(3)).flags.writeable
@@ -93,17 +95,17 @@ def runs(mask: ArrayLike) -> list[tuple[int, int]]:
     return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
 
 
-def _is_large(array: NDArray[Any]) -> bool:
+def _is_large(array: AnyArray) -> bool:
     return array.ndim > 0 and array.nbytes > _scratch.BLOCK_BYTES
 
 
-def _converted(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _converted(given: AnyArray, dtype: DType) -> AnyArray:
     if given.dtype == dtype or not _is_large(given) or given.dtype.kind not in "fiub":
         return given.astype(dtype, copy=False)
     return _scratch.mapped(lambda rows: rows.astype(dtype), given, dtype)
 
 
-def _first_not_finite(array: NDArray[Any]) -> list[int] | None:
+def _first_not_finite(array: AnyArray) -> list[int] | None:
     """Where the first number is that is none; looked for in blocks, which also stay in the cache."""
     if not _is_large(array):
         finite = np.isfinite(array)

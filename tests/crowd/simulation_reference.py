@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from marey.crowd.simulation import Parameters, Pedestrians, Simulator
+from marey.crowd.simulation import DirectionField, Parameters, Pedestrians, Simulator
+
+
+def field_of(
+    formula: Callable[[np.ndarray], np.ndarray],
+    lower: tuple[float, float],
+    upper: tuple[float, float],
+    spacing: float = 0.25,
+) -> DirectionField:
+    """Directions `(points, 2)` that `formula` gives at points `(points, 2)`, between two corners."""
+    columns, rows = (int(np.ceil((b - a) / spacing)) + 1 for a, b in zip(lower, upper, strict=True))
+    x, y = lower[0] + spacing * np.arange(columns), lower[1] + spacing * np.arange(rows)
+    points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return DirectionField(np.asarray(formula(points), np.float64).reshape(rows, columns, 2), lower, spacing)
 
 
 def plain_forces(

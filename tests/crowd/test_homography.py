@@ -32,7 +32,9 @@ def test_transported_velocities_are_finite_differences_of_positions(pixel, veloc
     moved = plane.apply(matrix, pixel + step * velocity) - plane.apply(matrix, pixel - step * velocity)
     found = plane.ground_velocities(matrix, pixel, velocity, frame_rate=rate)
     assert np.allclose(found, rate * moved / (2 * step), atol=1e-6, rtol=1e-6)
-    back = plane.image_velocities(matrix, plane.apply(matrix, pixel), found, frame_rate=rate)
+    back = plane.ground_velocities(
+        plane.inverse(matrix), plane.apply(matrix, pixel), found, frame_rate=1 / rate
+    )
     assert np.allclose(back, velocity, atol=1e-9)
 
 

@@ -133,11 +133,3 @@ def test_goals_that_cannot_be_reached_are_told_by_name() -> None:
         desired_directions(Scene((10, 10), box, {"east": Goal(rectangle(9, 0, 10, 10))}, people), "east")
     with pytest.raises(InputError, match="goal 'east': its area lies in walls"):
         desired_directions(Scene((10, 10), box, {"east": Goal(rectangle(4.2, 2, 4.8, 4))}, people), "east")
-
-
-def test_shapes_and_spacing_are_checked() -> None:
-    free = np.ones((3, 4), dtype=bool)
-    with pytest.raises(InputError, match="differ"):
-        routes.distances(free, np.zeros((4, 3)), spacing=1.0)
-    with pytest.raises(InputError, match="positive"):
-        routes.distances(free, np.zeros((3, 4)), spacing=0.0)

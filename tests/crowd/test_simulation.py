@@ -20,7 +20,7 @@ from marey.crowd.simulation import (
 )
 from marey.errors import InputError
 
-from .simulation_reference import plain_forces
+from .simulation_reference import field_of, plain_forces
 
 RIGHT = DirectionField.constant(1, 0)
 PRESETS = {
@@ -201,9 +201,7 @@ def test_directions_between_nodes_are_unit_and_leave_out_walls() -> None:
     field = DirectionField(vectors, (10.0, 20.0), 0.5)
     np.testing.assert_allclose(field.at([[10.4, 20.3], [0.0, 0.0], [99.0, 99.0]]), [[1, 0]] * 3)
     assert field.at([[10.5, 20.5]]).tolist() == [[0.0, 0.0]]
-    turning = DirectionField.from_formula(
-        lambda p: np.stack([4 - p[:, 1], p[:, 0] - 3], axis=-1), (-2, -1), (8, 9)
-    )
+    turning = field_of(lambda p: np.stack([4 - p[:, 1], p[:, 0] - 3], axis=-1), (-2, -1), (8, 9))
     spots = np.random.default_rng(0).uniform([0, 1], [6, 7], (50, 2))
     radial = spots - [3, 4]
     away = radial / np.hypot(*radial.T)[:, None]

@@ -20,7 +20,7 @@ from marey.crowd.simulation import (
 from marey.crowd.simulation.constants import POPULATIONS, SETTINGS
 from marey.crowd.simulation.walls import distances
 
-from .simulation_reference import recorded
+from .simulation_reference import field_of, recorded
 
 RIGHT = DirectionField.constant(1, 0)
 ROOM = [
@@ -50,7 +50,7 @@ def evacuation(
     speed_factor: float = 1.0, law: Parameters | None = None, *, count: int = 80, **options: object
 ) -> Simulator:
     people = random_pedestrians(count, area=(0.5, 0.5, 9.5, 9.5), speed_factor=speed_factor, seed=4)
-    door = DirectionField.from_formula(to_the_door, (0, 0), (15, 10), spacing=0.2)
+    door = field_of(to_the_door, (0, 0), (15, 10), spacing=0.2)
     return Simulator(people, WALLS, [door], law, goals=[(13, 0, 15, 10)], **options)  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from marey.errors import FormatError
+from marey.io import _number_kernels, _numbers
 from marey.io._numbers import NumberText, parse_numbers, parse_table
 
 NUMBER = st.one_of(
@@ -161,3 +163,18 @@ def test_any_bytes_give_what_python_reads_or_an_error(data):
     else:
         with pytest.raises(FormatError):
             parse_numbers(data, path="n")
+
+
+def test_small_tables_are_read_without_the_compiled_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bits, and nothing where the compiled parser must say what is wrong."""
+    values = np.random.default_rng(0).normal(size=(40, 3)) * 10.0 ** np.arange(-9, 4).repeat(4)[:40, None]
+    lines = [", ".join(map(repr, row)) + " # a row" for row in values.tolist()]
+    monkeypatch.setattr(_numbers._small, "bytes_read", 0)
+    options = {"comment": b"#", "separators": b", \t"}
+    assert _number_kernels is sys.modules["marey.io._number_kernels"]
+    compiled = parse_table("\r\n".join(lines).encode(), 3, path="n", **options)
+    monkeypatch.delitem(sys.modules, "marey.io._number_kernels", raising=False)
+    small = _numbers.parse_small_table("\r\n".join(lines).encode(), 3, **options)
+    assert small is not None and bits(small.ravel()) == bits(compiled.ravel())
+    for wrong in (b"1 2", b"1 2 nan", b"1 2 1e999", b"1 2 x", b"1 2 3\x0c4 5 6", b""):
+        assert _numbers.parse_small_table(wrong, 3) is None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from marey import MeshSequence, samples
 from marey.errors import InputError
 from marey.geometry import mesh
-from marey.surface.decimation import Decimation, _quadrics, decimate, spread_poses
+from marey.surface.decimation import Decimation, _quadrics, decimate, diverse_poses
 from marey.surface.library import Library
 
 Array = NDArray[np.float64]
@@ -192,11 +192,11 @@ def test_libraries_keep_one_connectivity_and_their_labels() -> None:
     assert small.vertices(0).dtype == np.float32
 
 
-def test_spread_poses_are_those_that_differ() -> None:
+def test_diverse_poses_are_those_that_differ() -> None:
     vertices, faces = sphere(1)
     stretched = vertices * [1.0, 3.0, 1.0]
     sequence = MeshSequence(np.stack([vertices] * 5 + [stretched] + [vertices] * 5), faces, 30)
-    poses = spread_poses(sequence)
+    poses = diverse_poses(sequence)
     assert len(poses) == 2
     np.testing.assert_array_equal(poses[1], stretched)
 

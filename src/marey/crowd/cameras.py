@@ -244,18 +244,6 @@ def ground_velocities(
     return np.asarray(frame_rate * moved[..., 0])
 
 
-def image_velocities(
-    matrix: ArrayLike, points: ArrayLike, velocities: ArrayLike, *, frame_rate: float
-) -> Array:
-    """Pixels per frame `(..., 2)` of ground points `(..., 2)` that move by metres per second `(..., 2)`.
-
-    >>> image_velocities(orthographic(0.1), [0.0, 0.0], [2.0, 0.0], frame_rate=10).round(12).tolist()
-    [2.0, 0.0]
-    """
-    moved = jacobian(inverse(matrix), points) @ np.asarray(velocities, dtype=np.float64)[..., None]
-    return np.asarray(moved[..., 0] / frame_rate)
-
-
 def orthographic(metres_per_pixel: float, *, rotation: float = 0.0, offset: ArrayLike = (0.0, 0.0)) -> Array:
     """The map `(3, 3)` of a camera far above: rows go down, y goes up.
 

@@ -14,6 +14,7 @@ from marey._arrays import Array, BoolArray, FloatArray, assign, checked, checked
 from marey._random import Rng
 from marey._report import rounded
 from marey._timed import Timed, as_slice
+from marey.crowd.grids import check_same_images
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions
 
@@ -29,14 +30,17 @@ UNKNOWN = 128
 class FieldSeries(Timed):
     """Motion of every pixel over time.
 
-    velocities: `(frames, rows, columns, 2)`, `(u, v)` in pixels per frame, u to the right, v down; kept
-        in the precision given (float32 or float64); NaN is not allowed, use the mask
-    frame_rate: frames per second
-    mask: `(rows, columns)`, True where the field means something; None = everywhere
-    homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres
-    presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but 128
-        (:data:`UNKNOWN`) where that is not known, which is neither people nor nobody
-    name: what to call it
+    Field n is the motion from frame n to frame n + 1, a mean over that time.
+
+    Attributes:
+        velocities: `(frames, rows, columns, 2)`, `(u, v)` in pixels per frame, u to the right, v down, in the
+            precision given (float32 or float64); NaN is not allowed, use the mask.
+        frame_rate: Frames per second.
+        mask: `(rows, columns)`, True where the field means something; None = everywhere.
+        homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres.
+        name: What to call it.
+        presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but 128
+            (:data:`UNKNOWN`) where that is not known.
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
     >>> still.frames, still.rows, still.columns
@@ -259,37 +263,21 @@ def mixed_presence(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
     """Series of one camera and rate, end to end; a pixel counts where it counts in all of them."""
-    if not parts:
-        raise InputError("there are no field series to join")
+    check_same_images("fields", parts)
     first = parts[0]
     if len(parts) == 1:
         return first
     for other in parts[1:]:
-        if other.velocities.shape[1:] != first.velocities.shape[1:]:
-            raise InputError(
-                f"cannot join fields of {first.columns} × {first.rows} pixels "
-                f"and of {other.columns} × {other.rows}"
-            )
-        if not np.isclose(other.frame_rate, first.frame_rate):
-            raise InputError(
-                f"cannot join fields of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
-                "resample one of them first"
-            )
         if not _same_camera(other.homography, first.homography):
             raise InputError("cannot join fields of different cameras: their homographies differ")
     masks = [part.mask for part in parts if part.mask is not None]
+    known = [part.presence for part in parts if part.presence is not None]
     return replace(
         first,
         velocities=read_only(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
-        presence=_joined_presence(parts),
+        presence=read_only(np.concatenate(known)) if len(known) == len(parts) else None,
     )
-
-
-def _joined_presence(parts: Sequence[FieldSeries]) -> NDArray[np.uint8] | None:
-    """End to end, if all of them say who is where."""
-    known = [part.presence for part in parts if part.presence is not None]
-    return read_only(np.concatenate(known)) if len(known) == len(parts) else None
 
 
 def _same_camera(a: FloatArray | None, b: FloatArray | None) -> bool:

@@ -1,4 +1,4 @@
-"""Images over time (a video, a folder of pictures) that are decoded only when they are looked at."""
+"""Images over time (a video, a folder of images) that are decoded only when they are needed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import assign, checked_rate
 from marey._timed import Timed, as_slice
+from marey.crowd.grids import check_same_images
 from marey.errors import InputError
 from marey.geometry.resampling import nearest, sample_positions
 
@@ -24,9 +25,13 @@ OpenFrames = Callable[[int, int, int], Iterator[Image]]
 class Footage(Timed):
     """A video or image folder.
 
-    frames, rows, columns, frame_rate: its size
-    open: yields the images `start, start + step, … < stop`, `(rows, columns, 3)` uint8
-    name: what to call it
+    Attributes:
+        frames: Number of images.
+        rows: Their height, pixels.
+        columns: Their width, pixels.
+        frame_rate: Images per second.
+        open: Yields the images `start, start + step, … < stop`, `(rows, columns, 3)` uint8.
+        name: What to call it.
 
     >>> black = Footage(3, 2, 2, 25, lambda a, b, s: (np.zeros((2, 2, 3), np.uint8) for _ in range(a, b, s)))
     >>> sum(1 for image in black), black[1:].frames
@@ -96,20 +101,7 @@ class Footage(Timed):
 
 def concatenate(parts: Sequence[Footage]) -> Footage:
     """Footage of one size and rate, end to end; nothing is decoded."""
-    if not parts:
-        raise InputError("there is no footage to join")
-    first = parts[0]
-    for other in parts[1:]:
-        if (other.rows, other.columns) != (first.rows, first.columns):
-            raise InputError(
-                f"cannot join footage of {first.columns} × {first.rows} pixels "
-                f"and of {other.columns} × {other.rows}"
-            )
-        if not np.isclose(other.frame_rate, first.frame_rate):
-            raise InputError(
-                f"cannot join footage of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
-                "resample one of them first"
-            )
+    check_same_images("footage", parts)
     frames = sum(part.frames for part in parts)
 
     def open_parts(start: int, stop: int, step: int) -> Iterator[Image]:
@@ -121,7 +113,7 @@ def concatenate(parts: Sequence[Footage]) -> Footage:
                 yield from part.open(inside[0], inside[-1] + 1, step)
             offset += part.frames
 
-    return replace(first, frames=frames, open=open_parts)
+    return replace(parts[0], frames=frames, open=open_parts)
 
 
 def _pick(open_frames: OpenFrames, wanted: Sequence[int]) -> Iterator[Image]:

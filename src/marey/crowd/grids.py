@@ -6,9 +6,31 @@ pixel edges match, not centres. Cost: one pass over the finer grid.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from marey._arrays import Array, BoolArray, FloatArray
+from marey.errors import InputError
+
+
+def check_same_images(what: str, parts: Sequence[Any]) -> None:
+    """Refuse to join parts, with `rows`, `columns` and `frame_rate`, of other images or another rate."""
+    if not parts:
+        raise InputError(f"there is no {what} to join")
+    first = parts[0]
+    for other in parts[1:]:
+        if (other.rows, other.columns) != (first.rows, first.columns):
+            raise InputError(
+                f"cannot join {what} of {first.columns} × {first.rows} pixels "
+                f"and of {other.columns} × {other.rows}"
+            )
+        if not np.isclose(other.frame_rate, first.frame_rate):
+            raise InputError(
+                f"cannot join {what} of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
+                "resample one of them first"
+            )
 
 
 def on_grid(field: FloatArray, rows: int, columns: int) -> Array:

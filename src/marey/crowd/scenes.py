@@ -8,7 +8,7 @@ other, at twice the speed, because bodies as soft as the dataset's would run thr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,15 +20,6 @@ from marey.errors import InputError
 
 PANIC = 4.0
 """Factor on the desired speed in the dataset's panic sequences."""
-HEAD_ON_PANIC = 2.0
-"""The same where people run against each other: from 2.5 on, bodies overlap by more than half."""
-# Panicking people need less time, though not as much less as they are faster: they press.
-HASTE = 0.75
-
-# The corridor of 64 m by 16 m between two walls a metre thick, open at both ends.
-SIZE = (64.0, 16.0)
-WALLS = (rectangle(0, 0, 64, 1), rectangle(0, 15, 64, 16))
-EAST, WEST = Goal(rectangle(61, 1, 64, 15)), Goal(rectangle(0, 1, 3, 15))
 
 
 def preset(name: str, *, panic: bool = False) -> Scene:
@@ -43,36 +34,36 @@ def preset(name: str, *, panic: bool = False) -> Scene:
     scene = replace(SCENES[name](), name=name)
     if not panic:
         return scene
-    factor = HEAD_ON_PANIC if name in ("sideway", "crossing") else PANIC
-    seconds = scene.hold + (scene.seconds - scene.hold) / (HASTE * factor)
+    # Where people run against each other, bodies overlap by more than half from 2.5 on.
+    factor = 2.0 if name in ("sideway", "crossing") else PANIC
+    # Panicking people need less time, though not as much less as they are faster: they press.
+    seconds = scene.hold + (scene.seconds - scene.hold) / (0.75 * factor)
     return replace(scene.faster(factor), seconds=round(seconds), name=f"{name}-panic")
 
 
 def corridor() -> Scene:
     """Scene 1: nothing in the way."""
-    return Scene(SIZE, WALLS, {"east": EAST}, (Group(360, rectangle(1, 1.5, 25, 14.5), "east"),), seconds=40)
+    return _street(Group(360, rectangle(1, 1.5, 25, 14.5), "east"), seconds=40)
 
 
 def obstacle() -> Scene:
     """Scene 2: a block of 8 m by 8 m in the middle, 3 m free on either side."""
-    block = rectangle(28, 4, 36, 12)
-    people = (Group(300, rectangle(3, 1.5, 23, 14.5), "east"),)
-    return Scene(SIZE, (*WALLS, block), {"east": EAST}, people, seconds=45)
+    return _street(
+        Group(300, rectangle(3, 1.5, 23, 14.5), "east"), walls=[rectangle(28, 4, 36, 12)], seconds=45
+    )
 
 
 def baffles() -> Scene:
     """Scene 3: five baffles a metre thick from alternate sides, which leave gaps of 4 m."""
-    south = tuple(rectangle(x, 1, x + 1, 11) for x in (32, 44, 56))
-    north = tuple(rectangle(x, 5, x + 1, 15) for x in (38, 50))
-    people = (Group(220, rectangle(13, 1.5, 29, 14.5), "east"),)
-    return Scene(SIZE, (*WALLS, *south, *north), {"east": EAST}, people, seconds=45)
+    south = [rectangle(x, 1, x + 1, 11) for x in (32, 44, 56)]
+    north = [rectangle(x, 5, x + 1, 15) for x in (38, 50)]
+    return _street(Group(220, rectangle(13, 1.5, 29, 14.5), "east"), walls=south + north, seconds=45)
 
 
 def escape() -> Scene:
     """Scene 4: a wall 2 m thick with a door 2 m wide in its middle."""
-    wall = (rectangle(31, 1, 33, 7), rectangle(31, 9, 33, 15))
-    people = (Group(240, rectangle(12, 1.5, 29, 14.5), "east"),)
-    return Scene(SIZE, (*WALLS, *wall), {"east": EAST}, people, seconds=40)
+    walls = [rectangle(31, 1, 33, 7), rectangle(31, 9, 33, 15)]
+    return _street(Group(240, rectangle(12, 1.5, 29, 14.5), "east"), walls=walls, seconds=40)
 
 
 def dispersion() -> Scene:
@@ -97,11 +88,8 @@ def rotation() -> Scene:
 
 def sideway() -> Scene:
     """Scene 7: two crowds of a hundred walk into each other."""
-    people = (
-        Group(100, rectangle(8, 1.5, 28, 14.5), "east"),
-        Group(100, rectangle(36, 1.5, 56, 14.5), "west"),
-    )
-    return Scene(SIZE, WALLS, {"east": EAST, "west": WEST}, people, seconds=40)
+    west, east = rectangle(8, 1.5, 28, 14.5), rectangle(36, 1.5, 56, 14.5)
+    return _street(Group(100, west, "east"), Group(100, east, "west"), seconds=40)
 
 
 def crossing() -> Scene:
@@ -120,6 +108,14 @@ def crossing() -> Scene:
         Group(38, rectangle(9.5, 23.2, 22.5, 29.8), "south"),
     )
     return Scene((32, 32), corners, goals, people, seconds=40)
+
+
+def _street(*groups: Group, walls: Sequence[Array] = (), seconds: float) -> Scene:
+    """The corridor of 64 m by 16 m between two walls a metre thick, open at both ends."""
+    sides = (rectangle(0, 0, 64, 1), rectangle(0, 15, 64, 16))
+    ends = {"east": Goal(rectangle(61, 1, 64, 15)), "west": Goal(rectangle(0, 1, 3, 15))}
+    goals = {name: goal for name, goal in ends.items() if any(group.goal == name for group in groups)}
+    return Scene((64, 16), (*sides, *walls), goals, groups, seconds=seconds)
 
 
 def circle(centre: tuple[float, float], radius: float) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array, Bytes, Integers
 from marey.errors import FormatError
 from marey.io._files import read_bytes
+from marey.io._json import decode
 
 # These hide the geometry itself; any other extension can be ignored without moving a vertex.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -147,7 +147,7 @@ def open_document(path: Path) -> Document:
     """Read a `.glb` or `.gltf` file and check that it is glTF 2.0 that we can make sense of."""
     data = read_bytes(path)
     text, chunk = _glb_chunks(data, path) if data[:4] == b"glTF" else (data, None)
-    root = Entry(_parsed(text, path), "", path)
+    root = Entry(decode(text, dict[str, Any], path), "", path)
     _check_version(root)
     _check_compression(root)
     return Document(path, root, chunk)
@@ -180,24 +180,6 @@ def _chunk_bounds(data: bytes, length: int, path: Path) -> Iterator[tuple[bytes,
             raise FormatError(f"the GLB chunk at byte {at} is cut off", path=path)
         yield kind, at + 8, at + 8 + size
         at += 8 + size
-
-
-def _parsed(text: bytes, path: Path) -> dict[str, Any]:
-    try:
-        root = json.loads(text.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise FormatError(f"is neither GLB nor JSON text (byte {error.start})", path=path) from error
-    except json.JSONDecodeError as error:
-        raise FormatError(f"broken JSON: {error.msg}", path=path, line=error.lineno) from error
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"broken JSON: {error}", path=path) from error
-    if not isinstance(root, dict):
-        raise FormatError("the JSON should be an object", path=path)
-    return root
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _check_version(root: Entry) -> None:

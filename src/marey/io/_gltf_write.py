@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import __version__
-from marey._arrays import Array, FloatArray, IntArray
+from marey._arrays import AnyArray, Array, FloatArray, IntArray
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -39,6 +39,7 @@ from marey.surface.sequence import MeshSequence
 from marey.surface.shapes import Shapes
 from marey.surface.texture import Texture
 
+Json = dict[str, Any]
 _INFLUENCES_A_SET = 4
 
 # Below it, the sum of normals says nothing about their direction.
@@ -197,7 +198,7 @@ def _add_joints(builder: Builder, skeleton: Skeleton, rotations: Array, root: Fl
     """Nodes of the joints in a pose, in the skeleton's order."""
     first = len(builder.lists.get("nodes", []))
     for joint, name in enumerate(skeleton.names):
-        node: dict[str, Any] = {"name": name}
+        node: Json = {"name": name}
         children = [first + child for child in skeleton.children(joint)]
         if children:
             node["children"] = children
@@ -223,14 +224,14 @@ def _add_mesh(
     name: str,
     targets: Sequence[dict[str, int]] = (),
 ) -> int:
-    primitive: dict[str, Any] = {"attributes": attributes, "material": material}
+    primitive: Json = {"attributes": attributes, "material": material}
     if len(faces):
         small = faces.max() < np.iinfo(np.uint16).max
         indices = faces.reshape(-1).astype(np.uint16 if small else np.uint32)
         primitive["indices"] = builder.accessor(indices, target=INDICES)
     else:
         primitive["mode"] = 0
-    mesh: dict[str, Any] = {"name": name, "primitives": [primitive]}
+    mesh: Json = {"name": name, "primitives": [primitive]}
     if targets:
         primitive["targets"] = list(targets)
         mesh["weights"] = [0] * len(targets)
@@ -238,7 +239,7 @@ def _add_mesh(
 
 
 def _add_material(builder: Builder, texture: Texture | None, colours: FloatArray | None) -> int:
-    surface: dict[str, Any] = {"metallicFactor": 0, "roughnessFactor": 0.9}
+    surface: Json = {"metallicFactor": 0, "roughnessFactor": 0.9}
     if texture is not None:
         data = texture.encoded()
         if image_type(data) is None:
@@ -254,8 +255,8 @@ def _add_material(builder: Builder, texture: Texture | None, colours: FloatArray
 def _add_animation(builder: Builder, motion: Motion, nodes: list[int], name: str) -> None:
     times = _times(motion.frames, motion.frame_rate)
     inputs: dict[int, int] = {}
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
+    samplers: list[Json] = []
+    channels: list[Json] = []
 
     def track(node: int, path: str, values: FloatArray) -> None:
         rows = values.astype(np.float32)
@@ -283,8 +284,8 @@ def _add_tracks(
     builder: Builder,
     name: str,
     frame_rate: float,
-    samplers: list[dict[str, Any]],
-    channels: list[dict[str, Any]],
+    samplers: list[Json],
+    channels: list[Json],
 ) -> None:
     extras = {"marey_frame_rate": frame_rate}
     builder.add("animations", name=name, samplers=samplers, channels=channels, extras=extras)
@@ -377,7 +378,7 @@ class Builder:
     """A file in the making; `lists` are its top-level lists."""
 
     def __init__(self) -> None:
-        self.lists: dict[str, list[dict[str, Any]]] = {}
+        self.lists: dict[str, list[Json]] = {}
         self._content = SpooledTemporaryFile(max_size=LARGEST_IN_MEMORY)  # noqa: SIM115
         weakref.finalize(self, self._content.close)
         self._size = 0
@@ -402,7 +403,7 @@ class Builder:
 
     def accessor(
         self,
-        values: NDArray[Any],
+        values: AnyArray,
         *,
         target: int | None = None,
         bounds: bool = False,
@@ -420,7 +421,7 @@ class Builder:
         if target == VERTICES and size % 4:
             rows = np.pad(rows, ((0, 0), (0, -size % 4 // rows.itemsize)))
             options["byteStride"] = rows.itemsize * rows.shape[1]
-        entry: dict[str, Any] = {
+        entry: Json = {
             "bufferView": self.view(np.ascontiguousarray(rows).data.cast("B"), **options),
             "componentType": _COMPONENTS[rows.dtype.name],
             "count": count,
@@ -434,13 +435,13 @@ class Builder:
 
     def save(self, path: Path, *, roots: list[int]) -> None:
         """Write `.glb`, or `.gltf` with everything inside; `roots` are the nodes of the scene."""
-        document: dict[str, Any] = {
+        document: Json = {
             "asset": {"version": "2.0", "generator": f"marey {__version__}"},
             "scene": 0,
             "scenes": [{"nodes": roots}],
             **self.lists,
         }
-        buffer: dict[str, Any] = {"byteLength": self._size}
+        buffer: Json = {"byteLength": self._size}
         document["buffers"] = [buffer]
         with atomic_write(path) as draft:
             if path.suffix.lower() == ".glb":
@@ -451,7 +452,7 @@ class Builder:
                 buffer["uri"] = f"data:application/octet-stream;base64,{data}"
                 draft.write_text(json.dumps(document), encoding="utf-8")
 
-    def _save_glb(self, draft: Path, document: dict[str, Any]) -> None:
+    def _save_glb(self, draft: Path, document: Json) -> None:
         text = json.dumps(document, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 4)
         tail = -self._size % 4

@@ -19,6 +19,8 @@ from marey.errors import InputError
 
 LIST, STORE_LIST, DRAFT = ".marey.json", ".marey.store.json", ".marey-"
 """Names: of the list in a folder and in a store, and how those of folders with drafts begin."""
+# Output, size and digest of a file.
+Entry = list[Any]
 WHOLE = "."
 """The output that is the folder as a whole."""
 
@@ -74,7 +76,7 @@ def move_into(folder: Path, draft: Path, output: str | None = WHOLE) -> None:
         (draft / name).replace(folder / name)
 
 
-def _check(folder: Path, path: Path, made: dict[str, list[Any]]) -> None:
+def _check(folder: Path, path: Path, made: dict[str, Entry]) -> None:
     """Raise unless `path` is free, or a file that marey made and nobody changed."""
     for place in (path, *path.parents[: len(path.relative_to(folder).parts) - 1]):
         name = place.relative_to(folder).as_posix()
@@ -86,7 +88,7 @@ def _check(folder: Path, path: Path, made: dict[str, list[Any]]) -> None:
             raise InputError(f"{place}: was changed since marey made it; move it or give another name")
 
 
-def _read(folder: Path) -> dict[str, list[Any]]:
+def _read(folder: Path) -> dict[str, Entry]:
     """The list of a folder; empty if there is none, or one that makes no sense."""
     try:
         listed = json.loads((folder / _list_place(folder)).read_text(encoding="utf-8"))
@@ -103,11 +105,11 @@ def _list_place(folder: Path) -> str:
     return f"{inside[0].parent.name}/{STORE_LIST}" if inside else LIST
 
 
-def _is_made(file: Path, entry: list[Any]) -> bool:
+def _is_made(file: Path, entry: Entry) -> bool:
     return not file.is_symlink() and file.is_file() and _facts(file) == entry[1:]
 
 
-def _facts(file: Path) -> list[Any]:
+def _facts(file: Path) -> Entry:
     with file.open("rb") as stream:
         return [file.stat().st_size, hashlib.file_digest(stream, "sha256").hexdigest()[:32]]
 

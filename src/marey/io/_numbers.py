@@ -7,16 +7,24 @@ What is not a plain finite decimal number (`nan`, `1,5`, a cut-off line) is an e
 from __future__ import annotations
 
 import math
+import re
+import sys
+import threading
+import warnings
 from functools import lru_cache
 from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.errors import FormatError
 from marey.io._files import quoted
 
 BLANKS = b" \t"
+
+# Bytes of text that a process reads before compiled code is worth its while: it takes seconds the first time.
+SMALL = 4 << 20
 
 # Numbers that need Python's `float` are resolved in batches of this size.
 _BATCH = 4096
@@ -30,7 +38,7 @@ def parse_table(
     first_line: int = 1,
     comment: bytes | None = None,
     separators: bytes = BLANKS,
-) -> NDArray[np.float64]:
+) -> Array:
     """Numbers `(rows, columns)` of text that holds `columns` of them on each line that is not blank.
 
     Lines end in LF, CRLF or CR. `first_line` is the number of the first line of `data` in its file, for
@@ -41,28 +49,54 @@ def parse_table(
     array([[ 1.  ,  0.25],
            [-3.  ,  0.5 ]])
     """
-    text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
-    table = np.empty((text.most_rows(columns), columns))
-    filled = text.fill(table.reshape(-1), columns)
-    return trimmed(table, filled // columns)
+    table = parse_small_table(data, columns, comment=comment, separators=separators)
+    if table is None:
+        text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
+        table = np.empty((text.most_rows(columns), columns))
+        filled = text.fill(table.reshape(-1), columns)
+        table = trimmed(table, filled // columns)
+    return table
 
 
-def parse_numbers(
-    data: bytes | memoryview,
-    *,
-    path: str | PathLike[str],
-    first_line: int = 1,
-    comment: bytes | None = None,
-    separators: bytes = BLANKS,
-) -> NDArray[np.float64]:
+def parse_small_table(
+    data: bytes | memoryview, columns: int, *, comment: bytes | None = None, separators: bytes = BLANKS
+) -> Array | None:
+    """As :func:`parse_table` by NumPy, for the first megabytes that a process reads: it compiles nothing.
+
+    None once more was read, or the compiled parser is there anyway, or something is wrong, which that parser
+    then names.
+    """
+    _small.bytes_read += len(data)
+    if _small.bytes_read > SMALL or "marey.io._number_kernels" in sys.modules:
+        return None
+    text = bytes(data).translate(bytes.maketrans(separators, b" " * len(separators)))
+    if comment is not None:
+        text = re.sub(re.escape(comment) + rb"[^\r\n]*", b"", text)
+    if text.translate(None, b"0123456789+-.eE \t\r\n"):
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):  # no rows
+            table = np.loadtxt(text.decode().splitlines(), dtype=np.float64, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return table if table.shape[1] == columns and np.isfinite(table).all() else None
+
+
+class _Small(threading.local):
+    bytes_read = 0
+
+
+_small = _Small()
+
+
+def parse_numbers(data: bytes | memoryview, *, path: str | PathLike[str], first_line: int = 1) -> Array:
     """Numbers `(n,)` of text, however they are broken into lines.
 
     >>> parse_numbers(b"1 2\\n3", path="numbers.txt")
     array([1., 2., 3.])
     """
-    text = NumberText(data, path=path, first_line=first_line, comment=comment, separators=separators)
     numbers = np.empty(len(data) // 2 + 1)
-    return trimmed(numbers, text.fill(numbers))
+    return trimmed(numbers, NumberText(data, path=path, first_line=first_line).fill(numbers))
 
 
 class NumberText:
@@ -97,7 +131,7 @@ class NumberText:
         """Room for the rows there are: one a line, and a number and its separator take two bytes."""
         return min(self._kernels.count_lines(self._buffer), self._buffer.size // (2 * columns) + 1)
 
-    def fill(self, out: NDArray[np.float64], columns: int = 0) -> int:
+    def fill(self, out: Array, columns: int = 0) -> int:
         """The next numbers into the flat `out`, as many as fit; how many there were (0 at the end).
 
         With `columns`, each line must hold none or that many, and `out` a multiple of it.
@@ -117,7 +151,7 @@ class NumberText:
             raise self._error(f"expected {columns} numbers, found {int(state[kernels.ON_LINE])}")
         return int(state[kernels.FILLED])
 
-    def _resolve(self, out: NDArray[np.float64]) -> None:
+    def _resolve(self, out: Array) -> None:
         for index, start, stop, line in self._slow[: self._state[self._kernels.SLOWS]].tolist():
             token = self._buffer[start:stop].tobytes()
             value = float(token)
@@ -136,7 +170,7 @@ class NumberText:
         return FormatError(message, path=self.path, line=int(self._state[self._kernels.LINE]))
 
 
-def trimmed(array: NDArray[np.float64], length: int) -> NDArray[np.float64]:
+def trimmed(array: Array, length: int) -> Array:
     """The first `length` entries; a copy where much memory would be kept for nothing."""
     return array[:length] if length >= 0.9 * len(array) else array[:length].copy()
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey import _scratch
+from marey._arrays import AnyArray, DType
 from marey.errors import FormatError
 from marey.io._files import check_readable
 
@@ -66,7 +66,7 @@ def array_names(file: zipfile.ZipFile) -> list[str]:
     return [name.removesuffix(".npy") for name in file.namelist() if name.endswith(".npy")]
 
 
-def read_array(file: zipfile.ZipFile, name: str, path: Path, *, kinds: str = "fiub") -> NDArray[Any]:
+def read_array(file: zipfile.ZipFile, name: str, path: Path, *, kinds: str = "fiub") -> AnyArray:
     """One array, of numbers unless other `kinds` of NumPy are allowed, as its header and the zip agree on.
 
     One of more than :data:`marey._scratch.LARGEST_IN_MEMORY` bytes is a map of a scratch file.
@@ -88,7 +88,7 @@ def read_array(file: zipfile.ZipFile, name: str, path: Path, *, kinds: str = "fi
     return array.T if fortran else array
 
 
-def store_array(file: zipfile.ZipFile, name: str, array: NDArray[Any]) -> None:
+def store_array(file: zipfile.ZipFile, name: str, array: AnyArray) -> None:
     """Write an array into a zip in blocks; only small ones are compressed."""
     plain = array.flags.c_contiguous or not array.flags.f_contiguous
     values = array if plain and array.ndim else np.ascontiguousarray(array)
@@ -100,8 +100,8 @@ def store_blocks(
     file: zipfile.ZipFile,
     name: str,
     shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    blocks: Iterable[NDArray[Any]],
+    dtype: DType,
+    blocks: Iterable[AnyArray],
 ) -> None:
     """Write an array that comes in blocks along its first axis."""
     with _new_entry(file, name, math.prod(shape) * dtype.itemsize) as stream:
@@ -124,7 +124,7 @@ def _new_entry(file: zipfile.ZipFile, name: str, size: int) -> Iterator[IO[bytes
         yield stream
 
 
-def _fill(array: NDArray[Any], stream: IO[bytes]) -> None:
+def _fill(array: AnyArray, stream: IO[bytes]) -> None:
     """Bytes of the stream into a contiguous array; an :class:`EOFError` if there are too few."""
     if array.size == 0:
         return
@@ -138,7 +138,7 @@ def _fill(array: NDArray[Any], stream: IO[bytes]) -> None:
         filled += len(block)
 
 
-def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _header(stream: Any) -> tuple[tuple[int, ...], bool, DType]:
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from marey.geometry.convention import CMU_UNIT, UNITS, Convention, UpAxis, unit_
 from marey.io._bvh_header import CHANNELS, Header, read_header
 from marey.io._bvh_write import channel_table, depth_first, hierarchy_text, write_table
 from marey.io._files import atomic_write, check_poses_fit, read_bytes
-from marey.io._numbers import NumberText, parse_numbers, trimmed
+from marey.io._numbers import NumberText, parse_numbers, parse_small_table, trimmed
 
 # Joints that stay this close to their OFFSET, as a share of the skeleton's size, do not slide.
 STAYS = 1e-6
@@ -180,8 +181,10 @@ def _read_poses(path: Path, root: str | None) -> tuple[Header, _Poses]:
     header = read_header(data, path, root=root)
     text = memoryview(data)[header.start :]
     check_poses_fit(len(text) // (2 * header.columns) + 1, len(header.names), path)
+    small = parse_small_table(text, header.columns)
     try:
-        poses = _poses(header, lambda: NumberText(text, path=path, first_line=header.first_line))
+        read_text = partial(NumberText, text, path=path, first_line=header.first_line)
+        poses = _poses(header, read_text if small is None else lambda: small)
     except FormatError:
         if not _breaks_rows(text, header):
             raise

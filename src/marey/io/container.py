@@ -19,67 +19,53 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import read_only
+from marey._arrays import AnyArray, read_only
 from marey.body.codec.clip import CompressedMotion, is_compressed_clip
-from marey.body.motion import Motion
 from marey.crowd.codec.series import CompressedFields, is_compressed_fields
-from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum.fourier import FourierFields
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, check_readable, read_bytes
+from marey.io._limits import LIMITS
 from marey.io._zip import opened, read_array, store_array, store_bytes
 from marey.surface.texture import Texture
 
 VERSION = 1
 HEADER = "header.json"
-LARGEST_HEADER = 64 << 20
 
-TYPES: dict[str, str] = {
-    "Convention": "marey.geometry.convention",
-    "Skeleton": "marey.body.skeleton",
-    "Motion": "marey.body.motion",
-    "Markers": "marey.body.markers",
-    "Texture": "marey.surface.texture",
-    "MeshSequence": "marey.surface.sequence",
-    "SkinnedMesh": "marey.surface.skinning",
-    "Character": "marey.character",
-    "Tracks": "marey.crowd.tracks",
-    "SimulatedCrowd": "marey.crowd.simulation.simulate",
-    "State": "marey.crowd.simulation.engine",
-    "Pedestrians": "marey.crowd.simulation.pedestrians",
-    "Parameters": "marey.crowd.simulation.constants",
-    "Interaction": "marey.crowd.simulation.constants",
-    "Scene": "marey.crowd.scene",
-    "Goal": "marey.crowd.scene",
-    "Group": "marey.crowd.scene",
-    "FieldSeries": "marey.crowd.fields",
-    "FourierFields": "marey.crowd.spectrum.fourier",
-    "PrincipalGeodesics": "marey.statistics.geodesics.linear",
-    "RootMotionModes": "marey.body.root_motion",
-    "PoseModel": "marey.body.pose_model",
-    "Trend": "marey.statistics.processes.trend",
-    "Processes": "marey.statistics.processes.process",
-    "SquaredExponential": "marey.statistics.processes.covariances",
-    "Matern12": "marey.statistics.processes.covariances",
-    "Matern32": "marey.statistics.processes.covariances",
-    "Matern52": "marey.statistics.processes.covariances",
-    "DampedOscillation": "marey.statistics.processes.covariances",
-    "QuasiPeriodic": "marey.statistics.processes.covariances",
-    "Sum": "marey.statistics.processes.covariances",
-    "VectorAutoregression": "marey.statistics.autoregression.model",
-    "MotionModel": "marey.body.dynamics",
-    "Library": "marey.surface.library",
-    "DistanceMatrix": "marey.statistics.graphs.clips",
-    "Windows": "marey.statistics.graphs.transitions",
-    "MotionGraph": "marey.statistics.graphs.graph",
-    "SurfaceGraph": "marey.surface.synthesis.surface_graph",
-    "Provenance": "marey.surface.synthesis.animation",
-    "Animation": "marey.surface.synthesis.animation",
-    "AnimationReport": "marey.surface.synthesis.animation",
-    "Walk": "marey.statistics.graphs.graph",
+MODULES = {
+    "marey.geometry.convention": "Convention",
+    "marey.body.skeleton": "Skeleton",
+    "marey.body.motion": "Motion",
+    "marey.body.markers": "Markers",
+    "marey.surface.texture": "Texture",
+    "marey.surface.sequence": "MeshSequence",
+    "marey.surface.skinning": "SkinnedMesh",
+    "marey.character": "Character",
+    "marey.crowd.tracks": "Tracks",
+    "marey.crowd.simulation.simulate": "SimulatedCrowd",
+    "marey.crowd.simulation.engine": "State",
+    "marey.crowd.simulation.pedestrians": "Pedestrians",
+    "marey.crowd.simulation.constants": "Parameters Interaction",
+    "marey.crowd.scene": "Scene Goal Group",
+    "marey.crowd.fields": "FieldSeries",
+    "marey.crowd.spectrum.fourier": "FourierFields",
+    "marey.statistics.geodesics.linear": "PrincipalGeodesics",
+    "marey.body.root_motion": "RootMotionModes",
+    "marey.body.pose_model": "PoseModel",
+    "marey.statistics.processes.trend": "Trend",
+    "marey.statistics.processes.process": "GaussianProcesses",
+    "marey.statistics.processes.covariances": "SquaredExponential Matern12 Matern32 Matern52",
+    "marey.statistics.autoregression.model": "VectorAutoregression",
+    "marey.body.dynamics": "MotionModel",
+    "marey.surface.library": "Library",
+    "marey.statistics.graphs.clips": "DistanceMatrix",
+    "marey.statistics.graphs.transitions": "Windows",
+    "marey.statistics.graphs.graph": "MotionGraph Walk",
+    "marey.surface.synthesis.surface_graph": "SurfaceGraph",
+    "marey.surface.synthesis.animation": "Provenance Animation AnimationReport",
 }
+TYPES = {name: module for module, names in MODULES.items() for name in names.split()}
 # What is stored otherwise, or by other formats only.
 OTHER_TYPES = {
     "CompressedMotion": "marey.body.codec.clip",
@@ -93,14 +79,14 @@ OTHER_TYPES = {
 SHARED_UP_TO = 4 << 20
 
 
-def write(thing: Any, path: Path) -> None:
-    """Store any of the data types of `TYPES`, or a compressed one; the same thing gives the same bytes."""
-    if isinstance(thing, CompressedMotion | CompressedFields):
+def write(data: object, path: Path) -> None:
+    """Store any of the data types of `TYPES`, or a compressed one; the same data give the same bytes."""
+    if isinstance(data, CompressedMotion | CompressedFields):
         with atomic_write(path) as draft:
-            draft.write_bytes(thing.data)
+            draft.write_bytes(data.data)
         return
     blobs = _Blobs()
-    header = {"format": "marey", "version": VERSION, "content": _encode(thing, blobs)}
+    header = {"format": "marey", "version": VERSION, "content": _encode(data, blobs)}
     with atomic_write(path) as draft, zipfile.ZipFile(draft, "w") as file:
         store_bytes(file, HEADER, json.dumps(header, allow_nan=False).encode())
         for name, content in blobs.named.items():
@@ -112,21 +98,42 @@ def write(thing: Any, path: Path) -> None:
 
 def read(path: Path, *, compressed: bool = False) -> Any:
     """The data type a `.mry` file holds. With `compressed`, a compressed one as it is, not decoded."""
-    thing: Any
-    if is_compressed(path):
-        thing = read_compressed(path)
-    elif is_compressed_fields(_first_bytes(path)):
-        thing = read_compressed_fields(path)
-    else:
-        thing = _read_archive(path)
-        if not isinstance(thing, FourierFields):
-            if compressed:
-                raise FormatError("neither a compressed clip nor compressed fields", path=path)
-            return thing
-    return thing if compressed else _decoded(thing, path)
+    check_readable(path)
+    with path.open("rb") as file:
+        first_bytes = file.read(16)
+    try:
+        data: object
+        if is_compressed_clip(first_bytes):
+            data = CompressedMotion(read_bytes(path))
+        elif is_compressed_fields(first_bytes):
+            data = CompressedFields(read_bytes(path))
+        else:
+            data = _read_archive(path)
+        if isinstance(data, CompressedMotion | CompressedFields | FourierFields):
+            return data if compressed else data.decode()
+    except MareyError as error:
+        raise FormatError(str(error).removeprefix(f"{path}: "), path=path) from error
+    if compressed:
+        raise FormatError("neither a compressed clip nor compressed fields", path=path)
+    return data
 
 
-def _read_archive(path: Path) -> Any:
+def is_compressed(path: Path) -> bool:
+    """Whether a file is a compressed clip, by its first bytes."""
+    check_readable(path)
+    with path.open("rb") as file:
+        return is_compressed_clip(file.read(16))
+
+
+def read_compressed(path: Path) -> CompressedMotion:
+    """A compressed clip as it is in the file; `decode` and `stream` of it give frames."""
+    clip = read(path, compressed=True)
+    if not isinstance(clip, CompressedMotion):
+        raise FormatError("is not a compressed clip", path=path)
+    return clip
+
+
+def _read_archive(path: Path) -> object:
     with opened(path) as file:
         content = _header(file, path)["content"]
         try:
@@ -137,49 +144,15 @@ def _read_archive(path: Path) -> Any:
             raise FormatError(f"the container's header is damaged ({error})", path=path) from error
 
 
-def is_compressed(path: Path) -> bool:
-    """Whether a file is a compressed clip, by its first bytes."""
-    return is_compressed_clip(_first_bytes(path))
-
-
-def read_compressed(path: Path) -> CompressedMotion:
-    """A compressed clip as it is in the file; `decode` and `stream` of it give frames."""
-    try:
-        return CompressedMotion(read_bytes(path))
-    except FormatError as error:
-        raise FormatError(str(error), path=path) from error
-
-
-def read_compressed_fields(path: Path) -> CompressedFields:
-    """Compressed velocity fields as they are in the file; `decode` and `stream` of them give frames."""
-    try:
-        return CompressedFields(read_bytes(path))
-    except FormatError as error:
-        raise FormatError(str(error), path=path) from error
-
-
-def _first_bytes(path: Path) -> bytes:
-    check_readable(path)
-    with path.open("rb") as file:
-        return file.read(16)
-
-
-def _decoded(thing: CompressedMotion | CompressedFields | FourierFields, path: Path) -> Motion | FieldSeries:
-    try:
-        return thing.decode()
-    except MareyError as error:
-        raise FormatError(str(error), path=path) from error
-
-
 class _Blobs:
     """Arrays and bytes to be stored, each under a name; the same content twice gets one name."""
 
     def __init__(self) -> None:
-        self.named: dict[str, bytes | NDArray[Any]] = {}
-        self._stored: dict[tuple[Any, ...], str] = {}
+        self.named: dict[str, bytes | AnyArray] = {}
+        self._stored: dict[tuple[object, ...], str] = {}
 
-    def store(self, content: bytes | NDArray[Any]) -> str:
-        key: tuple[Any, ...] | None
+    def store(self, content: bytes | AnyArray) -> str:
+        key: tuple[object, ...] | None
         if isinstance(content, bytes):
             key, ending = (content,), ".bin"
         else:
@@ -195,7 +168,7 @@ class _Blobs:
         return name
 
 
-def _encode(value: Any, blobs: _Blobs) -> Any:
+def _encode(value: object, blobs: _Blobs) -> object:
     if isinstance(value, Texture):
         # A texture on disk travels inside the container.
         return {"type": "Texture", "fields": {"data": _encode(value.encoded(), blobs)}}
@@ -229,9 +202,9 @@ class _Decoder:
 
     def __init__(self, file: zipfile.ZipFile, path: Path) -> None:
         self.file, self.path = file, path
-        self._read: dict[str, Any] = {}
+        self._read: dict[str, bytes | AnyArray] = {}
 
-    def decode(self, node: Any) -> Any:
+    def decode(self, node: object) -> Any:
         if isinstance(node, list):
             return tuple(self.decode(item) for item in node)
         if not isinstance(node, dict):
@@ -244,7 +217,7 @@ class _Decoder:
             return self._once(str(node["bytes"]))
         return {key: self.decode(value) for key, value in node["map"].items()}
 
-    def _build(self, kind: Any, given: dict[str, Any]) -> Any:
+    def _build(self, kind: str, given: dict[str, object]) -> object:
         if kind not in TYPES:
             raise FormatError(f"holds a {kind!r}, which this version of marey does not know", path=self.path)
         cls = getattr(import_module(TYPES[kind]), kind)
@@ -258,7 +231,7 @@ class _Decoder:
                 raise FormatError(f"a {kind} whose {name} is of the wrong type", path=self.path)
         return cls(**values)
 
-    def _once(self, name: str) -> Any:
+    def _once(self, name: str) -> bytes | AnyArray:
         if name not in self._read:
             if name.endswith(".bin"):
                 self._read[name] = self.file.read(name)
@@ -267,7 +240,7 @@ class _Decoder:
         return self._read[name]
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: object, hint: Any) -> bool:
     """Whether a plain value is of a field's type; what constructors check themselves always is."""
     if hint is str:
         return isinstance(value, str)
@@ -283,7 +256,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def _header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if HEADER not in file.namelist():
         raise FormatError("a zip without header.json: not a marey container", path=path)
-    if file.getinfo(HEADER).file_size > LARGEST_HEADER:
+    if file.getinfo(HEADER).file_size > LIMITS.table:
         raise FormatError("the container's header is too large", path=path)
     header = json.loads(file.read(HEADER))
     if not isinstance(header, dict) or header.get("format") != "marey":

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import _scratch
-from marey._arrays import read_only
+from marey._arrays import AnyArray, read_only
 from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
@@ -123,7 +123,7 @@ def write(
                 store_array(file, f"{name}.npy", np.asarray(values))
 
 
-def _floating(values: NDArray[Any]) -> NDArray[Any]:
+def _floating(values: AnyArray) -> AnyArray:
     """float32 and float64 as they are, half precision as float32, whole numbers as float64."""
     single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
     dtype = np.dtype(np.float32 if single else np.float64)
@@ -132,7 +132,7 @@ def _floating(values: NDArray[Any]) -> NDArray[Any]:
     return _scratch.mapped(lambda rows: rows.astype(dtype), np.atleast_1d(values), dtype)
 
 
-def _dequantised(arrays: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
+def _dequantised(arrays: dict[str, AnyArray]) -> NDArray[np.float64]:
     vertices = arrays["vertices_q"]
     scale, offset = arrays["scale"], arrays.get("offset", np.zeros(()))
     for name, values in (("scale", scale), ("offset", offset)):
@@ -142,14 +142,14 @@ def _dequantised(arrays: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
         return _scratch.mapped(lambda rows: rows.astype(np.float64) * scale + offset, vertices, np.float64)
 
 
-def _convention(arrays: dict[str, NDArray[Any]]) -> Convention:
+def _convention(arrays: dict[str, AnyArray]) -> Convention:
     axis = _number(arrays, "up_axis", 1)
     if axis not in (1, 2):
         raise InputError(f"up_axis: 1 (y) or 2 (z), got {axis:g}")
     return Convention(_number(arrays, "unit", 1.0), "y" if axis == 1 else "z")
 
 
-def _number(arrays: dict[str, NDArray[Any]], name: str, default: float) -> float:
+def _number(arrays: dict[str, AnyArray], name: str, default: float) -> float:
     values = arrays.get(name)
     if values is None:
         return default

@@ -11,11 +11,11 @@ import math
 import re
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
@@ -284,7 +284,7 @@ def _face_lines(sequence: MeshSequence) -> bytes:
     return _lines("f %d/%d %d/%d %d/%d\n", rows)
 
 
-def _lines(layout: str, rows: NDArray[Any]) -> bytes:
+def _lines(layout: str, rows: AnyArray) -> bytes:
     """Each row in the given layout; in blocks, since Python's numbers take four times their room."""
     blocks = [rows[i : i + 65536] for i in range(0, len(rows), 65536)]
     return b"".join((layout * len(b) % tuple(b.ravel().tolist())).encode() for b in blocks)

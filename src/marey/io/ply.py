@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, Bytes, FloatArray, IntArray, Integers
+from marey._arrays import AnyArray, Array, Bytes, DType, FloatArray, IntArray, Integers
 from marey._progress import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
@@ -148,13 +148,13 @@ class _Header:
     body: int
     line: int
 
-    def dtype(self, kind: str) -> np.dtype[Any]:
+    def dtype(self, kind: str) -> DType:
         """A type as it is stored: text is first turned into numbers of eight bytes."""
         return np.dtype("f8" if self.format == "ascii" else FORMATS[self.format] + kind)
 
 
 # By property: the items of all rows one after the other, and how many each row has.
-Columns = dict[str, tuple[NDArray[Any], Integers]]
+Columns = dict[str, tuple[AnyArray, Integers]]
 
 
 def _read_header(data: bytes, path: Path) -> _Header:
@@ -233,7 +233,7 @@ class _MissingRowsError(Exception):
 
 def _read_element(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
     """Columns of an element whose rows begin at a byte, and where they end."""
-    layout: list[tuple[str, np.dtype[Any], int]] = []
+    layout: list[tuple[str, DType, int]] = []
     end = position
     for i, p in enumerate(element.properties):
         kind, length = header.dtype(p.type), 1
@@ -376,7 +376,7 @@ def _corner_coordinates(
 
 def _frame(sequence: MeshSequence, faces: NDArray[np.void], frame: int, image: str | None) -> bytes:
     vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
-    columns: list[tuple[str, np.dtype[Any], NDArray[Any]]] = [
+    columns: list[tuple[str, DType, AnyArray]] = [
         (name, vertices.dtype.newbyteorder("<"), vertices[:, i]) for i, name in enumerate(COORDINATES)
     ]
     if sequence.uv is not None and _per_vertex(sequence):

@@ -22,12 +22,11 @@ import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import AnyArray, Array
 from marey._extras import require
 from marey.crowd.track_tables import LARGEST_NUMBER, Dense, RowError, dense_from_rows
 from marey.crowd.tracks import Tracks
@@ -86,7 +85,7 @@ def write(tracks: Tracks, path: Path) -> None:
     if len(frame) == 0:
         raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
     rate = tracks.frame_rate * tracks.frame_step
-    columns: tuple[NDArray[Any], ...] = (frame, person, x, y, frame / rate)
+    columns: tuple[AnyArray, ...] = (frame, person, x, y, frame / rate)
     if path.suffix.lower() == ".parquet":
         arrow, parquet = require("pyarrow", extra="tables"), require("pyarrow.parquet", extra="tables")
         table = arrow.table(dict(zip(COLUMNS, columns, strict=True)))

@@ -35,6 +35,9 @@ from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindin
 from marey.surface.sequence import MeshSequence
 from marey.surface.skinning import SkinnedMesh
 
+# Objects of the library, which has no annotations.
+PxrObject = Any
+
 UNSAVED_BYTES = 256 << 20
 
 # A sound file is read at over 20 MB a second; frames go to disk.
@@ -112,7 +115,7 @@ def _write(thing: Character | Motion | MeshSequence, path: Path) -> None:
     stage.GetRootLayer().Save()
 
 
-def _set_up(stage: Any, frames: int, frame_rate: float) -> None:
+def _set_up(stage: PxrObject, frames: int, frame_rate: float) -> None:
     from pxr import UsdGeom
 
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
@@ -123,7 +126,7 @@ def _set_up(stage: Any, frames: int, frame_rate: float) -> None:
     stage.SetEndTimeCode(frames - 1)
 
 
-def _write_sequence(stage: Any, sequence: MeshSequence) -> None:
+def _write_sequence(stage: PxrObject, sequence: MeshSequence) -> None:
     from pxr import UsdGeom, Vt
 
     mesh = UsdGeom.Mesh.Define(stage, f"/{_identifier(sequence.name, 'sequence')}")
@@ -143,7 +146,7 @@ def _write_sequence(stage: Any, sequence: MeshSequence) -> None:
     _set_appearance(mesh, sequence)
 
 
-def _write_motion(stage: Any, motion: Motion) -> None:
+def _write_motion(stage: PxrObject, motion: Motion) -> None:
     identity, root = rot.identity(motion.joints), motion.skeleton.offsets[0]
     rest, bind = (place(motion.skeleton, identity, root) for place in (local_at_rest, world_at_rest))
     top = _write_rig(stage, motion.skeleton, rest, bind, (motion,), motion.name)
@@ -154,7 +157,7 @@ def _write_motion(stage: Any, motion: Motion) -> None:
     _bind_mesh(mesh, joints[:, None], np.ones((len(joints), 1)))
 
 
-def _write_character(stage: Any, character: Character) -> None:
+def _write_character(stage: PxrObject, character: Character) -> None:
     character = with_single_bindings(character)
     skin, skeleton = character.skin, character.motion.skeleton
     rotations, root = pose_of_bind(skin, skeleton)
@@ -169,7 +172,7 @@ def _write_character(stage: Any, character: Character) -> None:
 
 
 def _write_rig(
-    stage: Any, skeleton: Skeleton, rest: Array, bind: Array, motions: tuple[Motion, ...], name: str
+    stage: PxrObject, skeleton: Skeleton, rest: Array, bind: Array, motions: tuple[Motion, ...], name: str
 ) -> str:
     """A skeleton and its animations below a new SkelRoot, whose path is returned."""
     from pxr import UsdSkel, Vt
@@ -193,7 +196,7 @@ def _write_rig(
     return top
 
 
-def _set_motion(animation: Any, motion: Motion, codes_per_second: float) -> None:
+def _set_motion(animation: PxrObject, motion: Motion, codes_per_second: float) -> None:
     from pxr import Vt
 
     turns = np.roll(rot.continuous(motion.rotations, axis=0), -1, axis=-1).astype(np.float32)
@@ -205,7 +208,7 @@ def _set_motion(animation: Any, motion: Motion, codes_per_second: float) -> None
         animation.GetTranslationsAttr().Set(Vt.Vec3fArray.FromNumpy(places[frame]), code)
 
 
-def _write_mesh(stage: Any, top: str, name: str, vertices: FloatArray, faces: IntArray) -> Any:
+def _write_mesh(stage: PxrObject, top: str, name: str, vertices: FloatArray, faces: IntArray) -> PxrObject:
     from pxr import UsdGeom, Vt
 
     mesh = UsdGeom.Mesh.Define(stage, f"{top}/{name}")
@@ -214,7 +217,7 @@ def _write_mesh(stage: Any, top: str, name: str, vertices: FloatArray, faces: In
     return mesh
 
 
-def _bind_mesh(mesh: Any, influences: IntArray, weights: FloatArray) -> None:
+def _bind_mesh(mesh: PxrObject, influences: IntArray, weights: FloatArray) -> None:
     """Bind a mesh to the skeleton beside it; influences are joints of that."""
     from pxr import UsdSkel, Vt
 
@@ -227,7 +230,7 @@ def _bind_mesh(mesh: Any, influences: IntArray, weights: FloatArray) -> None:
     binding.CreateJointWeightsPrimvar(False, columns).Set(shares)
 
 
-def _set_faces(mesh: Any, faces: IntArray) -> None:
+def _set_faces(mesh: PxrObject, faces: IntArray) -> None:
     from pxr import UsdGeom, Vt
 
     mesh.GetFaceVertexCountsAttr().Set(Vt.IntArray.FromNumpy(np.full(len(faces), 3, dtype=np.int32)))
@@ -235,7 +238,7 @@ def _set_faces(mesh: Any, faces: IntArray) -> None:
     mesh.GetSubdivisionSchemeAttr().Set(UsdGeom.Tokens.none)
 
 
-def _set_appearance(mesh: Any, look: MeshSequence | SkinnedMesh) -> None:
+def _set_appearance(mesh: PxrObject, look: MeshSequence | SkinnedMesh) -> None:
     from pxr import Sdf, UsdGeom, Vt
 
     if look.colours is not None:
@@ -248,7 +251,7 @@ def _set_appearance(mesh: Any, look: MeshSequence | SkinnedMesh) -> None:
         st.SetIndices(Vt.IntArray.FromNumpy(look.uv_faces.astype(np.int32).reshape(-1)))
 
 
-def _matrices(transforms: Array) -> Any:
+def _matrices(transforms: Array) -> PxrObject:
     """USD multiplies row vectors: its matrices are the transposes of ours."""
     from pxr import Vt
 
@@ -277,7 +280,7 @@ class _Part:
     corners: `(faces, 3)`, which of the polygons' corners each triangle's are
     """
 
-    mesh: Any
+    mesh: PxrObject
     points: int
     faces: Integers
     corners: Integers
@@ -323,7 +326,7 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
 
 
-def _opened(path: Path) -> Any:
+def _opened(path: Path) -> PxrObject:
     from pxr import Usd, UsdSkel
 
     stage = Usd.Stage.Open(str(path))
@@ -335,7 +338,7 @@ def _opened(path: Path) -> Any:
     return stage
 
 
-def _convention(stage: Any, unit: str | float | None, up: UpAxis | None) -> Convention:
+def _convention(stage: PxrObject, unit: str | float | None, up: UpAxis | None) -> Convention:
     from pxr import UsdGeom
 
     own: UpAxis = "z" if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else "y"
@@ -343,7 +346,7 @@ def _convention(stage: Any, unit: str | float | None, up: UpAxis | None) -> Conv
     return Convention(size, own if up is None else up)
 
 
-def _meshes(stage: Any) -> list[Any]:
+def _meshes(stage: PxrObject) -> list[PxrObject]:
     """Meshes that are shown; those in prototypes of instances count where they are instanced."""
     from pxr import Usd, UsdGeom
 
@@ -353,7 +356,7 @@ def _meshes(stage: Any) -> list[Any]:
     return [m for m in shown or meshes if len(m.GetPointsAttr().Get(Usd.TimeCode.EarliestTime()) or ())]
 
 
-def _part(mesh: Any, path: Path) -> _Part:
+def _part(mesh: PxrObject, path: Path) -> _Part:
     from pxr import Usd, UsdGeom
 
     first = Usd.TimeCode.EarliestTime()
@@ -374,7 +377,7 @@ def _part(mesh: Any, path: Path) -> _Part:
 
 
 def _frames(
-    stage: Any, parts: list[_Part], frame_rate: float | None, path: Path
+    stage: PxrObject, parts: list[_Part], frame_rate: float | None, path: Path
 ) -> tuple[NDArray[np.float64], float]:
     """Time codes of the frames, and frames per second."""
     from pxr import UsdGeom
@@ -404,7 +407,7 @@ def _frames(
 
 
 def _placed(
-    stage: Any,
+    stage: PxrObject,
     parts: list[_Part],
     codes: NDArray[np.float64],
     convention: Convention,

@@ -28,6 +28,9 @@ from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, check_readable
 from marey.io._limits import LIMITS
 
+# Objects of PyAV, which has no annotations.
+AvObject = Any
+
 # Players show faster GIFs at 10 frames per second.
 FASTEST_GIF = 50.0
 # Enough to see whether decoded frames come in the order of their time stamps.
@@ -178,7 +181,7 @@ def _decode(index: _Index, wanted: range) -> Iterator[Image]:
         yield _image(shown, index)
 
 
-def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, Any]]:
+def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, AvObject]]:
     """Decoded frames with their times, from the one at or before `time` on."""
     if not index.seekable:
         yield from zip(index.times, _decoded(index, None), strict=False)
@@ -189,7 +192,7 @@ def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, Any]]:
             yield stamp, frame
 
 
-def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Any]:
+def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[AvObject]:
     """Frames from a key frame on, or from the beginning."""
     for start in (key, None):
         with _opened(index.path) as (container, stream):
@@ -207,19 +210,19 @@ def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Any]:
             return
 
 
-def _time(packet: Any) -> int | None:
+def _time(packet: AvObject) -> int | None:
     """Time stamp of a packet or frame."""
     return packet.pts if packet.pts is not None else packet.dts
 
 
-def _image(frame: Any, index: _Index) -> Image:
+def _image(frame: AvObject, index: _Index) -> Image:
     if (frame.height, frame.width) != (index.rows, index.columns):
         frame = frame.reformat(width=index.columns, height=index.rows)
     return frame.to_ndarray(format="rgb24")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
+def _opened(path: Path) -> Iterator[tuple[AvObject, AvObject]]:
     """The container and its first video stream; FFmpeg's errors become ours."""
     av = require("av", extra="video")
     try:
@@ -249,7 +252,7 @@ def _checked(images: Iterable[Image]) -> Iterator[Image]:
         raise InputError("there is no frame to write")
 
 
-def _encode(av: Any, images: Iterator[Image], path: Path, frame_rate: float) -> None:
+def _encode(av: AvObject, images: Iterator[Image], path: Path, frame_rate: float) -> None:
     codec, pixels, options = CODECS[path.suffix.lower()]
     flags = {"movflags": "+faststart"} if path.suffix.lower() in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options=flags) as container:
@@ -267,7 +270,7 @@ def _encode(av: Any, images: Iterator[Image], path: Path, frame_rate: float) -> 
         container.mux(stream.encode(None))
 
 
-def _tag_colours(context: Any) -> dict[str, Any]:
+def _tag_colours(context: AvObject) -> dict[str, Any]:
     """Say that colours are those of HDTV (ITU-R BT.709), and how to convert to them."""
     bt709 = 1
     context.colorspace = context.color_primaries = context.color_trc = bt709
@@ -286,7 +289,7 @@ def _fraction(frame_rate: float) -> Fraction:
     return Fraction(frame_rate).limit_denominator(1001) or Fraction(1, 1001)
 
 
-def _write_gif(av: Any, images: Iterator[Image], path: Path, frame_rate: float) -> None:
+def _write_gif(av: AvObject, images: Iterator[Image], path: Path, frame_rate: float) -> None:
     every = int(np.ceil(frame_rate / FASTEST_GIF))
     lossless = path.with_suffix(".nut")
     _encode(av, _checked(itertools.islice(images, 0, None, every)), lossless, frame_rate / every)
@@ -315,8 +318,8 @@ def _write_gif(av: Any, images: Iterator[Image], path: Path, frame_rate: float) 
 
 
 def _filters(
-    av: Any, stream: Any, name: str, options: str, palette: Any = None
-) -> tuple[Any, list[Any], Any]:
+    av: AvObject, stream: AvObject, name: str, options: str, palette: AvObject = None
+) -> tuple[AvObject, list[AvObject], AvObject]:
     """A graph of one filter fed by `stream`, and by a palette if there is one."""
     graph = av.filter.Graph()
     entries = [graph.add_buffer(template=stream)]
@@ -331,7 +334,7 @@ def _filters(
     return graph, entries, sink
 
 
-def _pulled(av: Any, sink: Any) -> Iterator[Any]:
+def _pulled(av: AvObject, sink: AvObject) -> Iterator[AvObject]:
     while True:
         try:
             yield sink.pull()

@@ -23,10 +23,10 @@ from types import TracebackType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from marey import _scratch
-from marey._arrays import BoolArray, FloatArray, checked, checked_rate, read_only
+from marey._arrays import AnyArray, BoolArray, DType, FloatArray, checked, checked_rate, read_only
 from marey._progress import Progress
 from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
@@ -234,7 +234,7 @@ class FieldWriter:
         if folder is not None and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{folder}: is there already; resume it or give a new name")
         grid = (self.rows, self.columns)
-        arrays: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {
+        arrays: dict[str, tuple[tuple[int, ...], DType]] = {
             "velocities": ((*grid, 2), np.dtype(self.precision))
         }
         if self.with_presence:
@@ -334,7 +334,7 @@ class GrowingArrays:
     arrays: dict[str, Any]
     chunk: int
     stored: int = 0
-    blocks: list[dict[str, NDArray[Any]]] = field(default_factory=list)
+    blocks: list[dict[str, AnyArray]] = field(default_factory=list)
 
     @classmethod
     def create(
@@ -344,8 +344,8 @@ class GrowingArrays:
         frame_rate: float,
         name: str,
         noted: dict[str, Any],
-        still: dict[str, NDArray[Any] | None],
-        growing: dict[str, tuple[tuple[int, ...], np.dtype[Any]]],
+        still: dict[str, AnyArray | None],
+        growing: dict[str, tuple[tuple[int, ...], DType]],
     ) -> GrowingArrays:
         """A new store: what its header notes, arrays that stay, and shape of a frame of those that grow."""
         import zarr
@@ -373,7 +373,7 @@ class GrowingArrays:
         """Frames that wait for their chunk."""
         return sum(len(next(iter(block.values()))) for block in self.blocks)
 
-    def append(self, **blocks: NDArray[Any]) -> None:
+    def append(self, **blocks: AnyArray) -> None:
         self.blocks.append(blocks)
         if self.waiting >= self.chunk:
             self._store(self.waiting - self.waiting % self.chunk)
@@ -517,7 +517,7 @@ class _MeshStore(_Store):
             self.fail(f"its chunks of {chunks[0]} frames are too large")
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Half precision becomes float32, whole numbers float64."""
         single = self.array.dtype.kind == "f" and self.array.dtype.itemsize <= 4
         return np.dtype(np.float32 if single else np.float64)

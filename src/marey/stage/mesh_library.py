@@ -17,7 +17,7 @@ from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
 from marey.stage.skin_clip import skin_clip
-from marey.surface.decimation import Decimation, spread_poses
+from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.library import Library
 
 # Poses of every clip that the decimation may use.
@@ -75,4 +75,4 @@ def _few_poses(skinned: Sequence[Character], method: str) -> FloatArray:
         one.pose(frames=slice(None, None, max(1, one.frames // POSES)), method=method, dtype=np.float32)
         for one in skinned
     ]
-    return spread_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
+    return diverse_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))

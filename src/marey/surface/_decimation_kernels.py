@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, BoolArray, Integers
 from marey._compiling import njit
 from marey.geometry._inline_kernels import heap_pop, heap_push
+
+Faces = NDArray[np.int32]
 
 # A face may turn by no more than this cosine, nor become a worse needle than this (1 is equilateral) unless
 # it already was.
@@ -29,12 +32,7 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 
 @njit(**_OPTIONS)
 def collapse(
-    points: NDArray[np.float64],
-    faces: NDArray[np.int32],
-    quadrics: NDArray[np.float64],
-    areas: NDArray[np.float64],
-    border: NDArray[np.bool_],
-    wanted: int,
+    points: Array, faces: Faces, quadrics: Array, areas: Array, border: BoolArray, wanted: int
 ) -> Any:
     """Where each vertex went, and which vertices and faces are left: `(vertices,)` twice, `(faces,)`.
 
@@ -105,18 +103,9 @@ def collapse(
 
 @njit(**_OPTIONS)
 def best(
-    vertex: int,
-    points: NDArray[np.float64],
-    faces: NDArray[np.int32],
-    quadrics: NDArray[np.float64],
-    areas: NDArray[np.float64],
-    border: NDArray[np.bool_],
-    head: NDArray[np.int64],
-    after: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-    ring: NDArray[np.int64],
-    other: NDArray[np.int64],
-) -> tuple[int, float]:
+    vertex: int, points: Array, faces: Faces, quadrics: Array, areas: Array, border: BoolArray,
+    head: Integers, after: Integers, alive: BoolArray, ring: Integers, other: Integers,
+) -> tuple[int, float]:  # fmt: skip
     """The neighbour onto which a vertex may collapse at the least cost, and that cost; -1 if none."""
     degree = neighbours(vertex, faces, head, after, alive, ring)
     chosen, least = -1, np.inf
@@ -131,9 +120,7 @@ def best(
             length = (x - points[pose, vertex, 0]) ** 2 + (y - points[pose, vertex, 1]) ** 2
             length += (z - points[pose, vertex, 2]) ** 2
             cost += LENGTH_SHARE * areas[vertex] * length
-        if cost >= least:
-            continue
-        if border[vertex] and not border[target]:
+        if cost >= least or (border[vertex] and not border[target]):
             continue
         if not linked(vertex, target, degree, faces, head, after, alive, border, ring, other):
             continue
@@ -143,7 +130,7 @@ def best(
 
 
 @njit(**_OPTIONS)
-def error(q: NDArray[np.float64], vertex: int, pose: int, x: float, y: float, z: float) -> float:
+def error(q: Array, vertex: int, pose: int, x: float, y: float, z: float) -> float:
     """Squared distance of a point to the planes that a vertex's quadric sums, each times its area."""
     v, p = vertex, pose
     return (
@@ -156,12 +143,7 @@ def error(q: NDArray[np.float64], vertex: int, pose: int, x: float, y: float, z:
 
 @njit(**_OPTIONS)
 def neighbours(
-    vertex: int,
-    faces: NDArray[np.int32],
-    head: NDArray[np.int64],
-    after: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-    ring: NDArray[np.int64],
+    vertex: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray, ring: Integers
 ) -> int:
     """Fill `ring` with the vertices around one; how many there are, at most `RING`."""
     found = 0
@@ -187,17 +169,9 @@ def neighbours(
 
 @njit(**_OPTIONS)
 def linked(
-    vertex: int,
-    target: int,
-    degree: int,
-    faces: NDArray[np.int32],
-    head: NDArray[np.int64],
-    after: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-    border: NDArray[np.bool_],
-    ring: NDArray[np.int64],
-    other: NDArray[np.int64],
-) -> bool:
+    vertex: int, target: int, degree: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray,
+    border: BoolArray, ring: Integers, other: Integers,
+) -> bool:  # fmt: skip
     """The link condition: the surface stays a manifold of the same kind."""
     shared = 0
     corner = head[vertex]
@@ -214,11 +188,7 @@ def linked(
         for j in range(around):
             if ring[i] == other[j]:
                 common += 1
-    if common != shared or shared < 1 or shared > 2:
-        return False
-    if border[vertex] and shared != 1:
-        return False
-    if not border[vertex] and (shared != 2 or degree < 3):
+    if common != shared or shared != (1 if border[vertex] else 2) or (not border[vertex] and degree < 3):
         return False
     # Of a tetrahedron two faces would be left on top of each other, of a lone triangle nothing.
     if degree == 3 and around == 3 and shared == 2:
@@ -228,14 +198,9 @@ def linked(
 
 @njit(**_OPTIONS)
 def upright(
-    vertex: int,
-    target: int,
-    points: NDArray[np.float64],
-    faces: NDArray[np.int32],
-    head: NDArray[np.int64],
-    after: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-) -> bool:
+    vertex: int, target: int, points: Array, faces: Faces, head: Integers, after: Integers,
+    alive: BoolArray,
+) -> bool:  # fmt: skip
     """Whether no face around the vertex turns over or becomes a needle in any pose."""
     corner = head[vertex]
     while corner >= 0:
@@ -259,7 +224,7 @@ def upright(
 
 
 @njit(**_OPTIONS)
-def normal(p: NDArray[np.float64], pose: int, a: int, b: int, c: int) -> tuple[float, float, float, float]:
+def normal(p: Array, pose: int, a: int, b: int, c: int) -> tuple[float, float, float, float]:
     """Twice the area vector of a triangle, and its quality: 1 if equilateral, 0 if flat."""
     ux, uy, uz = p[pose, b, 0] - p[pose, a, 0], p[pose, b, 1] - p[pose, a, 1], p[pose, b, 2] - p[pose, a, 2]
     vx, vy, vz = p[pose, c, 0] - p[pose, a, 0], p[pose, c, 1] - p[pose, a, 1], p[pose, c, 2] - p[pose, a, 2]
@@ -271,14 +236,7 @@ def normal(p: NDArray[np.float64], pose: int, a: int, b: int, c: int) -> tuple[f
 
 
 @njit(**_OPTIONS)
-def merge(
-    vertex: int,
-    target: int,
-    faces: NDArray[np.int32],
-    head: NDArray[np.int64],
-    after: NDArray[np.int64],
-    alive: NDArray[np.bool_],
-) -> None:
+def merge(vertex: int, target: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray) -> None:
     """Collapse a vertex onto another: their common faces go, the rest hang on the other."""
     corner = head[vertex]
     while corner >= 0:

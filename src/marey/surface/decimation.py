@@ -14,29 +14,22 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import FloatArray, IntArray, read_only
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, read_only
 from marey.errors import InputError
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
-Array = NDArray[np.float64]
-
-# Poses over which errors are summed, and frames among which they are sought.
-POSES, CANDIDATES = 5, 48
-# A border counts as much as this many times the faces along it.
-BORDER = 10.0
-LEAST = 4
-
 
 @dataclass(frozen=True, eq=False)
 class Decimation:
     """Which vertices of a mesh a proxy keeps, and the faces between them.
 
-    kept: `(vertices,)`, indices into the mesh's vertices, increasing
-    faces: `(faces, 3)`, indices into `kept`
-    into: `(all vertices,)`, for each vertex of the mesh the one of `kept` that it collapsed onto
+    Attributes:
+        kept: `(vertices,)`, indices into the mesh's vertices, increasing.
+        faces: `(faces, 3)`, indices into `kept`.
+        into: `(all vertices,)`, for each vertex of the mesh the one of `kept` that it collapsed onto.
 
     >>> import marey
     >>> walk = marey.samples.mesh_sequence(marey.samples.walk(seconds=0.5, frame_rate=10))
@@ -47,9 +40,9 @@ class Decimation:
     True
     """
 
-    kept: NDArray[np.int64]
+    kept: Integers
     faces: IntArray
-    into: NDArray[np.int64]
+    into: Integers
 
     @classmethod
     def of(
@@ -57,20 +50,23 @@ class Decimation:
     ) -> Decimation:
         """The decimation of a sequence, a library or a skinned mesh to at most `vertices` vertices.
 
-        poses: `(poses, vertices, 3)` over which errors are summed; if None, a few of the frames that differ
-            most, and of a skinned mesh the rest pose
-
         A surface that cannot be brought so far without changing its topology keeps some more.
+
+        Args:
+            thing: what is decimated.
+            vertices: at least 4.
+            poses: `(poses, vertices, 3)` over which errors are summed; if None, a few of the frames that
+                differ most, and of a skinned mesh the rest pose.
         """
-        if poses is None:
-            given = thing.vertices[None] if isinstance(thing, SkinnedMesh) else spread_poses(thing)
+        if poses is not None:
+            given: FloatArray = np.asarray(poses, np.float64)
         else:
-            given = np.asarray(poses, np.float64)
+            given = thing.vertices[None] if isinstance(thing, SkinnedMesh) else diverse_poses(thing)
         count = _vertex_count(thing)
         if given.ndim != 3 or given.shape[1:] != (count, 3) or not len(given):
             raise InputError(f"poses: expected shape (poses, {count}, 3), got {given.shape}")
-        if vertices < LEAST:
-            raise InputError(f"vertices: a proxy has at least {LEAST}, not {vertices}")
+        if vertices < 4:
+            raise InputError(f"vertices: a proxy has at least 4, not {vertices}")
         if vertices >= count:
             return cls(np.arange(count), np.asarray(thing.faces), np.arange(count))
         from marey.surface import _decimation_kernels as kernels
@@ -148,7 +144,10 @@ def decimate(
 ) -> MeshSequence | Library | SkinnedMesh:
     """A sequence, library or skinned mesh with at most `vertices` vertices, all of them its own.
 
-    poses: as in :meth:`Decimation.of`, which also tells which vertices are kept
+    Args:
+        thing: what is decimated.
+        vertices: as in :meth:`Decimation.of`, which also says which vertices are kept.
+        poses: as in :meth:`Decimation.of`.
 
     >>> import marey
     >>> skin = decimate(marey.samples.human().skin, vertices=800)
@@ -158,25 +157,22 @@ def decimate(
     return Decimation.of(thing, vertices=vertices, poses=poses).apply(thing)
 
 
-def spread_poses(thing: MeshSequence | Library, *, count: int = POSES) -> Array:
+def diverse_poses(thing: MeshSequence | Library, *, count: int = 5) -> Array:
     """A few frames, `(poses, vertices, 3)`, that bend the surface in different ways.
 
-    Each is the frame whose edge lengths differ most from those of the frames chosen before it.
+    Each is the frame, of some 48, whose edge lengths differ most from those of the frames chosen before it.
     """
-    sequences = thing.sequences if isinstance(thing, Library) else (thing,)
-    total = sum(sequence.frames for sequence in sequences)
-    wanted = np.unique(np.linspace(0, total - 1, min(CANDIDATES, total)).astype(np.int64))
-    starts = np.concatenate([[0], np.cumsum([sequence.frames for sequence in sequences])])
-    owner = np.searchsorted(starts, wanted, side="right") - 1
+    library = thing if isinstance(thing, Library) else Library((thing,))
+    frames = np.unique(np.linspace(0, library.frames - 1, min(48, library.frames)).astype(np.int64))
     edges = np.asarray(thing.faces)[:: max(1, len(thing.faces) // 4000)][:, :2]
-    frames = [(sequences[o], f - starts[o]) for o, f in zip(owner, wanted, strict=True)]
-    lengths = np.stack([_edge_lengths(sequence.vertices[frame], edges) for sequence, frame in frames])
+    poses = [library.vertices(int(frame)) for frame in frames]
+    lengths = np.stack([_edge_lengths(pose, edges) for pose in poses])
     chosen = [0]
     gap = np.linalg.norm(lengths - lengths[0], axis=1)
-    while len(chosen) < min(count, len(wanted)) and gap.max() > 0:
+    while len(chosen) < min(count, len(poses)) and gap.max() > 0:
         chosen.append(int(gap.argmax()))
         gap = np.minimum(gap, np.linalg.norm(lengths - lengths[chosen[-1]], axis=1))
-    return np.stack([np.asarray(frames[c][0].vertices[frames[c][1]], np.float64) for c in chosen])
+    return np.stack([np.asarray(poses[c], np.float64) for c in chosen])
 
 
 def _pixels(image: NDArray[np.uint8], uv: FloatArray) -> Array:
@@ -197,7 +193,7 @@ def _vertex_count(thing: MeshSequence | Library | SkinnedMesh) -> int:
     return int(thing.vertices.shape[-2])
 
 
-def _quadrics(points: Array, faces: NDArray[np.int32]) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _quadrics(points: Array, faces: NDArray[np.int32]) -> tuple[Array, Array, BoolArray]:
     """Quadrics `(vertices, poses, 10)`, areas `(vertices,)` and which vertices lie on a border."""
     poses, count = points.shape[:2]
     quadrics, areas = np.zeros((count, poses, 10)), np.zeros(count)
@@ -218,7 +214,8 @@ def _quadrics(points: Array, faces: NDArray[np.int32]) -> tuple[Array, Array, ND
             start, along = points[pose][rim[:, 0]], points[pose][rim[:, 1]] - points[pose][rim[:, 0]]
             wall = np.cross(along, unit[face_of])
             length = np.linalg.norm(wall, axis=1)
-            upright = _plane(wall / np.maximum(length, 1e-300)[:, None], start, BORDER * length**2)
+            # A border counts ten times the faces along it.
+            upright = _plane(wall / np.maximum(length, 1e-300)[:, None], start, 10.0 * length**2)
             for k in range(2):
                 np.add.at(quadrics[:, pose], rim[:, k], upright)
     return quadrics, areas, border
@@ -231,7 +228,7 @@ def _plane(normal: Array, through: Array, weight: Array) -> Array:
     return np.asarray(weight[:, None] * n[:, rows] * n[:, columns])
 
 
-def _border_edges(faces: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _border_edges(faces: NDArray[np.int32]) -> tuple[NDArray[np.int32], Integers]:
     """Edges of one face alone, `(edges, 2)`, and that face."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     _, first, times = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)

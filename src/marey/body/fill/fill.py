@@ -28,7 +28,7 @@ from marey.errors import InputError
 from marey.geometry.continuity import continuous
 
 if TYPE_CHECKING:
-    from marey.statistics.processes.process import Posterior
+    from marey.statistics.processes.process import ConditionalProcesses
 
 METHODS = ("joint", "gp", "hermite", "slerp", "linear")
 
@@ -144,17 +144,17 @@ def _predicted(coordinates: WindowCoordinates, gap: Gap, method: str) -> Predict
     return Prediction(edges, curve, np.empty((0, *curve.shape)))
 
 
-def independent_processes(series: Array, known: BoolArray, frame_rate: float) -> Posterior:
+def independent_processes(series: Array, known: BoolArray, frame_rate: float) -> ConditionalProcesses:
     """Each feature of `(frames, features)` as a squared exponential process, given its `known` frames.
 
     Covariances are the most likely ones for the longest run of known frames: O(features · run²).
     """
-    from marey.statistics.processes.process import Processes
+    from marey.statistics.processes.process import GaussianProcesses
     from marey.statistics.processes.trend import Trend
 
     level = Trend.fit(series, frame_rate, degree=0, period=None, mask=known)
     longest = slice(*max(runs(known), key=lambda run: run[1] - run[0]))
-    process = Processes.fit(series[longest], frame_rate, kernel="squared-exponential", trend=level)
+    process = GaussianProcesses.fit(series[longest], frame_rate, kernel="se", trend=level)
     return process.condition(series, known, noise=process.noise)
 
 
@@ -166,7 +166,7 @@ def _independent(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Pred
     series = coordinates.windows(np.array([gap.first]), around, gap.joints, hollow=True)[0]
     posterior = independent_processes(series, ~gone[first:stop], coordinates.motion.frame_rate)
     inside = slice(around.before, around.before + around.frames)
-    mean = posterior.mean()[inside]
+    mean = posterior.mean[inside]
     return Prediction(edges, mean, posterior.sample(48, rng=np.random.default_rng(0))[:, inside] - mean)
 
 

@@ -17,8 +17,8 @@ from marey._arrays import Array
 from marey.body.dynamics import fit_autoregression
 from marey.errors import InputError
 from marey.statistics.autoregression import condition
-from marey.statistics.processes.example_law import ExampleLaw
-from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.example import ExampleProcess
+from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend
 
 Seeds = Sequence[np.random.SeedSequence]
@@ -36,7 +36,7 @@ def draw(
     deviation: float,
     kept_frames: NDArray[np.intp],
     kept_modes: int = 0,
-    conditions: Sequence[Functional] = (),
+    conditions: Sequence[LinearConstraint] = (),
     method: str = "joint",
 ) -> Array:
     """New series `(draws, frames, modes)` about the trend.
@@ -56,7 +56,7 @@ def draw(
         return np.repeat(rest[None], len(seeds), axis=0)
     wanted = np.tan(0.5 * angle) * rest
     asked = [
-        Functional(
+        LinearConstraint(
             c.frames, c.weights, (np.asarray(c.value, float) - np.cos(angle) * c.of(rest)) / np.sin(angle)
         )
         for c in conditions
@@ -65,11 +65,11 @@ def draw(
         drawn = _independent(rest, frame_rate, wanted, kept_frames, asked, seeds)
         drawn[:, :, :kept_modes] = wanted[:, :kept_modes]
     elif method == "joint":
-        pins = [Functional([frame], [1.0], wanted[frame]) for frame in kept_frames]
-        process = ExampleLaw.of(rest)
+        pins = [LinearConstraint(np.array([frame]), np.ones(1), wanted[frame]) for frame in kept_frames]
+        process = ExampleProcess.of(rest)
         constraints = (len(pins) + len(asked)) * modes
-        if kept_modes == 0 and constraints <= CROWDED * process.room(frames):
-            drawn = process.sample(frames, rngs=seeds, conditions=[*pins, *asked])
+        if kept_modes == 0 and constraints <= CROWDED * process.degrees_of_freedom(frames):
+            drawn = process.sample(frames, rngs=seeds, constraints=[*pins, *asked])
         else:
             drawn = _autoregressive(rest, wanted, kept_frames, kept_modes, asked, seeds)
     else:
@@ -85,7 +85,7 @@ def _autoregressive(
     wanted: Array,
     kept_frames: NDArray[np.intp],
     kept_modes: int,
-    asked: Sequence[Functional],
+    asked: Sequence[LinearConstraint],
     seeds: Seeds,
 ) -> Array:
     """Draws of the joint autoregression given whole modes, or many key frames."""
@@ -111,16 +111,16 @@ def _independent(
     frame_rate: float,
     wanted: Array,
     kept_frames: NDArray[np.intp],
-    asked: Sequence[Functional],
+    asked: Sequence[LinearConstraint],
     seeds: Seeds,
 ) -> Array:
     """Draws of Courty & Cuzol (2010, section 5): a squared exponential process for each mode by itself."""
-    from marey.statistics.processes.process import Processes
+    from marey.statistics.processes.process import GaussianProcesses
 
     frames, modes = rest.shape
     level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
-    processes = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    processes = GaussianProcesses.fit(rest, frame_rate, kernel="se", trend=level)
     known = np.zeros(frames, dtype=bool)
     known[kept_frames] = True
-    given = processes.condition(wanted, known, functionals=asked)
+    given = processes.condition(wanted, known, constraints=asked)
     return np.concatenate([given.sample(1, rng=np.random.default_rng(seed)) for seed in seeds])

@@ -32,8 +32,8 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.fades import fade, minimum_jerk
-from marey.statistics.processes.example_law import ExampleLaw
-from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.example import ExampleProcess
+from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend
 
 
@@ -195,7 +195,8 @@ class _Learned:
         path = self.poses.root_motion
         away = samples.numbers - (0.0 if path is None else path.decode(self.coordinates))
         self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
-        self.detail_law = ExampleLaw.of((self.detail - self.detail.mean(axis=0)) * self._simulated_detail())
+        simulated = (self.detail - self.detail.mean(axis=0)) * self._simulated_detail()
+        self.detail_process = ExampleProcess.of(simulated)
         self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.profile = feet.ContactProfile.of(motion)
@@ -254,7 +255,7 @@ class _Learned:
         usual = self.detail.mean(axis=0)
         found = usual + (near + (1 - near) * np.cos(angle)) * (self.detail - usual)
         if noise is not None and deviation > 0:
-            found += (1 - near) * np.sin(angle) * self.detail_law.sample(frames, rngs=[noise])[0]
+            found += (1 - near) * np.sin(angle) * self.detail_process.sample(frames, rngs=[noise])[0]
         return np.asarray(found)
 
     def _simulated_detail(self) -> Array:
@@ -308,12 +309,13 @@ def _smooth(coordinates: Array, frame_rate: float, fastest: float) -> Array:
     return np.asarray(sosfiltfilt(filters, coordinates, axis=0, padlen=min(12, len(coordinates) - 1)))
 
 
-def _closing(model: _Learned) -> tuple[Functional, Functional]:
+def _closing(model: _Learned) -> tuple[LinearConstraint, LinearConstraint]:
     """That the last frame is the first one again, coming with the velocity with which that one leaves."""
     last = len(model.trend) - 1
-    ends = Functional([0, last], [-1.0, 1.0], model.trend[0] - model.trend[last])
-    step = Functional([0, 1, last - 1, last], [1.0, -1.0, -1.0, 1.0], 0.0)
-    return ends, Functional(step.frames, step.weights, -step.of(model.trend))
+    difference, signs = np.array([0, last]), np.array([-1.0, 1.0])
+    ends = LinearConstraint(difference, signs, model.trend[0] - model.trend[last])
+    step = LinearConstraint(np.array([0, 1, last - 1, last]), np.array([1.0, -1.0, -1.0, 1.0]), 0.0)
+    return ends, LinearConstraint(step.frames, step.weights, -step.of(model.trend))
 
 
 def _frames(pins: Sequence[float], motion: Motion) -> NDArray[np.intp]:

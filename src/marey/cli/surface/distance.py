@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 import typer
 
+from marey.body.distances import geodesic
 from marey.cli._typer import (
     Json,
     Rate,
@@ -26,7 +27,6 @@ from marey.errors import InputError
 from marey.io import format_to_write, save
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.distances.metric import METRICS, Metric
-from marey.surface.distances.skeleton import geodesic
 from marey.surface.distances.template import mean_strain
 
 NAME = "distance"

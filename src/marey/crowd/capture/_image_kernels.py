@@ -99,30 +99,6 @@ def differentiate(image: Array, along_x: Array, along_y: Array) -> None:
 
 
 @njit(**_OPTIONS)
-def linearise(first: Array, warped: Array, field: Array, slopes: Array, constants: Array) -> None:
-    """Residual of every channel near `field` as `constants + slopes · v`, for any v close to it.
-
-    first, warped: `(channels, rows, columns)`; slopes: `(channels, 2, rows, columns)`, derivatives of the
-    mean of both images; constants: `(channels, rows, columns)`
-    """
-    channels, rows, columns = first.shape
-    mean = np.empty((rows, columns), dtype=np.float32)
-    for k in range(channels):
-        for r in range(rows):
-            for c in range(columns):
-                mean[r, c] = np.float32(0.5) * (first[k, r, c] + warped[k, r, c])
-        differentiate(mean, slopes[k, 0], slopes[k, 1])
-        for r in range(rows):
-            for c in range(columns):
-                constants[k, r, c] = (
-                    warped[k, r, c]
-                    - first[k, r, c]
-                    - slopes[k, 0, r, c] * field[0, r, c]
-                    - slopes[k, 1, r, c] * field[1, r, c]
-                )
-
-
-@njit(**_OPTIONS)
 def data_system(
     slopes: Array,
     constants: Array,
@@ -177,16 +153,3 @@ def _influence(square: Any, penalty: int) -> Any:
     if penalty == GEMAN_MCCLURE:
         return one / ((one + square) * (one + square))
     return one
-
-
-@njit(**_OPTIONS)
-def normalise_gradients(slopes: Array, factor: Any, weight: Array) -> None:
-    """Divide `weight` by `1 + factor |slopes|²` at every pixel; slopes `(channels, 2, rows, columns)`."""
-    rows, columns = weight.shape
-    factor = np.float32(factor)
-    for r in range(rows):
-        for c in range(columns):
-            total = np.float32(0.0)
-            for k in range(slopes.shape[0]):
-                total += slopes[k, 0, r, c] ** 2 + slopes[k, 1, r, c] ** 2
-            weight[r, c] /= np.float32(1.0) + factor * total

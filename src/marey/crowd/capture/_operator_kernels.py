@@ -32,9 +32,7 @@ def second_order_product(field: Array, weights: Array, out: Array) -> None:
     two = np.float32(2.0)
     for k in range(2):
         f, o = field[k], out[k]
-        for r in range(rows):
-            for c in range(columns):
-                o[r, c] = 0.0
+        o[:] = 0.0
         for r in range(rows):
             here, w, target = f[r], weights[0, r], o[r]
             term[0] = 0.0
@@ -75,9 +73,7 @@ def first_order_product(field: Array, weights: Array, out: Array) -> None:
     rows, columns = field.shape[1:]
     for k in range(2):
         f, o = field[k], out[k]
-        for r in range(rows):
-            for c in range(columns):
-                o[r, c] = 0.0
+        o[:] = 0.0
         for r in range(rows):
             here, target = f[r], o[r]
             w = weights[0, r]
@@ -94,90 +90,25 @@ def first_order_product(field: Array, weights: Array, out: Array) -> None:
 
 
 @njit(**_OPTIONS)
-def second_order_diagonal(weights: Array, out: Array) -> None:
+def second_order_diagonal(weights: Array) -> Array:
     """The diagonal `(rows, columns)` of the second-order form, the same for both components."""
-    rows, columns = out.shape
-    for r in range(rows):
-        for c in range(columns):
-            total = np.float32(0.0)
-            if 0 < c < columns - 1:
-                total += np.float32(4.0) * weights[0, r, c]
-            if c > 1:
-                total += weights[0, r, c - 1]
-            if c < columns - 2:
-                total += weights[0, r, c + 1]
-            if 0 < r < rows - 1:
-                total += np.float32(4.0) * weights[2, r, c]
-            if r > 1:
-                total += weights[2, r - 1, c]
-            if r < rows - 2:
-                total += weights[2, r + 1, c]
-            cross = np.float32(0.0)
-            for dr in range(2):
-                for dc in range(2):
-                    y, x = r - dr, c - dc
-                    if 0 <= y < rows - 1 and 0 <= x < columns - 1:
-                        cross += weights[1, y, x]
-            out[r, c] = total + np.float32(2.0) * cross
+    along, cross, down = weights[0], np.float32(2.0) * weights[1], weights[2]
+    out = np.float32(4.0) * (along + down) + cross
+    out[:, 1:] += along[:, :-1] + cross[:, :-1]
+    out[:, :-1] += along[:, 1:]
+    out[1:] += down[:-1] + cross[:-1]
+    out[:-1] += down[1:]
+    out[1:, 1:] += cross[:-1, :-1]
+    return out
 
 
 @njit(**_OPTIONS)
-def first_order_diagonal(weights: Array, out: Array) -> None:
+def first_order_diagonal(weights: Array) -> Array:
     """The diagonal `(rows, columns)` of the first-order form, the same for both components."""
-    rows, columns = out.shape
-    for r in range(rows):
-        for c in range(columns):
-            total = np.float32(0.0)
-            if c < columns - 1:
-                total += weights[0, r, c]
-            if c > 0:
-                total += weights[0, r, c - 1]
-            if r < rows - 1:
-                total += weights[1, r, c]
-            if r > 0:
-                total += weights[1, r - 1, c]
-            out[r, c] = total
-
-
-@njit(**_OPTIONS)
-def second_order_strength(field: Array, out: Array) -> None:
-    """`u_xx² + 2 u_xy² + u_yy²` of both components together at every pixel, `(rows, columns)`."""
-    rows, columns = out.shape
-    for r in range(rows):
-        for c in range(columns):
-            out[r, c] = 0.0
-    for k in range(2):
-        f = field[k]
-        for r in range(rows):
-            up, down = max(r - 1, 0), min(r + 1, rows - 1)
-            here, above, below, o = f[r], f[up], f[down], out[r]
-            inner = np.float32(1.0 if 0 < r < rows - 1 else 0.0)
-            for c in range(1, columns - 1):
-                xx = here[c - 1] - np.float32(2.0) * here[c] + here[c + 1]
-                yy = inner * (above[c] - np.float32(2.0) * here[c] + below[c])
-                xy = np.float32(0.25) * (above[c - 1] - above[c + 1] - below[c - 1] + below[c + 1])
-                o[c] += xx * xx + yy * yy + np.float32(2.0) * xy * xy
-    for r in range(rows):
-        if columns > 2:
-            out[r, 0] = out[r, 1]
-            out[r, columns - 1] = out[r, columns - 2]
-
-
-@njit(**_OPTIONS)
-def first_order_strength(field: Array, out: Array) -> None:
-    """`u_x² + u_y² + v_x² + v_y²` at every pixel by central differences, `(rows, columns)`."""
-    rows, columns = out.shape
-    for r in range(rows):
-        for c in range(columns):
-            out[r, c] = 0.0
-    for k in range(2):
-        f = field[k]
-        for r in range(rows):
-            above, below, here = f[max(r - 1, 0)], f[min(r + 1, rows - 1)], f[r]
-            for c in range(columns):
-                x = np.float32(0.5) * (here[min(c + 1, columns - 1)] - here[max(c - 1, 0)])
-                y = np.float32(0.5) * (below[c] - above[c])
-                out[r, c] += x * x + y * y
+    out = weights[0] + weights[1]
+    out[:, 1:] += weights[0, :, :-1]
+    out[1:] += weights[1, :-1]
+    return out
 
 
 @njit(**_OPTIONS)
@@ -186,17 +117,20 @@ def conjugate_gradients(
 ) -> tuple[int, float]:
     """Improve `field` towards `(data + DᵀWD) field = right`; iterations made, share of residual left.
 
-    data: `(3, rows, columns)`, the symmetric 2 × 2 matrix of every pixel: uu, uv, vv
-    right: `(2, rows, columns)`; weights as the products take them, with the regulariser's factor
-    order: 1 or 2; the preconditioner is the inverse of each pixel's own 2 × 2 block
+    The preconditioner is the inverse of each pixel's own 2 × 2 block.
+
+    Args:
+        data: `(3, rows, columns)`, the symmetric 2 × 2 matrix of every pixel: uu, uv, vv.
+        right: `(2, rows, columns)`.
+        weights: As the products take them, with the regulariser's factor; 0 for terms that leave the image.
+        field: `(2, rows, columns)`.
+        order: 1 or 2.
+        iterations: At most so many.
+        tolerance: Share of the residual at which they end.
     """
     rows, columns = field.shape[1:]
     inverse = np.empty_like(data)
-    diagonal = np.empty((rows, columns), dtype=np.float32)
-    if order == 2:
-        second_order_diagonal(weights, diagonal)
-    else:
-        first_order_diagonal(weights, diagonal)
+    diagonal = second_order_diagonal(weights) if order == 2 else first_order_diagonal(weights)
     for r in range(rows):
         for c in range(columns):
             a, b, d = data[0, r, c] + diagonal[r, c], data[1, r, c], data[2, r, c] + diagonal[r, c]
@@ -205,35 +139,25 @@ def conjugate_gradients(
             scale = np.float32(1.0) / determinant if determinant > 1e-20 else np.float32(0.0)
             inverse[0, r, c], inverse[1, r, c], inverse[2, r, c] = d * scale, -b * scale, a * scale
 
-    residual, product = np.empty_like(field), np.empty_like(field)
-    direction = np.zeros_like(field)
+    product, scaled, direction = np.empty_like(field), np.empty_like(field), np.zeros_like(field)
     _product(data, weights, field, order, product)
-    for k in range(2):
-        for r in range(rows):
-            for c in range(columns):
-                residual[k, r, c] = right[k, r, c] - product[k, r, c]
-    scaled = np.empty_like(field)
-    gain = _precondition(inverse, residual, scaled)
-    first = gain
+    residual = right - product
+    gain = first = _precondition(inverse, residual, scaled)
     if not first > 0.0:
         return 0, 0.0
     share = np.float32(0.0)
+    f, d, s = field.reshape(-1), direction.reshape(-1), scaled.reshape(-1)
+    t, p = residual.reshape(-1), product.reshape(-1)
     for done in range(iterations):
-        for k in range(2):
-            for r in range(rows):
-                d, s = direction[k, r], scaled[k, r]
-                for c in range(columns):
-                    d[c] = s[c] + share * d[c]
+        for i in range(d.size):
+            d[i] = s[i] + share * d[i]
         bent = _product(data, weights, direction, order, product)
         if not bent > 0.0:
             return done, np.sqrt(gain / first)
         step = np.float32(gain / bent)
-        for k in range(2):
-            for r in range(rows):
-                f, d, s, p = field[k, r], direction[k, r], residual[k, r], product[k, r]
-                for c in range(columns):
-                    f[c] += step * d[c]
-                    s[c] -= step * p[c]
+        for i in range(d.size):
+            f[i] += step * d[i]
+            t[i] -= step * p[i]
         before = gain
         gain = _precondition(inverse, residual, scaled)
         if gain <= tolerance * tolerance * first:
@@ -280,16 +204,3 @@ def _precondition(inverse: Array, residual: Array, out: Array) -> float:
             line += x * s[c] + y * t[c]
         total += line
     return total
-
-
-@njit(**_OPTIONS)
-def robust_weights(strength: Array, open_terms: Array, factor: Any, scale: float, out: Array) -> None:
-    """`out[k] = factor open_terms[k] / √(1 + strength / scale²)`; a scale of 0 leaves the root out."""
-    terms, rows, columns = out.shape
-    factor = np.float32(factor)
-    sharpness = np.float32(1.0 / (scale * scale)) if scale > 0.0 else np.float32(0.0)
-    for r in range(rows):
-        for c in range(columns):
-            weight = factor / np.sqrt(np.float32(1.0) + sharpness * strength[r, c])
-            for k in range(terms):
-                out[k, r, c] = weight * open_terms[k, r, c]

@@ -3,22 +3,25 @@
 Every pair of neighbouring images gives one field, n images n - 1 of them. Pairs do not depend on each other,
 so several are worked on at once; the motion of a crowd is then smoothed over a fixed fraction of a second, so
 any field can still be computed alone, and the result is the same. Where no person is detected the images
-count for little and the regulariser fills in. Memory: a few images and fields a thread, whatever the length;
-time: the estimator's, plus two to four milliseconds an image.
+count for little and the regulariser fills in. A capture to disk may be interrupted and resumed; the result is
+the same bit for bit, since a field depends on a fixed number of images only. Memory: a few images and fields
+a thread, whatever the length; time: the estimator's, plus two to four milliseconds an image.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from marey import _work
+from marey import __version__, _work
 from marey._arrays import read_only
 from marey._progress import Progress
 from marey.crowd.capture import background as backgrounds
@@ -54,6 +57,53 @@ class CaptureSettings:
 SETTINGS = CaptureSettings()
 
 
+class FieldStore(Protocol):
+    """A series that grows."""
+
+    @property
+    def frames(self) -> int:
+        """How many there are."""
+
+    def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
+        """Fields `(n, rows, columns, 2)` and presence `(n, rows, columns)` after those there are."""
+
+
+class Draft(Protocol):
+    """A series on disk that counts only once it is whole."""
+
+    def opened(
+        self, like: FieldSeries, frames: int, about: dict[str, Any]
+    ) -> AbstractContextManager[FieldStore]:
+        """The store, new or as far as it came; `about` must be that of the interrupted work."""
+
+    def blocks(self) -> Iterator[FieldSeries]:
+        """What is stored, a few frames at a time."""
+
+    def finish(self) -> None:
+        """Put the whole series in its place."""
+
+
+@dataclass(frozen=True)
+class CaptureReport:
+    """What a capture came to.
+
+    Attributes:
+        frames: Number of fields.
+        resumed_at: How many of them were there already.
+        speed_mean: Pixels per frame, where motion counts.
+        speed_max: The same.
+        presence_share: How much of what counts is covered by people, 0 to 1; None if it is not known.
+        repeated: Images that are the same as the one before, as videos with lost frames have.
+    """
+
+    frames: int
+    resumed_at: int
+    speed_mean: float
+    speed_max: float
+    presence_share: float | None
+    repeated: int
+
+
 def capture(
     footage: Footage, *, jobs: int | None = None, progress: Progress | None = None, **options: Any
 ) -> FieldSeries:
@@ -81,6 +131,32 @@ def capture(
         if progress is not None:
             progress(index + 1, plan.frames)
     return plan.series(velocities, presence)
+
+
+def capture_to(
+    plan: CapturePlan, draft: Draft, *, jobs: int | None = None, progress: Progress | None = None
+) -> CaptureReport:
+    """Run a capture to disk, for videos of any length.
+
+    Args:
+        plan: From :func:`~marey.crowd.capture.plan_capture`.
+        draft: Where to, e.g. `marey.io.drafts.FieldDraft("flow.zarr")`.
+        jobs: Threads; None = one a core.
+        progress: Called with the fields done and their number.
+    """
+    shape = (1, plan.rows, plan.columns)
+    like = plan.series(
+        np.zeros((*shape, 2), np.float32), np.zeros(shape, np.uint8) if plan.presence else None
+    )
+    with draft.opened(like, plan.frames, _description(plan)) as store:
+        resumed_at = store.frames
+        for moved, seen in plan.fields(resumed_at, jobs=jobs):
+            store.append(moved[None], None if seen is None else seen[None])
+            if progress is not None:
+                progress(store.frames, plan.frames)
+    report = _measured(draft.blocks(), resumed_at)
+    draft.finish()
+    return report
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,3 +388,49 @@ def _smooth_in_time(near: dict[int, FlowFrame], at: int, weights: NDArray[np.flo
             total += weight * other
             count += weight
     return total / count, seen
+
+
+def _description(plan: CapturePlan) -> dict[str, Any]:
+    """What a capture is of and how it is made; two captures with the same description are the same."""
+    grid = plan.grid
+    return {
+        "marey": __version__,
+        "method": plan.method,
+        "settings": plan.settings,
+        "presence": plan.presence,
+        "images": plan.footage.frames,
+        "video size": list(grid.source),
+        "size": list(grid.size),
+        "frame rate": plan.footage.frame_rate,
+        "mask": _digest(grid.mask),
+        "camera": _digest(grid.homography, *(grid.lens or ())),
+        "video": _digest(plan.footage.read(0)),
+    }
+
+
+def _measured(blocks: Iterator[FieldSeries], resumed_at: int) -> CaptureReport:
+    """Figures of a whole series, in one pass over it."""
+    frames = repeated = 0
+    total, largest, pixels, seen, known = 0.0, 0.0, 0, 0.0, 0
+    for block in blocks:
+        speeds = np.hypot(block.velocities[..., 0], block.velocities[..., 1])
+        repeated += int((speeds.max(axis=(1, 2)) == 0).sum())
+        counted = speeds if block.mask is None else speeds[:, block.mask]
+        total += float(counted.sum(dtype=np.float64))
+        largest = max(largest, float(counted.max()))
+        pixels += counted.size
+        frames += block.frames
+        if block.presence is not None:
+            there = block.presence if block.mask is None else block.presence[:, block.mask]
+            there = there[there != UNKNOWN]
+            seen += float(there.sum(dtype=np.float64)) / 255
+            known += there.size
+    return CaptureReport(
+        frames, resumed_at, total / pixels, largest, seen / known if known else None, repeated
+    )
+
+
+def _digest(*arrays: Any) -> str | None:
+    """A fingerprint; None of nothing."""
+    given = [np.ascontiguousarray(array).tobytes() for array in arrays if array is not None]
+    return hashlib.sha256(b"".join(given)).hexdigest()[:16] if given else None

@@ -328,8 +328,9 @@ def linearised(
     outer = np.empty((rows, columns), dtype=np.float32)
     kernels.warp(second, field, warped, outer)
     slopes = np.empty((count, 2, rows, columns), dtype=np.float32)
-    constants = np.empty_like(first)
-    kernels.linearise(first, warped, field, slopes, constants)
+    for mean, (along_x, along_y) in zip(0.5 * (first + warped), slopes):
+        kernels.differentiate(mean, along_x, along_y)
+    constants = warped - first - slopes[:, 0] * field[0] - slopes[:, 1] * field[1]
     if weight is not None:
         outer *= weight
     # Every third pixel of every third row is enough to find scales.
@@ -348,7 +349,7 @@ def linearised(
     if unit_stiffness:
         share = 1.0 / stiffness if stiffness > 0 else 0.0
     if normalise and stiffness > 0:
-        kernels.normalise_gradients(slopes, normalise / stiffness, outer)
+        outer /= 1 + np.float32(normalise / stiffness) * np.square(slopes).sum(axis=(0, 1))
     return DataTerm(slopes, constants, outer, 1.0 / scale if scale > 0 else 1.0, share, penalty)
 
 
@@ -404,15 +405,27 @@ def reweighted(field: Plane, opened: Plane, alpha: float, scale: float) -> Plane
         alpha: Weight of the regulariser.
         scale: px/frame per px (order 1) or px² (order 2); 0 = all terms the same, the quadratic form.
     """
-    from marey.crowd.capture import _operator_kernels as kernels
+    if scale <= 0:
+        return np.float32(alpha) * opened
+    bends = np.square(_differences(field, len(opened) - 1)).sum(axis=(0, 1))
+    return np.float32(alpha) / np.sqrt(1 + np.float32(scale**-2) * bends) * opened
 
-    strength = np.zeros(field.shape[1:], dtype=np.float32)
-    if scale > 0:
-        measure = kernels.second_order_strength if len(opened) == 3 else kernels.first_order_strength
-        measure(field, strength)
-    weights = np.empty_like(opened)
-    kernels.robust_weights(strength, opened, alpha, scale, weights)
-    return weights
+
+def _differences(field: Plane, order: int) -> Plane:
+    """x, y (order 1) or xx, √2 xy, yy (order 2) of a field `(2, rows, columns)`, central, terms first."""
+    wide = np.pad(field, ((0, 0), (1, 1), (1, 1)), mode="edge")
+    if order == 1:
+        return np.float32(0.5) * np.stack(
+            [wide[:, 1:-1, 2:] - wide[:, 1:-1, :-2], wide[:, 2:, 1:-1] - wide[:, :-2, 1:-1]]
+        )
+    xx = wide[:, 1:-1, 2:] - 2 * field + wide[:, 1:-1, :-2]
+    yy = wide[:, 2:, 1:-1] - 2 * field + wide[:, :-2, 1:-1]
+    xy = wide[:, :-2, :-2] - wide[:, :-2, 2:] - wide[:, 2:, :-2] + wide[:, 2:, 2:]
+    yy[:, [0, -1]] = 0
+    bends = np.stack([xx, np.float32(0.25 * math.sqrt(2.0)) * xy, yy])
+    if field.shape[2] > 2:
+        bends[..., [0, -1]] = bends[..., [1, -2]]
+    return bends
 
 
 def improve(

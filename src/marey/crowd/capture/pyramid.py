@@ -48,13 +48,7 @@ def images(image: Plane, shapes: list[tuple[int, int]]) -> list[Plane]:
 
 def masks(mask: BoolArray, shapes: list[tuple[int, int]]) -> list[BoolArray]:
     """The mask at every size: True where at least half of a pixel counts."""
-    import cv2
-
-    share = mask.astype(np.float32)
-    return [
-        np.asarray(cv2.resize(share, (columns, rows), interpolation=cv2.INTER_AREA) >= 0.5)
-        for rows, columns in shapes
-    ]
+    return [np.asarray(share >= 0.5) for share in weights(mask.astype(np.float32), shapes)]
 
 
 def weights(weight: Plane, shapes: list[tuple[int, int]]) -> list[Plane]:

@@ -40,18 +40,14 @@ TILE = 8
 
 @njit(**OPTIONS)
 def visit(
-    coder: Any,
-    numbers: Integers,
-    values: Array,
-    time_levels: int,
-    space_levels: int,
-    rate_weight: float,
-    deciding: bool,
+    coder: Any, numbers: Integers, values: Array, levels: Any, rate_weight: float, deciding: bool
 ) -> None:
     """Write or read the coefficients `numbers` `(frames, rows, columns, parts)`, or decide on them.
 
-    Deciding rounds `values` so that squared error and `rate_weight` times the expected bits balance.
+    Deciding rounds `values` so that squared error and `rate_weight` times the expected bits balance. `levels`
+    are those of time and of space.
     """
+    time_levels, space_levels = levels
     frames, rows, columns, parts = numbers.shape
     around = np.zeros(KINDS, np.int64)
     signs = np.zeros(4, np.int64)
@@ -70,9 +66,9 @@ def visit(
                 stride = 1 << (space_levels - high if space_band else space_levels)
                 row = stride >> 1 if orientation >= 2 else 0
                 column = stride >> 1 if orientation == 1 or orientation == 3 else 0
-                _find_tiles(
-                    coder, numbers, values, t, row, column, stride, tiles[space_band], contexts, deciding
-                )
+                grid = (t, row, column, stride)
+                _find_tiles(coder, numbers, values, grid, tiles[space_band], contexts, deciding)
+                kind = (orientation, time_band, space_band)
                 for y in range(row, rows, stride):
                     above = ((y - row) // stride) // TILE
                     for x in range(column, columns, stride):
@@ -82,21 +78,8 @@ def visit(
                                 numbers[t, y, x, c] = 0
                                 continue
                             average = averages[space_band, c]
-                            _look_around(
-                                numbers,
-                                t,
-                                y,
-                                x,
-                                c,
-                                step,
-                                stride,
-                                orientation,
-                                time_band,
-                                space_levels,
-                                average,
-                                around,
-                                signs,
-                            )
+                            place, steps = (t, y, x, c), (step, stride)
+                            _look_around(numbers, place, steps, kind, space_levels, average, around, signs)
                             expected = 0
                             for i in range(KINDS):
                                 expected += around[i] * WEIGHTS[i]
@@ -104,20 +87,9 @@ def visit(
                             if deciding:
                                 number = _decided(values[t, y, x, c], expected, rate_weight)
                             else:
-                                number = _coded(
-                                    coder,
-                                    numbers[t, y, x, c],
-                                    expected,
-                                    around,
-                                    signs,
-                                    time_band,
-                                    time_levels,
-                                    space_band,
-                                    orientation,
-                                    c,
-                                    groups,
-                                    contexts,
-                                )
+                                old = numbers[t, y, x, c]
+                                seen = (expected, around, signs, kind, time_levels, c)
+                                number = _coded(coder, old, seen, groups, contexts)
                             numbers[t, y, x, c] = number
                             averages[space_band, c] += ((_size(number) << 8) - average) >> 5
 
@@ -127,18 +99,17 @@ def _find_tiles(
     coder: Any,
     numbers: Integers,
     values: Array,
-    t: int,
-    row: int,
-    column: int,
-    stride: int,
+    grid: Any,
     tiles: Integers,
     contexts: Integers,
     deciding: bool,
 ) -> None:
     """Which tiles of a band of an image have anything in them: found out and written, or read.
 
-    `tiles` `(down, across, parts)` holds those of the image before and gets those of this one.
+    `grid` is the image and the first row, column and stride of the band; `tiles` `(down, across, parts)`
+    holds those of the image before and gets those of this one.
     """
+    t, row, column, stride = grid
     _, rows, columns, parts = numbers.shape
     side = TILE * stride
     for above in range(row, rows, side):
@@ -164,20 +135,19 @@ def _find_tiles(
 @njit(**OPTIONS)
 def _look_around(
     numbers: Integers,
-    t: int,
-    y: int,
-    x: int,
-    c: int,
-    step: int,
-    stride: int,
-    orientation: int,
-    time_band: int,
+    place: Any,
+    steps: Any,
+    kind: Any,
     space_levels: int,
     average: int,
     around: Integers,
     signs: Integers,
 ) -> None:
-    """Magnitudes, times 256, and signs of what is known already; the average where nothing is."""
+    """Magnitudes, times 256, and signs of what is known already; the average where nothing is.
+
+    `place` is (frame, row, column, part), `steps` those in time and space to the next number of its band.
+    """
+    (t, y, x, c), (step, stride), (orientation, time_band, _) = place, steps, kind
     rows, columns = numbers.shape[1], numbers.shape[2]
     for i in range(KINDS):
         around[i] = average
@@ -225,20 +195,8 @@ def _look_around(
 
 
 @njit(**OPTIONS)
-def _coded(
-    coder: Any,
-    number: int,
-    expected: int,
-    around: Integers,
-    signs: Integers,
-    time_band: int,
-    time_levels: int,
-    space_band: int,
-    orientation: int,
-    part: int,
-    groups: Integers,
-    contexts: Integers,
-) -> int:
+def _coded(coder: Any, number: int, seen: Any, groups: Integers, contexts: Integers) -> int:
+    expected, around, signs, (orientation, time_band, space_band), time_levels, part = seen
     octave = quarter_octave(expected)
     tempo = 2 if time_band == time_levels else min(time_band, 1)
     groups[0] = EXPECTED + octave
@@ -286,7 +244,7 @@ def code_corrections(coder: Any, numbers: Integers, mask: Integers) -> None:
     values = np.zeros((0, 0, 0, 0))
     tiles = np.zeros((rows // TILE + 1, columns // TILE + 1, parts), np.int64)
     for t in range(frames):
-        _find_tiles(coder, numbers, values, t, 0, 0, 1, tiles, contexts, False)
+        _find_tiles(coder, numbers, values, (t, 0, 0, 1), tiles, contexts, False)
         for y in range(rows):
             for x in range(columns):
                 if not mask[y, x]:

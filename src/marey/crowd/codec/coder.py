@@ -78,7 +78,7 @@ class VolumeCoder(Coder):
         numbers = np.array(numbers, dtype=np.int64, order="C")
         frames, rows, columns, _ = numbers.shape
         levels = levels_of(frames), levels_of(rows, columns)
-        self._kernels.visit(self.state, numbers, np.zeros((0, 0, 0, 0)), *levels, 0.0, False)
+        self._kernels.visit(self.state, numbers, np.zeros((0, 0, 0, 0)), levels, 0.0, False)
         return self._plausible(numbers)
 
     def corrections(self, numbers: Integers, mask: BoolArray) -> Integers:
@@ -103,7 +103,7 @@ def quantise(coefficients: Array, step: float) -> Integers:
     # In squared steps: the squared error that high-resolution quantisation pays for a bit.
     rate_weight = 0.12
     idle = VolumeCoder(room=1).state
-    _coder_kernels.visit(idle, numbers, coefficients / step, *levels, rate_weight, True)
+    _coder_kernels.visit(idle, numbers, coefficients / step, levels, rate_weight, True)
     return numbers
 
 

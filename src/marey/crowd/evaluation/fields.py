@@ -73,12 +73,15 @@ class ErrorSums:
 
     def add(self, estimated: FloatArray, true: FloatArray, mask: BoolArray) -> None:
         """Fields `(rows, columns, 2)` and the pixels `(rows, columns)` that count."""
+        from scipy.ndimage import binary_erosion
+
         one = np.where(mask[..., None], estimated, 0.0).astype(np.float64)
         other = np.where(mask[..., None], true, 0.0).astype(np.float64)
         self._endpoint += float(endpoint_map(one, other)[mask].sum())
         self._angle += float(angle_map(one, other)[mask].sum())
         self._pixels += int(mask.sum())
-        inner = _whole_stencils(mask)
+        # Pixels whose four neighbours count too.
+        inner = binary_erosion(mask)
         self._stencils += int(inner.sum())
         for row, field in enumerate((one - other, other)):
             for column, part in enumerate((divergence(field), vorticity(field))):
@@ -129,14 +132,11 @@ class Truth:
     def counts(self, frame: int) -> BoolArray:
         """Pixels `(rows, columns)` whose motion is known."""
         assert self.fields is not None
-        counts = np.ones((self.fields.rows, self.fields.columns), dtype=bool)
-        if self.fields.mask is not None:
-            counts &= self.fields.mask
-        if self.fields.presence is not None and not self.all_pixels:
-            seen = self.fields.presence[frame]
-            # More than one half; a frame that tells nothing is like a truth without presence.
-            counts &= (seen > UNKNOWN) | (seen == UNKNOWN).all()
-        return counts
+        if self.fields.presence is None or self.all_pixels:
+            return self.fields.valid
+        seen = self.fields.presence[frame]
+        # More than one half; a frame in which nothing is known is like a truth without presence.
+        return np.asarray(self.fields.valid & ((seen > UNKNOWN) | (seen == UNKNOWN).all()))
 
 
 def compare(series: FieldSeries, truth: Truth) -> dict[str, Any]:
@@ -198,16 +198,6 @@ def _check_comparable(series: FieldSeries, truth: FieldSeries) -> None:
             f"the field has {series.frame_rate:g} frames per second and the truth {truth.frame_rate:g}; "
             "resample one of them"
         )
-
-
-def _whole_stencils(mask: BoolArray) -> BoolArray:
-    """Pixels that count `(rows, columns)` and whose four neighbours do."""
-    whole = np.zeros_like(mask)
-    if min(mask.shape) > 2:
-        whole[1:-1, 1:-1] = (
-            mask[1:-1, 1:-1] & mask[:-2, 1:-1] & mask[2:, 1:-1] & mask[1:-1, :-2] & mask[1:-1, 2:]
-        )
-    return whole
 
 
 def _checked(

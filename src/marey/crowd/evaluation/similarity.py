@@ -83,11 +83,10 @@ def flow_similarity(simulated: FieldSeries, real: FieldSeries) -> FlowSimilarity
 
 def _counting(series: FieldSeries) -> BoolArray:
     """Pixels `(rows, columns)` that mean something and, if that is known, are ever walked in."""
-    counts = np.ones((series.rows, series.columns), dtype=bool) if series.mask is None else series.mask
     if series.presence is None:
-        return np.asarray(counts)
+        return series.valid
     mean = _mean_presence(series)
-    return np.asarray(counts & ((mean > 0.05 * 255) | np.isnan(mean).all()))
+    return np.asarray(series.valid & ((mean > 0.05 * 255) | np.isnan(mean).all()))
 
 
 def _mean_presence(series: FieldSeries) -> Array:

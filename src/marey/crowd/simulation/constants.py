@@ -89,10 +89,7 @@ class Interaction:
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("strength", "contact", "friction"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"{name}: must be 0 or more, got {value}")
+        _check_not_negative(self, "strength", "contact", "friction")
         if not (math.isfinite(self.range) and self.range > 0):
             raise InputError(f"range: must be more than 0 metres, got {self.range}")
 
@@ -136,10 +133,7 @@ class Parameters:
             raise InputError(
                 f"perception: must be more than 0 and at most 10, or None, got {self.perception}"
             )
-        for name in ("stumble", "stumble_reach", "reluctance"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"{name}: must be 0 or more, got {value}")
+        _check_not_negative(self, "stumble", "stumble_reach", "reluctance")
 
     @classmethod
     def named(cls, name: str) -> Parameters:
@@ -185,3 +179,10 @@ class Parameters:
         """Courty 2013, section 7.2.1: smooth forces only, for `random_pedestrians(kind="control")`."""
         smooth = Interaction(1000.0, 0.08)
         return cls(smooth, smooth, None, 0.0, 0.0, 0.0)
+
+
+def _check_not_negative(constants: Interaction | Parameters, *names: str) -> None:
+    for name in names:
+        value = getattr(constants, name)
+        if not (math.isfinite(value) and value >= 0):
+            raise InputError(f"{name}: must be 0 or more, got {value}")

@@ -168,11 +168,11 @@ class ForceEngine:
         """Number of pedestrians now."""
         return len(self.positions)
 
-    def advance(self, seconds: float) -> int:
-        """Move everybody on; returns the number of substeps."""
+    def advance(self, seconds: float) -> None:
+        """Move everybody on."""
         from marey.crowd.simulation import _step_kernels
 
-        left, substeps = seconds, 0
+        left, substeps = seconds if self.count else 0.0, 0
         while left > 0.0:
             rate = self._evaluate()
             more = max(1, min(math.ceil(left * rate - 1e-9), SETTINGS.max_substeps - substeps))
@@ -187,7 +187,6 @@ class ForceEngine:
             _work.spread(part, self.count, least=SETTINGS.min_share, jobs=self.threads)
             left = left - step if more > 1 else 0.0
             substeps += 1
-        return substeps
 
     def update_routes(self) -> tuple[float, float, float, float]:
         """Update everybody's desired direction; returns the bounds x, y, x, y of all positions."""
@@ -215,8 +214,6 @@ class ForceEngine:
         from marey.crowd.simulation import _step_kernels
 
         count = self.count
-        if not count:
-            return 0.0
         x, y, right, top = self.update_routes()
         width, height = right - x, top - y
         # As large as forces reach, or larger so that there are not many more cells than pedestrians.
@@ -305,8 +302,6 @@ class Simulator(ForceEngine):
         super().__init__(people, walls, directions, parameters, least_radius=least, threads=threads)
         self.dt, self.hold, self.seed = float(dt), float(hold), int(seed)
         self.time, self.steps = 0.0, 0
-        self.substeps = 0
-        """Taken so far: as many as steps unless some had to be divided."""
         areas = [np.zeros((0, 2)) if area is None else as_polygon(area) for area in goals]
         self._corners = np.concatenate([np.zeros((0, 2)), *areas])
         self._corner_starts = np.cumsum([0, *(len(area) for area in areas)]).astype(np.int64)
@@ -323,8 +318,6 @@ class Simulator(ForceEngine):
         self.set_pedestrians(state.people)
         self.time, self.steps, self._next_id = state.time, state.steps, state.next_id
         self._owed = np.array(state.owed)
-        if len(self._owed) != len(self.entrances):
-            raise InputError(f"state: of {len(self._owed)} entrances, and there are {len(self.entrances)}")
 
     @property
     def held(self) -> bool:
@@ -337,7 +330,7 @@ class Simulator(ForceEngine):
         dt = self.dt if seconds is None else float(seconds)
         for _ in range(steps):
             if not self.held:
-                self.substeps += self.advance(dt) if self.count else 0
+                self.advance(dt)
                 self._leave_at_goals()
                 self._enter(dt)
             self.time += dt

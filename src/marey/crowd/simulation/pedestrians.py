@@ -112,10 +112,6 @@ def random_pedestrians(
     >>> bool((crowd.radius >= 0.2).all()), float((crowd.mass / crowd.radius).round(9)[0])
     (True, 320.0)
     """
-    if count < 0:
-        raise InputError(f"people: there cannot be {count}")
-    if not (np.isfinite(speed_factor) and speed_factor >= 0):
-        raise InputError(f"speed factor: must be 0 or more, got {speed_factor}")
     if kind not in POPULATIONS:
         raise InputError(f"kind: must be {', '.join(POPULATIONS)}, got {kind!r}")
     rng, population = np.random.default_rng(seed), POPULATIONS[kind]
@@ -125,15 +121,9 @@ def random_pedestrians(
             raise InputError("pedestrians need an area or positions")
         least = spacing if spacing is not None else 2 * population.radius[1]
         positions = _positions_apart(count, area, least, rng, walls=walls)
-    return Pedestrians(
-        positions=np.asarray(positions, dtype=np.float64),
-        radius=radius,
-        mass=mass,
-        response_time=response,
-        desired_speed=speed_factor * speed,
-        goal=np.full(count, goal),
-        ids=np.arange(first_id, first_id + count),
-    )
+    goals, ids = np.full(count, goal), np.arange(first_id, first_id + count)
+    places, still = np.asarray(positions, np.float64), np.zeros((count, 2))
+    return Pedestrians(places, still, radius, mass, response, speed_factor * speed, goals, ids)
 
 
 def _traits(population: Population, count: int, rng: np.random.Generator) -> tuple[Array, ...]:

@@ -26,7 +26,7 @@ from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import OUTFITS, Figure, figure, heights
 from marey.stage.walk.gait import PHASES, SETTINGS, Cycle, cycle, trunk_joints
 from marey.stage.walk.paths import GroundPaths, ground_paths, origin_of, without_jumps
-from marey.statistics.processes.example_law import ExampleLaw
+from marey.statistics.processes.example import ExampleProcess
 
 # Person-frames: 2 million are some 600 MB.
 MAX_POSES = 4_000_000
@@ -143,7 +143,7 @@ class _CycleDistribution:
         found = [_modes(centred, columns) for columns in (np.arange(centred.shape[1]), *parts)]
         self.modes = np.concatenate(found)
         coordinates = [centred @ modes.T for modes in found]
-        self.processes = [ExampleLaw.of(values) for values in coordinates]
+        self.processes = [ExampleProcess.of(values) for values in coordinates]
         self.ranges = [(values.min(axis=0), values.max(axis=0)) for values in coordinates]
 
     def sample(self, seed: np.random.SeedSequence) -> Array:

@@ -50,15 +50,9 @@ def polar_2d(before: Edges, after: Edges) -> tuple[float, float]:
 
 @njit(**_OPTIONS)
 def features(
-    vertices: Array,
-    faces: Faces,
-    axes: Array,
-    edges: Array,
-    least: Array,
-    scale: float,
-    out: Floats,
+    vertices: Array, faces: Faces, axes: Array, edges: Array, least: Array, scale: float, out: Floats,
     degenerate: BoolArray,
-) -> None:
+) -> None:  # fmt: skip
     """Rotation from the reference as a quaternion, then `scale` times the logarithm of the stretch.
 
     The logarithm's entries p, u, v stand for [[p + u, v], [v, p - u]], in the reference's tangent axes.
@@ -114,13 +108,9 @@ def yaw(poses: Array, faces: Faces, least: Array, weights: Array) -> float:
 
 @njit(**_OPTIONS)
 def add_distances(
-    found: Floats,
-    weights: Floats,
-    turns: Floats,
-    rows: tuple[int, int],
-    columns: tuple[int, int],
+    found: Floats, weights: Floats, turns: Floats, rows: tuple[int, int], columns: tuple[int, int],
     out: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Add to `out` the distances of frames in a range of rows to later ones in a range of columns."""
     height, width = rows[1] - rows[0], columns[1] - columns[0]
     cosines, sines = np.empty((height, width), np.float32), np.empty((height, width), np.float32)
@@ -143,14 +133,9 @@ def add_distances(
 
 @njit(**_OPTIONS)
 def add_distances_exactly(
-    found: Array,
-    weights: Floats,
-    turns: Floats,
-    stretch_weight: float,
-    rows: tuple[int, int],
-    columns: tuple[int, int],
-    out: Floats,
-) -> None:
+    found: Array, weights: Floats, turns: Floats, stretch_weight: float, rows: tuple[int, int],
+    columns: tuple[int, int], out: Floats,
+) -> None:  # fmt: skip
     """As :func:`add_distances`, from the gradient of every pair, in double precision."""
     for i in range(rows[0], rows[1]):
         for j in range(max(i + 1, columns[0]), columns[1]):

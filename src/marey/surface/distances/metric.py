@@ -185,6 +185,8 @@ def _surface_distances(
     library: Library, exact: bool, stretch_weight: float, triangles: int | None, progress: Progress | None
 ) -> tuple[Matrix, Matrix]:
     """Distances and turns of all pairs, `(frames, frames)` each; see :func:`distances`."""
+    from marey.surface.distances import _kernels
+
     frames = library.frames
     middle = library.vertices(middle_frame(library))
     reference = ReferencePose.of(middle, library.faces, triangles=triangles)
@@ -199,6 +201,8 @@ def _surface_distances(
         )
     values = np.zeros((frames, frames), np.float32)
     portions = _ranges(len(reference.faces), _work.block_rows(frames * (14 if exact else 7)))
+    sides = _ranges(frames, 64)
+    blocks = [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]]
     whole, kept = float(reference.areas.sum()), 0.0
     for number, (start, stop) in enumerate(portions):
         found, areas = deformation_features(
@@ -206,44 +210,29 @@ def _surface_distances(
         )
         kept += float(areas.sum())
 
+        share = (areas / max(whole, np.finfo(float).tiny)).astype(np.float32)
+
+        def add(
+            block: tuple[tuple[int, int], tuple[int, int]], found: FloatArray = found, share: Matrix = share
+        ) -> None:
+            if exact:
+                _kernels.add_distances_exactly(found, share, turns, stretch_weight, *block, values)
+            else:
+                _kernels.add_distances(found, share, turns, *block, values)
+
         def moved(done: int, total: int, number: int = number) -> None:
             if progress is not None:
                 progress(number * total + done, len(portions) * total)
 
-        share = (areas / max(whole, np.finfo(float).tiny)).astype(np.float32)
-        _add_distances(found, share, turns, values, stretch_weight, exact, moved)
-        # The next portion needs the room.
-        del found
+        _work.map(add, blocks, progress=moved)
+        # The next portion needs the memory.
+        del found, add
     if not kept > 0:
         raise InputError("surface metric: every triangle is without area in some frame; repair the meshes")
     values *= np.float32(whole / kept)
     for row in range(frames):
         values[row + 1 :, row] = values[row, row + 1 :]
     return values, turns
-
-
-def _add_distances(
-    found: FloatArray,
-    share: Matrix,
-    turns: Matrix,
-    values: Matrix,
-    stretch_weight: float,
-    exact: bool,
-    progress: Progress,
-) -> None:
-    """Work on blocks of the upper triangle of `values`, each of which writes to its own."""
-    from marey.surface.distances import _kernels
-
-    def add(block: tuple[tuple[int, int], tuple[int, int]]) -> None:
-        if exact:
-            _kernels.add_distances_exactly(found, share, turns, stretch_weight, *block, values)
-        else:
-            _kernels.add_distances(found, share, turns, *block, values)
-
-    sides = _ranges(len(values), 64)
-    _work.map(
-        add, [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]], progress=progress
-    )
 
 
 def _aligned_blocks(

@@ -21,15 +21,9 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 
 @njit(**_OPTIONS)
 def measure(
-    first: Array,
-    second: Array,
-    faces: IntArray,
-    couplings: Array,
-    logs: Array,
-    here: Array,
-    there: Array,
+    first: Array, second: Array, faces: IntArray, couplings: Array, logs: Array, here: Array, there: Array,
     stretches: Array,
-) -> float:
+) -> float:  # fmt: skip
     """What turns and stretches each face from `first` to `second`; the largest angle, radians.
 
     logs: `(faces, 3)`, rotation vectors; here, there: `(faces, 6)`, the flow out of the first two corners
@@ -87,16 +81,9 @@ def measure(
 
 @njit(**_OPTIONS)
 def gather(
-    faces: IntArray,
-    logs: Array,
-    residuals: Array,
-    here: Array,
-    there: Array,
-    stretches: Array,
-    geometric: bool,
-    weight: float,
-    sums: Array,
-) -> None:
+    faces: IntArray, logs: Array, residuals: Array, here: Array, there: Array, stretches: Array,
+    geometric: bool, weight: float, sums: Array,
+) -> None:  # fmt: skip
     """Right-hand side at `weight` of the way, `(vertices, 3)`; `residuals` may have no rows."""
     sums[:] = 0.0
     twice = residuals.shape[0] > 0
@@ -132,14 +119,9 @@ def gather(
 
 @njit(**_OPTIONS)
 def substitute(
-    starts: IntArray,
-    rows: IntArray,
-    values: Array,
-    inverse_diagonal: Array,
-    place: IntArray,
-    sums: Array,
+    starts: IntArray, rows: IntArray, values: Array, inverse_diagonal: Array, place: IntArray, sums: Array,
     out: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Solve L D Lᵀ x = sums for three columns; `place`: row of each vertex in L, below 0 if it is held at 0.
 
     starts, rows, values: L without its diagonal of ones, column by column

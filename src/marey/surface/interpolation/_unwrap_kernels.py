@@ -31,56 +31,30 @@ def disagree(logs: Array, links: NDArray[Any]) -> bool:
 
 
 @njit(**_OPTIONS)
-def fixed_faces(logs: Array, starts: Integers, neighbours: Integers, islands: Integers) -> BoolArray:
-    """Faces whose rotation vectors stay: around the face that turns least in each connected set."""
-    count = logs.shape[0]
-    least, seeds = np.full(count, np.inf), np.zeros(count, np.int64)
-    for m in range(count):
-        size = logs[m, 0] ** 2 + logs[m, 1] ** 2 + logs[m, 2] ** 2
-        if size < least[islands[m]]:
-            least[islands[m]], seeds[islands[m]] = size, m
-    fixed, queue = np.zeros(count, np.bool_), np.empty(count, np.int64)
-    for island in range(count):
-        if least[island] == np.inf:
-            continue
-        fixed[seeds[island]] = True
-        queue[0] = seeds[island]
-        i, size = 0, 1
-        while i < size:
-            face = queue[i]
-            i += 1
-            for k in range(starts[face], starts[face + 1]):
-                other = neighbours[k]
-                if not fixed[other] and _agree(_row(logs, face), _row(logs, other)):
-                    fixed[other] = True
-                    queue[size] = other
-                    size += 1
-    return fixed
-
-
-@njit(**_OPTIONS)
 def spread(
-    logs: Array, fixed: BoolArray, starts: Integers, neighbours: Integers, agreed: Array, residuals: Array
+    logs: Array, starts: Integers, neighbours: Integers, islands: Integers, agreed: Array, residuals: Array
 ) -> bool:
-    """Carry rotation vectors into the faces that are not fixed, smoothest edges first; whether any changes.
+    """Carry rotation vectors from the face that turns least in each island, smoothest edges first.
 
     agreed: a copy of `logs`; residuals: zeros
+
+    Returns:
+        Whether any rotation vector changes.
     """
     count = logs.shape[0]
-    done = fixed.copy()
-    turns = np.empty((count, 4))
+    least, seeds, turns = np.full(count, np.inf), np.zeros(count, np.int64), np.empty((count, 4))
     for face in range(count):
-        needed = not fixed[face]
-        for k in range(starts[face], starts[face + 1]):
-            needed |= not fixed[neighbours[k]]
-        if needed:
-            store(exp(_row(logs, face)), turns[face])
+        x, y, z = vector(logs[face])
+        store(exp((x, y, z)), turns[face])
+        if x * x + y * y + z * z < least[islands[face]]:
+            least[islands[face]], seeds[islands[face]] = x * x + y * y + z * z, face
     # Edges to go over, by how much the rotation changes across: lists linked through `following`.
-    heads = np.full(_STEPS, -1, np.int64)
+    heads, done = np.full(_STEPS, -1, np.int64), np.zeros(count, np.bool_)
     following, origin = np.empty(neighbours.shape[0], np.int64), np.empty(neighbours.shape[0], np.int64)
-    for face in range(count):
-        if fixed[face]:
-            _push(face, done, turns, starts, neighbours, heads, following, origin)
+    for island in range(count):
+        if least[island] < np.inf:
+            done[seeds[island]] = True
+            _push(seeds[island], done, turns, starts, neighbours, heads, following, origin)
     changed = False
     lowest = 0
     while lowest < _STEPS:
@@ -100,15 +74,9 @@ def spread(
 
 @njit(**_OPTIONS)
 def _push(
-    face: int,
-    done: BoolArray,
-    turns: Array,
-    starts: Integers,
-    neighbours: Integers,
-    heads: Integers,
-    following: Integers,
-    origin: Integers,
-) -> int:
+    face: int, done: BoolArray, turns: Array, starts: Integers, neighbours: Integers, heads: Integers,
+    following: Integers, origin: Integers,
+) -> int:  # fmt: skip
     """Queue the edges from a face to neighbours that are not done; the smoothest step among them."""
     lowest = _STEPS
     for k in range(starts[face], starts[face + 1]):
@@ -122,11 +90,6 @@ def _push(
             heads[step] = k
             lowest = min(lowest, step)
     return lowest
-
-
-@njit(**_OPTIONS)
-def _row(vectors: Array, m: int) -> Vector:
-    return vectors[m, 0], vectors[m, 1], vectors[m, 2]
 
 
 @njit(**_OPTIONS)
