@@ -15,9 +15,8 @@ from marey.body.feet.contacts import foot_speeds
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
-from marey.body.vary.distribution import draw
-from marey.body.vary.report import beyond_range, report_on
-from marey.body.vary.shape import retime, tempo
+from marey.body.vary.draw import draw, retime, tempo
+from marey.body.vary.vary import beyond_range, report_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example import ExampleProcess, autocovariances
@@ -91,7 +90,7 @@ def test_conditional_draws_have_the_law_of_kriging() -> None:
 
 def test_more_conditions_than_numbers_are_refused() -> None:
     law = ExampleProcess.of(series(20))
-    with pytest.raises(InputError, match="conditions"):
+    with pytest.raises(InputError, match="constraints"):
         law.sample(10, rngs=[0], constraints=[LinearConstraint([i % 10], [1.0], 0.0) for i in range(16)])
 
 

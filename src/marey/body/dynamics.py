@@ -95,13 +95,8 @@ class MotionModel:
             raise InputError("a motion model needs a pose model with root motion")
         if not self.poses.modes == self.dynamics.components == self.trend.coefficients.shape[1]:
             raise InputError("pose model, trend and dynamics have different numbers of coordinates")
-        assign(
-            self,
-            frame_rate=checked_rate(self.frame_rate),
-            start=checked("start", self.start, (3,)),
-            heading=float(self.heading),
-            method=str(self.method),
-        )
+        rate, start = checked_rate(self.frame_rate), checked("start", self.start, (3,))
+        assign(self, frame_rate=rate, start=start, heading=float(self.heading), method=str(self.method))
 
     @classmethod
     def fit(
@@ -118,7 +113,6 @@ class MotionModel:
         """Learn from one clip.
 
         Args:
-            motion: The clip.
             modes: Number of coordinates.
             variance: Or enough of them for that share of the variance (0.99 if neither is given).
             order: Frames that the dynamics look back; by the information criterion if None.
@@ -186,9 +180,8 @@ class MotionModel:
 
     def decode(self, coordinates: ArrayLike, *, name: str = "") -> Motion:
         """The clip of coordinates `(frames, modes)`, from where the example began."""
-        return self.poses.decode_motion(
-            coordinates, self.frame_rate, start=self.start, heading=self.heading, name=name
-        )
+        decode, begin = self.poses.decode_motion, self.start
+        return decode(coordinates, self.frame_rate, start=begin, heading=self.heading, name=name)
 
     def sample(self, frames: int, *, rng: Rng = None) -> Motion:
         """A new clip of so many frames, sampled from the model."""
