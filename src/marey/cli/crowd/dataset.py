@@ -26,7 +26,7 @@ def run(
     ],
     target: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="The folder to write.")],
     scenario: Annotated[
-        str, typer.Option(metavar="soft|panic", help="People walk, or wish to run up to four times as fast.")
+        str, typer.Option(metavar="soft|panic", help="People walk, or want to run up to four times as fast.")
     ] = "soft",
     camera: Annotated[
         list[str] | None, typer.Option(metavar="above|side|both", help="Where it is filmed from; repeatable.")
