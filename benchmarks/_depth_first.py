@@ -17,12 +17,13 @@ import numba
 import numpy as np
 
 from marey.geometry.planar import PlanarMotion
+from marey.statistics.graphs._path_search_kernels import NEAR
 from marey.statistics.graphs.graph import Walk
-from marey.surface.synthesis._following_kernels import NEAR
-from marey.surface.synthesis.beam import STRIDE, TIME, UNEASE, Beam
+from marey.statistics.graphs.path_search import BeamSearch, PathSearchSettings
 
 # Seconds a metre of the curve after which a walk is given up.
 SLOWEST = 2.5
+STRIDE = PathSearchSettings().stride
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +35,17 @@ class Problem:
     numbers: tuple[float, ...]
 
     @classmethod
-    def of(cls, beam: Beam, start: int, placed: PlanarMotion, price: float) -> Problem:
+    def of(cls, beam: BeamSearch, start: int, placed: PlanarMotion, price: float) -> Problem:
         """That of a beam, from a placed frame; price: what a sample of the curve is worth."""
-        graph, library, ways = beam.graph, beam.library, beam.ways
+        edges, along, graph = beam._edges, beam._along, beam.candidates.graph
         arrays = (
-            ways.onward, ways.first, ways.edges, graph.targets.astype(np.int64),
-            graph.deformation + TIME / library.frame_rate * graph.steps, graph.steps.astype(np.int64),
-            ways.clips.moves, ways.clips.first_point, ways.clips.points.astype(np.float64), ways.clips.tracks,
-            ways.unusual * (UNEASE / library.frame_rate), beam.curve.points,
+            edges.next_edge, edges.first, edges.edges, edges.targets.astype(np.int64), edges.costs,
+            graph.steps.astype(np.int64), edges.moves, edges.first_point, edges.points.astype(np.float64),
+            edges.tracks, edges.gait_cost, along.points,
         )  # fmt: skip
-        most = int(SLOWEST * beam.curve.length * library.frame_rate)
+        most = int(SLOWEST * beam.path.length * beam.candidates.motion.clips.frame_rate)
         place = (float(placed.angle), float(placed.shift[0]), float(placed.shift[1]))
-        numbers = (start, *place, beam.curve.spacing, beam.ahead, beam.path_weight, price, most)
+        numbers = (start, *place, along.spacing, along.ahead, along.path_weight, price, most)
         return cls(arrays, tuple(array.tolist() for array in arrays), numbers)
 
     def cost(self, walk: Walk) -> float:

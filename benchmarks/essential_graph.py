@@ -20,18 +20,11 @@ from _ledger import record
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
-from marey.statistics.graphs import (
-    MotionGraph,
-    Windows,
-    compare,
-    essential_graph,
-    motion_graph,
-    shortest_costs,
-    table,
-)
-from marey.statistics.graphs.build import add_chains, transition_weights
+from marey.statistics.graphs.build import add_chains, essential_graph, motion_graph, transition_weights
 from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.essential import least_costs
+from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.shortest import compare, least_costs, shortest_costs
+from marey.statistics.graphs.transitions import Windows, table
 
 FRAMES, SEQUENCES, FRAME_RATE = 2_600, 25, 30.0
 ALPHA = 0.2

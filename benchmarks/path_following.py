@@ -35,13 +35,12 @@ from _repertoires import measured
 import marey
 from marey.geometry import paths
 from marey.geometry.paths import figure_eight, square
-from marey.surface.synthesis.beam import Beam
-from marey.surface.synthesis.following import behaviour_bits, follow, path_of
+from marey.statistics.graphs.graph import core_frames
+from marey.statistics.graphs.path_search import BeamSearch, PathSearchSettings, SteeredWalk, follow
+from marey.statistics.graphs.root_motion import CandidateEdges, prune_transitions
+from marey.surface.synthesis.placement import edge_motion
 from marey.surface.synthesis.player import Player
-from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.steering import Steering, safe_frames
 from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
-from marey.surface.synthesis.ways import Ways, worth_trying
 
 VERTICES, ALPHA, SIZE = 2000, 0.02, 4.0
 ACCURACY, WIDTH = 5.0, 500
@@ -70,8 +69,10 @@ def main() -> int:
 def subject(name: str, made: SurfaceGraph) -> list[str]:
     """Measure a subject; the bars it misses."""
     player, prepared = timed(lambda: Player.prepare(made))
-    clips, laid_out = timed(lambda: RootClips.of(made, tracks=player.ground, edges=worth_trying(made)))
-    ways, chosen = timed(lambda: Ways.of(made, clips=clips))
+    motion, laid_out = timed(
+        lambda: edge_motion(made, player.ground, edges=prune_transitions(made.graph, made.library.clips))
+    )
+    ways, chosen = timed(lambda: CandidateEdges.of(made.graph, motion))
     print(f"{name}: {made.library.frames} frames, {made.graph.edges:,} edges, alpha {ALPHA:g}")
     print(f"  once: {prepared:.1f} s for the body, {laid_out + chosen:.1f} s for {len(ways.edges):,} ways")
     missed = []
@@ -83,16 +84,16 @@ def subject(name: str, made: SurfaceGraph) -> list[str]:
     return missed + [f"{name}: {wrong}" for wrong in steering(player)]
 
 
-def along(made: SurfaceGraph, ways: Ways, curve: paths.Path) -> list[str]:
+def along(made: SurfaceGraph, ways: CandidateEdges, curve: paths.Path) -> list[str]:
     """Ours and the peer along one curve; what ours is not better at."""
-    bits, allowed = behaviour_bits(made, curve)
-    found = follow(made, curve, clips=ways.clips, accuracy=ACCURACY, width=WIDTH)
+    settings = PathSearchSettings(accuracy=ACCURACY, width=WIDTH)
+    found = follow(made.graph, ways.motion, curve, settings)
     runs = []
     for _ in range(3):
-        beam = Beam(ways, curve, bits, allowed, ACCURACY, WIDTH)
-        (_, _, edges), seconds = timed(lambda beam=beam: beam.run(*beam.beginnings(None), None))
+        beam = BeamSearch(ways, curve, settings)
+        (walk, _), seconds = timed(lambda beam=beam: beam.run(*beam.starts(None)))
         runs.append(seconds)
-    if not np.array_equal(edges, found.walk.edges):
+    if not np.array_equal(walk.edges, found.walk.edges):
         raise SystemExit("the same search found another walk")
     ours, last = min(runs), len(curve.points) - 1
     cost = Problem.of(beam, found.walk.start, found.start, 0.0).cost(found.walk)
@@ -111,7 +112,7 @@ def along(made: SurfaceGraph, ways: Ways, curve: paths.Path) -> list[str]:
         theirs, walk, come = answer
         errors = None
         if walk is not None:
-            samples, errors = beam.measured(path_of(made.graph, ways.clips, walk, found.start))
+            samples, errors = beam.measure(ways.motion.trajectory(made.graph, walk, found.start))
             come = samples[-1] * curve.spacing
             counted = problem.cost(walk)
             if not by_length and not math.isclose(theirs, counted, rel_tol=1e-6):
@@ -143,9 +144,11 @@ def row(
 def steering(player: Player) -> list[str]:
     """Milliseconds of decisions, sent somewhere else every few."""
     made = player.subject
-    safe = safe_frames(made)
-    clips = RootClips.of(made, tracks=player.ground, edges=worth_trying(made, inside=safe))
-    body = Steering(player, clips, int(np.flatnonzero(safe)[0]))
+    safe = core_frames(made.graph)
+    motion = edge_motion(
+        made, player.ground, edges=prune_transitions(made.graph, made.library.clips, inside=safe)
+    )
+    body = SteeredWalk(made.graph, motion, int(np.flatnonzero(safe)[0]))
     body.decide((0.0, 1.0))
     angles = np.repeat(np.random.default_rng(0).uniform(-np.pi, np.pi, DECISIONS // 4), 4)
     found = [timed(lambda a=angle: body.advance((np.sin(a), np.cos(a))))[1] for angle in angles]

@@ -3,7 +3,7 @@
 One thread, warmed up, same process, same covariance, same data. Conditional draws of 2,500 values given
 5,000 noisy ones against celerite2's `condition(...).sample()` and scikit-learn's `sample_y`, whose fit (the
 same factorisation that we do within the draw) is not counted; before, means and variances over our draws are
-checked against the dense conditional. Then the fit of a damped oscillation and noise to 20 components of
+checked against the dense conditional. Then the fit of a Matérn 3/2 covariance and noise to 20 components of
 5,000 frames against L-BFGS-B on celerite2's likelihood, which gives no derivatives, from the same number of
 starts; both must find the same likelihood. Last, streams. Exits with 1 where a bar is missed. Without the
 peers (extra `peers`) their columns stay empty.
@@ -28,9 +28,10 @@ from _ledger import record
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from marey.statistics.processes import fitting, simulation, state_space
-from marey.statistics.processes.covariances import DampedOscillation, Matern32, Matern52
-from marey.statistics.processes.process import Processes
+from marey.statistics.processes import state_space
+from marey.statistics.processes.covariances import Matern32, Matern52
+from marey.statistics.processes.fit import fit
+from marey.statistics.processes.process import GaussianProcesses, draw
 from marey.statistics.processes.trend import Trend
 
 try:
@@ -132,13 +133,13 @@ def sklearn_draw(times: np.ndarray, values: np.ndarray, targets: np.ndarray) -> 
 
 def fits() -> list[str]:
     rng = np.random.default_rng(1)
-    truth = DampedOscillation(rng.uniform(0.5, 2, COMPONENTS), rng.uniform(0.5, 1.5, COMPONENTS), 1.0)
-    series = simulation.draw(truth, FRAME_RATE, FRAMES, draws=1, rng=rng)[0]
+    truth = Matern32(rng.uniform(0.5, 2, COMPONENTS), rng.uniform(0.2, 0.8, COMPONENTS))
+    series = draw(truth, FRAME_RATE, FRAMES, draws=1, rng=rng)[0]
     series += 0.05 * rng.normal(size=series.shape)
     times = np.arange(FRAMES) / FRAME_RATE
 
     def ours() -> tuple:
-        return fitting.fit(series, FRAME_RATE, kernel="oscillation", searches=1)
+        return fit(series, FRAME_RATE, kernel="matern32", searches=1)
 
     found, noise = ours()
     mine = least_seconds(ours, 3)
@@ -164,21 +165,18 @@ def fits() -> list[str]:
 
 
 def celerite_fit(times: np.ndarray, values: np.ndarray) -> float:
-    """Most likely oscillator by celerite2's likelihood and SciPy, from where marey starts."""
-    known = np.ones(len(values), dtype=bool)
-    _, period = fitting._scales(values, known, FRAME_RATE)
-    gp = celerite2.GaussianProcess(celerite2.terms.SHOTerm(sigma=1.0, rho=1.0, tau=1.0), mean=0.0)
+    """Most likely Matérn 3/2 covariance by celerite2's likelihood and SciPy, from half a second."""
+    gp = celerite2.GaussianProcess(celerite2.terms.Matern32Term(sigma=1.0, rho=1.0), mean=0.0)
 
     def cost(theta: np.ndarray) -> float:
-        variance, cycle, decay, noise = np.exp(theta)
-        undamped = np.sqrt((2 * np.pi / cycle) ** 2 + decay**-2)
-        gp.kernel = celerite2.terms.SHOTerm(sigma=np.sqrt(variance), w0=undamped, Q=undamped * decay / 2)
+        variance, length, noise = np.exp(theta)
+        gp.kernel = celerite2.terms.Matern32Term(sigma=np.sqrt(variance), rho=length)
         gp.compute(times, diag=np.full(len(times), noise), quiet=True)
         value = gp.log_likelihood(values)
         return -value if np.isfinite(value) else 1e25
 
     variance = float(np.var(values))
-    start = np.log([variance, period, period, 0.01 * variance])
+    start = np.log([variance, 0.5, 0.01 * variance])
     return -float(minimize(cost, start, method="L-BFGS-B", bounds=[(v - 9, v + 9) for v in start]).fun)
 
 
@@ -186,9 +184,9 @@ def streams() -> list[str]:
     rng = np.random.default_rng(2)
     missed = []
 
-    def model(components: int) -> Processes:
+    def model(components: int) -> GaussianProcesses:
         still = Trend(np.zeros((1, components)), 1.0, 0, 0, None)
-        return Processes(Matern52(1.0, np.linspace(0.1, 0.6, components)), 0.0, still, 60.0)
+        return GaussianProcesses(Matern52(1.0, np.linspace(0.1, 0.6, components)), 0.0, still, 60.0)
 
     one = model(20).stream(rng=rng)
     one.steps(500)

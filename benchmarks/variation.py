@@ -25,7 +25,7 @@ import marey
 from marey.body.feet import contacts, plant
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
-from marey.body.vary.distribution import draw
+from marey.body.vary.draw import draw
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from _ledger import record_limit
 
 import marey
 from marey.stage import walk
-from marey.stage.walk.keys import played
+from marey.stage.walk.gltf import played
 from marey.views import view
 
 RATE = 25.0

@@ -22,10 +22,8 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.pose_model import PoseModel
-from marey.statistics.processes import circulant
 from marey.statistics.processes.covariances import SquaredExponential
-from marey.statistics.processes.process import Processes
-from marey.statistics.processes.simulation import Conditioning
+from marey.statistics.processes.process import GaussianProcesses, draw
 from marey.statistics.processes.stream import Stream
 from marey.statistics.processes.trend import Trend
 from marey.views import style
@@ -34,6 +32,7 @@ from marey.views import style
 CONSTRAINTS = {60: 1.0, 100: -1.0, 110: 0.5, 120: 1.2, 300: 2.0, 420: -0.7}
 MID_HOLE = {0.5: 0.01, 1.0: 0.04, 2.0: 0.39, 4.0: 0.99}
 CLOSE = 0.05
+STILL = Trend(np.zeros((1, 1)), 1.0, 0, 0, None)
 
 
 def main() -> int:
@@ -67,7 +66,7 @@ def speed() -> None:
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        circulant.sample(covariance, 1.0, 2000, draws=1, rng=rng)
+        draw(covariance, 1.0, 2000, draws=1, rng=rng)
         times.append(time.perf_counter() - start)
     start = time.perf_counter()
     np.linalg.cholesky(matrix(covariance, np.arange(2000), np.arange(2000)) + 1e-6 * np.eye(2000))
@@ -81,21 +80,21 @@ def roughness() -> None:
     covariance = SquaredExponential(1.0, 3.5)
     known = np.zeros((frames, 1), bool)
     known[10::20] = True
-    values = circulant.sample(covariance, 1.0, frames, draws=1, rng=rng)[0]
-    given = Conditioning(covariance, 1.0, values, known, 0.0 * known)
+    values = draw(covariance, 1.0, frames, draws=1, rng=rng)[0]
+    given = GaussianProcesses(covariance, 0.0, STILL, 1.0).condition(values, known)
     at = np.flatnonzero(known[:, 0])
     C = matrix(covariance, np.arange(frames), np.arange(frames))
     gain = C[:, at] @ np.linalg.inv(C[np.ix_(at, at)])
     mean, posterior = gain @ given.values[at, 0], C - gain @ C[at]
     w, V = np.linalg.eigh(posterior)
     root = V * np.sqrt(np.maximum(w, 0))
-    prior = circulant.sample(covariance, 1.0, frames, draws=draws, rng=rng)[..., 0]
+    prior = draw(covariance, 1.0, frames, draws=draws, rng=rng)[..., 0]
 
     def rough(paths: np.ndarray) -> float:
         return float(np.mean(np.abs(np.diff(paths, 2, axis=-1))))
 
     spread = np.sqrt(np.maximum(np.diagonal(posterior), 0))
-    simulated = given.sample(draws, rng)[..., 0]
+    simulated = given.sample(draws, rng=rng)[..., 0]
     rows = {
         "double kriging": (rough(simulated), 0.213 / 0.210),
         "joint posterior": (rough(mean + rng.normal(size=(draws, frames)) @ root.T), 0.213 / 0.210),
@@ -127,8 +126,7 @@ def windows() -> None:
                 guess = matrix(covariance, [frame], at[near])[0] @ np.linalg.solve(C, missed[near])
             worst = max(worst, abs(whole[frame] - guess))
         print(f"  plain window {lengths}: {worst:8.1e} ({theirs})")
-    still = Trend(np.zeros((1, 1)), 1.0, 0, 0, None)
-    free, bound = (Stream(covariance, still, 1.0, rng=np.random.default_rng(0)) for _ in range(2))
+    free, bound = (Stream(covariance, STILL, 1.0, rng=np.random.default_rng(0)) for _ in range(2))
     for frame, value in CONSTRAINTS.items():
         bound.constrain(frame, value)
     path = free.steps(500)[:, 0, 0]
@@ -147,8 +145,9 @@ def holes() -> int:
         known = np.ones((300 + size, 1), bool)
         known[150 : 150 + size] = False
         noise = np.full(known.shape, 1e-4)
-        given = Conditioning(SquaredExponential(1.0, 10.0), 1.0, np.zeros(known.shape), known, noise)
-        ours = float(np.sqrt(given.variance()[150 + size // 2, 0]))
+        process = GaussianProcesses(SquaredExponential(1.0, 10.0), 0.0, STILL, 1.0)
+        given = process.condition(np.zeros(known.shape), known, noise=noise)
+        ours = float(np.sqrt(given.variance[150 + size // 2, 0]))
         far += abs(ours - theirs) > max(CLOSE * theirs, 0.006)
         print(f"  {ratio:4}: {ours:.3f} ({theirs})")
     return far
@@ -168,9 +167,9 @@ def picture(data_given: Path | None, out: Path) -> None:
             start = frames // 2 - size // 2
             known = np.ones(frames, bool)
             known[start : start + size] = False
-            model = Processes.fit(curve, rate, kernel="squared-exponential", mask=known)
+            model = GaussianProcesses.fit(curve, rate, kernel="se", mask=known)
             posterior = model.condition(curve, known, noise=np.where(known[:, None], model.noise, 0.0))
-            mean, band = posterior.mean()[:, 0], 1.645 * posterior.deviation()[:, 0]
+            mean, band = posterior.mean[:, 0], 1.645 * np.sqrt(posterior.variance[:, 0])
             hole = slice(start - 1, start + size + 1)
             panel.fill_between(seconds[hole], (mean - band)[hole], (mean + band)[hole], alpha=0.15, lw=0)
             for number, drawn in enumerate(posterior.sample(5, rng=np.random.default_rng(0))[..., 0]):
@@ -182,7 +181,7 @@ def picture(data_given: Path | None, out: Path) -> None:
             panel.plot(
                 seconds, np.where(known, curve[:, 0], np.nan), color=style.PALETTE[1], lw=1.6, label="known"
             )
-            length = float(np.exp(model.covariance.theta[0, 1])) * rate
+            length = float(model.covariance.length[0]) * rate
             panel.set_title(
                 f"{size} frames missing, length of the covariance {length:.1f} frames", fontsize=10
             )

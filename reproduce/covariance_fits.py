@@ -19,8 +19,10 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.pose_model import PoseModel
-from marey.statistics.processes import fitting, state_space, toeplitz
-from marey.statistics.processes.process import Processes
+from marey.statistics.processes import state_space
+from marey.statistics.processes.covariances import KERNELS, Matern
+from marey.statistics.processes.fit import fit, log_likelihood
+from marey.statistics.processes.process import GaussianProcesses
 
 # Component: variance, alpha, rho in frames², sigma / alpha; by an independent computation.
 FITS = {
@@ -77,7 +79,7 @@ def fits(series: dict[str, np.ndarray]) -> int:
     for name, values in series.items():
         wanted = FITS.get(name, {1: (), 2: ()})
         columns = [c - 1 for c in wanted]
-        model = Processes.fit(values[:, columns], RATE, kernel="squared-exponential")
+        model = GaussianProcesses.fit(values[:, columns], RATE, kernel="se")
         alpha, length = np.exp(model.covariance.theta).T
         for i, (component, theirs) in enumerate(wanted.items()):
             ours = (
@@ -110,7 +112,7 @@ def correlations(series: dict[str, np.ndarray]) -> None:
     if name in series:
         x = series[name][:, 0]
         found = float(np.mean(x[lag:] * x[:-lag]) / np.var(x))
-        model = Processes.fit(x, RATE, kernel="squared-exponential")
+        model = GaussianProcesses.fit(x, RATE, kernel="se")
         of_model = float(model.covariance([lag / RATE])[0, 0] / model.covariance([0.0])[0, 0])
         print(
             f"{name}, component 1, lag {lag}: data {found:.2f} ({sample}), model {of_model:+.3f} ({modelled})"
@@ -119,21 +121,20 @@ def correlations(series: dict[str, np.ndarray]) -> None:
 
 def kernels(series: dict[str, np.ndarray]) -> None:
     print("\nlog-likelihood of the first five components, a frame")
-    names = ("squared-exponential", "matern52", "oscillation", "matern52+oscillation")
-    print(" " * 9 + " ".join(f"{name:>22}" for name in names))
+    print(" " * 9 + " ".join(f"{name:>10}" for name in KERNELS))
     for clip_name, values in series.items():
         cells = []
         times = np.arange(len(values)) / RATE
-        for kernel in names:
-            found, noise = fitting.fit(values[:, :5], RATE, kernel=kernel)
+        for kernel in KERNELS:
+            found, noise = fit(values[:, :5], RATE, kernel=kernel)
             total = 0.0
             for c in range(5):
                 own, level = found.component(c), float(noise[c])
-                if own.is_markov:
+                if isinstance(own, Matern):
                     total += state_space.log_likelihood(own, level, times, values[:, c])[0]
                 else:
-                    total += toeplitz.log_likelihood(own, level, RATE, values[:, c])[0]
-            cells.append(f"{total / len(values):22.3f}")
+                    total += log_likelihood(own, level, RATE, values[:, c])[0]
+            cells.append(f"{total / len(values):10.3f}")
         print(f"{clip_name:>8} " + " ".join(cells))
 
 

@@ -19,18 +19,10 @@ import _cmu
 import numpy as np
 from transition_costs import subjects
 
-from marey.statistics.graphs import (
-    Comparison,
-    Windows,
-    compare,
-    essential_graph,
-    motion_graph,
-    shortest_costs,
-    table,
-)
+from marey.statistics.graphs.build import essential_edges, essential_graph, local_minima, motion_graph
 from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.essential import essential_edges, least_costs
-from marey.statistics.graphs.motion import local_minima
+from marey.statistics.graphs.shortest import CostComparison, compare, least_costs, shortest_costs
+from marey.statistics.graphs.transitions import Windows, table
 from marey.views import style
 
 ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)
@@ -104,7 +96,7 @@ def report(
     began = time.perf_counter()
     found = table(distances, windows=windows, objective="sum", alpha=0.0)
     print(f"  {'alpha':>6} {'motion graph':>17} {'essential graph':>17} {'gain':>7}   theirs")
-    rows: list[Comparison] = []
+    rows: list[CostComparison] = []
     densities: dict[str, list[float]] = {"motion": [], "essential": []}
     for alpha, (motion_mean, motion_std, mean, std) in zip(ALPHAS, THEIRS[whom], strict=True):
         motion = motion_graph(found, alpha=alpha, duration="frames")
@@ -142,7 +134,7 @@ def report(
     return all(checks.values()), densities
 
 
-def told(row: Comparison) -> str:
+def told(row: CostComparison) -> str:
     return (
         f"{row.baseline_mean:8.4f} ({row.baseline_deviation:.4f}) {row.mean:8.4f} ({row.deviation:.4f}) "
         f"{100 * row.gain:5.1f} %"

@@ -24,11 +24,12 @@ from _repertoires import measured, repertoire
 from marey.geometry import paths
 from marey.geometry.paths import Behaviour, figure_eight, square
 from marey.geometry.planar import centroid
+from marey.statistics.graphs.path_search import PathWalk, follow
+from marey.statistics.graphs.root_motion import EdgeMotion
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.library import Library
-from marey.surface.synthesis.following import Followed, follow
+from marey.surface.synthesis.placement import edge_motion
 from marey.surface.synthesis.player import Player, synthesize
-from marey.surface.synthesis.root_clips import RootClips
 from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
@@ -84,11 +85,11 @@ def main() -> int:
     for alpha in alphas:
         made = repertoire(library, distances, alpha)
         player = Player.prepare(made)
-        clips = RootClips.of(made, tracks=player.ground)
+        motion = edge_motion(made, player.ground)
         print(f"alpha {alpha:g}: {made.graph.edges} edges, density {made.graph.density:.2%}")
         print(f"  {'':22}" + "".join(f"{title:>{len(title) + 2}}" for title in HEADINGS))
         for name, curve in paths.items():
-            result = along(player, clips, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
+            result = along(player, motion, curve, given.out / f"path-{name.replace(', ', '-')}-{alpha:g}")
             results[name].append(result)
             print(f"  {name:22}{result}", flush=True)
     return 0 if judged(results) else 1
@@ -121,11 +122,11 @@ def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
     return paths.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
-def along(player: Player, clips: RootClips, curve: paths.Path, picture: Path) -> Result:
+def along(player: Player, motion: EdgeMotion, curve: paths.Path, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
     made = player.subject
     began = time.process_time()
-    found = follow(made, curve, clips=clips)
+    found = follow(made.graph, motion, curve)
     search = time.process_time() - began
     animation = synthesize(player, found.walk, start=found.start)
     middles = np.array([centroid(vertices) for vertices in animation.sequence.vertices])
@@ -155,12 +156,12 @@ def along(player: Player, clips: RootClips, curve: paths.Path, picture: Path) ->
     )
 
 
-def wrong_labels(library: Library, curve: paths.Path, found: Followed, *ends: np.ndarray) -> int:
+def wrong_labels(library: Library, curve: paths.Path, found: PathWalk, *ends: np.ndarray) -> int:
     """Frames of which neither pose is of a behaviour asked for there, borders' tolerance not granted."""
     labels = np.array(library.labels)[library.sequence_of]
-    wrong = np.zeros(len(found.come), bool)
+    wrong = np.zeros(len(found.arc_length), bool)
     for asked in curve.behaviours:
-        inside = (found.come > asked.start) & (found.come < asked.stop)
+        inside = (found.arc_length > asked.start) & (found.arc_length < asked.stop)
         wrong |= inside & ~np.any([np.isin(labels[frames], asked.labels) for frames in ends], axis=0)
     return int(wrong.sum())
 

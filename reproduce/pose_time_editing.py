@@ -26,9 +26,9 @@ import marey
 from marey.errors import UnreachableError
 from marey.io import mpfb
 from marey.stage import mesh_library
-from marey.statistics.graphs import Windows, connectivity
-from marey.statistics.graphs.graph import MotionGraph, Walk
-from marey.statistics.graphs.timed import TimedWalk, retime
+from marey.statistics.graphs.graph import MotionGraph, Walk, connectivity
+from marey.statistics.graphs.timed import TimedWalk, walk_through
+from marey.statistics.graphs.transitions import Windows
 from marey.surface.library import Library
 from marey.surface.synthesis.animate import walk_through_poses
 from marey.views import figures, style
@@ -97,8 +97,10 @@ def report(name: str, library: Library, out: Path, quick: bool) -> bool:
         loose = round(TOLERANCE * rate)
         ways: dict[str, Callable[[], TimedWalk]] = {
             "key to key": lambda graph=graph: pair_by_pair(graph, keys, asked),
-            "all at once": lambda graph=graph: retime(graph, keys, asked),
-            f"within {TOLERANCE:g} s": lambda graph=graph, t=loose: retime(graph, keys, asked, tolerance=t),
+            "all at once": lambda graph=graph: walk_through(graph, keys, asked),
+            f"within {TOLERANCE:g} s": lambda graph=graph, t=loose: walk_through(
+                graph, keys, asked, tolerance=t
+            ),
         }
         found = {}
         for title, way in ways.items():
@@ -238,7 +240,7 @@ def queries(graph: MotionGraph, rate: float) -> None:
         too_short += bool(fewest_steps(graph, int(end))[start] > lasting)
         began = time.process_time()
         with suppress(UnreachableError):
-            met += int(retime(graph, [int(start), int(end)], [0, lasting]).errors[-1] == 0)
+            met += int(walk_through(graph, [int(start), int(end)], [0, lasting]).errors[-1] == 0)
         times.append(time.process_time() - began)
     print(
         f"  {'random pairs':24}{met} of {QUERIES} durations of 1 to {LONGEST:g} s met exactly, {too_short} "

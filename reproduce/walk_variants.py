@@ -21,7 +21,7 @@ from _cmu import all_clips, arguments, clip, folder
 
 import marey
 from marey.body.vary import VaryResult, vary
-from marey.statistics.processes.example_law import autocovariances
+from marey.statistics.processes.example import autocovariances
 
 COUNT, BAND, FINISHED = 12, 200, 60
 KEPT = (0, 3, 6)

@@ -48,7 +48,12 @@ def part_of(path: Path) -> str:
 
 
 def parts_imported(path: Path) -> set[str]:
-    parts = set()
+    return {names[0] for names in modules_imported(path)}
+
+
+def modules_imported(path: Path) -> set[tuple[str, ...]]:
+    """Names of what a module imports from marey, without "marey" itself."""
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -57,8 +62,8 @@ def parts_imported(path: Path) -> set[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        parts |= {name.split(".")[1] for name in names if name.startswith("marey.")}
-    return parts
+        found |= {tuple(name.split(".")[1:]) for name in names if name.startswith("marey.")}
+    return found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -68,6 +73,22 @@ def test_imports_follow_the_arrows(path: Path) -> None:
     top_level_names = {"__version__", "load", "save"}
     strangers = parts_imported(path) - ARROWS[part] - BASE - {part} - top_level_names
     assert not strangers, f"{part} may not import {sorted(strangers)}"
+
+
+@pytest.mark.parametrize("top", ["body", "stage"])
+def test_folders_do_not_import_each_other_in_circles(top: str) -> None:
+    """Modules that lie in `body` itself are shared by its folders, and use them: they are left out."""
+    folders = {path.parent for path in (SOURCE / top).rglob("*.py")} - {SOURCE / "body"}
+    arrows: dict[Path, set[Path]] = {folder: set() for folder in folders}
+    for folder in folders:
+        for path in (path for path in folder.glob("*.py") if path.name != "__init__.py"):
+            for names in modules_imported(path):
+                inside = [SOURCE.joinpath(*names[:depth]) for depth in range(len(names), 0, -1)]
+                arrows[folder] |= {next((one for one in inside if one in folders), folder)} - {folder}
+    while free := [folder for folder, others in arrows.items() if not others & arrows.keys()]:
+        for folder in free:
+            del arrows[folder]
+    assert not arrows, {str(folder): sorted(map(str, others)) for folder, others in arrows.items()}
 
 
 def test_importing_marey_imports_nothing_heavy() -> None:

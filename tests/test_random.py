@@ -27,7 +27,7 @@ from marey.geometry import rotations as so3
 from marey.stage import walk as let_walk
 from marey.statistics.autoregression import fit as fit_autoregression
 from marey.statistics.matrix_comparison import correlogram, mantel
-from marey.statistics.processes.process import Processes
+from marey.statistics.processes.process import GaussianProcesses
 
 
 @cache
@@ -43,8 +43,8 @@ def series() -> np.ndarray:
 
 
 @cache
-def processes() -> Processes:
-    return Processes.fit(series(), 30.0)
+def processes() -> GaussianProcesses:
+    return GaussianProcesses.fit(series(), 30.0)
 
 
 @cache
@@ -79,9 +79,9 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "extend": lambda rng: extend(marey.samples.field(8, 8, seconds=4), 60, rng=rng).velocities,
     "so3.random": lambda rng: so3.random(3, rng=rng),
     "autoregression": lambda rng: fit_autoregression(series(), order=2).sample(10, rng=rng),
-    "Processes.sample": lambda rng: processes().sample(10, rng=rng, noise=True),
-    "Processes.stream": lambda rng: processes().stream(rng=rng).steps(4),
-    "Posterior.sample": lambda rng: processes().condition(series(), KNOWN).sample(1, rng=rng),
+    "GaussianProcesses.sample": lambda rng: processes().sample(10, rng=rng, noise=True),
+    "GaussianProcesses.stream": lambda rng: processes().stream(rng=rng).steps(4),
+    "ConditionalProcesses.sample": lambda rng: processes().condition(series(), KNOWN).sample(1, rng=rng),
     "mantel": lambda rng: mantel(distances(), distances(), permutations=19, rng=rng).permuted,
     "correlogram": lambda rng: correlogram(distances(), distances(), permutations=19, rng=rng).correlations,
 }
@@ -100,7 +100,9 @@ def test_random_numbers_come_from_whatever_numpy_takes(function: str) -> None:
     draw(None)
 
 
-@pytest.mark.parametrize("function", ["vary", "stage.walk", "simulate", "solve_many", "Processes.stream"])
+@pytest.mark.parametrize(
+    "function", ["vary", "stage.walk", "simulate", "solve_many", "GaussianProcesses.stream"]
+)
 def test_a_sequence_of_seeds_gives_the_same_again(function: str) -> None:
     given = np.random.SeedSequence(7).spawn(2)[1]
     np.testing.assert_allclose(FUNCTIONS[function](given), FUNCTIONS[function](given), atol=1e-9)

@@ -94,7 +94,7 @@ def write_crowd(folder: Path) -> None:
     """Twenty people carried by the built-in field, as walking bodies."""
     import marey
     from marey.stage import walk
-    from marey.stage.walk.keys import played
+    from marey.stage.walk.gltf import played
 
     crowd = walk(marey.samples.field().animate(20, seconds=4, frame_rate=20, rng=1))
     crowd.save(folder / CROWD)

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.body.clip_header import LONGEST_TEXT, Header, _dictionary, pack_header, unpack_header
-from marey.body.conventions import joint_trees
+from marey.body.clip_header import LONGEST_TEXT, Header, _dictionary, joint_trees, pack_header, unpack_header
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError

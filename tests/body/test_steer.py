@@ -14,11 +14,11 @@ from marey.body import PoseModel
 from marey.body.feet import contacts, foot_joints, slide_speed
 from marey.body.kinematics import forward_kinematics, global_frames
 from marey.body.steer import TimedReach, steer
-from marey.body.steer.displacement import DisplacementPrior, displaced
-from marey.body.steer.requests import targets, trajectory
+from marey.body.steer.displacement import DisplacementPrior
+from marey.body.steer.requests import Window, covariance, factor, merge_windows, targets, trajectory
 from marey.body.steer.steer import latent_speeds
-from marey.body.steer.windows import Window, covariance, factor, merge_windows
 from marey.errors import InputError
+from marey.geometry import rotations as so3
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_gradients_of_points_are_those_of_finite_differences(walk: marey.Motion)
 
     def points(numbers: np.ndarray) -> tuple[np.ndarray, ...]:
         turns, shifts = prior.displacement(numbers)
-        rotations, root = displaced(few.rotations, few.root, turns, shifts)
+        rotations, root = so3.multiply(few.rotations, so3.exp(turns)), few.root + shifts
         pose = global_frames(few.skeleton.parents, few.skeleton.offsets, rotations, root)
         return turns, pose, pose.positions[:, joint]
 

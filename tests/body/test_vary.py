@@ -15,13 +15,12 @@ from marey.body.feet.contacts import foot_speeds
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
-from marey.body.vary.distribution import draw
-from marey.body.vary.report import beyond_range, report_on
-from marey.body.vary.shape import retime, tempo
+from marey.body.vary.draw import draw, retime, tempo
+from marey.body.vary.vary import beyond_range, report_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.processes.example_law import ExampleLaw, autocovariances
-from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.example import ExampleProcess, autocovariances
+from marey.statistics.processes.process import LinearConstraint
 
 NOTHING = np.empty(0, dtype=np.intp)
 
@@ -57,7 +56,7 @@ def angle(a: Motion, b: Motion, frames: object) -> float:
 
 
 def test_the_law_has_the_covariances_of_the_example_at_all_lags_and_across_components() -> None:
-    law = ExampleLaw.of(series())
+    law = ExampleProcess.of(series())
     drawn = law.sample(280, rngs=range(3000))
     for lag in (0, 3, 20, 60):
         found = np.einsum("ni,nj->ij", drawn[:, 200], drawn[:, 200 - lag]) / len(drawn)
@@ -66,23 +65,23 @@ def test_the_law_has_the_covariances_of_the_example_at_all_lags_and_across_compo
 
 def test_the_law_keeps_the_spread_that_tapering_took() -> None:
     example = series()
-    law = ExampleLaw.of(example)
+    law = ExampleProcess.of(example)
     assert np.allclose(np.diag(law.covariances(1)[0]), (example**2).mean(axis=0))
 
 
 def test_conditions_are_met_exactly_and_leave_the_rest_to_chance() -> None:
-    law = ExampleLaw.of(series())
-    conditions = [Functional([50], [1.0], [0.3, -0.2]), Functional([0, 99], [-1.0, 1.0], 0.0)]
-    drawn = law.sample(100, rngs=range(8), conditions=conditions)
+    law = ExampleProcess.of(series())
+    conditions = [LinearConstraint([50], [1.0], [0.3, -0.2]), LinearConstraint([0, 99], [-1.0, 1.0], 0.0)]
+    drawn = law.sample(100, rngs=range(8), constraints=conditions)
     assert np.abs(drawn[:, 50] - [0.3, -0.2]).max() < 1e-9
     assert np.abs(drawn[:, 0] - drawn[:, 99]).max() < 1e-9
     assert drawn[:, 75].std(axis=0).min() > 0.05
 
 
 def test_conditional_draws_have_the_law_of_kriging() -> None:
-    law = ExampleLaw.of(series())
+    law = ExampleProcess.of(series())
     value = np.array([0.5, 0.1])
-    drawn = law.sample(120, rngs=range(4000), conditions=[Functional([60], [1.0], value)])
+    drawn = law.sample(120, rngs=range(4000), constraints=[LinearConstraint([60], [1.0], value)])
     covariances = law.covariances(11)
     gain = covariances[10] @ np.linalg.inv(covariances[0])
     assert np.allclose(drawn[:, 70].mean(axis=0), gain @ value, atol=0.05)
@@ -90,9 +89,9 @@ def test_conditional_draws_have_the_law_of_kriging() -> None:
 
 
 def test_more_conditions_than_numbers_are_refused() -> None:
-    law = ExampleLaw.of(series(20))
-    with pytest.raises(InputError, match="conditions"):
-        law.sample(10, rngs=[0], conditions=[Functional([i % 10], [1.0], 0.0) for i in range(16)])
+    law = ExampleProcess.of(series(20))
+    with pytest.raises(InputError, match="constraints"):
+        law.sample(10, rngs=[0], constraints=[LinearConstraint([i % 10], [1.0], 0.0) for i in range(16)])
 
 
 @pytest.mark.parametrize("deviation", [0.3, 1.0])

@@ -40,6 +40,14 @@ def test_the_sources_model_can_be_learned(walk, tmp_path, capsys):
     assert told["method"] == "gp"
 
 
+def test_the_kernel_of_the_processes_can_be_chosen(walk, tmp_path, capsys):
+    line = ["body", "learn", walk, "-o", tmp_path / "w.mry", "--modes", 2]
+    plain = result(capsys, *line, "--method", "gp")
+    rough = result(capsys, *line, "--method", "gp", "--kernel", "matern12")
+    assert rough["log_likelihood"] != plain["log_likelihood"]
+    assert "--method gp" in refused(capsys, *line, "--kernel", "matern12")
+
+
 def test_info_tells_about_a_motion_model(walk, tmp_path, capsys):
     run(capsys, "body", "learn", walk, "-o", tmp_path / "walk.mry")
     told = result(capsys, "info", tmp_path / "walk.mry")

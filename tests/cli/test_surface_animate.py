@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from tests.cli.commands import refused, result
-from tests.surface.synthesis.test_following import subject
+from tests.statistics.graphs.test_path_search import subject
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from marey.samples.gaits import run, stand
 from marey.stage import WalkingCrowd, walk
 from marey.stage.walk.figure import figure, heights, outfits
 from marey.stage.walk.gait import cycle
-from marey.stage.walk.keys import played
+from marey.stage.walk.gltf import played
 from marey.stage.walk.walk import _Walkers
 
 Array = NDArray[np.float64]

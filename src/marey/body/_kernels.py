@@ -22,12 +22,7 @@ _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 @njit(types.void(_TREE, _GIVEN3, _GIVEN3, _GIVEN2, _RESULT3, _RESULT3), **_OPTIONS)
 def forward(
-    parents: NDArray[np.int64],
-    offsets: Array,
-    rotations: Array,
-    root: Array,
-    positions: Array,
-    turned: Array,
+    parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array, positions: Array, turned: Array
 ) -> None:
     """Forward kinematics; `offsets` has one row for all poses or one a pose."""
     sliding = offsets.shape[0] > 1

@@ -86,11 +86,9 @@ class Anatomy:
             "forearm", "hand", "head", "trunk", or "" for a neck, collarbone, finger, toe and what is unknown.
         sides: "left", "right" or "" of each joint.
         pairs: `(joints,)`, each joint's counterpart on the other side, itself where it has none.
-        legs: as far as they are found, left before right; both in a human.
-        arms: likewise.
-        pelvis: joint that both legs hang on; -1 unless human.
-        chest: joint that both arms hang on; -1 unless human.
-        neck: joint where the way to the head leaves the chest; -1 unless human.
+        legs, arms: as far as they are found, left before right; both in a human.
+        pelvis, chest, neck: joints that both legs, and both arms, hang on, and where the way to the head
+            leaves the chest; -1 unless human.
         head: joint of the head, -1 where there is none.
         forward: `(3,)`, unit vector: which way the figure faces at rest. At rest all joint frames are the
             world's, so this is also what faces forward in every joint's frame; z if no side is known.
@@ -163,7 +161,9 @@ def _found(skeleton: Skeleton, lengths: Array) -> Anatomy:
     tailed = any("tail" in word for word in words) and not fingers
     kind = "quadruped" if tailed or any(_holds(word, PAWS) for word in words) else ""
     if len(legs) == len(arms) == 2 and head >= 0 and not kind:
-        low, high = (_fork(skeleton, *(limb.root for limb in limbs.values())) for limbs in (legs, arms))
+        # The last joint on the ways to both legs, and to both arms.
+        both = ([skeleton.ancestors(limb.root) for limb in limbs.values()] for limbs in (legs, arms))
+        low, high = (next(j for j in b if j in a) for a, b in both)
         if low not in (legs["left"].root, head) and high != arms["left"].root:
             # Some rigs hang the arms on the neck.
             chest = next(j for j in skeleton.ancestors(high) if not _holds(words[j], NECK))
@@ -183,19 +183,16 @@ def _found(skeleton: Skeleton, lengths: Array) -> Anatomy:
             segments |= zip(limb[:3], names, strict=True)
     if kind == "quadruped":
         segments = {}
-    return Anatomy(
-        kind,
-        tuple(segments.get(j, "") for j in range(skeleton.joints)),
-        sides,
-        pairs,
-        tuple(_with_toes(skeleton, lengths, leg) for leg in legs.values()),
-        tuple(arms.values()),
-        pelvis,
-        chest,
-        neck,
-        head,
-        _forward(skeleton, sides, pairs),
-    )
+    every = tuple(segments.get(j, "") for j in range(skeleton.joints))
+    both_legs = tuple(_with_toes(skeleton, lengths, leg) for leg in legs.values())
+    both_arms = tuple(arms.values())
+    # Up × to the right, from where left and right joints are at rest.
+    left = [j for j, side in enumerate(sides) if side == "left" and pairs[j] != j]
+    positions = skeleton.rest_positions()
+    ahead = np.cross((positions[left] - positions[pairs[left]]).sum(axis=0), [0.0, 1.0, 0.0])
+    length = float(np.linalg.norm(ahead))
+    ahead = ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+    return Anatomy(kind, every, sides, pairs, both_legs, both_arms, pelvis, chest, neck, head, ahead)
 
 
 def end_effectors(skeleton: Skeleton, names: Sequence[str] | None = None) -> tuple[EndEffector, ...]:
@@ -362,27 +359,12 @@ def _with_toes(skeleton: Skeleton, lengths: Array, leg: Limb) -> Limb:
     return leg._replace(tip=toe)
 
 
-def _forward(skeleton: Skeleton, sides: Sequence[str], pairs: Integers) -> Array:
-    """Up × to the right, from where left and right joints are at rest."""
-    left = [j for j, side in enumerate(sides) if side == "left" and pairs[j] != j]
-    positions = skeleton.rest_positions()
-    ahead = np.cross((positions[left] - positions[pairs[left]]).sum(axis=0), [0.0, 1.0, 0.0])
-    length = float(np.linalg.norm(ahead))
-    return ahead / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
-
-
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.split(":")[-1].lower())
 
 
 def _holds(word: str, keys: tuple[str, ...]) -> bool:
     return any(key in word for key in keys)
-
-
-def _fork(skeleton: Skeleton, a: int, b: int) -> int:
-    """The last joint on the ways to both `a` and `b`."""
-    above = set(skeleton.ancestors(a))
-    return next(j for j in skeleton.ancestors(b) if j in above)
 
 
 def _end_site(skeleton: Skeleton, joint: int) -> tuple[float, float, float]:

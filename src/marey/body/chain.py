@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Result
 from marey.body import feet
@@ -25,7 +24,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.root_motion import about_y, positions_in_heading_frame, yaw
 from marey.body.steer import SteerResult, TimedReach, steer
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
-from marey.body.steer.windows import Window
+from marey.body.steer.requests import Window
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import like
@@ -92,7 +91,6 @@ def chain(
     """The clip as often as there are entries of `targets`, each repetition steered to its own.
 
     Args:
-        motion: The clip.
         targets: For each repetition what is asked of it, at times of the clip itself; may be empty.
         turns: Radians about y by which each repetition but the first is turned from the one before.
         transition: Seconds between repetitions; as long as their poses need if None.
@@ -146,7 +144,9 @@ def _join(motion: Motion, times: list[float], transition: float | None) -> _Join
     earliest = round((max(times) + s.kept) * rate) if times else motion.frames - motion.frames // 4
     starts = np.arange(0, max(latest, 1), every)
     ends = np.arange(max(min(earliest, motion.frames - 2), 1), motion.frames, every)
-    places, speeds = _in_heading_frame(motion)
+    positions, places = motion.positions(), positions_in_heading_frame(motion)
+    speeds = np.gradient(positions, axis=0) * rate if motion.frames > 1 else 0 * positions
+    speeds = so3.rotate(about_y(-yaw(motion))[:, None], speeds)
     both = np.concatenate([places, s.velocity * speeds], axis=1).reshape(motion.frames, -1)
     a, b = both[ends], both[starts]
     apart = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
@@ -159,13 +159,6 @@ def _join(motion: Motion, times: list[float], transition: float | None) -> _Join
         if away[list(feet.foot_joints(motion.skeleton))].max(initial=0.0) > s.step:
             transition = max(transition, s.stepping)
     return _Join(last, first, max(2, round(transition * rate)))
-
-
-def _in_heading_frame(motion: Motion) -> tuple[Array, Array]:
-    """Joints `(frames, joints, 3)` from the ground below the root, facing ahead, and their velocities."""
-    positions = motion.positions()
-    speeds = np.gradient(positions, axis=0) * motion.frame_rate if motion.frames > 1 else 0 * positions
-    return positions_in_heading_frame(motion), so3.rotate(about_y(-yaw(motion))[:, None], speeds)
 
 
 def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, rng: Rng) -> ChainResult:
@@ -228,11 +221,8 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
             up = min(s.lift * away, s.highest) if away > s.step else 0.0
             path = a + minimum_jerk(u)[:, None] * (b - a)
             path[:, 1] += up * (4 * u * (1 - u)) ** 2
-            count = len(t)
-            exact = np.full(count, s.exact)
-            parts.append(Observations(t, np.full(count, joint), np.zeros((count, 3)), path, exact))
-    return (
-        displace(motion, prior, [Window(first - 1, last + 1)], Observations.joined(parts))
-        if parts
-        else motion
-    )
+            joints, exact = np.full(len(t), joint), np.full(len(t), s.exact)
+            parts.append(Observations(t, joints, np.zeros_like(path), path, exact))
+    if not parts:
+        return motion
+    return displace(motion, prior, [Window(first - 1, last + 1)], Observations.joined(parts))

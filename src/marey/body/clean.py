@@ -118,11 +118,8 @@ class CleanReport:
         found = []
         if self.rest_frame:
             found.append("dropped frame 0, an artificial rest pose")
-        for repairs, did in (
-            (self.flips, "turned back half-turn flips"),
-            (self.glitches, "bridged glitches"),
-            (self.root_spikes, "bridged spikes of the root"),
-        ):
+        words = ("turned back half-turn flips", "bridged glitches", "bridged spikes of the root")
+        for repairs, did in zip((self.flips, self.glitches, self.root_spikes), words, strict=True):
             if repairs:
                 found.append(f"{did}: {_counted([(r.joint, r.frames) for r in repairs], 'frames')}")
         if self.jumps:
@@ -170,24 +167,14 @@ def clean(
     flips = numbered(turn_back_flips(motion.skeleton, rotations, limit, around))
     glitches = numbered(bridge_limbs(motion.skeleton, rotations, limit, longest))
     steps = steps_of(rotations)
-    jumps = [
-        Jump(names[j], first + int(t), round(float(steps[t, j]), 3)) for t, j in np.argwhere(steps > limit)
-    ]
-
+    wild = np.argwhere(steps > limit)
+    jumps = [Jump(names[j], first + int(t), round(float(steps[t, j]), 3)) for t, j in wild]
     root = np.array(motion.root)
     root_limit = SETTINGS.root_speed / motion.frame_rate
     spikes = numbered((0, span) for span in bridge_excursions(root, root_limit, longest, PLACES))
-
     still = so3.distance(rotations, rotations[:1]).max(axis=0) < SETTINGS.still
-    report = CleanReport(
-        rest_frame,
-        sign_changes,
-        flips,
-        glitches,
-        spikes,
-        tuple(jumps),
-        tuple(names[j] for j in np.flatnonzero(still)) if motion.frames > 1 else (),
-    )
+    static = tuple(names[j] for j in np.flatnonzero(still)) if motion.frames > 1 else ()
+    report = CleanReport(rest_frame, sign_changes, flips, glitches, spikes, tuple(jumps), static)
     return replace(motion, rotations=so3.continuous(rotations), root=root), report
 
 
@@ -200,9 +187,8 @@ def starts_in_rest_pose(motion: Motion) -> bool:
         return False
     first = so3.distance(motion.rotations[0], so3.identity())
     steps = steps_of(motion.rotations).mean(axis=1)
-    return bool(
-        first.max() < SETTINGS.rest and steps[0] > SETTINGS.rest_jump * np.median(steps[1:]) + SETTINGS.still
-    )
+    jump = SETTINGS.rest_jump * np.median(steps[1:]) + SETTINGS.still
+    return bool(first.max() < SETTINGS.rest and steps[0] > jump)
 
 
 def _counted(found: Sequence[tuple[str, int]], unit: str = "") -> str:
@@ -241,17 +227,18 @@ def turn_back_flips(
         limb = sorted({*skeleton.ancestors(joint), *skeleton.descendants(joint)} - {joint})
         near = (turns[:, None] + [-1, 0, 1]).clip(0, len(steps) - 1)
         together = bool((steps[:, limb][near] > 0.5 * limit).any())
-        if (
-            together
-            or steps[turns, joint].min() < SETTINGS.half_turn
-            or np.median(steps[:, joint]) > 0.1 * limit
-        ):
+        busy = np.median(steps[:, joint]) > 0.1 * limit
+        if together or busy or steps[turns, joint].min() < SETTINGS.half_turn:
             continue
         segments = [(int(a), int(b)) for a, b in pairwise([0, *(turns + 1), len(rotations)])]
-        spans = min(segments[::2], segments[1::2], key=_frames_in)
+        spans = min(segments[::2], segments[1::2], key=lambda spans: sum(b - a for a, b in spans))
         q = np.array(rotations[:, joint])
-        for span in spans:
-            _turn_back(q, *span)
+        for start, stop in spans:
+            # The frames meet their neighbours, at both ends where both are in the clip.
+            ends = [(a, b) for a, b in ((start, start - 1), (stop - 1, stop)) if 0 <= b < len(q)]
+            onto = [so3.multiply(so3.inverse(q[inside]), q[outside]) for inside, outside in ends]
+            share = (np.arange(start, stop) - start + 0.5) / (stop - start)
+            q[start:stop] = so3.multiply(q[start:stop], so3.slerp(onto[0], onto[-1], share))
         # A full turn smeared over some frames has one step like a flip; turned back it would not fit.
         before, after = (turns - around).clip(0), (turns + 1 + around).clip(None, len(q) - 1)
         if so3.distance(q[before], q[after]).max() < SETTINGS.fits:
@@ -293,14 +280,17 @@ def bridge_excursions(values: Array, limit: float, longest: int, geometry: Geome
         wild = steps > max(limit, 10 * usual)
         if not wild.any():
             break
-        edges = [
-            Edge(before, after, bool(wild[before:after].any()))
-            for before, after in runs(steps > max(share * limit, 3 * usual))
-        ]
+        brisk = runs(steps > max(share * limit, 3 * usual))
+        edges = [Edge(before, after, bool(wild[before:after].any())) for before, after in brisk]
 
         def returns(first: Edge, last: Edge, loose: bool = share < 0.5) -> bool:
-            wild_enough = first.wild and last.wild if loose else True
-            return wild_enough and _returns(values, first.before, last.after, 0.5 * limit, geometry)
+            """Whether the frames between wander farther from the direct way than its ends lie apart."""
+            a, b = first.before, last.after
+            if b - a < 2 or (loose and not (first.wild and last.wild)):
+                return False
+            direct = geometry.between(values[a], values[b], _shares(a + 1, b))
+            out = geometry.distance(values[a + 1 : b], direct).max()
+            return bool(out > max(0.5 * limit, 2 * geometry.distance(values[a], values[b])))
 
         found = _fewest_frames(edges, longest, returns)
         for span in found:
@@ -344,32 +334,8 @@ def _fewest_frames(edges: Sequence[Edge], longest: int, returns: Callable[[Edge,
     return spans
 
 
-def _returns(values: Array, first: int, last: int, least: float, geometry: Geometry) -> bool:
-    """Whether the frames between wander farther from the direct way than its ends lie apart."""
-    if last - first < 2:
-        return False
-    direct = geometry.between(values[first], values[last], _shares(first + 1, last))
-    out = geometry.distance(values[first + 1 : last], direct).max()
-    return bool(out > max(least, 2 * geometry.distance(values[first], values[last])))
-
-
 def _bridge(values: Array, start: int, stop: int, geometry: Geometry) -> None:
     values[start:stop] = geometry.between(values[start - 1], values[stop], _shares(start, stop))
-
-
-def _frames_in(spans: Sequence[Span]) -> int:
-    return sum(stop - start for start, stop in spans)
-
-
-def _turn_back(q: Array, start: int, stop: int) -> None:
-    """Turn the frames so that they meet their neighbours, at both ends where both are in the clip."""
-    onto = [
-        so3.multiply(so3.inverse(q[inside]), q[outside])
-        for inside, outside in ((start, start - 1), (stop - 1, stop))
-        if 0 <= outside < len(q)
-    ]
-    share = (np.arange(start, stop) - start + 0.5) / (stop - start)
-    q[start:stop] = so3.multiply(q[start:stop], so3.slerp(onto[0], onto[-1], share))
 
 
 def _shares(start: int, stop: int) -> Array:
@@ -377,13 +343,7 @@ def _shares(start: int, stop: int) -> Array:
     return np.arange(1, stop - start + 1) / (stop - start + 1)
 
 
-def _gap(a: Array, b: Array) -> Array:
-    return np.asarray(np.linalg.norm(b - a, axis=-1))
-
-
-def _line(a: Array, b: Array, t: Array) -> Array:
-    return a + t[:, None] * (b - a)
-
-
 TURNS = Geometry(so3.distance, so3.slerp)
-PLACES = Geometry(_gap, _line)
+PLACES = Geometry(
+    lambda a, b: np.asarray(np.linalg.norm(b - a, axis=-1)), lambda a, b, t: a + t[:, None] * (b - a)
+)

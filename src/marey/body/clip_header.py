@@ -1,7 +1,7 @@
 """What a compressed clip holds besides the motion: skeleton, rate, unit, axes, channels, name.
 
-JSON, deflated with a dictionary of the joint trees of known tools (`marey.body.conventions`): some 170 bytes
-for a human figure, most of them its bone lengths. Reading trusts nothing: whatever is no header raises
+JSON, deflated with a dictionary of the joint trees of known tools and databases: some 170 bytes for a human
+figure, most of them its bone lengths. Reading trusts nothing: whatever is no header raises
 :class:`FormatError`. Cost: under a millisecond.
 """
 
@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import cycle, groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, checked_rate
-from marey.body.conventions import joint_trees
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
@@ -79,17 +77,12 @@ class Header:
             slides[0] = True
             sliding = np.flatnonzero(slides).tolist()
             offsets = np.where(slides[:, None], offsets, (least + most) / 2)
-        offsets, ends = (_rounded(points, quantum) for points in (offsets, skeleton.end_offsets))
-        return Header(
-            Skeleton(skeleton.names, skeleton.parents, offsets, skeleton.end_parents, ends),
-            motion.frames,
-            motion.frame_rate,
-            motion.convention,
-            motion.channels,
-            motion.name,
-            quantum,
-            tuple(sliding),
-        )
+        ends = skeleton.end_offsets
+        if quantum is not None:
+            offsets, ends = (np.rint(points / quantum) * quantum for points in (offsets, ends))
+        skeleton = Skeleton(skeleton.names, skeleton.parents, offsets, skeleton.end_parents, ends)
+        written = motion.convention, motion.channels, motion.name
+        return Header(skeleton, motion.frames, motion.frame_rate, *written, quantum, tuple(sliding))
 
     def motion(
         self, rotations: FloatArray, positions: FloatArray, *, frame_rate: float | None = None
@@ -105,16 +98,8 @@ class Header:
         if len(self.sliding) > 1:
             translations = np.tile(self.skeleton.offsets, (len(positions), 1, 1))
             translations[:, self.sliding] = positions
-        return Motion(
-            self.skeleton,
-            rotations,
-            positions[:, 0],
-            self.frame_rate if frame_rate is None else frame_rate,
-            translations=translations,
-            convention=self.convention,
-            channels=self.channels,
-            name=self.name,
-        )
+        rate, as_written = frame_rate or self.frame_rate, (translations, self.convention, self.channels)
+        return Motion(self.skeleton, rotations, positions[:, 0], rate, *as_written, name=self.name)
 
     def with_content(self, **content: Any) -> Header:
         """The header with what a codec needs to read its payload."""
@@ -141,16 +126,8 @@ def unpack_header(data: bytes) -> tuple[Header, bytes]:
         return _header(json.loads(text)), unpacker.unused_data
     except FormatError:
         raise
-    except (
-        zlib.error,
-        MareyError,
-        ValueError,
-        TypeError,
-        LookupError,
-        RecursionError,
-        OverflowError,
-    ) as error:
-        raise FormatError(f"the compressed clip is damaged: no header ({error})") from error
+    except (zlib.error, MareyError, ValueError, TypeError, LookupError, RecursionError, OverflowError) as bad:
+        raise FormatError(f"the compressed clip is damaged: no header ({bad})") from bad
 
 
 def whole(value: Any, least: int = 0) -> int:
@@ -185,9 +162,8 @@ def _text(header: Header) -> str:
 
 def _header(fields: dict[str, Any]) -> Header:
     names, quantum = fields["names"], fields["quantum"]
-    points = np.array(fields["offsets"], dtype=np.float64).reshape(-1, 3) * (
-        1.0 if quantum is None else quantum
-    )
+    points = np.array(fields["offsets"], dtype=np.float64).reshape(-1, 3)
+    points = points if quantum is None else points * quantum
     joints, end_parents = len(names), fields["end_parents"]
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
         raise FormatError("the compressed clip is damaged: its joints have no names")
@@ -196,35 +172,20 @@ def _header(fields: dict[str, Any]) -> Header:
     sliding = (0, *(whole(joint, 1) for joint in fields["sliding"]))
     if list(sliding) != sorted(set(sliding)) or sliding[-1] >= joints:
         raise FormatError("the compressed clip is damaged: joints slide that are none")
-    return Header(
-        Skeleton(
-            tuple(names),
-            np.array([whole(parent, -1) for parent in fields["parents"]], dtype=np.int64),
-            points[:joints],
-            np.array([whole(parent) for parent in end_parents], dtype=np.int64),
-            points[joints:],
-        ),
-        whole(fields["frames"], 1),
-        checked_rate(fields["frame_rate"]),
-        Convention(float(fields["unit"]), fields["up"]),
-        _channels(fields["channels"], joints),
-        str(fields["name"]),
-        quantum,
-        sliding,
-        dict(fields["content"]),
-    )
-
-
-def _channels(runs: Sequence[Any] | None, joints: int) -> tuple[tuple[str, ...], ...] | None:
-    if runs is None:
-        return None
-    if sum(whole(count, 1) for _, count in runs) != joints:
-        raise FormatError(f"the compressed clip is damaged: its channels are not those of {joints} joints")
-    return tuple(tuple(map(str, words)) for words, count in runs for _ in range(count))
-
-
-def _rounded(points: FloatArray, quantum: float | None) -> NDArray[np.float64]:
-    return np.asarray(points if quantum is None else np.rint(points / quantum) * quantum, dtype=np.float64)
+    channels, runs = None, fields["channels"]
+    if runs is not None:
+        if sum(whole(count, 1) for _, count in runs) != joints:
+            raise FormatError(
+                f"the compressed clip is damaged: its channels are not those of {joints} joints"
+            )
+        channels = tuple(tuple(map(str, words)) for words, count in runs for _ in range(count))
+    parents = np.array([whole(parent, -1) for parent in fields["parents"]], dtype=np.int64)
+    end_parents = np.array([whole(parent) for parent in end_parents], dtype=np.int64)
+    skeleton = Skeleton(tuple(names), parents, points[:joints], end_parents, points[joints:])
+    frames, rate = whole(fields["frames"], 1), checked_rate(fields["frame_rate"])
+    convention, name = Convention(float(fields["unit"]), fields["up"]), str(fields["name"])
+    content = dict(fields["content"])
+    return Header(skeleton, frames, rate, convention, channels, name, quantum, sliding, content)
 
 
 @cache
@@ -234,9 +195,8 @@ def _dictionary() -> bytes:
     content = {"method": "transform", "segments": [[100, 1000, 10]]}
     texts: list[str] = []
     # From the end, so that trees put first change nothing after them.
-    for tree, order in zip(
-        reversed(joint_trees().values()), cycle(("ZYX", "ZXY", "XYZ", "YXZ")), strict=False
-    ):
+    orders = cycle(("ZYX", "ZXY", "XYZ", "YXZ"))
+    for tree, order in zip(reversed(joint_trees().values()), orders, strict=False):
         joints, leaves = len(tree.names), np.setdiff1d(np.arange(len(tree.names)), tree.parents)
         bones, ends = np.zeros((joints, 3)), np.zeros((len(leaves), 3))
         turns = tuple(f"{axis}rotation" for axis in order)
@@ -244,3 +204,142 @@ def _dictionary() -> bytes:
         channels = (moves + turns,) + (turns,) * (joints - 1)
         texts.append(_text(Header(figure, 100, 120.0, Convention(0.01), channels, "", 0.0005, (0,), content)))
     return "".join(reversed(texts)).encode()
+
+
+class JointTree(NamedTuple):
+    """Names of joints, parents before children, and the index of each joint's parent, -1 for the root."""
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+
+
+@cache
+def joint_trees() -> dict[str, JointTree]:
+    """Trees by the name of the tool or database; the most frequent is the last.
+
+    >>> joint_trees()["smpl"].names[:3]
+    ('Pelvis', 'L_Hip', 'R_Hip')
+    """
+    found = {}
+    for tool, tree in _TREES.items():
+        names: list[str] = []
+        parents: list[int] = []
+        above, branches = -1, []
+        for word in tree.replace("(", " ( ").replace(")", " ) ").split():
+            if word == "(":
+                branches.append(above)
+            elif word == ")":
+                above = branches.pop()
+            else:
+                # "mixamorig:Hips" is a name, "L_Hip:0" a name and its parent.
+                name, _, parent = word.rpartition(":")
+                listed = parent.lstrip("-").isdigit()
+                parents.append(int(parent) if listed else above)
+                above = len(names)
+                names.append((name if listed else word).replace("~", " "))
+        found[tool] = JointTree(tuple(names), tuple(parents))
+    return found
+
+
+def _hand(side: str, last: int) -> str:
+    names = ("Thumb", "Index", "Middle", "Ring", "Pinky")
+    fingers = (" ".join(f"{side}Hand{finger}{i}" for i in range(1, last + 1)) for finger in names)
+    return f"{side}Hand " + " ".join(f"({finger})" for finger in fingers)
+
+
+def _human(prefix: str, last: int, ends: bool) -> str:
+    """The tree of Mixamo, MotionBuilder and their like, with fingers of `last` joints."""
+    tree = f"""Hips (Spine Spine1 Spine2 (Neck Head{" HeadTop_End" * ends})
+    (LeftShoulder LeftArm LeftForeArm {_hand("Left", last)})
+    RightShoulder RightArm RightForeArm {_hand("Right", last)})
+    (LeftUpLeg LeftLeg LeftFoot LeftToeBase{" LeftToe_End" * ends})
+    (RightUpLeg RightLeg RightFoot RightToeBase{" RightToe_End" * ends})"""
+    words = tree.replace("(", " ( ").replace(")", " ) ").split()
+    return " ".join(word if word in "()" else prefix + word for word in words)
+
+
+# A tree is a chain of names; a bracket holds a chain that branches off the name before it; `~` stands for a
+# space. Orders that do not go limb by limb are lists of `name:parent`. The text of all trees is the
+# dictionary of compressed clips: put new ones first and change none.
+_TREES = {
+    "smpl": """
+Pelvis:-1 L_Hip:0 R_Hip:0 Spine1:0 L_Knee:1 R_Knee:2 Spine2:3 L_Ankle:4 R_Ankle:5 Spine3:6 L_Foot:7 R_Foot:8
+Neck:9 L_Collar:9 R_Collar:9 Head:12 L_Shoulder:13 R_Shoulder:14 L_Elbow:16 R_Elbow:17 L_Wrist:18 R_Wrist:19
+L_Hand:20 R_Hand:21
+""",
+    "smpl words": """
+pelvis:-1 left_hip:0 right_hip:0 spine1:0 left_knee:1 right_knee:2 spine2:3 left_ankle:4 right_ankle:5
+spine3:6 left_foot:7 right_foot:8 neck:9 left_collar:9 right_collar:9 head:12 left_shoulder:13
+right_shoulder:14 left_elbow:16 right_elbow:17 left_wrist:18 right_wrist:19
+""",
+    "hand": """
+WRIST (THUMB_CMC_FE THUMB_CMC_AA THUMB_MCP_FE THUMB_IP_FE) (INDEX_MCP INDEX_PIP_FE INDEX_DIP_FE)
+(MIDDLE_MCP MIDDLE_PIP_FE MIDDLE_DIP_FE) (RING_MCP RING_PIP_FE RING_DIP_FE)
+(PINKY_MCP PINKY_PIP_FE PINKY_DIP_FE)
+""",
+    "3ds max biped": """
+Bip01 Bip01~Pelvis Bip01~Spine (Bip01~Spine1 Bip01~Spine2 Bip01~Neck (Bip01~Head)
+(Bip01~L~Clavicle Bip01~L~UpperArm Bip01~L~Forearm Bip01~L~Hand)
+Bip01~R~Clavicle Bip01~R~UpperArm Bip01~R~Forearm Bip01~R~Hand)
+(Bip01~L~Thigh Bip01~L~Calf Bip01~L~Foot Bip01~L~Toe0) (Bip01~R~Thigh Bip01~R~Calf Bip01~R~Foot Bip01~R~Toe0)
+""",
+    "unreal": """
+pelvis (spine_01 spine_02 spine_03
+(clavicle_l upperarm_l lowerarm_l hand_l (index_01_l index_02_l index_03_l)
+(middle_01_l middle_02_l middle_03_l)
+(pinky_01_l pinky_02_l pinky_03_l) (ring_01_l ring_02_l ring_03_l) thumb_01_l thumb_02_l thumb_03_l)
+(clavicle_r upperarm_r lowerarm_r hand_r (index_01_r index_02_r index_03_r)
+(middle_01_r middle_02_r middle_03_r)
+(pinky_01_r pinky_02_r pinky_03_r) (ring_01_r ring_02_r ring_03_r) thumb_01_r thumb_02_r thumb_03_r)
+neck_01 head) (thigh_l calf_l foot_l ball_l) (thigh_r calf_r foot_r ball_r)
+""",
+    "poser": """
+hip (abdomen chest (neck head (leftEye) rightEye)
+(rCollar rShldr rForeArm rHand (rThumb1 rThumb2) (rIndex1 rIndex2) (rMid1 rMid2) (rRing1 rRing2)
+rPinky1 rPinky2)
+(lCollar lShldr lForeArm lHand (lThumb1 lThumb2) (lIndex1 lIndex2) (lMid1 lMid2) (lRing1 lRing2)
+lPinky1 lPinky2))
+(rButtock rThigh rShin rFoot) (lButtock lThigh lShin lFoot)
+""",
+    "xsens": """
+Hips (Chest Chest2 Chest3 Chest4 (Neck Head)
+(RightCollar RightShoulder RightElbow RightWrist) (LeftCollar LeftShoulder LeftElbow LeftWrist))
+(RightHip RightKnee RightAnkle RightToe) (LeftHip LeftKnee LeftAnkle LeftToe)
+""",
+    "biovision": """
+Hips (LeftHip LeftKnee LeftAnkle LeftToe) (RightHip RightKnee RightAnkle RightToe)
+Chest (LeftCollar LeftShoulder LeftElbow LeftWrist) (RightCollar RightShoulder RightElbow RightWrist)
+Neck Head
+""",
+    "unity": """
+Hips (Spine Chest (Neck Head)
+(Shoulder_L UpperArm_L LowerArm_L Hand_L) (Shoulder_R UpperArm_R LowerArm_R Hand_R))
+(UpperLeg_L LowerLeg_L Foot_L Toes_L) (UpperLeg_R LowerLeg_R Foot_R Toes_R)
+""",
+    "acclaim": """
+root (lhipjoint lfemur ltibia lfoot ltoes) (rhipjoint rfemur rtibia rfoot rtoes)
+lowerback upperback thorax (lowerneck upperneck head)
+(lclavicle lhumerus lradius lwrist (lhand lfingers) lthumb)
+(rclavicle rhumerus rradius rwrist (rhand rfingers) rthumb)
+""",
+    "lafan": """
+Hips (LeftUpLeg LeftLeg LeftFoot LeftToe) (RightUpLeg RightLeg RightFoot RightToe)
+Spine Spine1 Spine2 (Neck Head)
+(LeftShoulder LeftArm LeftForeArm LeftHand) (RightShoulder RightArm RightForeArm RightHand)
+""",
+    "mixamo": _human("mixamorig:", 4, ends=True),
+    "motionbuilder": _human("", 4, ends=True),
+    "motionbuilder hands": _human("", 3, ends=False),
+    "sample": """
+Hips (LeftUpLeg LeftLeg LeftFoot LeftToeBase) (RightUpLeg RightLeg RightFoot RightToeBase)
+LowerBack Spine Spine1 (Neck Head)
+(LeftShoulder LeftArm LeftForeArm LeftHand (LeftHandIndex1) LeftThumb)
+(RightShoulder RightArm RightForeArm RightHand (RightHandIndex1) RightThumb)
+""",
+    "cmu": """
+Hips (LHipJoint LeftUpLeg LeftLeg LeftFoot LeftToeBase) (RHipJoint RightUpLeg RightLeg RightFoot RightToeBase)
+LowerBack Spine Spine1 (Neck Neck1 Head)
+(LeftShoulder LeftArm LeftForeArm LeftHand (LeftFingerBase LeftHandIndex1) LThumb)
+(RightShoulder RightArm RightForeArm RightHand (RightFingerBase RightHandIndex1) RThumb)
+""",
+}

@@ -85,28 +85,16 @@ def joint_error(original: Motion, decoded: Motion, *, threshold: float = 0.01) -
     >>> round(error.mean, 6), round(error.maximum, 6), error.share_within
     (0.02, 0.02, 0.0)
     """
-    distances = joint_errors(original, decoded)
-    return JointError(
-        float(distances.mean()),
-        float(distances.max()),
-        float(np.percentile(distances, 99)),
-        float((distances <= threshold).mean()),
-        threshold,
-    )
+    d = joint_errors(original, decoded)
+    mean, most, high, within = d.mean(), d.max(), np.percentile(d, 99), (d <= threshold).mean()
+    return JointError(float(mean), float(most), float(high), float(within), threshold)
 
 
 def joint_errors(original: Motion, decoded: Motion, *, shell: float = 0.0) -> Array:
-    """How far joints, then end sites, are off in every frame.
+    """How far joints, then end sites, are off in every frame, `(frames, joints + ends)`, metres.
 
-    A point rigid with joint j, at most `shell` away from it, is displaced by at most
+    A point rigid with joint j, at most `shell` metres away from it, is displaced by at most
     `|Δp_j| + 2 shell sin(θ_j / 2)` with θ_j the angle between the joint's world rotations.
-
-    Args:
-        original, decoded: clips of the same figure and length.
-        shell: metres; all points within it about each joint count.
-
-    Returns:
-        `(frames, joints + ends)`, metres.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -128,13 +116,6 @@ def joint_errors(original: Motion, decoded: Motion, *, shell: float = 0.0) -> Ar
 
 
 def _blocks(original: Motion, decoded: Motion) -> Iterator[tuple[Motion, Motion]]:
-    _check_comparable(original, decoded)
-    for start in range(0, original.frames, _BLOCK):
-        frames = slice(start, start + _BLOCK)
-        yield original[frames], decoded[frames]
-
-
-def _check_comparable(original: Motion, decoded: Motion) -> None:
     if original.frames != decoded.frames or original.joints != decoded.joints:
         raise InputError(
             f"cannot compare a clip of {original.frames} frames and {original.joints} joints with one of "
@@ -142,3 +123,6 @@ def _check_comparable(original: Motion, decoded: Motion) -> None:
         )
     if len(original.skeleton.end_parents) != len(decoded.skeleton.end_parents):
         raise InputError("cannot compare the clips: their end sites differ")
+    for start in range(0, original.frames, _BLOCK):
+        frames = slice(start, start + _BLOCK)
+        yield original[frames], decoded[frames]

@@ -72,8 +72,8 @@ class MotionModel:
         frame_rate: Frames per second.
         start: `(3,)`, metres, where the example began.
         heading: Radians about y, its yaw there.
-        method: "joint", or "gp": each coordinate by itself with a squared exponential covariance, as in
-            Courty & Cuzol (2010).
+        method: "joint", or "gp": each coordinate by itself, with a squared exponential covariance as in
+            Courty & Cuzol (2010) or a Matérn one.
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=6)
@@ -95,13 +95,8 @@ class MotionModel:
             raise InputError("a motion model needs a pose model with root motion")
         if not self.poses.modes == self.dynamics.components == self.trend.coefficients.shape[1]:
             raise InputError("pose model, trend and dynamics have different numbers of coordinates")
-        assign(
-            self,
-            frame_rate=checked_rate(self.frame_rate),
-            start=checked("start", self.start, (3,)),
-            heading=float(self.heading),
-            method=str(self.method),
-        )
+        rate, start = checked_rate(self.frame_rate), checked("start", self.start, (3,))
+        assign(self, frame_rate=rate, start=start, heading=float(self.heading), method=str(self.method))
 
     @classmethod
     def fit(
@@ -113,16 +108,17 @@ class MotionModel:
         order: int | None = None,
         period: float | Literal["auto"] | None = "auto",
         method: str = "joint",
+        kernel: str = "se",
     ) -> MotionModel:
         """Learn from one clip.
 
         Args:
-            motion: The clip.
             modes: Number of coordinates.
             variance: Or enough of them for that share of the variance (0.99 if neither is given).
             order: Frames that the dynamics look back; by the information criterion if None.
             period: Seconds of a cycle, found if "auto", None for a clip that does not repeat.
             method: "joint" or "gp", see above.
+            kernel: Covariance of method "gp": "se" (squared exponential), "matern12", "matern32", "matern52".
         """
         if method not in METHODS:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
@@ -141,7 +137,9 @@ class MotionModel:
         trend = Trend.fit(coordinates, motion.frame_rate, degree=0, period=period)
         rest = coordinates - trend.at(np.arange(motion.frames) / motion.frame_rate)
         if method == "gp":
-            dynamics = fit_independent_gp(rest, motion.frame_rate, order=order or DEFAULT.gp_order)
+            dynamics = fit_independent_gp(
+                rest, motion.frame_rate, order=order or DEFAULT.gp_order, kernel=kernel
+            )
         else:
             dynamics = fit_autoregression(rest, order=order)
         facing = float(yaw(motion)[0])
@@ -182,9 +180,8 @@ class MotionModel:
 
     def decode(self, coordinates: ArrayLike, *, name: str = "") -> Motion:
         """The clip of coordinates `(frames, modes)`, from where the example began."""
-        return self.poses.decode_motion(
-            coordinates, self.frame_rate, start=self.start, heading=self.heading, name=name
-        )
+        decode, begin = self.poses.decode_motion, self.start
+        return decode(coordinates, self.frame_rate, start=begin, heading=self.heading, name=name)
 
     def sample(self, frames: int, *, rng: Rng = None) -> Motion:
         """A new clip of so many frames, sampled from the model."""
@@ -223,18 +220,20 @@ def fit_autoregression(rest: Array, *, order: int | None = None) -> VectorAutore
     return match_covariance(found, rest.T @ rest / frames)
 
 
-def fit_independent_gp(rest: Array, frame_rate: float, *, order: int) -> VectorAutoregression:
-    """Coordinates `(frames, modes)` each by itself, with the likeliest squared exponential covariance.
+def fit_independent_gp(
+    rest: Array, frame_rate: float, *, order: int, kernel: str = "se"
+) -> VectorAutoregression:
+    """Coordinates `(frames, modes)` each by itself, with the likeliest covariance of a kernel.
 
     The recursion has that covariance up to lag `order` and its most random continuation beyond.
     """
     from scipy.linalg import solve_toeplitz
 
-    from marey.statistics.processes.process import Processes
+    from marey.statistics.processes.process import GaussianProcesses
 
     frames, modes = rest.shape
     level = Trend(np.zeros((1, modes)), (frames - 1) / frame_rate, 0, 0, None)
-    process = Processes.fit(rest, frame_rate, kernel="squared-exponential", trend=level)
+    process = GaussianProcesses.fit(rest, frame_rate, kernel=kernel, trend=level)
     lags = process.autocovariance(order + 1)
     lags[0] *= 1 + DEFAULT.gp_noise
     coefficients, noise = np.zeros((order, modes, modes)), np.zeros((modes, modes))

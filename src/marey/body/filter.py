@@ -77,9 +77,7 @@ class FilterSettings:
     def rotations(self, rotations: ArrayLike, frame_rate: float) -> Array:
         """Rotations `(frames, ..., 4)` filtered so."""
         if self.method == "bilateral":
-            options: dict[str, Any] = {"guided": self.guided, "boundary": self.boundary}
-            options |= {"sigma": self._samples(frame_rate), "passes": self._passes()}
-            return bilateral_rotations(rotations, sigma_g=self.sigma_g, **options)
+            return bilateral_rotations(rotations, sigma_g=self.sigma_g, **self._bilateral(frame_rate))
         mask = self._mask(frame_rate)
         return linear_rotations(rotations, mask, passes=self._passes(), boundary=self.boundary)
 
@@ -89,11 +87,13 @@ class FilterSettings:
             # A figure that walks is far from where it was a frame ago: only what departs from its slow way
             # is compared.
             trend = linear_vectors(vectors, gaussian_mask(TREND * frame_rate), boundary=self.boundary)
-            options: dict[str, Any] = {"guided": self.guided, "boundary": self.boundary}
-            options |= {"sigma": self._samples(frame_rate), "passes": self._passes()}
-            return trend + bilateral_vectors(np.asarray(vectors) - trend, **options)
+            return trend + bilateral_vectors(np.asarray(vectors) - trend, **self._bilateral(frame_rate))
         mask = self._mask(frame_rate)
         return linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
+
+    def _bilateral(self, frame_rate: float) -> dict[str, Any]:
+        options = {"guided": self.guided, "boundary": self.boundary}
+        return {**options, "sigma": self._samples(frame_rate), "passes": self._passes()}
 
     def _samples(self, frame_rate: float) -> float:
         return 1.0 if self.sigma is None else self.sigma * frame_rate
@@ -107,10 +107,9 @@ class FilterSettings:
         if self.mask is not None:
             return np.asarray(self.mask, dtype=np.float64)
         if self.method == "butterworth":
-            if not 0.0 < self.cutoff < 0.5 * frame_rate:
-                raise InputError(
-                    f"cutoff: between 0 and {0.5 * frame_rate:g} Hz, half the frame rate, got {self.cutoff:g}"
-                )
+            half, cutoff = 0.5 * frame_rate, self.cutoff
+            if not 0.0 < cutoff < half:
+                raise InputError(f"cutoff: between 0 and {half:g} Hz, half the frame rate, got {cutoff:g}")
             return butterworth_mask(self.cutoff / frame_rate, order=self.order)
         samples = self._samples(frame_rate)
         if self.method == "binomial":
@@ -204,20 +203,13 @@ def _report(before: Motion, after: Motion, joints: list[int]) -> FilterReport:
     turned = so3.distance(before.rotations[:, joints], after.rotations[:, joints])
     noise, ratio = 0.0, 1.0
     if before.frames > 3:
-        speeds = [
-            so3.distance(clip.rotations[1:, joints], clip.rotations[:-1, joints]).max(axis=0)
-            for clip in (before, after)
-        ]
+        poses = [clip.rotations[:, joints] for clip in (before, after)]
+        speeds = [so3.distance(pose[1:], pose[:-1]).max(axis=0) for pose in poses]
         moving = speeds[0] > 1e-9
         if moving.any():
             noise = float(np.median(rotation_noise(before.rotations[:, joints])[moving]))
             ratio = float(np.median(speeds[1][moving] / speeds[0][moving]))
     moved = np.linalg.norm(np.asarray(after.root) - np.asarray(before.root), axis=1)
-    return FilterReport(
-        float(np.degrees(np.sqrt((turned**2).mean()))),
-        float(np.degrees(turned.max())),
-        float(100 * np.sqrt((moved**2).mean())),
-        float(np.degrees(noise)),
-        ratio,
-        tuple(before.skeleton.names[j] for j in joints),
-    )
+    usual, most, noisy = (float(np.degrees(x)) for x in (np.sqrt((turned**2).mean()), turned.max(), noise))
+    names = tuple(before.skeleton.names[j] for j in joints)
+    return FilterReport(usual, most, float(100 * np.sqrt((moved**2).mean())), noisy, ratio, names)

@@ -12,7 +12,6 @@ vectorised over poses; a Jacobian fills only the columns of the chain above its 
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +25,10 @@ from marey.geometry import rotations as so3
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
+
+
+# Importing numba for the kernel takes half a second: worth it only for this many rotations.
+_MANY = 1_000_000
 
 
 class GlobalPose(NamedTuple):
@@ -65,10 +68,8 @@ def forward_kinematics(motion: Motion) -> GlobalPose:
     array([[0. , 1.4, 0. ],
            [0. , 1.7, 0. ]])
     """
-    skeleton = motion.skeleton
-    return global_frames(
-        skeleton.parents, skeleton.offsets, motion.rotations, motion.root, translations=motion.translations
-    )
+    tree, slid = (motion.skeleton.parents, motion.skeleton.offsets), motion.translations
+    return global_frames(*tree, motion.rotations, motion.root, translations=slid)
 
 
 def global_frames(
@@ -103,15 +104,14 @@ def global_frames(
     path = np.asarray(root, dtype=np.float64)
     if path.shape[-1:] != (3,):
         raise InputError(f"root: expected shape (..., 3), got {path.shape}")
-    sweep = _compiled_sweep if _worth_compiling(rotations.size // 4) else sweep_in_numpy
-    return sweep(tree, local, rotations, path)
+    compiled = "numba" in sys.modules or rotations.size // 4 >= _MANY
+    return (_compiled_sweep if compiled else sweep_in_numpy)(tree, local, rotations, path)
 
 
 def end_positions(motion: Motion, pose: GlobalPose | None = None) -> Array:
     """World positions of the end sites, `(frames, ends, 3)`; `pose` if it is at hand already."""
     pose = forward_kinematics(motion) if pose is None else pose
-    carriers = motion.skeleton.end_parents
-    return points_on(pose, carriers, motion.skeleton.end_offsets)
+    return points_on(pose, motion.skeleton.end_parents, motion.skeleton.end_offsets)
 
 
 def local_positions(motion: Motion) -> FloatArray:
@@ -197,7 +197,7 @@ def position_jacobian(
     chain = chain_above(checked_parents(parents), joint)
     x = pose.positions[..., joint, :] if point is None else np.asarray(point, dtype=np.float64)
     leading = np.broadcast_shapes(x.shape[:-1], pose.positions.shape[:-2])
-    jacobian = _no_columns(leading, pose)
+    jacobian = np.zeros((*leading, 3, 3 * pose.positions.shape[-2] + 3))
     for j in chain:
         arm = so3.hat(x - pose.positions[..., j, :])
         jacobian[..., 3 * j : 3 * j + 3] = -arm @ so3.to_matrix(pose.rotations[..., j, :])
@@ -207,14 +207,10 @@ def position_jacobian(
 
 def orientation_jacobian(parents: ArrayLike, pose: GlobalPose, joint: int) -> Array:
     """Jacobian `(..., 3, 3 joints + 3)` of the world angular velocity of `joint`; columns as above."""
-    jacobian = _no_columns(pose.positions.shape[:-2], pose)
+    jacobian = np.zeros((*pose.positions.shape[:-2], 3, 3 * pose.positions.shape[-2] + 3))
     for j in chain_above(checked_parents(parents), joint):
         jacobian[..., 3 * j : 3 * j + 3] = so3.to_matrix(pose.rotations[..., j, :])
     return jacobian
-
-
-def _no_columns(leading: tuple[int, ...], pose: GlobalPose) -> Array:
-    return np.zeros((*leading, 3, 3 * pose.positions.shape[-2] + 3))
 
 
 def sweep_in_numpy(parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array) -> GlobalPose:
@@ -233,30 +229,17 @@ def sweep_in_numpy(parents: NDArray[np.int64], offsets: Array, rotations: Array,
     return GlobalPose(positions, turned)
 
 
-# Importing numba for the kernel takes half a second: worth it only for this many rotations.
-_MANY = 1_000_000
-
-
-def _worth_compiling(rotations: int) -> bool:
-    return "numba" in sys.modules or rotations >= _MANY
-
-
 def _compiled_sweep(parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array) -> GlobalPose:
     from marey.body import _kernels
 
     joints = len(parents)
     leading = np.broadcast_shapes(rotations.shape[:-2], root.shape[:-1], offsets.shape[:-2])
-    poses = math.prod(leading)
-    positions = np.empty((poses, joints, 3))
-    turned = np.empty((poses, joints, 4))
     if offsets.ndim > 2:
         offsets = np.broadcast_to(offsets, (*leading, joints, 3))
-    _kernels.forward(
-        np.ascontiguousarray(parents),
-        np.ascontiguousarray(offsets).reshape(-1, joints, 3),
-        np.ascontiguousarray(np.broadcast_to(rotations, (*leading, joints, 4))).reshape(-1, joints, 4),
-        np.ascontiguousarray(np.broadcast_to(root, (*leading, 3))).reshape(-1, 3),
-        positions,
-        turned,
-    )
+    rotations, root = np.broadcast_to(rotations, (*leading, joints, 4)), np.broadcast_to(root, (*leading, 3))
+    local = np.ascontiguousarray(offsets).reshape(-1, joints, 3)
+    turns = np.ascontiguousarray(rotations).reshape(-1, joints, 4)
+    path = np.ascontiguousarray(root).reshape(-1, 3)
+    positions, turned = np.empty((len(turns), joints, 3)), np.empty(turns.shape)
+    _kernels.forward(np.ascontiguousarray(parents), local, turns, path, positions, turned)
     return GlobalPose(positions.reshape(*leading, joints, 3), turned.reshape(*leading, joints, 4))

@@ -53,11 +53,8 @@ class Markers(Timed):
 
     def __getitem__(self, key: int | slice) -> Markers:
         frames = as_slice(key, self.frames)
-        return replace(
-            self,
-            positions=self.positions[frames],
-            frame_rate=self.frame_rate / abs(frames.step or 1),
-        )
+        rate = self.frame_rate / abs(frames.step or 1)
+        return replace(self, positions=self.positions[frames], frame_rate=rate)
 
     def resample(self, frame_rate: float) -> Markers:
         """At another frame rate; nothing is made up where a marker was not seen on both sides."""

@@ -35,28 +35,15 @@ def mirror(motion: Motion, *, pairs: Mapping[str, str] | None = None) -> Motion:
     """
     skeleton = motion.skeleton
     partner = _partners(skeleton, pairs)
-    ends = np.empty(len(skeleton.end_parents), dtype=np.int64)
-    ends[np.argsort(skeleton.end_parents, kind="stable")] = np.argsort(
-        partner[skeleton.end_parents], kind="stable"
-    )
-    mirrored = replace(
-        skeleton,
-        offsets=skeleton.offsets[partner] * _REFLECT,
-        end_parents=partner[skeleton.end_parents][ends],
-        end_offsets=skeleton.end_offsets[ends] * _REFLECT,
-    )
-    slid = motion.translations
-    return replace(
-        motion,
-        skeleton=mirrored,
-        rotations=motion.rotations[:, partner] * _REFLECT_ROTATION,
-        root=motion.root * _REFLECT,
-        translations=None if slid is None else slid[:, partner] * _REFLECT,
-    )
-
-
-_REFLECT = np.array([-1.0, 1.0, 1.0])
-_REFLECT_ROTATION = np.array([1.0, 1.0, -1.0, -1.0])
+    reflect, carriers = np.array([-1.0, 1.0, 1.0]), partner[skeleton.end_parents]
+    ends = np.empty(len(carriers), dtype=np.int64)
+    ends[np.argsort(skeleton.end_parents, kind="stable")] = np.argsort(carriers, kind="stable")
+    offsets, end_offsets = skeleton.offsets[partner] * reflect, skeleton.end_offsets[ends] * reflect
+    mirrored = replace(skeleton, offsets=offsets, end_parents=carriers[ends], end_offsets=end_offsets)
+    rotations = motion.rotations[:, partner] * np.array([1.0, 1.0, -1.0, -1.0])
+    slid = None if motion.translations is None else motion.translations[:, partner] * reflect
+    root = motion.root * reflect
+    return replace(motion, skeleton=mirrored, rotations=rotations, root=root, translations=slid)
 
 
 def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.int64]:

@@ -31,7 +31,6 @@ class Motion(Timed):
     """What a skeleton does over time. Metres, radians, seconds; y up; quaternions `(w, x, y, z)`.
 
     Args:
-        skeleton: the joints.
         rotations: `(frames, joints, 4)`, unit (within 1e-6, and then made so), of each joint in its parent's
             frame; the root's in the world.
         root: `(frames, 3)`, position of the root joint in the world.
@@ -90,14 +89,8 @@ class Motion(Timed):
             channels = tuple(tuple(names) for names in channels)
             if len(channels) != joints:
                 raise InputError(f"channels: {len(channels)} entries for {joints} joints")
-        assign(
-            self,
-            rotations=rotations,
-            root=root,
-            frame_rate=checked_rate(self.frame_rate),
-            translations=translations,
-            channels=channels,
-        )
+        rate, made = checked_rate(self.frame_rate), {"rotations": rotations, "root": root}
+        assign(self, **made, frame_rate=rate, translations=translations, channels=channels)
 
     @property
     def frames(self) -> int:
@@ -215,7 +208,12 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
         raise InputError("nothing to join: give at least one clip")
     first = motions[0]
     for other in motions[1:]:
-        _check_same_skeleton(first, other)
+        mine, theirs, both = first.skeleton, other.skeleton, f"{first.name!r} and {other.name!r}"
+        if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
+            raise InputError(f"cannot join {both}: their joints differ")
+        gap = np.abs(mine.offsets[1:] - theirs.offsets[1:]).max(initial=0.0)
+        if gap > SAME_OFFSET and (first.translations is None or other.translations is None):
+            raise InputError(f"cannot join {both}: their bones differ by up to {gap * 100:.3g} cm")
         if not np.isclose(other.frame_rate, first.frame_rate):
             raise InputError(
                 f"cannot join clips of {first.frame_rate:g} and {other.frame_rate:g} frames per second; "
@@ -229,14 +227,3 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
         translations=np.concatenate([local_positions(m) for m in motions]) if sliding else None,
         first_frame=first.first_frame if len(motions) == 1 else 0,
     )
-
-
-def _check_same_skeleton(first: Motion, other: Motion) -> None:
-    mine, theirs = first.skeleton, other.skeleton
-    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
-        raise InputError(f"cannot join {first.name!r} and {other.name!r}: their joints differ")
-    gap = np.abs(mine.offsets[1:] - theirs.offsets[1:]).max(initial=0.0)
-    if gap > SAME_OFFSET and (first.translations is None or other.translations is None):
-        raise InputError(
-            f"cannot join {first.name!r} and {other.name!r}: their bones differ by up to {gap * 100:.3g} cm"
-        )

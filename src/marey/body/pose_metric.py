@@ -44,7 +44,8 @@ def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
     points, carriers = _points(skeleton, _frames(skeleton, rotations))
     squares = np.zeros(skeleton.joints)
     for joint in range(skeleton.joints):
-        below = points[:, _carried(skeleton, carriers, joint)]
+        # Points that a turn of the joint moves.
+        below = points[:, np.isin(carriers, skeleton.descendants(joint))]
         squares[joint] = ((below - points[:, joint, None]) ** 2).sum() / len(points)
     largest = squares.max()
     if largest <= 0.0:
@@ -94,7 +95,6 @@ def displacement_matrix(
     change `e` of the vectors, a joint: square metres a squared radian.
 
     Args:
-        skeleton: the joints.
         pose: world frames, `(poses, joints, …)`.
         vectors: `(poses, joints, 3)`, rotation vectors of the joints about any mean.
         gyration: metres, radius of points about each joint that count as well, so that twists are seen.
@@ -149,8 +149,3 @@ def _points(skeleton: Skeleton, pose: GlobalPose) -> tuple[Array, NDArray[np.int
     ends = points_on(pose, skeleton.end_parents, skeleton.end_offsets)
     carriers = np.concatenate([np.asarray(skeleton.parents), np.asarray(skeleton.end_parents)])
     return np.concatenate([pose.positions, ends], axis=1), carriers.astype(np.int64)
-
-
-def _carried(skeleton: Skeleton, carriers: NDArray[np.int64], joint: int) -> NDArray[np.int64]:
-    """Points that a turn of the joint moves."""
-    return np.flatnonzero(np.isin(carriers, skeleton.descendants(joint)))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +32,6 @@ from marey.statistics.geodesics.streaming import Chunk, Moments, moments
 METRICS = ("kinetic", "lever", "canonical")
 # Poses farther than this from the mean may have their logarithm on either side.
 WRAP_HAZARD = 2.8
-
-
-def _unknown() -> Array:
-    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +59,7 @@ class PoseModel:
     geodesics: PrincipalGeodesics
     frames: int
     metric: str = "canonical"
-    radius: Array = field(default_factory=_unknown)
+    radius: Array = field(default_factory=lambda: np.empty(0))
     root_motion: RootMotionModes | None = None
     stance: Array = field(default_factory=so3.identity)
 
@@ -76,16 +71,11 @@ class PoseModel:
             raise InputError("the model's root motion and its geodesics have different numbers of modes")
         if isinstance(self.frames, bool) or not isinstance(self.frames, int | np.integer) or self.frames < 0:
             raise InputError(f"frames: a whole number, got {self.frames!r}")
-        radius = self.radius if np.size(self.radius) else _unknown()
+        radius = checked("radius", np.ravel(self.radius), (np.size(self.radius) and joints,))
         stance = checked("stance", self.stance, (4,))
         if abs(float(np.linalg.norm(stance)) - 1.0) > 1e-6:
             raise InputError("stance: a quaternion of length 1")
-        assign(
-            self,
-            radius=checked("radius", radius, (len(radius) and joints,)),
-            metric=str(self.metric),
-            stance=stance,
-        )
+        assign(self, radius=radius, metric=str(self.metric), stance=stance)
 
     @classmethod
     def fit(
@@ -118,13 +108,21 @@ class PoseModel:
             root: "none"; or "heading" or "world" to learn with the poses how the root travels.
             root_weight: times how much of an average joint each number of root motion counts.
         """
-        _check_choice(modes, variance, error, max_error)
+        if sum(value is not None for value in (modes, variance, error, max_error)) > 1:
+            raise InputError("give only one of modes, variance, error and max_error")
+        for bound, value in (("error", error), ("max_error", max_error)):
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InputError(f"{bound}: metres, above 0, got {value}")
         clips = Clips(motions, root)
         found = moments(clips if clips.again else iter(clips))
         skeleton = clips.checked_skeleton()
         weights, name = _metric(skeleton, found, metric)
         full = replace(_full_model(skeleton, found, weights, name, root, root_weight), stance=clips.stance)
-        _warn_of_wraps(full)
+        if full.wrap_hazards:
+            said = f"{', '.join(full.wrap_hazards)}: more than {WRAP_HAZARD} rad from the mean, where "
+            warnings.warn(
+                said + "logarithms may jump; clean the clips of glitches", MareyWarning, stacklevel=2
+            )
         if error is None and max_error is None:
             kept = number_of_modes(full.geodesics.spectrum, modes=modes, variance=variance)
             return full.first(kept)
@@ -169,14 +167,9 @@ class PoseModel:
         return self.geodesics.decode(coordinates)
 
     def decode_motion(
-        self,
-        coordinates: ArrayLike,
-        frame_rate: float,
-        *,
-        start: ArrayLike | None = None,
-        heading: float = 0.0,
-        name: str = "",
-    ) -> Motion:
+        self, coordinates: ArrayLike, frame_rate: float, *, start: ArrayLike | None = None,
+        heading: float = 0.0, name: str = "",
+    ) -> Motion:  # fmt: skip
         """A clip of coordinates `(frames, modes)`; without root motion it stays at `start`.
 
         Args:
@@ -192,9 +185,8 @@ class PoseModel:
             rotations[:, 0] = so3.multiply(so3.exp([0.0, float(heading), 0.0]), self.stance)
         else:
             moved = RootMotion(self.root_motion.decode(coordinates), rotations[:, 0], self.root_motion.frame)
-            positions, rotations[:, 0] = integrate_root_motion(
-                moved, frame_rate, start=begin, heading=heading
-            )
+            path = integrate_root_motion(moved, frame_rate, start=begin, heading=heading)
+            positions, rotations[:, 0] = path
         return Motion(self.skeleton, so3.normalise(rotations), positions, frame_rate, name=name)
 
     def rebuild(self, motion: Motion) -> Motion:
@@ -205,9 +197,8 @@ class PoseModel:
             rotations[:, 0] = motion.rotations[:, 0]
             return replace(motion, rotations=so3.normalise(rotations))
         facing = float(yaw(motion)[0]) if self.root_motion.frame == "heading" else 0.0
-        return self.decode_motion(
-            coordinates, motion.frame_rate, start=motion.root[0], heading=facing, name=motion.name
-        )
+        rate, begin = motion.frame_rate, motion.root[0]
+        return self.decode_motion(coordinates, rate, start=begin, heading=facing, name=motion.name)
 
     def joint_errors(self, motion: Motion) -> Array:
         """Metres `(frames, joints)` by which joints of the rebuilt poses are off, the root held still."""
@@ -230,10 +221,8 @@ class PoseModel:
 
 
 def _encoded(model: PoseModel, samples: Chunk) -> Array:
-    coordinates = model.geodesics.encode(samples.rotations)
-    return (
-        coordinates if model.root_motion is None else coordinates + model.root_motion.encode(samples.numbers)
-    )
+    coordinates, way = model.geodesics.encode(samples.rotations), model.root_motion
+    return coordinates if way is None else coordinates + way.encode(samples.numbers)
 
 
 def _metric(skeleton: Skeleton, found: Moments, metric: str | ArrayLike) -> tuple[Array, str]:
@@ -262,14 +251,8 @@ def _full_model(
     if root != "none":
         weights = _with_root_motion(weights, found, root, root_weight)
     axes = principal_axes(found.covariance, weights)
-    count = len(axes.spectrum)
-    geodesics = PrincipalGeodesics(
-        found.mean,
-        axes.directions[:, :size].reshape(count, joints, 3),
-        axes.duals[:, :size].reshape(count, joints, 3),
-        axes.spectrum,
-        axes.spectrum,
-    )
+    directions, duals = (part[:, :size].reshape(-1, joints, 3) for part in (axes.directions, axes.duals))
+    geodesics = PrincipalGeodesics(found.mean, directions, duals, axes.spectrum, axes.spectrum)
     way = None
     if root != "none":
         way = RootMotionModes(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
@@ -325,25 +308,6 @@ def _position_errors(model: PoseModel, samples: Chunk) -> Array:
     skeleton, still = model.skeleton, np.zeros((len(poses), 3))
     rebuilt = model.decode(_encoded(model, samples))
     rebuilt[:, 0] = poses[:, 0]
-    there, here = (
-        global_frames(skeleton.parents, skeleton.offsets, q, still).positions for q in (rebuilt, poses)
-    )
+    tree = skeleton.parents, skeleton.offsets
+    there, here = (global_frames(*tree, q, still).positions for q in (rebuilt, poses))
     return np.linalg.norm(there - here, axis=-1)
-
-
-def _check_choice(*given: Any) -> None:
-    if sum(value is not None for value in given) > 1:
-        raise InputError("give only one of modes, variance, error and max_error")
-    for name, value in zip(("error", "max_error"), given[2:], strict=True):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise InputError(f"{name}: metres, above 0, got {value}")
-
-
-def _warn_of_wraps(model: PoseModel) -> None:
-    if model.wrap_hazards:
-        warnings.warn(
-            f"{', '.join(model.wrap_hazards)}: more than {WRAP_HAZARD} rad from the mean, where logarithms "
-            "may jump; clean the clips of glitches",
-            MareyWarning,
-            stacklevel=3,
-        )

@@ -92,7 +92,10 @@ class Clips:
                     "marey.load reads files"
                 )
             if self.skeleton is None:
-                self.skeleton, self.stance = motion.skeleton, _stance(motion)
+                self.skeleton = motion.skeleton
+                # The mean turn of the root without the way it faces.
+                some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
+                self.stance = rotation_mean(root_motion(some, "heading").rotations).mean
             check_joints(self.skeleton, motion)
             gap = np.abs(motion.skeleton.offsets[1:] - self.skeleton.offsets[1:]).max(initial=0.0)
             self.other_bones = max(self.other_bones, float(gap))
@@ -121,16 +124,6 @@ class Clips:
         for said in self.sliding:
             warnings.warn(said, MareyWarning, stacklevel=3)
         if self.other_bones > SAME_BONES:
-            warnings.warn(
-                f"the clips' bones differ by up to {100 * self.other_bones:.3g} cm; "
-                "the model keeps those of the first",
-                MareyWarning,
-                stacklevel=3,
-            )
+            said = f"the clips' bones differ by up to {100 * self.other_bones:.3g} cm; "
+            warnings.warn(said + "the model keeps those of the first", MareyWarning, stacklevel=3)
         return self.skeleton
-
-
-def _stance(motion: Motion) -> Array:
-    """The mean turn of the root without the way it faces, `(4,)`."""
-    some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
-    return rotation_mean(root_motion(some, "heading").rotations).mean

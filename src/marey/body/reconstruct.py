@@ -58,11 +58,7 @@ class ReconstructSettings:
 
 
 def reconstruct(
-    model: PoseModel,
-    trackers: Trackers,
-    *,
-    online: bool = False,
-    settings: ReconstructSettings | None = None,
+    model: PoseModel, trackers: Trackers, *, online: bool = False, settings: ReconstructSettings | None = None
 ) -> Motion:
     """Full-body motion in the poses of a model that follows trackers.
 
@@ -71,7 +67,6 @@ def reconstruct(
         trackers: What was tracked.
         online: Frame by frame, each from the past alone, as :class:`BodyFromTrackers` does; otherwise all
             frames together, smoothly.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -90,10 +85,8 @@ def reconstruct(
         ahead = _followed(task, goals, weights, rate)
         back = _followed(task, goals[::-1], weights[::-1], rate)
         stiffness = bending(settings.noise, task.typical_change, settings.smoothness, rate)
-        found = [
-            task.smoothed(goals, weights, start, stiffness)
-            for start in (ahead, PoseArrays(*(array[::-1] for array in back)))
-        ]
+        starts = ahead, PoseArrays(*(array[::-1] for array in back))
+        found = [task.smoothed(goals, weights, start, stiffness) for start in starts]
         poses = min(found, key=lambda poses: task.total(goals, weights, poses, stiffness))
     unit = continuous(so3.normalise(poses.rotations))
     return Motion(model.skeleton, unit, poses.root, rate, name=trackers.name)
@@ -109,7 +102,6 @@ class BodyFromTrackers:
         model: Pose model of the skeleton.
         like: Trackers of the same names, points and orientations as will come (any frames).
         frame_rate: Samples per second.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -225,10 +217,8 @@ class _Task:
         return np.asarray(data + pull_back(self.parameters, True, solution.poses, centre, precision)[1])
 
     def smoothed(self, goals: Array, weights: Array, poses: PoseArrays, stiffness: Array) -> PoseArrays:
-        centre = self.centre(poses)
-        return smoothed(
-            self.problem, goals, weights, poses, centre=centre, precision=self.precision, stiffness=stiffness
-        )[0]
+        task, centre, precision = (self.problem, goals, weights, poses), self.centre(poses), self.precision
+        return smoothed(*task, centre=centre, precision=precision, stiffness=stiffness)[0]
 
     def total(self, goals: Array, weights: Array, poses: PoseArrays, stiffness: Array) -> float:
         values, _ = self.problem.evaluate(goals, weights, poses)
@@ -342,9 +332,8 @@ def _followed(task: _Task, goals: Array, weights: Array, frame_rate: float) -> P
     return _joined(rows[::-1])
 
 
-def _rows(poses: PoseArrays, rows: Sequence[int]) -> PoseArrays:
-    chosen = list(rows)
-    return PoseArrays(*(array[chosen] for array in poses))
+def _rows(poses: PoseArrays, rows: list[int]) -> PoseArrays:
+    return PoseArrays(*(array[rows] for array in poses))
 
 
 def _joined(poses: Sequence[PoseArrays]) -> PoseArrays:

@@ -43,17 +43,18 @@ def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> M
     rate = checked_rate(frame_rate)
     if antialias and rate < motion.frame_rate:
         rotations, root, translations = motion.rotations, motion.root, motion.translations
-        weights = _low_pass(motion.frame_rate / rate)
+        # Of a frame and its followers on one side: a sinc that ends in a cosine bell.
+        factor = motion.frame_rate / rate
+        taps = np.arange(int(np.ceil(WINDOW * factor)))
+        weights = np.sinc(taps / factor) * (0.5 + 0.5 * np.cos(np.pi * taps / (WINDOW * factor)))
         rotations = so3.multiply(rotations, so3.exp(_change(rotations, weights, _turn)))
         root = root + _change(root, weights, _step)
         if translations is not None:
             translations = translations + _change(translations, weights, _step)
         motion = replace(motion, rotations=rotations, root=root, translations=translations)
-    return replace(
-        retime(motion, sample_positions(motion.frames, motion.frame_rate, rate)),
-        frame_rate=rate,
-        first_frame=motion.first_frame if rate == motion.frame_rate else 0,
-    )
+    timed = retime(motion, sample_positions(motion.frames, motion.frame_rate, rate))
+    first = motion.first_frame if rate == motion.frame_rate else 0
+    return replace(timed, frame_rate=rate, first_frame=first)
 
 
 def retime(motion: Motion, positions: ArrayLike) -> Motion:
@@ -68,12 +69,9 @@ def retime(motion: Motion, positions: ArrayLike) -> Motion:
     at = np.asarray(positions, dtype=np.float64)
     first, share = neighbours(motion.frames, at)
     turned = so3.slerp(motion.rotations[first], motion.rotations[first + (share > 0)], share[:, None])
-    return replace(
-        motion,
-        rotations=so3.continuous(turned),
-        root=linear(motion.root, at),
-        translations=None if motion.translations is None else linear(motion.translations, at),
-    )
+    slid = None if motion.translations is None else linear(motion.translations, at)
+    rotations, root = so3.continuous(turned), linear(motion.root, at)
+    return replace(motion, rotations=rotations, root=root, translations=slid)
 
 
 def resample_markers(markers: Markers, frame_rate: float) -> Markers:
@@ -81,12 +79,6 @@ def resample_markers(markers: Markers, frame_rate: float) -> Markers:
     rate = checked_rate(frame_rate)
     positions = sample_positions(markers.frames, markers.frame_rate, rate)
     return replace(markers, positions=linear(markers.positions, positions), frame_rate=rate)
-
-
-def _low_pass(factor: float) -> Array:
-    """Weights of a frame and its followers on one side: a sinc that ends in a cosine bell."""
-    taps = np.arange(int(np.ceil(WINDOW * factor)))
-    return np.sinc(taps / factor) * (0.5 + 0.5 * np.cos(np.pi * taps / (WINDOW * factor)))
 
 
 def _change(values: FloatArray, weights: Array, difference: Callable[[Array, Array], Array]) -> Array:

@@ -22,7 +22,7 @@ from marey.body.feet import contacts, foot_joints, ground_heights, plant, skate
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.resample import retime
-from marey.body.root_motion import root_motion, with_carriers, without_carriers, yaw
+from marey.body.root_motion import about_y, root_motion, with_carriers, without_carriers, yaw
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.warping import Alignment, align, time_map
@@ -35,7 +35,6 @@ class RestyleResult(Result):
     """A clip in another's style.
 
     Attributes:
-        motion: The clip.
         positions: `(frames,)`, fractional frame of the clip (or with its own timing, of the reference) that
             each frame was matched with.
         alignment: The path through clip and reference.
@@ -81,7 +80,6 @@ def restyle(
     """The clip with the timing, and if asked for the style, of another clip of the same gestures.
 
     Args:
-        motion: The clip.
         reference: The other, of the same skeleton.
         timing: "reference", so that the result is as long as the reference; or "own", for style alone. For
             the other way round, exchange the clips.
@@ -106,7 +104,12 @@ def restyle(
         raise InputError(f"derivative: seconds, not below 0, got {derivative}")
     if modes is not None and modes < 1:
         raise InputError(f"modes {modes}: at least one is needed to align by")
-    _check_same_joints(motion, reference)
+    mine, theirs = motion.skeleton, reference.skeleton
+    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
+        new = next((name for name in theirs.names if name not in mine.names), "the order of joints")
+        raise InputError(
+            f"clip and reference have different joints ({new!r}); style goes between clips of one skeleton"
+        )
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
     figure, other = without_carriers(motion), without_carriers(reference)
@@ -116,17 +119,14 @@ def restyle(
         model = model.first(modes)
     if not model.modes:
         raise InputError("neither clip moves its joints: there is nothing to align")
-    alignment = align_clips(
-        model.encode(figure),
-        model.encode(other),
-        band=band,
-        open_ends=open_ends,
-        derivative=derivative * motion.frame_rate,
-    )
+    one, two, rates = model.encode(figure), model.encode(other), derivative * motion.frame_rate
+    alignment = align_clips(one, two, band=band, open_ends=open_ends, derivative=rates)
     path = alignment if timing == "own" else alignment.swapped()
     # Knots of the time map are 0.1 s apart.
-    positions = time_map(_from(path), smoothing=max(0.1 * motion.frame_rate, 1.0))
     first, last = (int(frame) for frame in path.path[[0, -1], 0])
+    counted = path.path - np.array([first, 0], dtype=np.int64)
+    part = Alignment(counted, path.cost, (last - first + 1, path.frames[1]))
+    positions = time_map(part, smoothing=max(0.1 * motion.frame_rate, 1.0))
     if timing == "reference":
         timed, style = retime(motion, positions), other[first : last + 1]
     else:
@@ -194,7 +194,6 @@ def transfer_style(motion: Motion, style: Motion, model: PoseModel, amount: floa
     tilt of the root are blended to the other's by `amount`. Feet then stay where they stand.
 
     Args:
-        motion: The clip.
         style: A clip of the same length, frame by frame at the same moment of the gesture.
         model: Pose model of both.
         amount: 0 to 1.
@@ -213,9 +212,19 @@ def transfer_style(motion: Motion, style: Motion, model: PoseModel, amount: floa
     detail = (poses[1] - modelled[1]) - (poses[0] - modelled[0])
     posture = (modelled[1] - modelled[0]).mean(axis=0)
     turned = so3.multiply(mean, so3.exp(poses[0] + amount * (detail + posture)))
-    turned[:, 0] = _tilted(figure, other, amount)
+    # The root has the mean tilt of the other's.
+    tilts = root_motion(figure).rotations, root_motion(other).rotations
+    lean = so3.log(so3.multiply(so3.inverse(tilts[0]), tilts[1])).mean(axis=0)
+    turned[:, 0] = so3.multiply(about_y(yaw(figure)), so3.multiply(tilts[0], so3.exp(amount * lean)))
     changed = replace(figure, rotations=so3.continuous(so3.normalise(turned)))
-    return with_carriers(_planted(changed, figure), motion)
+    feet = list(foot_joints(figure.skeleton))
+    if feet:
+        # At the height that the clip had over its feet, which stay where they stood before.
+        low = [clip.positions()[:, feet, 1].min(axis=1) for clip in (changed, figure)]
+        up = np.array([0.0, np.median(low[1] - low[0]), 0.0])
+        changed = replace(changed, root=changed.root + up)
+        changed = plant(changed, contacts(figure), heights=ground_heights(figure), root="firm")
+    return with_carriers(changed, motion)
 
 
 def _normalised(coordinates: Array) -> Array:
@@ -223,40 +232,3 @@ def _normalised(coordinates: Array) -> Array:
     centred = coordinates - coordinates.mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=1).mean())
     return np.asarray(centred / size) if size > 1e-9 else centred
-
-
-def _from(alignment: Alignment) -> Alignment:
-    """The same path with the frames of the first series counted from where it begins there."""
-    first, last = (int(frame) for frame in alignment.path[[0, -1], 0])
-    path = alignment.path - np.array([first, 0], dtype=np.int64)
-    return Alignment(path, alignment.cost, (last - first + 1, alignment.frames[1]))
-
-
-def _tilted(figure: Motion, other: Motion, amount: float) -> Array:
-    """The root's rotations with the mean tilt of the other's."""
-    tilts = root_motion(figure).rotations, root_motion(other).rotations
-    lean = so3.log(so3.multiply(so3.inverse(tilts[0]), tilts[1])).mean(axis=0)
-    facing = np.zeros((figure.frames, 3))
-    facing[:, 1] = yaw(figure)
-    return so3.multiply(so3.exp(facing), so3.multiply(tilts[0], so3.exp(amount * lean)))
-
-
-def _planted(changed: Motion, before: Motion) -> Motion:
-    """The changed clip at the height it had over its feet, which stay where they stood before."""
-    feet = list(foot_joints(before.skeleton))
-    if not feet:
-        return changed
-    low = [clip.positions()[:, feet, 1].min(axis=1) for clip in (changed, before)]
-    root = np.array(changed.root)
-    root[:, 1] += np.median(low[1] - low[0])
-    lowered = replace(changed, root=root)
-    return plant(lowered, contacts(before), heights=ground_heights(before), root="firm")
-
-
-def _check_same_joints(motion: Motion, reference: Motion) -> None:
-    mine, theirs = motion.skeleton, reference.skeleton
-    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
-        other = next((name for name in theirs.names if name not in mine.names), "the order of joints")
-        raise InputError(
-            f"clip and reference have different joints ({other!r}); style goes between clips of one skeleton"
-        )

@@ -16,7 +16,7 @@ import numpy as np
 from marey._arrays import Array, Integers
 from marey.body.anatomy import SIDES, Limb, anatomy
 from marey.body.feet import FeetSettings, contacts, foot_joints
-from marey.body.feet.two_bone import bend_leg
+from marey.body.feet.plant import bend_leg
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -122,17 +122,11 @@ def upright_at_rest(motion: Motion) -> Motion:
         reference[below] = rotation_mean(ahead[lowest][:, below], tolerance=1e-6).mean
     above = reference[np.maximum(skeleton.parents, 0)]
     above[0] = so3.identity()
-    moved = motion.translations
-    return replace(
-        motion,
-        skeleton=replace(
-            skeleton,
-            offsets=so3.rotate(above, skeleton.offsets),
-            end_offsets=so3.rotate(reference[skeleton.end_parents], skeleton.end_offsets),
-        ),
-        rotations=so3.normalise(_local(so3.multiply(pose.rotations, so3.inverse(reference)), skeleton)),
-        translations=None if moved is None else so3.rotate(above, moved),
-    )
+    moved = None if motion.translations is None else so3.rotate(above, motion.translations)
+    rotations = so3.normalise(_local(so3.multiply(pose.rotations, so3.inverse(reference)), skeleton))
+    ends = so3.rotate(reference[skeleton.end_parents], skeleton.end_offsets)
+    upright = replace(skeleton, offsets=so3.rotate(above, skeleton.offsets), end_offsets=ends)
+    return replace(motion, skeleton=upright, rotations=rotations, translations=moved)
 
 
 class _Bodies:
@@ -163,11 +157,8 @@ class _Bodies:
         return np.asarray(positions[:, [leg.root for leg in self.legs]].mean(axis=1))
 
     def world_turns(self, rotations: Array) -> Array:
-        """Rotation of each target joint from its rest pose, in the world, `(frames, joints, 4)`.
-
-        Args:
-            rotations: `(frames, source joints, 4)`, of the source in the world.
-        """
+        """Rotation of each target joint from its rest pose, in the world, `(frames, joints, 4)`, given the
+        source's rotations `(frames, source joints, 4)` in the world."""
         turns = np.empty((len(rotations), self.skeleton.joints, 4))
         for joint, aligned in enumerate(self._alignments()):
             if self.match[joint] >= 0:
@@ -178,7 +169,9 @@ class _Bodies:
 
     def _alignments(self) -> list[Array]:
         """The turn of each joint that takes the target's rest pose to the source's."""
-        trunk = self._trunk_alignment()
+        # Left and up of the target at rest are taken to those of the source.
+        mine, theirs = (_body_axes(positions, self.legs) for positions in (self.positions, self.source))
+        trunk = so3.identity() if mine is None or theirs is None else so3.from_matrix(theirs @ mine.T)
         bones: dict[int, int] = {}
         below: set[int] = set()
         parts = anatomy(self.skeleton)
@@ -203,19 +196,9 @@ class _Bodies:
             aligned.append(turn)
         return aligned
 
-    def _trunk_alignment(self) -> Array:
-        """The turn that takes left and up of the target at rest to those of the source."""
-        axes = [_body_axes(positions, self.legs) for positions in (self.positions, self.source)]
-        if axes[0] is None or axes[1] is None:
-            return so3.identity()
-        return so3.from_matrix(axes[1] @ axes[0].T)
-
     def room_for_feet(self, turns: Array) -> Array:
-        """How far the hips move, `(frames, 3)` metres, because the feet are not to the scale of the legs.
-
-        Args:
-            turns: `(frames, 4)`, of the pelvis.
-        """
+        """How far the hips move, `(frames, 3)` metres, because the feet are not to the scale of the legs;
+        given rotations `(frames, 4)` of the pelvis."""
         room = np.zeros((len(turns), 3))
         for leg in (leg for leg in self.legs if leg.tip >= 0):
             sole = self.positions[leg.end] - self.positions[leg.tip]
@@ -287,12 +270,10 @@ def _with_toes(motion: Motion) -> Motion:
     if not added:
         return motion
     offsets = skeleton.end_offsets[added]
-    longer = replace(
-        skeleton,
-        names=(*skeleton.names, *(f"toes {n}" for n in range(len(added)))),
-        parents=np.append(skeleton.parents, skeleton.end_parents[added]),
-        offsets=np.concatenate([skeleton.offsets, offsets]),
-    )
+    names = (*skeleton.names, *(f"toes {n}" for n in range(len(added))))
+    parents = np.append(skeleton.parents, skeleton.end_parents[added])
+    bones = np.concatenate([skeleton.offsets, offsets])
+    longer = replace(skeleton, names=names, parents=parents, offsets=bones)
     still = np.broadcast_to(so3.identity(), (motion.frames, len(added), 4))
     moved = motion.translations
     if moved is not None:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, assign, checked, checked_rate
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
-from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -31,10 +30,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 # Metres a joint's translation may vary and still count as an offset.
 STILL = 1e-4
 # Spreads below these are noise of a figure that stands: they are not blown up to count like a joint.
-LEAST_SPREAD: dict[str, tuple[float, ...]] = {
-    "heading": (0.05, 0.05, 0.01, 0.1),
-    "world": (0.05, 0.05, 0.05),
-}
+LEAST_SPREAD: dict[str, tuple[float, ...]] = {"heading": (0.05, 0.05, 0.01, 0.1), "world": (0.05, 0.05, 0.05)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +52,8 @@ class RootMotionModes:
     def __post_init__(self) -> None:
         features = len(FEATURES[checked_frame(self.frame)])
         directions = checked("directions", self.directions, (None, features))
-        assign(
-            self,
-            mean=checked("mean", self.mean, (features,)),
-            directions=directions,
-            duals=checked("duals", self.duals, (len(directions), features)),
-        )
+        duals = checked("duals", self.duals, (len(directions), features))
+        assign(self, mean=checked("mean", self.mean, (features,)), directions=directions, duals=duals)
 
     def encode(self, features: ArrayLike) -> Array:
         """What features `(..., features)` add to the coordinates `(..., modes)`."""
@@ -175,8 +167,12 @@ def moving_root(motion: Motion) -> int:
     """
     if motion.translations is None:
         return 0
+    skeleton = motion.skeleton
     sliding = 1 + np.flatnonzero(np.ptp(motion.translations[:, 1:], axis=0).max(axis=1, initial=0.0) > STILL)
-    return int(sliding[0]) if len(sliding) == 1 and _carries_all(motion.skeleton, int(sliding[0])) else 0
+    top = int(sliding[0]) if len(sliding) == 1 else 0
+    # Everything above it must be a chain, and all else hang below it.
+    chain = skeleton.ancestors(top) == tuple(range(top, -1, -1)) and not (skeleton.end_parents < top).any()
+    return top if chain and len(skeleton.descendants(top)) == skeleton.joints - top else 0
 
 
 def without_carriers(motion: Motion) -> Motion:
@@ -204,15 +200,6 @@ def checked_frame(frame: str) -> str:
     if frame not in FEATURES:
         raise InputError(f"root {frame!r}: it is one of none, {', '.join(FEATURES)}")
     return frame
-
-
-def _carries_all(skeleton: Skeleton, top: int) -> bool:
-    """Whether everything above joint `top` is a chain, and all else hangs below it."""
-    return bool(
-        skeleton.ancestors(top) == tuple(range(top, -1, -1))
-        and len(skeleton.descendants(top)) == skeleton.joints - top
-        and not (skeleton.end_parents < top).any()
-    )
 
 
 def _continued(steps: Array) -> Array:

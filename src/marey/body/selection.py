@@ -39,25 +39,30 @@ def pick(motion: Motion, names: Sequence[str]) -> Motion:
     kept = sorted(set(skeleton.indices(names)))
     if not kept:
         raise InputError("no joint is left; name at least one to keep")
-    new_parents = _nearest_kept(skeleton, kept)
-    top = kept[0]
-
+    place, top = {joint: i for i, joint in enumerate(kept)}, kept[0]
+    # The nearest kept joint above each, in the new order; -1 for the top.
+    parents = [next((place[a] for a in skeleton.ancestors(joint)[1:] if a in place), -1) for joint in kept]
+    tops = [joint for joint, parent in zip(kept, parents) if parent < 0]
+    if len(tops) > 1:
+        above = set(skeleton.ancestors(tops[0])).intersection(*(skeleton.ancestors(t) for t in tops[1:]))
+        raise InputError(
+            f"{skeleton.names[tops[0]]!r} and {skeleton.names[tops[1]]!r} have no kept joint above both; "
+            f"keep {skeleton.names[max(above)]!r} too"
+        )
     rotations, positions, offsets = _composed(motion, kept)
     if top != 0:
         world = forward_kinematics(motion)
         rotations[:, 0], positions[:, 0] = world.rotations[:, top], world.positions[:, top]
-    varies = np.ptp(positions[:, 1:], axis=0).max(initial=0.0) > ROUNDING * _size(skeleton)
+    size = float(np.abs(skeleton.offsets).sum()) + 1e-300
+    varies = np.ptp(positions[:, 1:], axis=0).max(initial=0.0) > ROUNDING * size
     if not varies:
         offsets[1:] = positions[0, 1:]
     changed = top != 0 or (varies and motion.translations is None)
-    channels = motion.channels
+    channels, slid = motion.channels, positions if varies else None
+    channels = None if channels is None or changed else tuple(channels[j] for j in kept)
+    fewer, root = _smaller(skeleton, kept, parents, offsets), positions[:, 0]
     return replace(
-        motion,
-        skeleton=_smaller(skeleton, kept, new_parents, offsets),
-        rotations=rotations,
-        root=positions[:, 0],
-        translations=positions if varies else None,
-        channels=None if channels is None or changed else tuple(channels[j] for j in kept),
+        motion, skeleton=fewer, rotations=rotations, root=root, translations=slid, channels=channels
     )
 
 
@@ -74,20 +79,6 @@ def subtree(motion: Motion, name: str) -> Motion:
     """The clip of one joint and all below it; that joint becomes the root."""
     skeleton = motion.skeleton
     return pick(motion, [skeleton.names[j] for j in skeleton.descendants(skeleton.index(name))])
-
-
-def _nearest_kept(skeleton: Skeleton, kept: list[int]) -> list[int]:
-    """For each kept joint the place, in the new order, of the nearest kept joint above it; -1 for the top."""
-    place = {joint: i for i, joint in enumerate(kept)}
-    found = [next((place[a] for a in skeleton.ancestors(joint)[1:] if a in place), -1) for joint in kept]
-    tops = [joint for joint, parent in zip(kept, found) if parent < 0]
-    if len(tops) > 1:
-        above = set(skeleton.ancestors(tops[0])).intersection(*(skeleton.ancestors(t) for t in tops[1:]))
-        raise InputError(
-            f"{skeleton.names[tops[0]]!r} and {skeleton.names[tops[1]]!r} have no kept joint above both; "
-            f"keep {skeleton.names[max(above)]!r} too"
-        )
-    return found
 
 
 def _composed(motion: Motion, kept: list[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -110,25 +101,14 @@ def _composed(motion: Motion, kept: list[int]) -> tuple[FloatArray, FloatArray, 
 
 def _smaller(skeleton: Skeleton, kept: list[int], parents: list[int], offsets: FloatArray) -> Skeleton:
     place = {joint: i for i, joint in enumerate(kept)}
-    ends = [
-        (place[int(joint)], offset)
-        for joint, offset in zip(skeleton.end_parents, skeleton.end_offsets)
-        if joint in place
-    ]
+    sites = zip(skeleton.end_parents.tolist(), skeleton.end_offsets)
+    ends = [(place[joint], offset) for joint, offset in sites if joint in place]
     carrying = {i for i, _ in ends} | set(parents)
     for i, joint in enumerate(kept):
         children = skeleton.children(joint)
         if children and i not in carrying:
             ends.append((i, skeleton.offsets[list(children)].mean(axis=0)))
     ends.sort(key=lambda end: end[0])
-    return Skeleton(
-        tuple(skeleton.names[j] for j in kept),
-        np.array(parents),
-        offsets,
-        np.array([i for i, _ in ends], dtype=np.int64),
-        np.array([offset for _, offset in ends]).reshape(-1, 3),
-    )
-
-
-def _size(skeleton: Skeleton) -> float:
-    return float(np.abs(skeleton.offsets).sum()) + 1e-300
+    names, carriers = tuple(skeleton.names[j] for j in kept), np.array([i for i, _ in ends], dtype=np.int64)
+    points = np.array([offset for _, offset in ends]).reshape(-1, 3)
+    return Skeleton(names, np.array(parents), offsets, carriers, points)

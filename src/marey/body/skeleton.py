@@ -13,14 +13,6 @@ from marey._arrays import Array, FloatArray, IntArray, assign, checked
 from marey.errors import InputError
 
 
-def _none() -> IntArray:
-    return np.empty(0, dtype=np.int64)
-
-
-def _no_points() -> FloatArray:
-    return np.empty((0, 3))
-
-
 @dataclass(frozen=True, eq=False)
 class Skeleton:
     """Joints in an order in which parents come first; joint 0 is the root.
@@ -40,8 +32,8 @@ class Skeleton:
     names: tuple[str, ...]
     parents: IntArray
     offsets: FloatArray
-    end_parents: IntArray = field(default_factory=_none)
-    end_offsets: FloatArray = field(default_factory=_no_points)
+    end_parents: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    end_offsets: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -56,15 +48,13 @@ class Skeleton:
         ends = len(end_parents)
         if ends and not ((end_parents >= 0) & (end_parents < joints)).all():
             raise InputError(f"end_parents: indices must lie in 0…{joints - 1}")
+        given = self.end_offsets if np.size(self.end_offsets) else np.empty((0, 3))
+        offsets, sites = (
+            checked("offsets", self.offsets, (joints, 3)),
+            checked("end_offsets", given, (ends, 3)),
+        )
         assign(
-            self,
-            names=names,
-            parents=parents,
-            offsets=checked("offsets", self.offsets, (joints, 3)),
-            end_parents=end_parents,
-            end_offsets=checked(
-                "end_offsets", self.end_offsets if np.size(self.end_offsets) else _no_points(), (ends, 3)
-            ),
+            self, names=names, parents=parents, offsets=offsets, end_parents=end_parents, end_offsets=sites
         )
 
     @property

@@ -104,7 +104,10 @@ class MotionStream:
         else:
             self.phases = checked("phases", phases, (self.characters,))
         if starts is None:
-            starts = model.start + _square(self.characters)
+            # On a square grid of 2 m about the example's start.
+            row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
+            places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
+            starts = model.start + (places - places.mean(axis=0))
         if headings is None:
             headings = np.full(self.characters, model.heading)
         self._positions = checked("starts", starts, (self.characters, 3)).copy()
@@ -128,7 +131,22 @@ class MotionStream:
         found += self._trend(self.time - 1, self.phases)
         self._coordinates = found
         self._positions, self._yaws = self._next
-        self._move_roots(found)
+        # Height of the roots in this frame, position and yaw in the next.
+        motion, rate, positions, yaws = (
+            self.model.poses.root_motion, self.model.frame_rate, self._positions, self._yaws
+        )  # fmt: skip
+        assert motion is not None
+        features = motion.decode(found)
+        if self.model.poses.root == "world":
+            self._next = (positions + features / rate, yaws)
+            return found
+        positions[:, 1] = features[:, 2]
+        cosine, sine = np.cos(yaws), np.sin(yaws)
+        x, z = features[:, 0], features[:, 1]
+        moved = positions.copy()
+        moved[:, 0] += (cosine * x + sine * z) / rate
+        moved[:, 2] += (cosine * z - sine * x) / rate
+        self._next = (moved, yaws + features[:, 3] / rate)
         return found
 
     def poses(self) -> Poses:
@@ -171,9 +189,8 @@ class MotionStream:
             raise InputError(f"time {time}: seconds")
         frame = round(time * self.model.frame_rate)
         if frame < self.time:
-            raise InputError(
-                f"{time} s has passed: the next frame is at {self.time / self.model.frame_rate:g} s"
-            )
+            soonest = self.time / self.model.frame_rate
+            raise InputError(f"{time} s has passed: the next frame is at {soonest:g} s")
         coded = self.model.poses.encode(pose)[0] if isinstance(pose, Motion) else pose
         wanted = checked("pose", coded, (self.model.modes,))
         who = np.arange(self.characters) if characters is None else np.asarray(characters, dtype=np.intp)
@@ -216,29 +233,3 @@ class MotionStream:
     def _trend(self, frame: int, phases: Array) -> Array:
         """The trend `(characters, modes)` at a frame; the drift is that of the example's end."""
         return self.model.trend.at(frame / self.model.frame_rate + phases)
-
-    def _move_roots(self, coordinates: Array) -> None:
-        """Height of the roots in this frame, position and yaw in the next."""
-        motion = self.model.poses.root_motion
-        assert motion is not None
-        features = motion.decode(coordinates)
-        rate = self.model.frame_rate
-        positions, yaws = self._positions, self._yaws
-        if self.model.poses.root == "world":
-            self._next = (positions + features / rate, yaws)
-            return
-        positions[:, 1] = features[:, 2]
-        cosine, sine = np.cos(yaws), np.sin(yaws)
-        x, z = features[:, 0], features[:, 1]
-        moved = positions.copy()
-        moved[:, 0] += (cosine * x + sine * z) / rate
-        moved[:, 2] += (cosine * z - sine * x) / rate
-        self._next = (moved, yaws + features[:, 3] / rate)
-
-
-def _square(characters: int) -> Array:
-    """Positions `(characters, 3)` on a square grid of 2 m about 0; one character is at 0."""
-    side = int(np.ceil(np.sqrt(characters)))
-    row, column = np.divmod(np.arange(characters), side)
-    places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
-    return places - places.mean(axis=0)

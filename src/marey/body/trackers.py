@@ -51,14 +51,8 @@ class Trackers(Timed):
         if rotations is not None:
             rotations = checked("tracker rotations", rotations, (len(positions), len(names), 4), finite=False)
         points = np.zeros((len(names), 3)) if self.points is None else self.points
-        assign(
-            self,
-            names=names,
-            positions=positions,
-            rotations=rotations,
-            points=checked("tracker points", points, (len(names), 3)),
-            frame_rate=checked_rate(self.frame_rate),
-        )
+        points, rate = checked("tracker points", points, (len(names), 3)), checked_rate(self.frame_rate)
+        assign(self, names=names, positions=positions, rotations=rotations, points=points, frame_rate=rate)
 
     @classmethod
     def of_motion(cls, motion: Motion, names: Sequence[str], *, directions: Sequence[str] = ()) -> Trackers:
@@ -72,17 +66,14 @@ class Trackers(Timed):
         for tracker, name in enumerate(names):
             if name in directions:
                 rotations[:, tracker] = pose.rotations[:, joints[tracker]]
-        return cls(
-            tuple(names), positions, motion.frame_rate, rotations if directions else None, name=motion.name
-        )
+        turns = rotations if directions else None
+        return cls(tuple(names), positions, motion.frame_rate, turns, name=motion.name)
 
     @classmethod
     def of_markers(cls, markers: Markers, mapping: Mapping[str, str]) -> Trackers:
         """Markers by name, `{marker: joint}`, as trackers of joints."""
-        chosen = _indices("marker", markers.names, mapping)
-        return cls(
-            tuple(mapping.values()), markers.positions[:, chosen], markers.frame_rate, name=markers.name
-        )
+        places = markers.positions[:, _indices("marker", markers.names, mapping)]
+        return cls(tuple(mapping.values()), places, markers.frame_rate, name=markers.name)
 
     @property
     def frames(self) -> int:
@@ -91,12 +82,9 @@ class Trackers(Timed):
 
     def __getitem__(self, key: int | slice) -> Trackers:
         frames = as_slice(key, self.frames)
-        return replace(
-            self,
-            positions=self.positions[frames],
-            rotations=None if self.rotations is None else self.rotations[frames],
-            frame_rate=self.frame_rate / abs(frames.step or 1),
-        )
+        turns = None if self.rotations is None else self.rotations[frames]
+        rate = self.frame_rate / abs(frames.step or 1)
+        return replace(self, positions=self.positions[frames], rotations=turns, frame_rate=rate)
 
     def renamed(self, mapping: Mapping[str, str]) -> Trackers:
         """With other names: `{tracker: joint}`; the others keep theirs."""
@@ -108,13 +96,8 @@ class Trackers(Timed):
         chosen = _indices("tracker", self.names, names)
         rotations = None if self.rotations is None else self.rotations[:, chosen]
         assert self.points is not None
-        return replace(
-            self,
-            names=tuple(names),
-            positions=self.positions[:, chosen],
-            rotations=rotations,
-            points=self.points[chosen],
-        )
+        places, points = self.positions[:, chosen], self.points[chosen]
+        return replace(self, names=tuple(names), positions=places, rotations=rotations, points=points)
 
     @property
     def oriented(self) -> tuple[int, ...]:

@@ -54,10 +54,8 @@ MODULES = {
     "marey.body.root_motion": "RootMotionModes",
     "marey.body.pose_model": "PoseModel",
     "marey.statistics.processes.trend": "Trend",
-    "marey.statistics.processes.process": "Processes",
-    "marey.statistics.processes.covariances": (
-        "SquaredExponential Matern12 Matern32 Matern52 DampedOscillation QuasiPeriodic Sum"
-    ),
+    "marey.statistics.processes.process": "GaussianProcesses",
+    "marey.statistics.processes.covariances": "SquaredExponential Matern12 Matern32 Matern52",
     "marey.statistics.autoregression.model": "VectorAutoregression",
     "marey.body.dynamics": "MotionModel",
     "marey.surface.library": "Library",

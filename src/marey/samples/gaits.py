@@ -16,7 +16,7 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.body.anatomy import anatomy
-from marey.body.feet.two_bone import bend_leg
+from marey.body.feet.plant import bend_leg
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton

@@ -1,14 +1,19 @@
 """A recorded clip on a rigged mesh of other proportions, with the soles on the ground y = 0.
 
 :func:`marey.body.retarget.retarget` puts the clip on the joints that the mesh is bound to; the mesh then says
-where the ground is. Cost: the retargeting and skinning of the feet.
+where the ground is. Several clips make the captured surface of one subject: skinned, decimated once, posed
+(4D data from mocap). Cost: the retargeting, one decimation, and skinning, linear in frames × vertices; 2,600
+frames of 5,000 vertices take about 5 s.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
+
+from marey._progress import Progress
 from marey.body.anatomy import anatomy
 from marey.body.kinematics import GlobalPose
 from marey.body.motion import Motion
@@ -18,6 +23,8 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface import skinning
+from marey.surface.decimation import Decimation, diverse_poses
+from marey.surface.library import Library
 
 # Percentage of the frames whose lowest point may be below the ground: noise, or a foot that digs in.
 BELOW_GROUND = 20
@@ -42,7 +49,9 @@ def skin_clip(character: Character, motion: Motion) -> Character:
     >>> bool(abs(skinned.pose().bounds[0][1]) < 0.01)
     True
     """
-    if _is_own(character, motion):
+    own, given = character.motion.skeleton, motion.skeleton
+    same = own.names == given.names and np.array_equal(own.parents, given.parents)
+    if same and np.abs(own.offsets - given.offsets)[1:].max(initial=0.0) < SAME:
         return character.with_motion(motion)
     retargeted = retarget(motion, *rest_pose(character))
     skinned = character.with_motion(retargeted)
@@ -55,11 +64,14 @@ def ground_height(character: Character) -> float:
     Of the lowest vertices of all frames a low one but not the lowest, so that jumps stay in the air and a few
     bad frames do not matter.
     """
-    skin = character.skin
-    low = _foot_vertices(character)
-    positions = skinning.skin(
-        skin.vertices[low], skin.influences[low], skin.weights[low], character.bone_transforms()
-    )
+    skin, own = character.skin, character.motion.skeleton
+    joints = {own.names[j] for leg in anatomy(own).legs for j in (leg.end, leg.tip) if j >= 0}
+    followed = np.isin(skin.influences, [i for i, name in enumerate(skin.joint_names) if name in joints])
+    # Vertices that mostly follow the feet; all of them, if the mesh has no feet.
+    low = (skin.weights * followed).sum(axis=1) > 0.5
+    low = low if low.any() else np.ones(len(low), dtype=bool)
+    bones = character.bone_transforms()
+    positions = skinning.skin(skin.vertices[low], skin.influences[low], skin.weights[low], bones)
     return float(np.percentile(positions[..., 1].min(axis=1), BELOW_GROUND))
 
 
@@ -85,17 +97,53 @@ def rest_pose(character: Character) -> tuple[Skeleton, GlobalPose]:
     return Skeleton(tuple(names), tree, offsets), rest
 
 
-def _is_own(character: Character, motion: Motion) -> bool:
-    own, given = character.motion.skeleton, motion.skeleton
-    if own.names != given.names or not np.array_equal(own.parents, given.parents):
-        return False
-    return bool(np.abs(own.offsets - given.offsets)[1:].max(initial=0.0) < SAME)
+# Poses of every clip that the decimation may use.
+POSES = 6
 
 
-def _foot_vertices(character: Character) -> NDArray[np.int64]:
-    """Vertices that mostly follow the feet; all of them, if the mesh has no feet."""
-    skin, own = character.skin, character.motion.skeleton
-    joints = {own.names[j] for leg in anatomy(own).legs for j in (leg.end, leg.tip) if j >= 0}
-    followed = np.isin(skin.influences, [i for i, name in enumerate(skin.joint_names) if name in joints])
-    feet = np.flatnonzero((skin.weights * followed).sum(axis=1) > 0.5)
-    return feet if feet.size else np.arange(len(skin.vertices))
+def mesh_library(
+    character: Character,
+    motions: Sequence[Motion],
+    *,
+    labels: Sequence[str] = (),
+    vertices: int | None = None,
+    frame_rate: float = 30.0,
+    method: str = "linear",
+    progress: Progress | None = None,
+) -> Library:
+    """The character's surface in all clips, one sequence each, in single precision.
+
+    Args:
+        character: a rigged mesh.
+        motions: clips, as for :func:`skin_clip`.
+        labels: the behaviour each shows; their names, if not given.
+        vertices: most vertices to keep, chosen for the poses of the clips; all, if None.
+        frame_rate: of the sequences, frames a second.
+        method: "linear", or "dual_quaternion", which keeps the volume of twisting limbs.
+        progress: called with sequences done and in all.
+
+    >>> import marey
+    >>> walks = [marey.samples.walk(seconds=0.4, speed=v, stature=1.6) for v in (1.0, 1.5)]
+    >>> mesh_library(marey.samples.human(), walks, vertices=600).vertices(0).shape
+    (600, 3)
+    """
+    skinned = []
+    for motion in motions:
+        try:
+            skinned.append(skin_clip(character, motion.resample(frame_rate)))
+        except InputError as error:
+            raise InputError(f"{motion.name or 'clip'}: {error}") from error
+    skin = character.skin
+    if vertices is not None and vertices < len(skin.vertices):
+        few = []
+        for one in skinned:
+            some = slice(None, None, max(1, one.frames // POSES))
+            few.append(replace(one.pose(frames=some, method=method, dtype=np.float32), frame_rate=1.0))
+        poses = diverse_poses(Library(tuple(few)))
+        skin = Decimation.of(skin, vertices=vertices, poses=poses).apply(skin)
+    sequences = []
+    for done, one in enumerate(skinned, start=1):
+        sequences.append(replace(one, skin=skin).pose(method=method, dtype=np.float32))
+        if progress is not None:
+            progress(done, len(skinned))
+    return Library(tuple(sequences), tuple(labels))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray, assign
 from marey.errors import InputError
+from marey.statistics.graphs.clips import ClipIndex
 from marey.surface.sequence import MeshSequence
 
 
@@ -49,25 +51,32 @@ class Library:
             raise InputError(f"labels: {len(labels)} for {len(sequences)} sequences; give one each, or none")
         assign(self, sequences=sequences, labels=labels)
 
+    @cached_property
+    def clips(self) -> ClipIndex:
+        """Names, labels and frame numbers of the sequences."""
+        starts = np.concatenate([[0], np.cumsum([sequence.frames for sequence in self.sequences])])
+        names = tuple(sequence.name for sequence in self.sequences)
+        return ClipIndex(names, starts, self.labels, self.sequences[0].frame_rate)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the sequences, all different."""
-        return tuple(sequence.name for sequence in self.sequences)
+        return self.clips.names
 
     @property
     def starts(self) -> NDArray[np.int64]:
         """Number of each sequence's first frame, then the number of all frames, `(sequences + 1,)`."""
-        return np.concatenate([[0], np.cumsum([sequence.frames for sequence in self.sequences])])
+        return self.clips.starts
 
     @property
     def frames(self) -> int:
         """Number of frames of all sequences."""
-        return sum(sequence.frames for sequence in self.sequences)
+        return self.clips.frames
 
     @property
     def frame_rate(self) -> float:
         """Frames per second of all sequences."""
-        return self.sequences[0].frame_rate
+        return self.clips.frame_rate
 
     @property
     def faces(self) -> IntArray:
@@ -77,7 +86,7 @@ class Library:
     @property
     def sequence_of(self) -> NDArray[np.int64]:
         """Which sequence each frame belongs to, `(frames,)`."""
-        return np.repeat(np.arange(len(self.sequences)), [sequence.frames for sequence in self.sequences])
+        return self.clips.clip_of
 
     def vertices(self, frame: int) -> FloatArray:
         """Vertices of a frame, `(vertices, 3)`, where they were captured."""
@@ -91,20 +100,11 @@ class Library:
 
     def locate(self, frame: int) -> tuple[int, int]:
         """Which sequence a frame belongs to, and its number there."""
-        if not 0 <= frame < self.frames:
-            raise InputError(f"frame {frame}: the library has frames 0…{self.frames - 1}")
-        sequence = int(np.searchsorted(self.starts, frame, side="right")) - 1
-        return sequence, int(frame - self.starts[sequence])
+        return self.clips.locate(frame)
 
     def number(self, name: str, frame: int = 0) -> int:
         """The library's number for a frame of the sequence called `name`; below 0, counted from its end."""
-        if name not in self.names:
-            raise InputError(f"there is no sequence {name!r}; there are {', '.join(self.names)}")
-        sequence = self.names.index(name)
-        length = self.sequences[sequence].frames
-        if not -length <= frame < length:
-            raise InputError(f"{name}: there is no frame {frame}; it has {length}")
-        return int(self.starts[sequence]) + frame % length
+        return self.clips.number(name, frame)
 
     def frame(self, reference: int | str) -> int:
         """The number of a frame given as its number, or written as `SEQUENCE:FRAME`.
@@ -113,17 +113,7 @@ class Library:
         >>> Library((marey.samples.mesh_sequence()[:20],)).frame("walk:-1")
         19
         """
-        name, colon, number = str(reference).strip().rpartition(":")
-        try:
-            frame = int(number)
-        except ValueError:
-            raise InputError(
-                f"{reference!r}: write a pose as SEQUENCE:FRAME, e.g. {self.names[0]}:10"
-            ) from None
-        if colon:
-            return self.number(name, frame)
-        self.locate(frame)
-        return frame
+        return self.clips.frame(reference)
 
     def __len__(self) -> int:
         return len(self.sequences)

@@ -22,9 +22,9 @@ from marey.crowd.scene import Scene as Place
 from marey.crowd.tracks import Tracks
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb
-from marey.stage.gait import steps
-from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import Figure, figure, outfits
+from marey.stage.walk.paths import steps
+from marey.stage.walk.walk import WalkingCrowd
 from marey.surface import skinning
 from marey.views import style
 from marey.views.actors import check_reach

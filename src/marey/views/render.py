@@ -26,7 +26,7 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import resampling
 from marey.io._files import atomic_write
-from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation, Provenance

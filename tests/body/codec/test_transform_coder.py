@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from marey.body.codec import CompressedMotion
 from marey.body.codec.transform import _kernels
-from marey.body.codec.transform.basis import decide
+from marey.body.codec.transform.channels import decide
 from marey.body.codec.transform.segment import RangeCoder
 from marey.statistics.coding import range_coder
 from marey.statistics.coding.wavelet import band_sizes

@@ -11,8 +11,18 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body.clip_header import Header
-from marey.body.codec.transform.basis import CURVES, LIMBS, limbs, principal_directions, single_columns
-from marey.body.codec.transform.channels import SHELL, Channels, Columns, find_channels, lever_arms
+from marey.body.codec.transform.channels import (
+    CURVES,
+    LIMBS,
+    SHELL,
+    Channels,
+    Columns,
+    find_channels,
+    lever_arms,
+    limbs,
+    principal_directions,
+    single_columns,
+)
 from marey.body.codec.transform.encoder import prepare_segments
 from marey.body.codec.transform.segment import read_segment, write_segment
 from marey.body.codec.transform.trial import SETTINGS, SegmentData, encode_segment

@@ -10,7 +10,7 @@ import pytest
 
 import marey
 from marey.body.fill import METHODS, FillResult, fill, find_frozen, gap_mask
-from marey.body.fill.gaps import gaps
+from marey.body.fill.coordinates import gaps
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3

@@ -10,10 +10,9 @@ from marey._arrays import runs
 from marey.body import Motion, PoseModel
 from marey.body.feet import contact_targets
 from marey.body.ik import Reach
-from marey.body.ik.blend import blend_pose
 from marey.body.ik.engine import Parameters, PoseArrays
 from marey.body.ik.solver import solve_pose
-from marey.body.ik.trajectory import _banded_step, bending, second_differences, solve_clip
+from marey.body.ik.trajectory import _banded_step, bending, blend_pose, second_differences, solve_clip
 from marey.body.limits import SwingTwistLimits
 from marey.errors import InputError
 from marey.geometry import rotations as so3

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import marey
 from marey.body import Skeleton
 from marey.body.limits import EllipsoidLimits, JointFreedom, Limits, RangeLimits, SwingTwistLimits, human
-from marey.body.limits.ranges import soft_clip
+from marey.body.limits.limits import soft_clip
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 

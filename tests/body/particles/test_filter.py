@@ -26,7 +26,7 @@ from marey.body.particles import (
 )
 from marey.body.particles.constraints import as_constraints
 from marey.body.particles.filter import systematic, tempering_power
-from marey.body.particles.guidance import Guide
+from marey.body.particles.polish import Guide
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.statistics.autoregression import fit

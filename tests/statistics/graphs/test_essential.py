@@ -12,19 +12,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 from marey.errors import InputError
-from marey.statistics.graphs import (
-    Windows,
-    compare,
+from marey.statistics.graphs.build import (
+    add_chains,
+    drop_dominated,
+    essential_edges,
     essential_graph,
+    local_minima,
     motion_graph,
-    shortest_costs,
-    shortest_walks,
-    table,
+    transition_weights,
 )
-from marey.statistics.graphs.build import add_chains, transition_weights
-from marey.statistics.graphs.essential import essential_edges, least_costs, sieve
-from marey.statistics.graphs.motion import local_minima
-from marey.statistics.graphs.transitions import TransitionTable
+from marey.statistics.graphs.shortest import compare, least_costs, shortest_costs
+from marey.statistics.graphs.transitions import TransitionTable, Windows, table
 from tests.statistics.graphs.fixtures import performer, random_table
 
 ALPHAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)
@@ -87,49 +85,39 @@ def test_least_costs_of_many_tiles_are_those_of_floyd_and_warshall() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("method", ["tiles", "search"])
-def test_essential_edges_are_the_union_of_all_shortest_path_trees(seed: int, method: str) -> None:
+def test_essential_edges_are_the_union_of_all_shortest_path_trees(seed: int) -> None:
     weights = any_weights(60, seed)
     there = np.isfinite(weights) & ~np.eye(60, dtype=bool)
     _, before = dijkstra(csr_array(np.where(there, weights, 0)), return_predecessors=True)
     trees = np.zeros((60, 60), bool)
     for row in before:
         trees[row[row >= 0], np.flatnonzero(row >= 0)] = True
-    assert np.array_equal(essential_edges(weights, method=method), trees)  # type: ignore[arg-type]
+    assert np.array_equal(essential_edges(weights), trees)
 
 
 def test_edges_that_tie_are_all_kept() -> None:
     square = np.full((4, 4), np.inf)
     square[0, 1] = square[1, 3] = square[0, 2] = square[2, 3] = 1
     square[0, 3] = 2
-    for method in ("tiles", "search"):
-        assert essential_edges(square, method=method).sum() == 5  # type: ignore[arg-type]
+    assert essential_edges(square).sum() == 5
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 0.2])
 def test_walks_in_the_essential_graph_cost_what_they_cost_with_all_transitions(alpha: float) -> None:
     transitions = random_table()
     every = least_costs(complete(transitions, alpha))
-    for method in ("tiles", "search"):
-        chosen = essential_graph(transitions, alpha=alpha, method=method)  # type: ignore[arg-type]
-        np.testing.assert_allclose(shortest_costs(chosen), every, rtol=1e-9)
+    chosen = essential_graph(transitions, alpha=alpha)
+    np.testing.assert_allclose(shortest_costs(chosen), every, rtol=1e-9)
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
 def test_the_sieve_loses_no_essential_edge(alpha: float, gaits: TransitionTable) -> None:
     weights = complete(gaits, alpha)
     sieved = weights.copy()
-    sieve(sieved, gaits.starts, alpha)
+    drop_dominated(sieved, gaits.starts, alpha)
     removed = 1 - np.isfinite(sieved).sum() / np.isfinite(weights).sum()
     assert removed > 0.3
     assert np.array_equal(essential_edges(weights), essential_edges(sieved))
-
-
-def test_both_ways_of_searching_find_the_same_graph(gaits: TransitionTable) -> None:
-    one = essential_graph(gaits, alpha=0.02, method="tiles")
-    other = essential_graph(gaits, alpha=0.02, method="search")
-    assert np.array_equal(one.sources, other.sources)
-    assert np.array_equal(one.targets, other.targets)
 
 
 def test_costs_and_densities_of_the_performer(gaits: TransitionTable) -> None:
@@ -140,19 +128,20 @@ def test_costs_and_densities_of_the_performer(gaits: TransitionTable) -> None:
     means, steps, gains = [], [], []
     for alpha, ours, theirs, share in zip(ALPHAS, essential, motion, density, strict=True):
         chosen = essential_graph(gaits, alpha=alpha, duration="frames")
-        # The same weights, with walks timed as they are paid for.
-        walks = shortest_walks(replace(chosen, steps=chosen.steps + chosen.synthetic, duration="steps"))
+        costs = shortest_costs(chosen)
         baseline = shortest_costs(motion_graph(gaits, alpha=alpha, duration="frames"))
-        found = compare(walks.costs, baseline)
+        found = compare(costs, baseline)
         assert found.mean == pytest.approx(ours, abs=6e-4)
         assert found.baseline_mean == pytest.approx(theirs, abs=2.5e-3)
         assert found.share == pytest.approx(0.8233, abs=1e-4)
         assert found.excess < 1e-9
         assert chosen.density == pytest.approx(share, abs=2e-4)
-        joined = np.isfinite(walks.costs)
+        joined = np.isfinite(costs)
         np.fill_diagonal(joined, False)
         means.append(found.mean)
-        steps.append(float(walks.steps[joined].mean()))
+        # Costs rise with alpha by the time of the best walks.
+        later = shortest_costs(replace(chosen, alpha=alpha + 1e-7))
+        steps.append(float((later[joined] - costs[joined]).mean() / 1e-7))
         gains.append(found.gain)
     assert gains == sorted(gains)
     # Concave, with the mean duration of the best walks as slope: it lies between those at both ends.

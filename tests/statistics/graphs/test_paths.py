@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pytest
 
 import marey
 from marey.errors import InputError
-from marey.statistics.graphs import (
-    MotionGraph,
-    compare,
-    connectivity,
-    essential_graph,
-    shortest_costs,
-    shortest_walk,
-    shortest_walks,
-    within_core,
-)
+from marey.statistics.graphs.build import essential_graph
 from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import MotionGraph, connectivity, core_frames
+from marey.statistics.graphs.shortest import compare, shortest_costs, shortest_walk
 from marey.statistics.graphs.transitions import Windows
 from tests.statistics.graphs.fixtures import random_table
 
@@ -30,14 +24,16 @@ def graph() -> MotionGraph:
 
 
 def test_the_shortest_walk_is_joined_and_costs_the_least(graph: MotionGraph) -> None:
-    walks = shortest_walks(graph)
-    for start, end in np.argwhere(np.isfinite(walks.costs))[::37]:
+    costs = shortest_costs(graph)
+    later = shortest_costs(replace(graph, alpha=graph.alpha + 1e-6))
+    for start, end in np.argwhere(np.isfinite(costs))[::37]:
         walk = shortest_walk(graph, start, end)
         nodes = walk.nodes(graph)
         assert (nodes[0], nodes[-1]) == (start, end)
         assert np.array_equal(graph.sources[walk.edges], nodes[:-1])
-        assert walk.cost(graph) == pytest.approx(walks.costs[start, end], abs=1e-12)
-        assert walk.steps(graph) == walks.steps[start, end]
+        assert walk.cost(graph) == pytest.approx(costs[start, end], abs=1e-12)
+        # Costs rise with alpha by the steps of the best walk.
+        assert walk.steps(graph) == round((later[start, end] - costs[start, end]) / 1e-6)
 
 
 def test_of_walks_that_cost_the_same_the_shorter_is_taken() -> None:
@@ -55,7 +51,7 @@ def test_a_walk_to_where_one_is_has_no_edges(graph: MotionGraph) -> None:
 
 
 def test_a_walk_that_is_not_there_is_refused(graph: MotionGraph) -> None:
-    with pytest.raises(InputError, match="no way from frame 13 to frame 0"):
+    with pytest.raises(InputError, match="no walk from frame 13 to frame 0"):
         shortest_walk(graph, 13, 0)
     with pytest.raises(InputError, match="frame 99"):
         shortest_walk(graph, 0, 99)
@@ -77,11 +73,34 @@ def test_core_entrances_and_dead_ends_are_what_can_be_reached(graph: MotionGraph
 
 
 def test_no_walk_within_the_core_gets_stuck(graph: MotionGraph) -> None:
-    inside = within_core(graph)
-    core = connectivity(graph).core
-    assert set(inside.targets) == set(inside.sources) == set(core)
-    before, after = shortest_costs(graph), shortest_costs(inside)
-    assert np.array_equal(before[np.ix_(core, core)], after[np.ix_(core, core)])
+    inside = core_frames(graph)
+    kept = inside[graph.sources] & inside[graph.targets]
+    core = set(connectivity(graph).core)
+    assert set(graph.targets[kept]) == set(graph.sources[kept]) == core == set(np.flatnonzero(inside))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_reachable_pairs_are_those_of_least_costs_in_any_graph(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = np.unique(rng.integers(0, 40, (rng.integers(20, 80), 2)), axis=0)
+    zeros = np.zeros(len(edges), np.int32)
+    graph = MotionGraph(
+        [0, 40], edges[:, 0], edges[:, 1], zeros, zeros, zeros + 1, zeros, zeros, 0.1, Windows(2, 4)
+    )
+    found, joined = connectivity(graph), np.isfinite(shortest_costs(graph))
+    assert found.reachable == (joined.sum() - 40) / (40 * 39)
+    assert joined[np.ix_(found.core, found.core)].all()
+    assert (
+        joined[np.ix_(found.entrances, found.core)].all()
+        and joined[np.ix_(found.core, found.dead_ends)].all()
+    )
+
+
+def test_connectivity_of_long_chains_takes_no_time() -> None:
+    chain = MotionGraph.chains([0, 8000], alpha=0.1, windows=Windows(2, 4))
+    began = perf_counter()
+    assert connectivity(chain).reachable == 0.5
+    assert perf_counter() - began < 1.0
 
 
 def test_graphs_of_different_libraries_are_not_compared(graph: MotionGraph) -> None:

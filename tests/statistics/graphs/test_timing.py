@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.statistics.graphs import Transition, smooth_path, standard, warped
+from marey.statistics.graphs.transitions import Transition, smooth_path, standard, warped
 from tests.statistics.graphs.plain import random_matrix
 
 

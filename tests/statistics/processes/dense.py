@@ -7,11 +7,9 @@ from numpy.typing import NDArray
 
 from marey.statistics.processes.covariances import (
     Covariance,
-    DampedOscillation,
     Matern12,
     Matern32,
     Matern52,
-    QuasiPeriodic,
     SquaredExponential,
 )
 from marey.statistics.processes.trend import Trend
@@ -23,9 +21,6 @@ MARKOV: dict[str, Covariance] = {
     "matern12": Matern12(1.3, 0.2),
     "matern32": Matern32(1.3, 0.2),
     "matern52": Matern52(0.7, 0.3),
-    "oscillation": DampedOscillation(1.1, 0.5, 0.7),
-    "quasi-periodic": QuasiPeriodic(0.9, 0.6, 1.1, 0.3),
-    "sum": Matern32(0.5, 0.3) + DampedOscillation(1.0, 0.5, 0.7),
 }
 ALL: dict[str, Covariance] = {"squared-exponential": SMOOTH, **MARKOV}
 

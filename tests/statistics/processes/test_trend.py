@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from marey.errors import InputError
 from marey.io import container
-from marey.statistics.processes import circulant
 from marey.statistics.processes.covariances import SquaredExponential
+from marey.statistics.processes.process import draw
 from marey.statistics.processes.trend import Trend, find_period
 
 
@@ -33,7 +33,7 @@ def test_stationary_noise_has_no_period():
     rng = np.random.default_rng(3)
     found = 0
     for length in (0.1, 0.3, 0.8):
-        drawn = circulant.sample(SquaredExponential([1.0] * 3, length), 30.0, 200, draws=6, rng=rng)
+        drawn = draw(SquaredExponential([1.0] * 3, length), 30.0, 200, draws=6, rng=rng)
         found += sum(find_period(series, 30.0) is not None for series in drawn)
     assert found <= 1
 

@@ -12,9 +12,8 @@ from marey.statistics.graphs.graph import Walk
 from marey.statistics.graphs.shortest import shortest_walk
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.synthesis.blend import LINEAR
-from marey.surface.synthesis.placement import GroundFrames
+from marey.surface.synthesis.placement import GroundFrames, edge_motion, vertex_trajectory
 from marey.surface.synthesis.player import Player, stream, synthesize
-from marey.surface.synthesis.root_clips import RootClips, follow
 from tests.surface.synthesis import bodies
 from tests.surface.synthesis.quality import quality
 
@@ -81,7 +80,7 @@ def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
     repertoire, walk = bodies.repertoire(), _walk()
     graph = repertoire.graph
     player = Player.prepare(repertoire, blender=LINEAR)
-    clips = RootClips.of(repertoire, tracks=player.ground)
+    clips = edge_motion(repertoire, player.ground)
     start = PlanarMotion(np.array(0.7), np.array([3.0, -2.0]))
     placed, points = start, [start.apply(clips.tracks[walk.start][None])]
     for edge in walk.edges:
@@ -93,7 +92,7 @@ def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
             points.append(placed.apply(clips.tracks[graph.targets[edge]][None]))
     free = Player(repertoire, player.ground, LINEAR, None)
     made = np.array([frame.vertices.mean(axis=0) for frame in stream(free, walk, start=start)])
-    unanchored = RootClips.of(repertoire, tracks=player.ground, anchored=False)
+    unanchored = edge_motion(repertoire, player.ground, anchored=False)
     assert np.abs(unanchored.moves - clips.moves).max() > 1e-4
     followed = np.concatenate(points)
     anchored = np.array([frame.vertices.mean(axis=0) for frame in stream(player, walk, start=start)])
@@ -103,15 +102,13 @@ def test_root_clips_place_walks_as_the_streamed_meshes_are() -> None:
     np.testing.assert_allclose(anchored[-1], followed[-1], atol=1e-5)
 
 
-def test_root_clips_follow_any_vertex_and_even_out_its_sway() -> None:
+def test_edge_motion_follows_any_vertex() -> None:
     repertoire = bodies.repertoire()
-    clips = RootClips.of(repertoire, [0, 5, 9])
+    clips = edge_motion(repertoire, track=[0, 5, 9])
     library = repertoire.library
     np.testing.assert_allclose(clips.tracks[7], library.vertices(7)[[0, 5, 9]].mean(axis=0), atol=1e-6)
-    rough, even = follow(library), follow(library, smooth=0.5)
-    assert np.abs(np.diff(even[:60, 1], n=2)).max() < 0.5 * np.abs(np.diff(rough[:60, 1], n=2)).max()
     with pytest.raises(InputError, match="vertices 0"):
-        follow(library, 10**6)
+        vertex_trajectory(library, 10**6)
 
 
 def test_feet_of_an_anchored_animation_slide_much_less() -> None:

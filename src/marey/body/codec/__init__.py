@@ -1,7 +1,6 @@
 """Motion compression: the default codec, that of Tournier 2011, and the file format of both."""
 
 from marey.body.codec import tournier
-from marey.body.codec.clip import CompressedMotion, channel_bytes, engine_bytes
-from marey.body.codec.compress import compress, decompress
+from marey.body.codec.clip import CompressedMotion, channel_bytes, compress, decompress, engine_bytes
 
 __all__ = ["CompressedMotion", "channel_bytes", "compress", "decompress", "engine_bytes", "tournier"]

@@ -3,15 +3,15 @@
 from marey.body.feet.contacts import (
     ContactProfile,
     FeetSettings,
+    contact_targets,
     contacts,
     contacts_like,
     foot_joints,
     ground_heights,
+    skate,
+    slide_speed,
 )
-from marey.body.feet.plant import PlantSettings, plant
-from marey.body.feet.skate import skate, slide_speed
-from marey.body.feet.targets import contact_targets
-from marey.body.feet.two_bone import bend_leg
+from marey.body.feet.plant import PlantSettings, bend_leg, plant
 
 __all__ = [
     "ContactProfile",

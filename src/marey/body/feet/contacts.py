@@ -2,7 +2,8 @@
 
 A foot is in contact while its ankle or toe is slow and near its lowest. Fixed thresholds find no contacts in
 simulated motion: its frames are ranked by foot speed and height, and the best-ranked ones become contacts, as
-many as in the example. O(frames), and O(frames log frames) for the ranks.
+many as in the example. Foot skate is how fast feet move over the ground. One pass of kinematics, O(frames),
+and O(frames log frames) for the ranks.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, FloatArray, checked, runs
 from marey.body.anatomy import anatomy
+from marey.body.ik.targets import Reach
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
+from marey.geometry import fades
 
 # Speeds (m/s) at which foot clearance is tabulated.
 PACES = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
@@ -61,7 +64,6 @@ def contacts(
     Args:
         motion: A captured clip.
         heights: `(feet,)`, metres, of feet on the ground; by :func:`ground_heights` if None.
-        settings: Thresholds.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -106,8 +108,6 @@ class ContactProfile:
     @classmethod
     def of(cls, example: Motion, settings: FeetSettings = SETTINGS) -> ContactProfile:
         """Measure a clip."""
-        from marey.body.feet.skate import slide_speed
-
         found, heights = contacts(example, settings=settings), ground_heights(example, settings)
         fast = foot_speeds(example, settings)
         above = foot_positions(example)[..., 1] - heights
@@ -236,3 +236,81 @@ def _tidy(contact: BoolArray, gap: float, shortest: float) -> None:
     for first, stop in runs(contact):
         if stop - first < min(shortest, len(contact)):
             contact[first:stop] = False
+
+
+def skate(motion: Motion, *, heights: ArrayLike | None = None, near: float = 0.025) -> float:
+    """Horizontal speed of feet near the ground, metres a second; 0 if none ever is.
+
+    The mean over all frames and feet of `v (2 − 2^(h / near))` for heights `h < near` above the ground (Zhang
+    et al. 2018, Mode-Adaptive Neural Networks). It needs no contacts, so that it is independent of how
+    contacts are found and feet are planted.
+
+    Args:
+        heights: `(feet,)`, metres, of feet on the ground; those of :func:`skate_heights` if None.
+        near: Metres above the ground from which a foot counts as off it.
+
+    >>> import marey
+    >>> 0 < skate(marey.samples.walk()) < 0.2
+    True
+    """
+    places = foot_positions(motion)
+    ground = skate_heights(motion) if heights is None else checked("heights", heights, (places.shape[1],))
+    weights = 2 - 2 ** np.clip((places[..., 1] - ground) / near, 0, 1)
+    total = weights.sum()
+    return float((weights * foot_speeds(motion, horizontal=True)).sum() / total) if total > 0 else 0.0
+
+
+def skate_heights(motion: Motion) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Heights that each foot joint is rarely below `(feet,)`, metres: the ground of :func:`skate`."""
+    high = foot_positions(motion)[..., 1]
+    return np.asarray(np.percentile(high, 2, axis=0) if high.size else [], dtype=np.float64)
+
+
+def slide_speed(motion: Motion, contact: ArrayLike) -> float:
+    """Mean horizontal speed of feet in contact, metres a second; 0 without contacts.
+
+    Args:
+        contact: `(frames, feet)`, as :func:`marey.body.feet.contacts` gives it.
+
+    >>> import marey
+    >>> from marey.body.feet import contacts
+    >>> walk = marey.samples.walk()
+    >>> slide_speed(walk, contacts(walk)) < 0.2
+    True
+    """
+    mask = checked_contacts(motion, contact)
+    steps = np.linalg.norm(np.diff(foot_positions(motion)[..., ::2], axis=0), axis=-1)
+    both = mask[1:] & mask[:-1]
+    return float(steps[both].mean()) * motion.frame_rate if both.any() else 0.0
+
+
+def contact_targets(
+    motion: Motion, contact: ArrayLike | None = None, *, fade: float = 0.06, weight: float = 1.0
+) -> list[Reach]:
+    """Targets that hold each joint of a foot where it is on average during each of its contacts.
+
+    Args:
+        motion: A clip.
+        contact: `(frames, feet)`, as by :func:`contacts`, which is asked if None.
+        fade: Seconds over which a target comes and goes.
+        weight: Of the targets while a foot is in contact.
+
+    >>> import marey
+    >>> [target.joint for target in contact_targets(marey.samples.walk())]
+    ['LeftFoot', 'LeftToeBase', 'RightFoot', 'RightToeBase']
+    """
+    touching = contacts(motion) if contact is None else checked_contacts(motion, contact)
+    frames = max(1, round(fade * motion.frame_rate))
+    targets = []
+    for joint, mask, places in zip(
+        foot_joints(motion.skeleton), touching.T, np.moveaxis(foot_positions(motion), 1, 0), strict=True
+    ):
+        goal, share = np.full(places.shape, np.nan), np.zeros(motion.frames)
+        for first, stop in runs(mask):
+            alone = np.zeros(motion.frames, dtype=bool)
+            alone[first:stop] = True
+            here = fades.fade(alone, frames)
+            goal[here > share] = places[first:stop].mean(axis=0)
+            share = np.maximum(share, here)
+        targets.append(Reach(motion.skeleton.names[joint], goal, weight=weight * share))
+    return targets

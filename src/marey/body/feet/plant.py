@@ -4,6 +4,10 @@ Sliding feet are the admitted defect of simulated motion (Courty & Cuzol 2010, s
 not move, no foot goes below the ground, no joint beyond its limits, and the legs and the root's path change
 as little and as smoothly as possible: Gauss–Newton steps on a banded least squares, whose smooth solution is
 interpolated. O(frames), some milliseconds a second of motion and step.
+
+Legs are also bent so that ankle and toe come to given places, in closed form for two bones: the knee turns
+about its hinge until hip and ankle are as far apart as asked, the hip turns the leg there, the ankle turns
+the foot. Near full stretch the reach is softened, so that the knee never snaps.
 """
 
 from __future__ import annotations
@@ -14,11 +18,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray, checked
-from marey.body.anatomy import anatomy
+from marey._arrays import Array, BoolArray, IntArray, checked
+from marey.body.anatomy import Limb, anatomy
 from marey.body.feet.contacts import FeetSettings, checked_contacts, foot_joints, ground_heights
-from marey.body.kinematics import forward_kinematics
-from marey.body.limits.protocol import CompiledLimits
+from marey.body.kinematics import GlobalPose, forward_kinematics
+from marey.body.limits.limits import CompiledLimits
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -75,7 +79,6 @@ def plant(
     """The clip with feet that stay where they are in contact and do not sink into the ground.
 
     Args:
-        motion: The clip.
         contact: `(frames, feet)`, as :func:`marey.body.feet.contacts` gives it.
         heights: `(feet,)`, metres, of feet on the ground; found in the clip if None.
         floor: `(frames, feet)`, metres, heights below which feet never are; 1 cm below `heights` if None.
@@ -84,7 +87,6 @@ def plant(
         root: "follow" if feet may lead the root's path anywhere, "firm" if it should stay near, "fixed" if
             it must not move.
         max_slide: Metres a second that a foot in contact may go on sliding.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> from marey.body.feet import contacts, slide_speed
@@ -139,12 +141,14 @@ def _legs(motion: Motion, at: NDArray[np.intp], limits: CompiledLimits | None) -
     pose = forward_kinematics(motion)
     turned, places = pose.rotations[at], pose.positions[at]
     parents, feet = motion.skeleton.parents, foot_joints(motion.skeleton)
+    row: dict[int, int] = {}
+    centres, parameters = np.zeros((0, 4)), np.zeros((0, 6))
+    if limits is not None:
+        row = {joint: number for number, joint in enumerate(limits.joints.tolist())}
+        centres, parameters = np.array(limits.centres), np.array(limits.parameters)
     found = []
     for leg in anatomy(motion.skeleton).legs:
-        joints = [leg.tip if leg.tip >= 0 else leg.end]
-        while joints[-1] != leg.root:
-            joints.append(int(parents[joints[-1]]))
-        joints.reverse()
+        joints = _chain(parents, leg.root, leg.tip if leg.tip >= 0 else leg.end)
         points = [joint for joint in (leg.end, leg.tip) if joint >= 0]
         turning = [leg.root, leg.middle, leg.end]
         moved = np.diff(places[:, joints], axis=1)
@@ -156,18 +160,10 @@ def _legs(motion: Motion, at: NDArray[np.intp], limits: CompiledLimits | None) -
             np.array([turning.index(j) if j in turning else -1 for j in joints]),
             np.array([points.index(j) if j in points else -1 for j in joints]),
         )
-        found.append(_Leg([feet.index(joint) for joint in points], chain, _limit_rows(limits, turning)))
+        limited = [row.get(joint, -1) for joint in turning]
+        rows = limits.kind if limits else 0, np.array(limited), centres, parameters
+        found.append(_Leg([feet.index(joint) for joint in points], chain, rows))
     return found
-
-
-def _limit_rows(
-    limits: CompiledLimits | None, joints: list[int]
-) -> tuple[int, NDArray[np.int64], Array, Array]:
-    if limits is None:
-        return 0, np.full(len(joints), -1), np.zeros((0, 4)), np.zeros((0, 6))
-    row = {joint: number for number, joint in enumerate(limits.joints.tolist())}
-    centres, parameters = (np.array(part, dtype=np.float64) for part in (limits.centres, limits.parameters))
-    return limits.kind, np.array([row.get(joint, -1) for joint in joints]), centres, parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,23 +203,11 @@ class _Problem:
         ]
         for count in range(s.steps):
             band, right = self._smooth_normal(change)
-            for columns, chain, limits, between, touching in asked:
-                _kernels.add_leg(
-                    band,
-                    right,
-                    columns,
-                    chain,
-                    limits,
-                    change,
-                    between,
-                    touching,
-                    slide,
-                    weights,
-                )
+            for columns, chain, limits, *own in asked:
+                _kernels.add_leg(band, right, columns, chain, limits, change, *own, slide, weights)
             _eliminate(band, right, np.flatnonzero(fixed))
-            step = solveh_banded(
-                band.T, right.ravel(), lower=True, check_finite=False, overwrite_ab=True
-            ).reshape(frames, size)
+            flat = solveh_banded(band.T, right.ravel(), lower=True, check_finite=False, overwrite_ab=True)
+            step = flat.reshape(frames, size)
             step[:, 3:] = np.clip(step[:, 3:], -s.largest, s.largest)
             change = change + (step if count < s.whole else s.relax * step)
             if np.abs(step).max() < s.tolerance:
@@ -265,3 +249,86 @@ def _eliminate(band: Array, right: Array, fixed: NDArray[np.intp]) -> None:
     band[fixed, 0] = 1.0
     for below in range(1, band.shape[1]):
         band[fixed[fixed >= below] - below, below] = 0.0
+
+
+# Share of a leg's length from which its reach is softened, and which it never passes.
+SOFT, FULL = 0.97, 0.9995
+
+
+def bend_leg(
+    rotations: Array, parents: NDArray[np.int64], pose: GlobalPose, leg: Limb, ankle: Array, toe: Array | None
+) -> None:
+    """Turn hip, knee and ankle in `rotations` `(frames, joints, 4)`, in place.
+
+    Args:
+        pose: world frames before.
+        ankle, toe: `(frames, 3)`, metres, where they should be.
+    """
+    places, turned = pose.positions, pose.rotations
+    hip, knee, foot = places[:, leg.root], places[:, leg.middle], places[:, leg.end]
+    thigh, shin = np.linalg.norm(knee - hip, axis=-1), np.linalg.norm(foot - knee, axis=-1)
+    now = np.linalg.norm(foot - hip, axis=-1)
+    wanted = softened(np.linalg.norm(ankle - hip, axis=-1), now, thigh + shin, np.abs(thigh - shin))
+    change = _knee_angle(thigh, shin, wanted) - _knee_angle(thigh, shin, now)
+    hinge = _hinge(turned[:, leg.root], hip, knee, foot)
+    at_knee = so3.exp(hinge * -change[:, None])
+    bent = knee + so3.rotate(at_knee, foot - knee)
+    at_hip = so3.between(_unit(bent - hip), _unit(ankle - hip))
+    here = hip + so3.rotate(at_hip, bent - hip)
+
+    whole = {leg.root: so3.multiply(at_hip, turned[:, leg.root])}
+    whole[leg.middle] = so3.multiply(at_hip, so3.multiply(at_knee, turned[:, leg.middle]))
+    whole[leg.end] = turned[:, leg.end]
+    if toe is not None and leg.tip >= 0:
+        sole = places[:, leg.tip] - foot
+        swing = so3.between(_unit(sole), _unit(toe - here))
+        whole[leg.end] = so3.multiply(swing, turned[:, leg.end])
+    above = turned[:, parents[leg.root]]
+    for joint in _chain(parents, leg.root, leg.end):
+        # A joint between two of the leg's turns with the one above it.
+        carried = whole[joint] if joint in whole else so3.multiply(above, rotations[:, joint])
+        if joint in whole:
+            rotations[:, joint] = so3.multiply(so3.inverse(above), carried)
+        above = carried
+
+
+def softened(wanted: Array, now: Array, length: Array, shortest: Array) -> Array:
+    """Distances that a leg can span: as asked up to where it is or nearly straight, then ever less."""
+    most = np.maximum(FULL * length, np.minimum(now, length))
+    soft = np.minimum(np.maximum(SOFT * length, now), most)
+    room = np.maximum(most - soft, 1e-9)
+    over = np.maximum(wanted - soft, 0.0)
+    eased = np.where(over > 0, soft + room * (1.0 - np.exp(-over / room)), wanted)
+    return np.asarray(np.maximum(eased, shortest + 0.05 * length))
+
+
+def _knee_angle(thigh: Array, shin: Array, span: Array) -> Array:
+    """Angle at the knee between the bones, π for a straight leg."""
+    cosine = (thigh**2 + shin**2 - span**2) / np.maximum(2 * thigh * shin, 1e-12)
+    return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
+def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> Array:
+    """Axis `(frames, 3)` about which the shin turns; where the leg is straight, that of other frames."""
+    normal = np.cross(knee - hip, foot - knee)
+    size = np.linalg.norm(normal, axis=-1, keepdims=True)
+    usual = so3.rotate(so3.inverse(turned), normal).sum(axis=0)
+    length = float(np.linalg.norm(usual))
+    if length < 1e-12:
+        usual, length = np.array([1.0, 0.0, 0.0]), 1.0
+    typical = so3.rotate(turned, usual / length)
+    thigh, shin = (np.linalg.norm(bone, axis=-1, keepdims=True) for bone in (knee - hip, foot - knee))
+    sure = np.clip(size / np.maximum(0.1 * (thigh * shin), 1e-12), 0.0, 1.0)
+    return _unit(sure * normal / np.maximum(size, 1e-12) + (1.0 - sure) * typical)
+
+
+def _chain(parents: IntArray, first: int, last: int) -> list[int]:
+    """Joints from one down to another."""
+    chain = [last]
+    while chain[-1] != first:
+        chain.append(int(parents[chain[-1]]))
+    return chain[::-1]
+
+
+def _unit(vectors: Array) -> Array:
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12))

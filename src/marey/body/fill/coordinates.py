@@ -2,20 +2,23 @@
 
 Joints are rotation vectors about the clip's mean, weighted by their lever arm; the root's rotation is
 relative to the one midway between the edges of the gap, its position to the first edge and the heading
-there. So a window starts and ends at its edges exactly, and nothing drifts. One pass over the frames of
-the windows.
+there. So a window starts and ends at its edges exactly, and nothing drifts.
+
+A gap is a range of frames in which the same joints are missing (Courty 2013, section 3.2.3.1, has whole
+frames only). Across a gap lead a line, or a cubic Hermite curve with the velocities at the edges: the mean of
+motion with random acceleration between known positions and velocities. All in one pass over the frames.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray
-from marey.body.fill.gaps import Gap
+from marey._arrays import Array, BoolArray, checked, runs
 from marey.body.motion import Motion
 from marey.body.pose_metric import lever_weights
 from marey.errors import InputError
@@ -82,13 +85,11 @@ class WindowCoordinates:
     """A clip, or several in a row, as features.
 
     Attributes:
-        motion: The clip.
         gap_mask: `(frames, joints)`, what is missing.
         clips: `(frames,)`, number of the clip that a frame belongs to.
         mean: `(joints, 4)`, mean rotations.
         weights: `(joints,)`, root of the lever weights.
         vectors: `(frames, joints, 3)`, weighted rotation vectors; row 0, the root's, is not used.
-        settings: Numbers of the method.
     """
 
     motion: Motion
@@ -100,9 +101,7 @@ class WindowCoordinates:
     settings: FillSettings = field(default_factory=FillSettings)
 
     @classmethod
-    def of(
-        cls, motion: Motion, gap_mask: BoolArray, clips: Indices, settings: FillSettings
-    ) -> WindowCoordinates:
+    def of(cls, motion: Motion, gap_mask: BoolArray, clips: Indices, settings: FillSettings) -> Self:
         """Mean and weights are those of the frames at which nothing is missing."""
         good = ~gap_mask.any(axis=1)
         if not good.any():
@@ -218,3 +217,149 @@ class WindowCoordinates:
         zero = np.zeros_like(half)
         facing = np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
         return np.asarray(root[first], dtype=np.float64), facing, middle
+
+
+class Gap(NamedTuple):
+    """Frames `first` up to, without, `stop`, at which `joints` `(n,)` are missing."""
+
+    first: int
+    stop: int
+    joints: NDArray[np.intp]
+
+    @property
+    def frames(self) -> int:
+        """Its length."""
+        return self.stop - self.first
+
+    @property
+    def limbs(self) -> NDArray[np.intp]:
+        """The missing joints without the root."""
+        return self.joints[self.joints > 0]
+
+
+def gap_mask(
+    motion: Motion, ranges: ArrayLike | Sequence[tuple[int, int]], joints: Iterable[str] | None = None
+) -> BoolArray:
+    """The mask `(frames, joints)` of what is missing, from ranges of frames or from another mask.
+
+    Args:
+        ranges: `(first, stop)` in frames, or a mask `(frames,)` or `(frames, joints)`.
+        joints: Names of the joints that are missing there; all of them, and the root's path, if None.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> int(gap_mask(walk, [(10, 20)]).sum()), int(gap_mask(walk, [(10, 20)], ["Head"]).sum())
+    (260, 10)
+    """
+    found = np.zeros((motion.frames, motion.joints), dtype=bool)
+    which = np.arange(motion.joints)
+    if joints is not None:
+        which = np.array(motion.skeleton.indices(list(joints)), dtype=np.intp)
+    given = np.asarray(ranges)
+    if given.dtype == bool and given.ndim == 2:
+        if joints is not None:
+            raise InputError("give either a mask of frames and joints, or names of joints")
+        return np.array(checked("gaps", given, found.shape, dtype=bool))
+    if given.dtype == bool:
+        found[np.ix_(checked("gaps", given, (motion.frames,), dtype=bool), which)] = True
+    elif given.size:
+        if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+            raise InputError("gaps: pairs of frames (first, stop), or a mask")
+        for first, stop in given.tolist():
+            if not 0 <= first < stop <= motion.frames:
+                raise InputError(f"gap {first}:{stop}: it must lie within the clip's {motion.frames} frames")
+            found[first:stop, which] = True
+    return found
+
+
+def gaps(mask: BoolArray) -> list[Gap]:
+    """The gaps of a mask `(frames, joints)`, in order."""
+    together: dict[tuple[int, int], list[int]] = {}
+    for joint in np.flatnonzero(mask.any(axis=0)).tolist():
+        for run in runs(mask[:, joint]):
+            together.setdefault(run, []).append(joint)
+    return [Gap(*run, np.array(joints)) for run, joints in sorted(together.items())]
+
+
+def find_frozen(motion: Motion, *, seconds: float = 0.1) -> list[tuple[int, int]]:
+    """Ranges `(first, stop)` that only repeat the frame before, as captures do where they lost track.
+
+    The frame that is repeated was captured and is not part of them.
+
+    >>> import marey
+    >>> find_frozen(marey.samples.walk())
+    []
+    """
+    still = (motion.rotations[1:] == motion.rotations[:-1]).all(axis=(1, 2))
+    still &= (motion.root[1:] == motion.root[:-1]).all(axis=1)
+    found = runs(np.concatenate([[False], still]))
+    return [(first, stop) for first, stop in found if stop - first > seconds * motion.frame_rate]
+
+
+def linear(known: Array, edges: Edges) -> Array:
+    """The line from edge to edge of windows `(n, before + frames + after, features)`, inside the gap."""
+    before, after = _values(known, edges)
+    if not edges.before or not edges.after:
+        edge = before if edges.before else after
+        return np.repeat(edge[:, None], edges.frames, axis=1)
+    share = (np.arange(1, edges.frames + 1) / (edges.frames + 1))[:, None]
+    return np.asarray(before[:, None] + (after - before)[:, None] * share)
+
+
+def hermite(known: Array, edges: Edges, frame_rate: float) -> Array:
+    """A curve through the edges with the velocities there, `(n, frames, features)`.
+
+    Beyond a single edge the velocity decays in 0.15 s.
+    """
+    line = linear(known, edges)
+    steps: NDArray[np.int_] = np.arange(1, edges.frames + 1)[:, None]
+    leaving, arriving = _velocities(known, edges)
+    if not edges.before or not edges.after:
+        decay = 0.15 * frame_rate
+        away = steps if edges.before else edges.frames + 1 - steps
+        velocity = leaving if edges.before else -arriving
+        return np.asarray(line + velocity[:, None] * decay * (1.0 - np.exp(-away / decay)))
+    span = edges.frames + 1
+    before, after = _values(known, edges)
+    even = (after - before) / span
+    felt = min(float(span), max(edges.felt * frame_rate, 2.0))
+
+    def bump(away: NDArray[np.int_]) -> Array:
+        share = np.minimum(away / felt, 1.0)
+        return np.asarray(felt * share * (1.0 - share) ** 2)
+
+    # A side with a single known frame has no velocity of its own: the line's is taken.
+    curve = line.copy()
+    if edges.before > 1:
+        curve += (leaving - even)[:, None] * bump(steps)
+    if edges.after > 1:
+        curve -= (arriving - even)[:, None] * bump(np.asarray(span - steps))
+    return curve
+
+
+def surroundings(known: Array, edges: Edges, beyond: tuple[int, ...]) -> Array:
+    """Deviation from the line `(n, places, features)` of frames `beyond` the edges, where there are any."""
+    before, after = _values(known, edges)
+    span, first = edges.frames + 1, edges.before - 1
+    away = [-k for k in beyond if k < edges.before] + [span + k for k in beyond if k < edges.after]
+    at = np.array(away, dtype=np.intp)
+    if edges.before and edges.after:
+        line = before[:, None] + (after - before)[:, None] * (at / span)[:, None]
+    else:
+        line = (before if edges.before else after)[:, None]
+    return np.asarray(known[:, first + at] - line)
+
+
+def _values(known: Array, edges: Edges) -> tuple[Array, Array]:
+    """The last values before and the first after; any of a side that is not there."""
+    return known[:, max(edges.before - 1, 0)], known[:, min(edges.before + edges.frames, known.shape[1] - 1)]
+
+
+def _velocities(known: Array, edges: Edges) -> tuple[Array, Array]:
+    """Change per frame over two frames before and after; 0 where a single frame is known."""
+    first, last = edges.before - 1, edges.before + edges.frames
+    back, on = min(2, edges.before - 1), min(2, edges.after - 1)
+    still = np.zeros_like(known[:, 0])
+    leaving = (known[:, first] - known[:, first - back]) / back if back > 0 else still
+    arriving = (known[:, last + on] - known[:, last]) / on if on > 0 else still
+    return leaving, arriving

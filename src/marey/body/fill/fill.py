@@ -18,9 +18,16 @@ from marey._arrays import Array, BoolArray, runs
 from marey._progress import Progress, tracked
 from marey._random import Rng
 from marey._report import Result
-from marey.body.fill.bridges import hermite, linear
-from marey.body.fill.coordinates import Edges, FillSettings, WindowCoordinates
-from marey.body.fill.gaps import Gap, gap_mask, gaps
+from marey.body.fill.coordinates import (
+    Edges,
+    FillSettings,
+    Gap,
+    WindowCoordinates,
+    gap_mask,
+    gaps,
+    hermite,
+    linear,
+)
 from marey.body.fill.learned import Prediction, predict
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion, concatenate
@@ -28,7 +35,7 @@ from marey.errors import InputError
 from marey.geometry.continuity import continuous
 
 if TYPE_CHECKING:
-    from marey.statistics.processes.process import Posterior
+    from marey.statistics.processes.process import ConditionalProcesses
 
 METHODS = ("joint", "gp", "hermite", "slerp", "linear")
 
@@ -79,7 +86,6 @@ def fill(
     """Fill gaps of a clip; what the clip says there is not used.
 
     Args:
-        motion: The clip.
         ranges: `(first, stop)` in frames, or a mask `(frames,)` or `(frames, joints)`, true where missing.
         joints: Names of the joints that are missing there; all if None.
         samples: Number of alternatives to draw.
@@ -89,7 +95,6 @@ def fill(
         examples: Other clips of the skeleton at the same frame rate to learn from.
         rng: Seed or generator of the samples.
         progress: Called with the share of the work that is done.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -107,16 +112,12 @@ def fill(
         raise InputError("joints of this clip slide; fill clips whose bones keep their length")
     if not mask.any():
         return FillResult(motion, (motion,) * samples, mask, np.zeros(mask.shape), np.zeros((*mask.shape, 3)))
-    clips = [motion, *examples]
-    lengths = [clip.frames for clip in clips]
-    everything = np.zeros((sum(lengths), motion.joints), dtype=bool)
+    whole = concatenate([motion, *examples]) if examples else motion
+    lengths = [clip.frames for clip in (motion, *examples)]
+    everything = np.zeros((whole.frames, motion.joints), dtype=bool)
     everything[: motion.frames] = mask
-    coordinates = WindowCoordinates.of(
-        concatenate(clips) if examples else motion,
-        everything,
-        np.repeat(np.arange(len(clips)), lengths),
-        settings or FillSettings(),
-    )
+    clips = np.repeat(np.arange(len(lengths)), lengths)
+    coordinates = WindowCoordinates.of(whole, everything, clips, settings or FillSettings())
     versions = _Versions(motion, mask, samples)
     for gap in tracked(gaps(mask), progress):
         versions.put(coordinates, gap, _predicted(coordinates, gap, method), rng)
@@ -135,26 +136,24 @@ def _predicted(coordinates: WindowCoordinates, gap: Gap, method: str) -> Predict
     if method == "gp":
         return _independent(coordinates, gap, edges)
     known = coordinates.windows(np.array([gap.first]), edges, gap.joints, hollow=True)
-    if method == "hermite":
-        curve = hermite(known, edges, coordinates.motion.frame_rate)[0]
-    else:
-        curve = linear(known, edges)[0]
+    rate = coordinates.motion.frame_rate
+    curve = (hermite(known, edges, rate) if method == "hermite" else linear(known, edges))[0]
     if method == "slerp" and edges.before and edges.after:
         curve = coordinates.slerp(gap, curve)
     return Prediction(edges, curve, np.empty((0, *curve.shape)))
 
 
-def independent_processes(series: Array, known: BoolArray, frame_rate: float) -> Posterior:
+def independent_processes(series: Array, known: BoolArray, frame_rate: float) -> ConditionalProcesses:
     """Each feature of `(frames, features)` as a squared exponential process, given its `known` frames.
 
     Covariances are the most likely ones for the longest run of known frames: O(features · run²).
     """
-    from marey.statistics.processes.process import Processes
+    from marey.statistics.processes.process import GaussianProcesses
     from marey.statistics.processes.trend import Trend
 
     level = Trend.fit(series, frame_rate, degree=0, period=None, mask=known)
     longest = slice(*max(runs(known), key=lambda run: run[1] - run[0]))
-    process = Processes.fit(series[longest], frame_rate, kernel="squared-exponential", trend=level)
+    process = GaussianProcesses.fit(series[longest], frame_rate, kernel="se", trend=level)
     return process.condition(series, known, noise=process.noise)
 
 
@@ -166,7 +165,7 @@ def _independent(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Pred
     series = coordinates.windows(np.array([gap.first]), around, gap.joints, hollow=True)[0]
     posterior = independent_processes(series, ~gone[first:stop], coordinates.motion.frame_rate)
     inside = slice(around.before, around.before + around.frames)
-    mean = posterior.mean()[inside]
+    mean = posterior.mean[inside]
     return Prediction(edges, mean, posterior.sample(48, rng=np.random.default_rng(0))[:, inside] - mean)
 
 
@@ -199,12 +198,8 @@ class _Versions:
 
     def result(self, confidence: float) -> FillResult:
         skeleton, mask = self.motion.skeleton, self.mask
-        places = np.stack(
-            [
-                global_frames(skeleton.parents, skeleton.offsets, rotations, root).positions
-                for rotations, root in zip(self.rotations, self.root, strict=True)
-            ]
-        )
+        poses = zip(self.rotations, self.root, strict=True)
+        places = np.stack([global_frames(skeleton.parents, skeleton.offsets, *p).positions for p in poses])
         away = places[1 + self.samples :] - places[0]
         radius, axis_radius = np.zeros(mask.shape), np.zeros((*mask.shape, 3))
         scale = self.inflation[:, None]

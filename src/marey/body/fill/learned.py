@@ -16,9 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from marey._arrays import Array
-from marey.body.fill.bridges import hermite, linear, surroundings
-from marey.body.fill.coordinates import Edges, FillSettings, Indices, WindowCoordinates
-from marey.body.fill.gaps import Gap
+from marey.body.fill.coordinates import (
+    Edges,
+    FillSettings,
+    Gap,
+    Indices,
+    WindowCoordinates,
+    hermite,
+    linear,
+    surroundings,
+)
 
 Folds = list[tuple[Indices, Indices]]
 
@@ -79,9 +86,8 @@ def predict(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Predictio
     curve = hermite(own, edges, rate)
     inflation = 1.0
     if enough:
-        correction, deviations = _learn(
-            coordinates, starts, gap, edges, windows[best], own, exemplars=not len(others)
-        )
+        alone = not len(others)
+        correction, deviations = _learn(coordinates, starts, gap, edges, windows[best], own, exemplars=alone)
         curve = curve + correction
         inflation += 1.0 / len(np.unique(starts // edges.frames))
     else:
@@ -105,19 +111,13 @@ def _learn(
     *,
     exemplars: bool,
 ) -> tuple[Array, Array]:
-    """What to add to the Hermite curve of the gap, and what known windows then still miss.
+    """What to add to the Hermite curve of the gap `(frames, features)`, and what known windows then still
+    miss `(n, frames, features)`.
 
     Args:
-        coordinates: Of the clip.
         starts: `(n,)`, first gap frames of the known windows, in order.
-        gap: The gap.
-        edges: Shape of its window.
-        known: `(n, before + frames + after, features)`, the known windows.
-        own: `(1, before + frames + after, features)`, the gap's, hollow.
+        known, own: `(n or 1, before + frames + after, features)`, the known windows, and the gap's, hollow.
         exemplars: Whether to compare poses at the edges.
-
-    Returns:
-        `(frames, features)` and `(n, frames, features)`.
     """
     settings, rate = coordinates.settings, coordinates.motion.frame_rate
     folds = _folds(starts, edges.frames, settings.folds)
@@ -167,9 +167,8 @@ def _trust(missed: Array, expected: Array, counts: Array) -> float:
 def _within(correction: Array, expected: Array) -> Array:
     """A correction, made smaller where it is larger than nine in ten of those that were tried."""
     largest = float(np.quantile(np.square(expected).sum(axis=(1, 2)), 0.9))
-    return np.asarray(
-        correction * min(1.0, np.sqrt(largest / max(float(np.square(correction).sum()), 1e-300)))
-    )
+    size = max(float(np.square(correction).sum()), 1e-300)
+    return np.asarray(correction * min(1.0, np.sqrt(largest / size)))
 
 
 def _pooled(

@@ -156,16 +156,9 @@ def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
 
 @njit(**_OPTIONS)
 def jacobian(
-    body: Any,
-    effectors: Any,
-    goals: Array,
-    weights: Array,
-    limits: Any,
-    state: Any,
-    A: Array,
-    C: Array,
+    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, state: Any, A: Array, C: Array,
     J: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Derivatives of the weighted values (minus those of the residuals)."""
     kinds, joints, _, axes = effectors
     _, _, _, _, _, turned, points, r, _ = state

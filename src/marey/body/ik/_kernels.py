@@ -327,20 +327,11 @@ def solve_frames(
                     store(product(quaternion(mean[j]), turned), rotations[t, j])
 
 
-@njit(
-    types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]),
-    **_ENTRY,
-)
+@njit(types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]), **_ENTRY)
 def evaluate_frames(
-    body: Any,
-    effectors: Any,
-    goals: Array,
-    weights: Array,
-    limits: Any,
-    poses: Any,
-    values: Array,
+    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, poses: Any, values: Array,
     jacobians: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Residuals `(frames, rows)` and Jacobians `(frames, rows, unknowns)` at given poses, not moved."""
     frames, rows, unknowns = jacobians.shape
     root, pose, rotations = poses

@@ -47,16 +47,9 @@ def normal_matrix(J: Array, precision: Array, spreads: Array, dual: bool, H: Arr
 
 @njit(**_OPTIONS)
 def dual_step(
-    J: Array,
-    r: Array,
-    precision: Array,
-    pull: Array,
-    damping: Array,
-    mu: float,
-    S: Array,
-    y: Array,
+    J: Array, r: Array, precision: Array, pull: Array, damping: Array, mu: float, S: Array, y: Array,
     step: Array,
-) -> bool:
+) -> bool:  # fmt: skip
     """Solve (JᵀJ + E) step = Jᵀr + pull in the size of the rows, with a diagonal E = P + mu D.
 
     step = E⁻¹ (Jᵀ (I + J E⁻¹ Jᵀ)⁻¹ (r - J E⁻¹ pull) + pull); false if that is not positive definite.

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray
 from marey.body.anatomy import PointMasses
-from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.kinematics import GlobalPose, global_frames
-from marey.body.limits.ellipsoid import EllipsoidLimits
-from marey.body.limits.protocol import CompiledLimits, Limits
+from marey.body.limits.limits import CompiledLimits, EllipsoidLimits, Limits
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
 from marey.errors import InputError
@@ -31,6 +29,53 @@ from marey.geometry.tangent import dexp_body
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
 # Frames from which a second thread pays.
 _MANY = 256
+
+
+@dataclass(frozen=True)
+class IKSettings:
+    """How targets, priors and steps are weighed against each other.
+
+    Args:
+        tolerance: metres, how exactly targets are meant.
+        rough_tolerance: the same in a pose model if the pose is refined afterwards.
+        refined_tolerance: the same by the refinement.
+        root_radians, root_metres, joint_radians: how far a free root, or a joint without a model, goes as
+            readily as a pose coordinate by one standard deviation.
+        canonical_metres: metres that count like a radian in the canonical metric, as in Tournier's files.
+        metres_per_radian: how much a turn of an effector counts beside a shift.
+        limit_weight: metres a unit of excess beyond a joint's limit.
+        cold, warm: damping to begin with, far from the solution and near it. Cold starts that are damped
+            little end more often in a wrong minimum.
+        iterations: at most so many of the compiled solver for a pose.
+        hierarchy_iterations: at most so many where targets have priorities, or limits are not compiled.
+        trajectory_steps: at most so many for a whole clip.
+        equal_metres: two errors of targets of one priority that differ by less count as equal.
+        free_share: directions that move targets of a priority by less than this share of the largest effect
+            are left to lesser priorities.
+        reached_metres, reached_degrees: a target that is as near as this is reported as reached.
+    """
+
+    tolerance: float = 0.005
+    rough_tolerance: float = 0.02
+    refined_tolerance: float = 1e-4
+    root_radians: float = 0.3
+    root_metres: float = 0.15
+    joint_radians: float = 1.0
+    canonical_metres: float = 0.0254 / 0.45
+    metres_per_radian: float = 0.17
+    limit_weight: float = 0.1
+    cold: float = 0.3
+    warm: float = 1e-3
+    iterations: int = 50
+    hierarchy_iterations: int = 100
+    trajectory_steps: int = 12
+    equal_metres: float = 1e-4
+    free_share: float = 1e-4
+    reached_metres: float = 0.01
+    reached_degrees: float = 3.0
+
+
+SETTINGS = IKSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +104,9 @@ class Parameters:
         else:
             mean, directions = (np.asarray(a) for a in (body.geodesics.mean, body.geodesics.directions))
             directions = np.moveaxis(directions, 0, -1)
-        return cls(
-            skeleton.parents,
-            np.ascontiguousarray(skeleton.offsets),
-            np.ascontiguousarray(mean),
-            np.ascontiguousarray(directions),
-            isinstance(body, Skeleton),
-        )
+        offsets, mean = np.ascontiguousarray(skeleton.offsets), np.ascontiguousarray(mean)
+        full, directions = isinstance(body, Skeleton), np.ascontiguousarray(directions)
+        return cls(skeleton.parents, offsets, mean, directions, full)
 
     @property
     def joints(self) -> int:
@@ -101,13 +142,9 @@ class Effectors:
     @classmethod
     def points(cls, joints: Sequence[int] | IntArray, local: Array) -> Effectors:
         """Positions of points `(effectors, 3)` that joints carry."""
-        count = len(joints)
-        return cls(
-            np.full(count, POINT, dtype=np.int64),
-            np.array(joints, dtype=np.int64),
-            np.array(local, dtype=np.float64, order="C").reshape(count, 3),
-            np.zeros((count, 3)),
-        )
+        kinds, carriers = np.full(len(joints), POINT, dtype=np.int64), np.array(joints, dtype=np.int64)
+        local = np.array(local, dtype=np.float64, order="C").reshape(len(joints), 3)
+        return cls(kinds, carriers, local, np.zeros_like(local))
 
     @property
     def count(self) -> int:
@@ -134,12 +171,22 @@ class PoseArrays(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Poses found, `errors (frames, effectors)` (metres, or radians for turns; NaN if not asked for)."""
+    """Poses found.
+
+    Args:
+        errors: `(frames, effectors)`, metres, or radians for turns; NaN if not asked for.
+        iterations, converged: `(frames,)`.
+    """
 
     poses: PoseArrays
     errors: Array
     iterations: NDArray[np.int64]
     converged: NDArray[np.bool_]
+
+    @property
+    def coordinates(self) -> Array:
+        """Coordinates `(frames, modes)` in a pose model."""
+        return self.poses.coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +199,6 @@ class Problem:
         limits: of joints; kinds that are not compiled are rows of `evaluate` only.
         typical_change: `(unknowns,)`, how far each unknown usually goes, for the damping; 1 if None.
         masses: damp steps by kinetic energy instead.
-        settings: numbers of the method.
     """
 
     parameters: Parameters
@@ -250,19 +296,14 @@ class Problem:
         compiled, options = kernels(), self.settings
         frames = len(goals)
         poses = start.copied()
-        results = (
-            np.empty((frames, self.effectors.count)),
-            np.empty(frames, dtype=np.int64),
-            np.empty(frames, dtype=np.bool_),
-        )
+        errors, counts = np.empty((frames, self.effectors.count)), np.empty(frames, dtype=np.int64)
+        results = errors, counts, np.empty(frames, dtype=np.bool_)
         first = options.warm if warm else options.cold
         numbers = (iterations or options.iterations, stop_error, first, options.warm, chained)
 
         def solve(first: int, stop: int) -> None:
-            of_part = [
-                tuple(array[first:stop] for array in arrays)
-                for arrays in ((goals, weights), centre, poses, results)
-            ]
+            every = ((goals, weights), centre, poses, results)
+            of_part = [tuple(array[first:stop] for array in arrays) for arrays in every]
             compiled.solve_frames(
                 *self._fixed, *of_part[0], self._limits, (precision, *of_part[1]), self._damping, numbers,
                 *of_part[2:],
@@ -351,9 +392,7 @@ def turn_rates(parameters: Parameters, free_root: bool, poses: PoseArrays) -> Ar
     if free_root:
         rates[:, 0, :, :3] = np.eye(3)
     if parameters.full:
-        for joint in range(1, joints):
-            first = free + 3 * (joint - 1)
-            rates[:, joint, :, first : first + 3] = np.eye(3)
+        rates[:, 1:, :, free:] = np.eye(3 * (joints - 1)).reshape(joints - 1, 3, -1)
     else:
         D = dexp_body(tangents(parameters, poses.coordinates)[:, 1:])
         rates[:, 1:, :, free:] = D @ parameters.directions[1:]

@@ -8,34 +8,16 @@ other (so the result does not depend on the number of threads); tens of microsec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from marey._arrays import Array
-from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem
+from marey.body.ik.engine import Effectors, Parameters, PoseArrays, Problem, Solution
 from marey.body.ik.solver import typical_change
 from marey.body.pose_model import PoseModel
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-
-
-@dataclass(frozen=True, eq=False)
-class FixedRootResult:
-    """PoseArrays of a clip in a pose model.
-
-    Args:
-        coordinates: `(frames, modes)`.
-        errors: `(frames, effectors)`, metres from target to effector; NaN where there was no target.
-        iterations: `(frames,)`.
-        converged: `(frames,)`.
-    """
-
-    coordinates: Array
-    errors: Array
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
 
 
 def solve_in_model(
@@ -49,7 +31,7 @@ def solve_in_model(
     start: ArrayLike | None = None,
     chained: bool = False,
     iterations: int = 50,
-) -> FixedRootResult:
+) -> Solution:
     """Coordinates whose effectors are nearest to targets, each frame for itself.
 
     Least `Σ w |target - effector|² + Σ precision (λ - centre)²`.
@@ -95,19 +77,12 @@ def solve_in_model(
     still = np.zeros((frames, 3))
     neutral = so3.identity((frames, model.skeleton.joints))
     begin = prior if start is None else _rows("start", start, frames, modes)
-    solution = problem.solve(
-        np.pad(np.where(given[..., None] > 0, goals, 0.0), ((0, 0), (0, 0), (0, 1))),
-        np.sqrt(given),
-        PoseArrays(still, begin, neutral),
-        centre=PoseArrays(still, prior, neutral),
-        precision=stiffness,
-        iterations=iterations,
-        warm=start is not None,
-        chained=chained,
-    )
-    return FixedRootResult(
-        solution.poses.coordinates, solution.errors, solution.iterations, solution.converged
-    )
+    goals = np.pad(np.where(given[..., None] > 0, goals, 0.0), ((0, 0), (0, 0), (0, 1)))
+    first, centred = (PoseArrays(still, at, neutral) for at in (begin, prior))
+    return problem.solve(
+        goals, np.sqrt(given), first, centre=centred, precision=stiffness, iterations=iterations,
+        warm=start is not None, chained=chained,
+    )  # fmt: skip
 
 
 def points_in_root_frame(
@@ -136,8 +111,6 @@ def _rows(name: str, value: ArrayLike, frames: int, columns: int) -> Array:
     try:
         rows = np.broadcast_to(np.asarray(value, dtype=np.float64), (frames, columns))
     except ValueError:
-        shape = np.shape(value)
-        raise InputError(
-            f"{name}: expected shape ({columns},) or ({frames}, {columns}), got {shape}"
-        ) from None
+        wanted = f"({columns},) or ({frames}, {columns})"
+        raise InputError(f"{name}: expected shape {wanted}, got {np.shape(value)}") from None
     return np.ascontiguousarray(rows)

@@ -13,8 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.ik.engine import PoseArrays, Problem, Solution, decoded, moved, pull_back
-from marey.body.ik.settings import SETTINGS, IKSettings
+from marey.body.ik.engine import (
+    SETTINGS,
+    IKSettings,
+    PoseArrays,
+    Problem,
+    Solution,
+    decoded,
+    moved,
+    pull_back,
+)
 
 Level = tuple[Array, Array]
 
@@ -42,7 +50,10 @@ def solve_by_priority(
     row_levels = np.concatenate([effector_levels, np.full(limited, effector_levels.min(initial=0))])
     ranks = sorted(set(row_levels.tolist()))
     roots = np.sqrt(precision)
-    scale = _scale(problem, precision)
+    # Pose coordinates are of no fixed unit: scaled by their deviation, known from the prior's precision.
+    scale, pose = np.ones(problem.unknowns), precision[6:] if free else precision
+    if not parameters.full and (pose > 0).all() and pose.size:
+        scale[-len(pose) :] = 1.0 / np.sqrt(pose / pose.min())
 
     def measured(poses: PoseArrays) -> tuple[Array, list[Level]]:
         values, jacobians = problem.evaluate(goals, weights, poses)
@@ -69,7 +80,12 @@ def solve_by_priority(
         else:
             mu *= 5.0
         small = np.abs(step).max(initial=0.0) < 1e-7
-        met = stop_error > 0 and bool((np.abs(_unweighted(problem, r, weights)) <= stop_error).all())
+        met = stop_error > 0
+        if met:
+            # Errors of the effectors that are asked for, then the limits' rows.
+            errors = problem.errors(r[None], weights)[0]
+            errors = np.append(errors[np.isfinite(errors)], r[3 * problem.effectors.count :])
+            met = bool((np.abs(errors) <= stop_error).all())
         converged = small or mu > 1e7 or (verdict == 0 and mu > 1.0) or met
     return Solution(poses, problem.errors(r[None], weights), np.array([count]), np.array([converged]))
 
@@ -103,12 +119,6 @@ def hierarchical_step(
     return step
 
 
-def _unweighted(problem: Problem, r: Array, weights: Array) -> Array:
-    """Errors of the effectors that are asked for, then the limits' rows."""
-    errors = problem.errors(r[None], weights)[0]
-    return np.concatenate([errors[np.isfinite(errors)], r[3 * problem.effectors.count :]])
-
-
 def _better(old: Sequence[Level], new: Sequence[Level], equal: float) -> int:
     """1 if the first level that changes improves, -1 if it gets worse, 0 if none changes."""
     for (r, _), (s, _) in zip(old, new):
@@ -120,12 +130,3 @@ def _better(old: Sequence[Level], new: Sequence[Level], equal: float) -> int:
             return 1
     total = [sum(float(r @ r) for r, _ in levels) for levels in (old, new)]
     return 1 if total[1] < total[0] * (1 - 1e-7) else 0
-
-
-def _scale(problem: Problem, precision: Array) -> Array:
-    """Pose coordinates are of no fixed unit: scaled by their deviation, known from the prior's precision."""
-    scale = np.ones(problem.unknowns)
-    pose = precision[6:] if problem.free_root else precision
-    if not problem.parameters.full and (pose > 0).all() and pose.size:
-        scale[-len(pose) :] = 1.0 / np.sqrt(pose / pose.min())
-    return scale

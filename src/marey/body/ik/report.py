@@ -10,8 +10,7 @@ import numpy as np
 
 from marey._arrays import Array
 from marey._report import Report
-from marey.body.ik.engine import AIM
-from marey.body.ik.settings import SETTINGS, IKSettings
+from marey.body.ik.engine import AIM, SETTINGS, IKSettings
 from marey.body.ik.targets import CompiledTargets, LookAt, Orient, Target, describe
 
 
@@ -92,22 +91,13 @@ def report_on(
     plan: CompiledTargets,
     errors: Array,
     weights: Array,
-    *,
     iterations: float,
     seconds: float,
     modes: int,
     settings: IKSettings = SETTINGS,
 ) -> IKReport:
-    """The report of errors; frames in which a target fades in or out do not count.
-
-    Args:
-        targets, plan: what was asked for.
-        errors: `(frames, effectors)`, as the engine gives them.
-        weights: `(frames, effectors)`.
-        iterations: of the solver, mean over frames.
-        seconds: for all frames.
-        modes: unknowns of the pose.
-    """
+    """The report of errors `(frames, effectors)`, as the engine gives them, of targets with weights
+    `(frames, effectors)`; frames in which a target fades in or out do not count."""
     whole = weights >= 0.999 * weights.max(axis=0, keepdims=True, initial=0.0)
     errors = np.where(whole, errors, np.nan)
     found = []
@@ -117,10 +107,8 @@ def report_on(
         values = errors[:, rows]
         if isinstance(target, LookAt):
             # An aim's error is a chord of the unit circle, a roll's a sine.
-            chords = plan.effectors.kinds[rows] == AIM
-            values = np.where(
-                chords, 2 * np.arcsin(np.clip(values / 2, 0, 1)), np.arcsin(np.clip(values, 0, 1))
-            )
+            share = np.where(plan.effectors.kinds[rows] == AIM, 2.0, 1.0)
+            values = share * np.arcsin(np.clip(values / share, 0, 1))
         asked = values[np.isfinite(values)]
         mean, worst = (asked.mean(), asked.max()) if asked.size else (np.nan, np.nan)
         cm, worst_cm = (np.nan, np.nan) if turned else (100 * mean, 100 * worst)

@@ -18,10 +18,19 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey.body.anatomy import masses
-from marey.body.ik.engine import Parameters, PoseArrays, Problem, Solution, decoded, kernels, world
+from marey.body.ik.engine import (
+    SETTINGS,
+    IKSettings,
+    Parameters,
+    PoseArrays,
+    Problem,
+    Solution,
+    decoded,
+    kernels,
+    world,
+)
 from marey.body.ik.hierarchy import solve_by_priority
 from marey.body.ik.report import IKReport, report_on
-from marey.body.ik.settings import SETTINGS, IKSettings
 from marey.body.ik.targets import (
     CompiledTargets,
     Target,
@@ -31,7 +40,7 @@ from marey.body.ik.targets import (
     same_targets,
     targets_key,
 )
-from marey.body.limits.protocol import Limits
+from marey.body.limits.limits import Limits
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.skeleton import Skeleton
@@ -66,9 +75,7 @@ class PoseResult:
         """Errors of all targets, iterations, milliseconds."""
         targets, plan, solution, weights, seconds, modes = self._found
         iterations = float(solution.iterations.mean())
-        return report_on(
-            targets, plan, solution.errors, weights, iterations=iterations, seconds=seconds, modes=modes
-        )
+        return report_on(targets, plan, solution.errors, weights, iterations, seconds, modes)
 
     def motion(self, frame_rate: float = 30.0, *, like: Motion | None = None) -> Motion:
         """As a clip of one frame; `like` lends its name, unit and channels."""
@@ -99,7 +106,6 @@ class PoseSolver:
         iterations: at most so many; those of the settings if None.
         stop_error: metres; stop as soon as every target is as near as this; 0 for the least cost.
         refine: leave the model's poses in the end, as little as is needed to meet the targets exactly.
-        settings: numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -179,32 +185,26 @@ class PoseSolver:
         plan, problem, whole = self._prepare(targets)
         places = places_of(plan.effectors, *world(self.parameters, self._poses)) if plan.pinned else None
         goals, weights = goals_of_frame(targets, plan, places)
-        solution = self._solved(
-            plan, problem, goals, weights, self._poses, self._prior_poses(), self.precision
-        )
+        held = self._start if self.anchored else self._poses
+        rotations = held.rotations
+        if self.parameters.full:
+            rotations = self._start.rotations.copy()
+            rotations[:, 0] = held.rotations[:, 0]
+        centre = PoseArrays(held.root, self._centre, rotations)
+        solution = self._solved(plan, problem, goals, weights, self._poses, centre, self.precision)
         poses = self._poses = solution.poses
         self._warm = True
         if whole is not None:
             # The whole skeleton from the model's pose on, staying near it.
             near = self.settings.refined_tolerance
             start = PoseArrays(poses.root, np.zeros((1, 0)), poses.rotations)
-            precision = np.full(whole.unknowns, near**2)
-            solution = self._solved(
-                plan, whole, goals, weights, start, start, precision, self.stop_error or near
-            )
+            precision, stop = np.full(whole.unknowns, near**2), self.stop_error or near
+            solution = self._solved(plan, whole, goals, weights, start, start, precision, stop)
             poses = solution.poses
         seconds = time.perf_counter() - began
         found = (tuple(targets), plan, solution, weights, seconds, self.modes)
         coordinates = self._poses.coordinates[0]
         return PoseResult(self.skeleton, poses.root[0], poses.rotations[0], coordinates, found)
-
-    def _prior_poses(self) -> PoseArrays:
-        held = self._start if self.anchored else self._poses
-        rotations = held.rotations
-        if self.parameters.full:
-            rotations = self._start.rotations.copy()
-            rotations[:, 0] = held.rotations[:, 0]
-        return PoseArrays(held.root, self._centre, rotations)
 
     def _solved(
         self,
@@ -219,16 +219,16 @@ class PoseSolver:
     ) -> Solution:
         """One pose by the compiled solver, wherever that knows everything asked for."""
         stop, most = (self.stop_error, self.iterations) if refined is None else (refined, None)
+        asked = goals, weights, start
         if plan.ranked or not problem.is_compiled:
-            most = most or self.settings.hierarchy_iterations
+            most, stop = most or self.settings.hierarchy_iterations, 0.0 if plan.ranked else stop
             return solve_by_priority(
-                problem, plan.priorities, goals, weights, start, centre=centre, precision=precision,
-                iterations=most, stop_error=0.0 if plan.ranked else stop,
+                problem, plan.priorities, *asked, centre=centre, precision=precision, iterations=most,
+                stop_error=stop,
             )  # fmt: skip
         return problem.solve(
-            goals, weights, start, centre=centre, precision=precision, iterations=most, stop_error=stop,
-            warm=self._warm,
-        )  # fmt: skip
+            *asked, centre=centre, precision=precision, iterations=most, stop_error=stop, warm=self._warm
+        )
 
     def _prepare(self, targets: Sequence[Target]) -> tuple[CompiledTargets, Problem, Problem | None]:
         if self._ready is not None and same_targets(targets, self._targets):
@@ -254,9 +254,8 @@ class PoseSolver:
         else:
             model = None if parameters.full else self.model
             change = typical_change(parameters, model, self.free_root, self.settings)
-        return Problem(
-            parameters, plan.effectors, self.free_root, self.limits, change, self.masses, self.settings
-        )
+        damping = change, self.masses, self.settings
+        return Problem(parameters, plan.effectors, self.free_root, self.limits, *damping)
 
     def _precision(self, tolerance: float, prior: str, root_stiffness: float) -> Array:
         square, settings = tolerance**2, self.settings

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array
 from marey.body.anatomy import anatomy
 from marey.body.ik import engine
-from marey.body.ik.engine import Effectors
-from marey.body.ik.settings import SETTINGS
+from marey.body.ik.engine import SETTINGS, Effectors
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -153,19 +152,19 @@ def compile_targets(targets: Sequence[Target], skeleton: Skeleton) -> CompiledTa
             ahead = anatomy(skeleton).forward if target.axis is None else _unit(target, "axis")
             found = [(engine.AIM, place, ahead)]
             if target.upright:
-                found.append((engine.ROLL, place, _side_axis(ahead)))
+                # Horizontal at rest and across the view: up × ahead.
+                side = np.cross([0.0, 1.0, 0.0], ahead)
+                length = float(np.linalg.norm(side))
+                side = side / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
+                found.append((engine.ROLL, place, side))
         rows += [(kind, joint, at, axis, owner, int(target.priority)) for kind, at, axis in found]
-    effectors = Effectors(
-        np.array([row[0] for row in rows], dtype=np.int64),
-        np.array([row[1] for row in rows], dtype=np.int64),
-        np.array([row[2] for row in rows]).reshape(-1, 3),
-        np.array([row[3] for row in rows]).reshape(-1, 3),
+    kinds, joints, owners, priorities = (
+        np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1, 4, 5)
     )
-    owners, priorities = (np.array([row[i] for row in rows], dtype=np.int64) for i in (4, 5))
-    pinned, points = (
-        any(isinstance(target, Pin) for target in targets),
-        all(isinstance(target, Reach) for target in targets),
-    )
+    local, axes = (np.array([row[i] for row in rows]).reshape(-1, 3) for i in (2, 3))
+    effectors = Effectors(kinds, joints, local, axes)
+    pinned = any(isinstance(target, Pin) for target in targets)
+    points = all(isinstance(target, Reach) for target in targets)
     return CompiledTargets(effectors, owners, priorities, pinned, points)
 
 
@@ -176,11 +175,8 @@ def targets_key(targets: Sequence[Target]) -> tuple[Any, ...]:
         key += (type(target), target.joint, target.priority)
         for name in _EFFECTOR_FIELDS[type(target)]:
             value = getattr(target, name)
-            key.append(
-                value
-                if value is None or value is _HERE or isinstance(value, bool)
-                else np.asarray(value).tobytes()
-            )
+            plain = value is None or value is _HERE or isinstance(value, bool)
+            key.append(value if plain else np.asarray(value).tobytes())
     return tuple(key)
 
 
@@ -228,7 +224,12 @@ def goals_and_weights(
         elif kind == engine.ROLL:
             goal = np.broadcast_to(np.array([0.0, 1.0, 0.0]), (frames, 3))
         elif isinstance(target, Orient):
-            goal = _quaternions(target, frames)
+            goal = _rows(target, "rotation", frames, 4)
+            norms = np.linalg.norm(goal, axis=1, keepdims=True)
+            if (norms < 1e-6).any():
+                told = "a rotation of four zeros is none; write 1,0,0,0 for no turn"
+                raise InputError(f"{describe(target)}: {told}")
+            goal = goal / norms
         else:
             goal = _rows(target, "position" if isinstance(target, Reach) else "point", frames, 3)
         weight = _rows(target, "weight", frames, 1)[:, 0]
@@ -236,7 +237,8 @@ def goals_and_weights(
             raise InputError(f"{describe(target)}: its weight must be finite and not negative")
         known = np.asarray(np.isfinite(goal).all(axis=1))
         goals[:, f, : goal.shape[1]] = np.where(known[:, None], goal, 0.0)
-        weights[:, f] = _scale(kind) * np.sqrt(np.where(known, weight, 0.0))
+        scale = SETTINGS.metres_per_radian if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
+        weights[:, f] = scale * np.sqrt(np.where(known, weight, 0.0))
     return goals, weights
 
 
@@ -273,10 +275,6 @@ _EFFECTOR_FIELDS = {
 assert all(set(names) <= {f.name for f in fields(kind)} for kind, names in _EFFECTOR_FIELDS.items())
 
 
-def _scale(kind: int) -> float:
-    return SETTINGS.metres_per_radian if kind in (engine.TURN, engine.AIM, engine.ROLL) else 1.0
-
-
 def _rows(target: Target, name: str, frames: int, columns: int) -> Array:
     try:
         value = np.asarray(getattr(target, name), dtype=np.float64)
@@ -286,18 +284,9 @@ def _rows(target: Target, name: str, frames: int, columns: int) -> Array:
         value = value[..., None]
     if value.shape not in ((columns,), (frames, columns), (1, columns)):
         one = "one number" if columns == 1 else f"({columns},)"
-        raise InputError(
-            f"{describe(target)}: its {name} must be {one} or ({frames}, {columns}), got {value.shape}"
-        )
+        shapes = f"{one} or ({frames}, {columns})"
+        raise InputError(f"{describe(target)}: its {name} must be {shapes}, got {value.shape}")
     return np.broadcast_to(value, (frames, columns))
-
-
-def _quaternions(target: Orient, frames: int) -> Array:
-    rows = _rows(target, "rotation", frames, 4)
-    norms = np.linalg.norm(rows, axis=1)
-    if (norms < 1e-6).any():
-        raise InputError(f"{describe(target)}: a rotation of four zeros is none; write 1,0,0,0 for no turn")
-    return rows / norms[:, None]
 
 
 def _vector(target: Target, name: str) -> Array:
@@ -313,13 +302,6 @@ def _unit(target: Target, name: str) -> Array:
     if length < 1e-9:
         raise InputError(f"{describe(target)}: its {name} has no length")
     return value / length
-
-
-def _side_axis(ahead: Array) -> Array:
-    """Horizontal at rest and across the view: up × ahead."""
-    side = np.cross([0.0, 1.0, 0.0], ahead)
-    length = float(np.linalg.norm(side))
-    return side / length if length > 1e-6 else np.array([1.0, 0.0, 0.0])
 
 
 def places_of(effectors: Effectors, positions: Array, rotations: Array) -> Array:

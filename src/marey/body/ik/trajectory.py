@@ -3,6 +3,10 @@
 First every frame by itself, then a few Gauss–Newton steps for all frames at once, with the squared second
 differences of the unknowns added to the cost: one banded system of `frames × unknowns` with two blocks
 beside the diagonal, O(frames × unknowns³). Motion faster than `smoothness` counts as tolerance.
+
+A single pose put into a clip changes its neighbourhood in time (motion warping): `log(q⁻¹ q')` of every joint
+and the root's shift are applied to the frames around it with a weight that falls smoothly from 1 to 0. One
+pass over the frames; points that are held, such as feet on the ground, cost some twenty microseconds a frame.
 """
 
 from __future__ import annotations
@@ -12,13 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey._report import Result
 from marey.body.ik.engine import (
     POINT,
+    SETTINGS,
     TURN,
     Effectors,
+    IKSettings,
     Parameters,
     PoseArrays,
     Problem,
@@ -29,16 +36,17 @@ from marey.body.ik.engine import (
     world,
 )
 from marey.body.ik.report import IKReport, report_on
-from marey.body.ik.settings import SETTINGS, IKSettings
-from marey.body.ik.solver import ROOTS, starting_poses, typical_change
+from marey.body.ik.solver import ROOTS, PoseResult, starting_poses, typical_change
 from marey.body.ik.targets import Target, compile_targets, goals_and_weights, places_of
-from marey.body.limits.protocol import Limits
+from marey.body.kinematics import forward_kinematics, points_on
+from marey.body.limits.limits import Limits
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
+from marey.geometry.fades import minimum_jerk
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +84,6 @@ def solve_clip(
         smoothness: hertz: a change of usual size at this rate costs as much as an error of `tolerance`; one
             twice as fast, sixteen times that.
         limits: of joints, of any kind; those of :mod:`marey.body.limits` are compiled.
-        settings: numbers of the method.
 
     >>> import marey
     >>> from marey.body.ik import Reach
@@ -114,16 +121,12 @@ def solve_clip(
         steps=settings.trajectory_steps if problem.is_compiled else 4 * settings.trajectory_steps,
     )  # fmt: skip
     values, _ = problem.evaluate(goals, weights, poses)
-    report = report_on(
-        targets,
-        plan,
-        problem.errors(values, weights),
-        given,
-        iterations=iterations + count,
-        seconds=time.perf_counter() - began,
-        modes=parameters.unknowns(False),
-    )
-    return ClipResult(as_motion(poses, like=start), poses.coordinates, report)
+    errors, modes = problem.errors(values, weights), parameters.unknowns(False)
+    seconds = time.perf_counter() - began
+    report = report_on(targets, plan, errors, given, iterations + count, seconds, modes)
+    rotations = continuous(so3.normalise(poses.rotations))
+    motion = replace(start, rotations=rotations, root=poses.root, translations=None)
+    return ClipResult(motion, poses.coordinates, report)
 
 
 def bending(tolerance: float, spread: Array, smoothness: float, frame_rate: float) -> Array:
@@ -174,7 +177,10 @@ def smoothed(
     for count in range(1, steps + 1):
         normal = np.einsum("tru,trv->tuv", J, J, optimize=True)
         downhill = np.einsum("tru,tr->tu", J, r, optimize=True) + pull
-        downhill -= stiffness * _spread_back(bend, frames)
+        # The transpose of taking second differences.
+        downhill[:-2] -= stiffness * bend
+        downhill[1:-1] += 2 * stiffness * bend
+        downhill[2:] -= stiffness * bend
         diagonal = np.einsum("tuu->tu", normal) + precision
         diagonal += 1e-4 * diagonal.mean(axis=1, keepdims=True) + 1e-12
         while True:
@@ -214,12 +220,6 @@ def second_differences(
     return np.concatenate(parts, axis=1)
 
 
-def as_motion(poses: PoseArrays, *, like: Motion) -> Motion:
-    """PoseArrays as a clip with the rate, name and convention of another."""
-    rotations = continuous(so3.normalise(poses.rotations))
-    return replace(like, rotations=rotations, root=poses.root, translations=None)
-
-
 def _faded(
     effectors: Effectors, goals: Array, weights: Array, places: Array, rotations: Array
 ) -> tuple[Array, Array]:
@@ -246,15 +246,6 @@ def _turns(rotations: Array) -> Array:
     return so3.log(so3.multiply(so3.inverse(rotations[:-1]), rotations[1:]))
 
 
-def _spread_back(bend: Array, frames: int) -> Array:
-    """The transpose of taking second differences, `(frames, unknowns)`."""
-    out = np.zeros((frames, bend.shape[1]))
-    out[:-2] += bend
-    out[1:-1] -= 2 * bend
-    out[2:] += bend
-    return out
-
-
 def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Array) -> Array:
     """Solve (blocks + diagonal + bending) step = downhill; the farthest entries are two blocks away."""
     from scipy.linalg import LinAlgError, solveh_banded
@@ -272,10 +263,72 @@ def _banded_step(normal: Array, diagonal: Array, stiffness: Array, downhill: Arr
         band[shift : shift + inner, :, unknowns] -= 2.0 * stiffness
     band[:inner, :, 2 * unknowns] += stiffness
     try:
-        step = solveh_banded(
-            band.reshape(frames * unknowns, -1).T, downhill.ravel(), lower=True, overwrite_ab=True,
-            check_finite=False,
-        )  # fmt: skip
+        rows, right = band.reshape(frames * unknowns, -1).T, downhill.ravel()
+        step = solveh_banded(rows, right, lower=True, overwrite_ab=True, check_finite=False)
     except LinAlgError:
         return np.zeros_like(downhill)
     return np.asarray(step).reshape(frames, unknowns)
+
+
+def blend_pose(
+    motion: Motion,
+    frame: int,
+    posed: PoseResult | Motion,
+    seconds: float,
+    *,
+    held: Sequence[tuple[int, ArrayLike]] = (),
+) -> Motion:
+    """The clip with a pose at a frame, and the change faded out over `seconds` before and after.
+
+    Args:
+        frame: where the pose goes.
+        posed: the pose, or a clip whose first frame it is.
+        seconds: how far the change reaches.
+        held: joints, and points `(3,)` in their frames, metres, that stay where the clip has them in all
+            frames but this one, as far as the body allows.
+
+    >>> import marey
+    >>> from marey.body.ik import Reach, solve_pose
+    >>> walk = marey.samples.walk()
+    >>> posed = solve_pose(walk.skeleton, [Reach("Head", [0.0, 1.2, 0.5])], start=walk[60])
+    >>> edited = blend_pose(walk, 60, posed, 0.5)
+    >>> bool(np.allclose(edited.rotations[60], posed.rotations)), bool((edited.root[0] == walk.root[0]).all())
+    (True, True)
+    """
+    if not 0 <= frame < motion.frames:
+        raise InputError(f"frame {frame}: the clip has frames 0…{motion.frames - 1}")
+    if not (np.isfinite(seconds) and seconds >= 0):
+        raise InputError(f"blend: seconds, not below 0, got {seconds}")
+    away = np.abs(np.arange(motion.frames) - frame) / max(seconds * motion.frame_rate, 0.5)
+    weights = minimum_jerk(1.0 - np.minimum(away, 1.0))
+    pose, place = posed.rotations, posed.root
+    if isinstance(posed, Motion):
+        pose, place = pose[0], place[0]
+    change = so3.log(so3.multiply(so3.inverse(motion.rotations[frame]), pose))
+    rotations = so3.multiply(motion.rotations, so3.exp(weights[:, None, None] * change))
+    root = motion.root + weights[:, None] * (place - motion.root[frame])
+    edited = replace(motion, rotations=so3.normalise(rotations), root=root, translations=None)
+    changed = np.flatnonzero(weights > 0)
+    if held and len(changed) > 1:
+        part = slice(int(changed[0]), int(changed[-1]) + 1)
+        kept = _where_they_were(edited[part], replace(motion[part], translations=None), held)
+        # The pose itself is as it was given.
+        kept[frame - part.start] = edited.rotations[frame]
+        rotations = np.array(edited.rotations)
+        rotations[part] = kept
+        edited = replace(edited, rotations=rotations)
+    return replace(edited, rotations=continuous(edited.rotations))
+
+
+def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, ArrayLike]]) -> Array:
+    """Rotations `(frames, joints, 4)` of a clip bent a little, so that points are where they were before."""
+    joints = [int(joint) for joint, _ in held]
+    effectors = Effectors.points(joints, np.array([point for _, point in held], dtype=np.float64))
+    problem = Problem(Parameters.of(edited.skeleton), effectors, free_root=False)
+    places = points_on(forward_kinematics(before), effectors.joints, effectors.local)
+    goals = np.pad(places, ((0, 0), (0, 0), (0, 1)))
+    rotations = np.array(edited.rotations, dtype=np.float64)
+    start = PoseArrays(np.array(edited.root), np.zeros((edited.frames, 0)), rotations)
+    precision, weights = np.full(problem.unknowns, SETTINGS.refined_tolerance**2), np.ones(goals.shape[:2])
+    found = problem.solve(goals, weights, start, centre=start, precision=precision, warm=True)
+    return so3.normalise(found.poses.rotations)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array
 from marey._compiling import njit
-from marey.body.limits.protocol import ELLIPSOID, SWING_TWIST
+from marey.body.limits.limits import ELLIPSOID, SWING_TWIST
 from marey.geometry._inline_kernels import (
     Quaternion,
     Vector,

@@ -3,11 +3,16 @@
 A local rotation is `centre · swing · twist`. The twist turns about the joint's own axis (a hinge's axis, a
 ball joint's bone), the swing at right angles to it. The excess is in radians: of twist or of swing, whichever
 is larger.
+
+The ranges of human joints, by the segments of the body or the joints' names, follow common tables of joint
+motion, rounded, of bodies that stand in a T pose at rest. Knees and elbows are hinges, elbows with a twist of
+the forearm; hips, shoulders, spine and neck balls within cones; fingers curl.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -15,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, IntArray, assign, checked, read_only
-from marey.body.limits.protocol import SWING_TWIST, CompiledLimits, flattened
+from marey.body.anatomy import anatomy
+from marey.body.limits.limits import SWING_TWIST, CompiledLimits, flattened
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -67,7 +73,11 @@ class JointFreedom:
     @property
     def frame(self) -> Array:
         """The rotation `(4,)` that takes x to `axis` and y to `side`, made orthogonal to it."""
-        return frame_of(self.axis, self.side)
+        x = np.asarray(self.axis, dtype=np.float64) / np.linalg.norm(self.axis)
+        y = np.asarray(self.side, dtype=np.float64)
+        y = y - (y @ x) * x
+        y = y / np.linalg.norm(y)
+        return from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +131,9 @@ class SwingTwistLimits(CompiledLimits):
         """Limits from a table of joints by name; joints that are not in it are free."""
         limits = cls.free(skeleton.joints)
         for name, joint in freedoms.items():
+            at, frame = skeleton.index(name), joint.frame
             limits = limits.with_joint(
-                skeleton.index(name),
-                twist=joint.twist,
-                swing=joint.swing,
-                frame=joint.frame,
-                centre=joint.zero,
+                at, twist=joint.twist, swing=joint.swing, frame=frame, centre=joint.zero
             )
         return limits
 
@@ -148,8 +155,9 @@ class SwingTwistLimits(CompiledLimits):
     @property
     def binding(self) -> NDArray[np.bool_]:
         """Which limits `(joints,)` some rotation exceeds."""
-        within = (np.abs(self.twists) <= np.pi).any(axis=1) | (self.swings <= np.pi).any(axis=(1, 2))
-        return np.asarray(within)
+        return np.asarray(
+            (np.abs(self.twists) <= np.pi).any(axis=1) | (self.swings <= np.pi).any(axis=(1, 2))
+        )
 
     def parts(self, rotations: ArrayLike) -> Array:
         """Twist and the two swings `(..., joints, 3)` of local rotations `(..., joints, 4)`, radians."""
@@ -180,28 +188,97 @@ class SwingTwistLimits(CompiledLimits):
             return self
         parts = self.parts(rotations).reshape(-1, len(self.centres), 3)
         least, most = parts.min(axis=0) - margin, parts.max(axis=0) + margin
-        twists = np.stack(
-            [np.minimum(self.twists[:, 0], least[:, 0]), np.maximum(self.twists[:, 1], most[:, 0])], axis=1
-        )
-        swings = np.maximum(self.swings, np.stack([-least[:, 1:], most[:, 1:]], axis=2))
-        twists = np.where(beyond[:, None], twists, self.twists)
-        swings = np.where(beyond[:, None, None], swings, self.swings)
+        twists, swings = np.array(self.twists), np.array(self.swings)
+        twists[beyond, 0] = np.minimum(twists[:, 0], least[:, 0])[beyond]
+        twists[beyond, 1] = np.maximum(twists[:, 1], most[:, 0])[beyond]
+        swings[beyond] = np.maximum(swings, np.stack([-least[:, 1:], most[:, 1:]], axis=2))[beyond]
         wider = replace(self, twists=twists, swings=swings)
         # An ellipse through the corner of a box is wider than the box by √2.
         outside = np.any(wider.excess(rotations).reshape(-1, len(self.centres)) > 0, axis=0)
         return replace(wider, swings=np.where(outside[:, None, None], np.sqrt(2) * swings, swings))
 
 
-def frame_of(axis: ArrayLike, side: ArrayLike) -> Array:
-    """The rotation `(4,)` that takes x to `axis` and y to `side`, made orthogonal to it."""
-    x = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-    y = np.asarray(side, dtype=np.float64)
-    y = y - (y @ x) * x
-    y = y / np.linalg.norm(y)
-    return from_matrix(np.stack([x, y, np.cross(x, y)], axis=1))
-
-
 def _across(axis: ArrayLike) -> Array:
     """Any direction at right angles."""
     along = np.asarray(axis, dtype=np.float64)
     return np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
+
+
+_Maker = Callable[[Array, float, Array], JointFreedom]
+
+_UP = np.array([0.0, 1.0, 0.0])
+
+
+def human(skeleton: Skeleton) -> SwingTwistLimits:
+    """Limits of a human skeleton; its root is free.
+
+    >>> import marey
+    >>> walk = marey.samples.walk()
+    >>> wide = human(walk.skeleton).containing(walk.rotations)
+    >>> bool(wide.contains(walk.rotations).all())
+    True
+    """
+    return SwingTwistLimits.of(skeleton, human_joints(skeleton))
+
+
+def human_joints(skeleton: Skeleton) -> dict[str, JointFreedom]:
+    """How each joint of a human skeleton may turn, by its name.
+
+    Joints that are neither a known segment nor known by name are balls within 45°.
+    """
+    left = np.cross(_UP, anatomy(skeleton).forward)
+    table = {}
+    for joint, (name, segment) in enumerate(zip(skeleton.names, anatomy(skeleton).segments, strict=True)):
+        # The bone leads to the middle of what hangs on the joint; along y for a tip.
+        below = [skeleton.offsets[child] for child in skeleton.children(joint)]
+        below += list(skeleton.end_offsets[skeleton.end_parents == joint])
+        bone = np.mean(below, axis=0) if below else np.zeros(3)
+        length = float(np.linalg.norm(bone))
+        bone = bone / length if length > 1e-9 else _UP.copy()
+        plain, other = re.sub(r"[^a-z]", "", (segment or name).lower()), _ball(0.5, np.pi / 4, 1)
+        make = next((make for pattern, make in _JOINTS if re.search(pattern, plain)), other)
+        table[name] = make(bone, 1.0 if bone @ left >= 0 else -1.0, left)
+    # The root's orientation is unconstrained.
+    root = JointFreedom.ball(_UP, (-UNLIMITED, UNLIMITED), UNLIMITED)
+    table[skeleton.names[0]] = replace(root, mobility=(0.4, 0.4, 0.4))
+    return table
+
+
+def _ball(twist: float, cone: float, mobility: float) -> _Maker:
+    def make(bone: Array, side: float, left: Array) -> JointFreedom:
+        ball = JointFreedom.ball(bone, (-twist, twist), cone)
+        return replace(ball, mobility=(0.6 * mobility, mobility, mobility))
+
+    return make
+
+
+def _hip(bone: Array, side: float, left: Array) -> JointFreedom:
+    # Forward far, backward little.
+    return JointFreedom(bone, left, (0.5, 1.0, 0.7), (-0.7, 0.7), ((2.0, 0.6), (0.8, 0.8)))
+
+
+def _elbow(bone: Array, side: float, left: Array) -> JointFreedom:
+    # The hinge, and the forearm's turn about itself.
+    return JointFreedom(bone, -side * _UP, (0.7, 1.0, 0.0), (-1.5, 1.5), ((0.05, 2.6), (0.15, 0.15)))
+
+
+def _finger(bone: Array, side: float, left: Array) -> JointFreedom:
+    curl = np.cross(bone, -_UP)
+    axis = curl if np.linalg.norm(curl) > 1e-6 else left
+    return replace(JointFreedom.hinge(axis, -0.2, 1.6), mobility=(0.3, 0.0, 0.0))
+
+
+# Segments of the body, and names without capitals, digits and signs, in the order in which they are tried.
+_JOINTS: tuple[tuple[str, _Maker], ...] = (
+    (r"thumb|index|middle|ring|pinky|finger", _finger),
+    (r"toe", _ball(0.1, 0.6, 0.3)),
+    (r"hand|wrist", _ball(0.4, 1.2, 1.0)),
+    (r"forearm|lowerarm|elbow|radius", _elbow),
+    (r"shoulder|clavicle|collar", _ball(0.2, 0.4, 0.4)),
+    (r"arm|humerus", _ball(1.2, 2.0, 1.0)),
+    (r"foot|ankle", _ball(0.4, 0.8, 1.0)),
+    (r"hip(?!s)|upleg|upperleg|thigh|femur", _hip),
+    (r"leg|knee|shin|shank|calf|tibia", lambda bone, side, left: JointFreedom.hinge(left, -0.05, 2.6)),
+    (r"head|neck", _ball(0.6, 0.6, 0.5)),
+    (r"spine|back|chest|torso|thorax|abdomen|waist|trunk", _ball(0.3, 0.4, 0.4)),
+)

@@ -2,7 +2,7 @@
 
 from marey.body.ik.targets import Contact, LookAt, Orient, Reach
 from marey.body.limits import JointFreedom
-from marey.body.particles.chain import ArticulatedChain, sample_qutem
+from marey.body.particles.chain import ArticulatedChain, LearnedDynamics, RandomWalk, sample_qutem
 from marey.body.particles.constraints import (
     Avoid,
     Balance,
@@ -15,13 +15,10 @@ from marey.body.particles.constraints import (
     PosePrior,
     feet_on_floor,
 )
-from marey.body.particles.evolution import LearnedDynamics, RandomWalk
-from marey.body.particles.filter import FilteredMotion, FilterSettings, solve
-from marey.body.particles.fingers import FingerResult, fingers_from_tips
-from marey.body.particles.hands import hand_chain, hand_of_clip
+from marey.body.particles.filter import FilteredMotion, FilterSettings, Solution, solve, solve_many
+from marey.body.particles.hands import FingerResult, fingers_from_tips, hand_chain, hand_of_clip
 from marey.body.particles.polish import polished, polished_pose
 from marey.body.particles.poses import PoseBatch
-from marey.body.particles.solutions import Solution, solve_many
 
 __all__ = [
     "ArticulatedChain",

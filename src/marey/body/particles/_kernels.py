@@ -13,15 +13,7 @@ import numpy as np
 from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.limits._kernels import confined, joined, parts
-from marey.geometry._inline_kernels import (
-    conjugate,
-    log_between,
-    quaternion,
-    rotate,
-    store,
-    turn,
-    vector,
-)
+from marey.geometry._inline_kernels import conjugate, log_between, quaternion, rotate, store, turn, vector
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Draws of a joint that may fall outside its limits before one is reflected into them.

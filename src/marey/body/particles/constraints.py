@@ -93,20 +93,21 @@ class Noisy(Constraint):
 
 def as_constraints(given: Sequence[Constraint | Target]) -> tuple[Constraint, ...]:
     """Constraints as they are; targets with the noise of their kind over the root of their weight."""
-    return tuple(one if isinstance(one, Constraint) else _noisy(one) for one in given)
-
-
-def _noisy(target: Target) -> Noisy:
-    if type(target) not in TARGET_NOISE:
-        raise InputError(
-            f"{type(target).__name__}: not a constraint; give a Reach, Orient, LookAt or Contact"
-        )
-    weight = np.asarray(target.weight, dtype=np.float64)
-    if weight.shape or not weight > 0:
-        raise InputError(f"{type(target).__name__}: its weight must be one number above 0")
-    if isinstance(target, LookAt) and target.upright:
-        raise InputError("LookAt: particles keep no head upright; add an Orient or a Custom constraint")
-    return Noisy(target, noise=TARGET_NOISE[type(target)] / float(np.sqrt(weight)))
+    found: list[Constraint] = []
+    for one in given:
+        if isinstance(one, Constraint):
+            found.append(one)
+            continue
+        kind = type(one).__name__
+        if type(one) not in TARGET_NOISE:
+            raise InputError(f"{kind}: not a constraint; give a Reach, Orient, LookAt or Contact")
+        weight = np.asarray(one.weight, dtype=np.float64)
+        if weight.shape or not weight > 0:
+            raise InputError(f"{kind}: its weight must be one number above 0")
+        if isinstance(one, LookAt) and one.upright:
+            raise InputError("LookAt: particles keep no head upright; add an Orient or a Custom constraint")
+        found.append(Noisy(one, noise=TARGET_NOISE[type(one)] / float(np.sqrt(weight))))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,13 +335,9 @@ def _outside(points: Array, corners: Array) -> Array:
         off = towards - np.clip(share, 0.0, 1.0)[:, None] * edge
         least = np.minimum(least, np.linalg.norm(off, axis=1))
     for triple in combinations(range(count), 3):
-        a, b, c = (corners[:, i] for i in triple)
-        sides = np.stack([_side(a, b, points), _side(b, c, points), _side(c, a, points)])
-        least[(sides > 0).all(axis=0) | (sides < 0).all(axis=0)] = 0.0
+        around = corners[:, list(triple)]
+        edge, towards = np.roll(around, -1, axis=1) - around, points[:, None] - around
+        # Above 0 for points to the left of an edge.
+        sides = edge[..., 0] * towards[..., 1] - edge[..., 1] * towards[..., 0]
+        least[(sides > 0).all(axis=1) | (sides < 0).all(axis=1)] = 0.0
     return least
-
-
-def _side(a: Array, b: Array, points: Array) -> Array:
-    """Above 0 for points to the left of the line from a to b."""
-    edge, towards = b - a, points - a
-    return edge[:, 0] * towards[:, 1] - edge[:, 1] * towards[:, 0]

@@ -6,6 +6,10 @@ first pose to one that meets the constraints. No derivative is needed, joint lim
 particles are a collection of solutions. Our additions: weights are tempered so that a share of the particles
 always counts, and steps shrink with what is left to do, which takes away most of the jitter and of the error
 that constant noise leaves. Cost: O(steps × particles × joints), about 0.3 µs each, twice that if guided.
+
+A filter ends with particles of one family, since resampling favours the luckiest ancestors. So for several
+different motions (section 3.1.2) several filters run apart, three for each solution, and their final poses
+are sorted into groups by where the joints are.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +26,9 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, IntArray
 from marey._random import Rng, as_generator
 from marey.body.motion import Motion
-from marey.body.particles.chain import ArticulatedChain
+from marey.body.particles.chain import ArticulatedChain, Evolution, RandomWalk
 from marey.body.particles.constraints import Constraint, Errors, Target, as_constraints
-from marey.body.particles.evolution import Evolution, RandomWalk
-from marey.body.particles.guidance import Guide, remaining, step_targets
+from marey.body.particles.polish import Guide, remaining, step_targets
 from marey.body.particles.poses import PoseBatch, smoothed
 from marey.errors import InputError
 from marey.geometry import rotations as so3
@@ -86,15 +90,6 @@ class FilteredMotion:
     effective: Array
     errors: Array
     seconds: float = 0.0
-
-    @classmethod
-    def _empty(
-        cls, chain: ArticulatedChain, constraints: tuple[Constraint, ...], particles: int, steps: int
-    ) -> FilteredMotion:
-        rows = steps + 1, particles
-        rotations, roots = np.empty((*rows, chain.skeleton.joints, 4)), np.empty((*rows, 3))
-        ancestors, errors = np.tile(np.arange(particles), (steps, 1)), np.empty((rows[0], len(constraints)))
-        return cls(chain, constraints, rotations, roots, np.empty(rows), ancestors, np.empty(steps), errors)
 
     def _keep(self, step: int, poses: PoseBatch, weight: Array, errors: Errors) -> None:
         self.rotations[step], self.roots[step], self.weights[step] = poses.rotations, poses.root, weight
@@ -174,7 +169,7 @@ def solve(
         start: `(joints, 4)`, local rotations to begin with, turned back to the limits; at rest if None.
         root: `(3,)`, metres; the skeleton's position if None.
         evolution: how particles move; a random walk of 0.1 radians a step if None.
-        guided: draw steps with regard to the constraints, see :mod:`marey.body.particles.guidance`; else by
+        guided: draw steps with regard to the constraints, see :mod:`marey.body.particles.polish`; else by
             the evolution alone, as published.
 
     >>> from marey.body.particles import Reach, hand_chain
@@ -184,11 +179,20 @@ def solve(
     """
     began = time.perf_counter()
     rules = (*as_constraints(constraints), *chain.rules)
-    _check(chain, rules, particles, steps, settings)
+    _check(chain, rules, particles, steps, settings.max_bytes)
     rng = as_generator(rng)
     model = RandomWalk(chain) if evolution is None else evolution
-    poses = model.begin(_first(chain, start, root, particles))
-    found = FilteredMotion._empty(chain, rules, particles, steps)
+    joints = chain.skeleton.joints
+    first = so3.identity(joints) if start is None else np.asarray(start, dtype=np.float64)
+    place = np.asarray(chain.skeleton.offsets[0] if root is None else root, dtype=np.float64)
+    if first.shape != (joints, 4) or place.shape != (3,):
+        raise InputError(f"start: expected ({joints}, 4) and root (3,), got {first.shape} and {place.shape}")
+    inside = np.repeat(chain.limits.project(so3.normalise(first)[None]), particles, axis=0)
+    poses = model.begin(PoseBatch(chain.skeleton, inside, np.repeat(place[None], particles, axis=0)))
+    rows = steps + 1, particles
+    rotations, roots = np.empty((*rows, chain.skeleton.joints, 4)), np.empty((*rows, 3))
+    ancestors, sizes = np.tile(np.arange(particles), (steps, 1)), np.empty((steps + 1, len(rules)))
+    found = FilteredMotion(chain, rules, rotations, roots, np.empty(rows), ancestors, np.empty(steps), sizes)
     quarter = 0.25 * chain.reach
     full = np.array([quarter if c.full_step_error is None else c.full_step_error for c in rules])
     even = np.full(particles, -np.log(particles))
@@ -199,10 +203,17 @@ def solve(
         scale = float(np.clip((found.errors[step - 1] / full).max(initial=0.0), settings.least_step, 1.0))
         noise = Errors.noise(rules, progress)
         if guided:
+            # How long errors should be after the step, in units of the noise.
             wanted = remaining(progress, settings.arrival) * found.errors[0] / noise
-            poses, errors, gained = _guided(
-                model, rules, poses, errors, noise, wanted, settings.speed, scale, rng
-            )
+            rest = model.expected(poses)
+            still = (errors if rest is poses else Errors.of(rules, rest)).scaled(noise)
+            trial, tried = model.move(poses, rng.standard_normal((particles, model.freedoms)), scale)
+            guide = Guide.learned(tried, Errors.of(rules, trial).scaled(noise) - still)
+            goal = step_targets(guide, still.mean(axis=0), errors.owners, wanted, settings.speed)
+            drive, ratio = guide.draw(still - goal, rng)
+            poses, _ = model.move(poses, drive, scale, reflect=False)
+            errors = Errors.of(rules, poses)
+            gained = ratio - np.square(errors.scaled(noise) - goal).sum(axis=1)
         else:
             poses = model.advance(poses, scale, rng)
             errors = Errors.of(rules, poses)
@@ -215,36 +226,9 @@ def solve(
         found._keep(step, poses, weight, errors)
         found.effective[step - 1] = 1.0 / np.square(weight).sum()
         if step < steps and found.effective[step - 1] < settings.resample * particles:
-            rows = found.ancestors[step] = systematic(weight, rng)
-            poses, errors, log_weights = poses.take(rows), errors.take(rows), even
+            drawn = found.ancestors[step] = systematic(weight, rng)
+            poses, errors, log_weights = poses.take(drawn), errors.take(drawn), even
     return replace(found, seconds=time.perf_counter() - began)
-
-
-def _guided(
-    model: Evolution,
-    constraints: Sequence[Constraint],
-    poses: PoseBatch,
-    before: Errors,
-    noise: Array,
-    wanted: Array,
-    speed: float,
-    scale: float,
-    rng: np.random.Generator,
-) -> tuple[PoseBatch, Errors, Array]:
-    """Particles one step on, drawn with regard to the constraints, their errors and log weights.
-
-    Args:
-        wanted: `(constraints,)`, how long errors should be after the step, in units of the noise.
-    """
-    rest = model.expected(poses)
-    still = (before if rest is poses else Errors.of(constraints, rest)).scaled(noise)
-    trial, tried = model.move(poses, rng.standard_normal((poses.count, model.freedoms)), scale)
-    guide = Guide.learned(tried, Errors.of(constraints, trial).scaled(noise) - still)
-    goal = step_targets(guide, still.mean(axis=0), before.owners, wanted, speed)
-    drive, ratio = guide.draw(still - goal, rng)
-    moved, _ = model.move(poses, drive, scale, reflect=False)
-    errors = Errors.of(constraints, moved)
-    return moved, errors, ratio - np.square(errors.scaled(noise) - goal).sum(axis=1)
 
 
 def tempering_power(log_weights: Array, likelihood: Array, least: float) -> float:
@@ -286,26 +270,8 @@ def _normalised(log_weights: Array) -> Array:
     return np.asarray(log_weights - (top + np.log(np.exp(log_weights - top).sum())))
 
 
-def _first(
-    chain: ArticulatedChain, start: ArrayLike | None, root: ArrayLike | None, particles: int
-) -> PoseBatch:
-    joints = chain.skeleton.joints
-    first = so3.identity(joints) if start is None else np.asarray(start, dtype=np.float64)
-    place = np.asarray(chain.skeleton.offsets[0] if root is None else root, dtype=np.float64)
-    if first.shape != (joints, 4) or place.shape != (3,):
-        raise InputError(f"start: expected ({joints}, 4) and root (3,), got {first.shape} and {place.shape}")
-    inside = chain.limits.project(so3.normalise(first)[None])
-    return PoseBatch(
-        chain.skeleton, np.repeat(inside, particles, axis=0), np.repeat(place[None], particles, axis=0)
-    )
-
-
 def _check(
-    chain: ArticulatedChain,
-    constraints: Sequence[Constraint],
-    particles: int,
-    steps: int,
-    settings: FilterSettings,
+    chain: ArticulatedChain, constraints: Sequence[Constraint], particles: int, steps: int, max_bytes: float
 ) -> None:
     if not constraints:
         raise InputError("nothing to do: give at least one constraint")
@@ -315,8 +281,71 @@ def _check(
     if particles < 2 or steps < 1:
         raise InputError(f"at least 2 particles and 1 step, got {particles} and {steps}")
     memory = 8.0 * (steps + 1) * particles * (4 * chain.skeleton.joints + 3)
-    if memory > settings.max_bytes:
+    if memory > max_bytes:
         raise InputError(
             f"{particles} particles of {chain.skeleton.joints} joints over {steps} steps take "
             f"{memory / 1e9:.1f} GB; take fewer particles or steps"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """One motion that meets the constraints.
+
+    Attributes:
+        motion: of the filter.
+        error: of the last mean pose, in units of noise.
+        share: of all filters that ended near it.
+    """
+
+    motion: FilteredMotion
+    error: float
+    share: float
+
+
+def solve_many(
+    chain: ArticulatedChain,
+    constraints: Sequence[Constraint | Target],
+    solutions: int,
+    *,
+    rng: Rng = 0,
+    runs: int = 3,
+    **options: Any,
+) -> list[Solution]:
+    """Different motions, the best first.
+
+    Args:
+        solutions: how many.
+        runs: filters for each of them, if more than one.
+        options: of :func:`marey.body.particles.solve`.
+
+    >>> from marey.body.particles import Reach, hand_chain
+    >>> both = solve_many(hand_chain(), [Reach("Index3_end", [0.05, -0.1, 0.35])], 2, particles=60, steps=20)
+    >>> len(both)
+    2
+    """
+    from scipy.cluster.vq import kmeans2
+
+    if solutions < 1:
+        raise InputError(f"solutions: at least 1, got {solutions}")
+    rngs = as_generator(rng).spawn(runs * solutions if solutions > 1 else 1)
+    found = [solve(chain, constraints, rng=each, **options) for each in rngs]
+    ends = [one.means().take(np.array([one.steps])) for one in found]
+    # Of the last mean pose: the length of all errors, in units of their noise.
+    noise = Errors.noise(found[0].constraints)
+    likely = [Errors.of(one.constraints, end).log_likelihood(noise)[0] for one, end in zip(found, ends)]
+    errors = np.sqrt(-np.array(likely))
+    # k-means, from the cheapest pose and those farthest from it.
+    places = np.stack([end.positions[0].ravel() for end in ends])
+    seeds = [int(np.argmin(errors))]
+    while len(seeds) < min(solutions, len(places)):
+        apart = np.min([np.linalg.norm(places - places[seed], axis=1) for seed in seeds], axis=0)
+        seeds.append(int(np.argmax(apart)))
+    groups = kmeans2(places, places[seeds], minit="matrix", iter=50)[1]
+    chosen = []
+    for group in range(solutions):
+        members = np.flatnonzero(groups == group)
+        if members.size:
+            best = int(members[np.argmin(errors[members])])
+            chosen.append(Solution(found[best], float(errors[best]), members.size / len(found)))
+    return sorted(chosen, key=lambda solution: solution.error)

@@ -18,8 +18,7 @@ from marey.body.feet.contacts import foot_positions
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.body.steer.displacement import Observations
-from marey.body.steer.requests import Target
-from marey.body.steer.windows import Window, covered
+from marey.body.steer.requests import Target, Window, covered
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import like
 from marey.geometry.fades import fade
@@ -68,8 +67,6 @@ def plan_contacts(motion: Motion, targets: list[Target], *, release: bool = Fals
     """Where the feet of a clip are in contact and to be held, given their targets.
 
     Args:
-        motion: The clip.
-        targets: Of the clip.
         release: Hold feet that have targets nowhere, instead of moving their contact.
     """
     joints, contact = foot_joints(motion.skeleton), contacts(motion)

@@ -5,7 +5,7 @@ deviations (so that limbs move together as they do in the clip, the prior of inv
 2013, section 2.2.2.1), small turns of each joint about the axes it uses, and a little of the root. The map is
 smoothed in world axes, so twist discontinuities in the data do not appear in the displacement. Numbers are
 bounded smoothly, so that no joint and no root goes further than bodies do. In time z follows the process of
-:mod:`.windows`.
+:mod:`.requests`.
 
 Points depend on z by the kinematics, so the conditional mean is found by Gauss–Newton steps: each linearises
 the points and conditions exactly (the kriging of Courty & Cuzol 2010, section 4, of differences to the
@@ -25,7 +25,7 @@ from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_rotations
-from marey.body.steer.windows import Window, covered, factor
+from marey.body.steer.requests import Window, covered, factor
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import like, unwrap
 from marey.geometry.matrices import hat, to_matrix
@@ -95,7 +95,6 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
     """The clip, smoothly displaced within the windows so that points are where they are asked to be.
 
     Args:
-        motion: The clip.
         prior: Of all its frames.
         windows: Frames outside of them stay what they are, bit by bit.
         asked: Those outside of the windows are left out.
@@ -109,7 +108,8 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
     numbers = _solve(motion, prior.at(asked.frames), at, asked, smooth.shape[1])
     turns, shifts = prior.at(inside).displacement(smooth @ numbers)
     rotations, root = (np.array(values, dtype=np.float64) for values in (motion.rotations, motion.root))
-    moved, root[inside] = displaced(rotations[inside], root[inside], turns, shifts)
+    moved = so3.multiply(rotations[inside], so3.exp(turns))
+    root[inside] += shifts
     # The sign of the original, so that frames outside need none of their own changed.
     rotations[inside] = so3.normalise(like(moved, motion.rotations[inside]))
     return replace(motion, rotations=rotations, root=root)
@@ -210,11 +210,6 @@ class DisplacementPrior:
         return sizes
 
 
-def displaced(rotations: Array, root: Array, turns: Array, shifts: Array) -> tuple[Array, Array]:
-    """Rotations `(frames, joints, 4)` turned in their own frames, and the root's path shifted."""
-    return so3.multiply(rotations, so3.exp(turns)), root + shifts
-
-
 def _slack(sizes: Array) -> Array:
     """1 for small sizes, towards 0 beyond 1; `size · slack^¼` stays below 1 and has the slope `slack^1¼`."""
     return np.asarray(1.0 / (1.0 + sizes**4))
@@ -223,12 +218,7 @@ def _slack(sizes: Array) -> Array:
 def _solve(motion: Motion, prior: DisplacementPrior, at: Array, asked: Observations, rank: int) -> Array:
     """Unit numbers `(rank, size)` of the displacement: the most likely with which points meet their targets.
 
-    Args:
-        motion: The clip.
-        prior: At the observations' frames.
-        at: `(points, rank)`, the process at each observation's frame.
-        asked: The observations.
-        rank: Of the process.
+    The prior is that of the observations' frames, at which the process is `at` `(points, rank)`.
     """
     from scipy.linalg import solve
 
@@ -243,9 +233,9 @@ def _solve(motion: Motion, prior: DisplacementPrior, at: Array, asked: Observati
 
     def place(numbers: Array) -> tuple[Array, GlobalPose, Array, Array]:
         turns, shifts = prior.displacement(at @ numbers)
-        moved, path = displaced(rotations, root, turns, shifts)
+        moved = so3.multiply(rotations, so3.exp(turns))
         offsets = np.broadcast_to(local, (len(moved), len(parents), 3))
-        pose = global_frames(parents, offsets, moved, path, translations=offsets)
+        pose = global_frames(parents, offsets, moved, root + shifts, translations=offsets)
         turned = so3.rotate(pose.rotations[each, asked.joints], asked.local)
         points = pose.positions[each, asked.joints] + turned
         return turns, pose, points, (asked.positions - points) * precise[:, None]

@@ -17,8 +17,7 @@ from marey._random import Rng
 from marey.body import root_motion
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
-from marey.body.steer.requests import Target
-from marey.body.steer.windows import Window, covered, merge_windows
+from marey.body.steer.requests import Target, Window, covered, merge_windows
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import like
 from marey.geometry.fades import minimum_jerk
@@ -44,7 +43,6 @@ def simulate(
         learned: Dynamics of the original.
         original: The clip.
         smooth: The clip as it is steered without simulation; its poses at the targets are kept.
-        targets: Of the clip.
         windows: Around the targets.
         share: How much of a simulated deviation from `smooth` is taken; None simulates the motion itself.
         rng: Of the sample.
@@ -80,19 +78,14 @@ def _closing(
     moved = learned.poses.root_motion
     assert moved is not None
     facing = root_motion.about_y(root_motion.yaw(base))
-    sideways = so3.rotate(facing, np.array([1.0, 0.0, 0.0]))
-    ahead = so3.rotate(facing, np.array([0.0, 0.0, 1.0]))
+    sideways, ahead = (so3.rotate(facing, np.array(axis)) for axis in ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
+    right, forward, turning = (moved.directions[:, i] for i in (0, 1, 3))
     rows = []
     for first, last in stretches:
-        inside = np.zeros(base.frames)
+        inside = np.zeros((base.frames, 1))
         inside[max(first - 1, 0) : last] = 1.0
-        for axis in (0, 2):
-            there = (
-                sideways[:, axis, None] * moved.directions[:, 0]
-                + ahead[:, axis, None] * moved.directions[:, 1]
-            )
-            rows.append(inside[:, None] * there)
-        rows.append(inside[:, None] * moved.directions[:, 3])
+        rows += [inside * (sideways[:, [i]] * right + ahead[:, [i]] * forward) for i in (0, 2)]
+        rows.append(inside * turning)
     functionals = np.array(rows)
     target = np.zeros_like(coordinates) if centre is None else coordinates - centre
     return functionals, np.einsum("itc,tc->i", functionals, target)
@@ -107,11 +100,9 @@ def _transfer(
     for first, last in stretches:
         begin = max(first - 1, 0)
         frames = slice(begin, min(last + 2, base.frames))
+        at = {"start": base.root[begin], "heading": float(yaw[begin])}
         before, after = (
-            learned.poses.decode_motion(
-                part[frames], base.frame_rate, start=base.root[begin], heading=float(yaw[begin])
-            )
-            for part in (old, new)
+            learned.poses.decode_motion(part[frames], base.frame_rate, **at) for part in (old, new)
         )
         turns = so3.log(so3.multiply(so3.inverse(before.rotations), after.rotations))
         shifts = after.root - before.root

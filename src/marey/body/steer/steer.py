@@ -23,16 +23,19 @@ from marey.body.pose_model import PoseModel
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
-from marey.body.steer.requests import Target, TimedReach, targets, trajectory
-from marey.body.steer.simulate import simulate
-from marey.body.steer.windows import (
+from marey.body.steer.requests import (
     LONGEST,
+    Target,
+    TimedReach,
     Window,
     first_halves,
     merge_windows,
     peak_ratio,
+    targets,
+    trajectory,
     windows_around,
 )
+from marey.body.steer.simulate import simulate
 from marey.errors import InputError
 
 METHODS = ("displace", *dynamics.METHODS)
@@ -109,7 +112,6 @@ def steer(
     """The clip in which points of the body are where they are asked to be.
 
     Args:
-        motion: The clip.
         requests: Where points should be, and when.
         method: "displace", a smooth change of the original; or the window simulated anew from the clip's
             dynamics, given the pose at the target and the frames around: "joint", of all coordinates, or
@@ -119,7 +121,6 @@ def steer(
         interval: Seconds that may change around a target; as long as needed if None.
         model: Poses to stay like; learned from the clip if None.
         rng: Seed or generator of the simulation.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -181,17 +182,22 @@ class _Task:
         asked: list[Target],
         plan: ContactPlan,
         windows: list[Window],
-        *,
         slack: float = 1.0,
     ) -> Motion:
         """The clip, or another start, with targets met and feet held, stretch by stretch."""
-        start = motion
         for first, last in merge_windows(windows, motion.frames):
             here = [i for i, target in enumerate(asked) if first <= target.frame <= last]
             around = [windows[i] for i in here]
-            parts = [_observed(motion, asked[i], slack) for i in here]
-            held = plan.observations(around, start.frame_rate)
-            motion = displace(motion, self.prior, around, Observations.joined([*parts, held]))
+            parts = [plan.observations(around, motion.frame_rate)]
+            for target in (asked[i] for i in here):
+                # The target, and the frames beside it at the original's velocity.
+                path, at = trajectory(motion, target), target.frame + np.arange(-1, 2)
+                at = at[(at >= 0) & (at < motion.frames)]
+                goals = target.position + path[at] - path[target.frame]
+                noise = slack * EXACTLY.exact * np.where(at == target.frame, 1 / 3, 1.0)
+                joints, points = np.full(len(at), target.joint), np.tile(target.point, (len(at), 1))
+                parts.append(Observations(at, joints, points, goals, noise))
+            motion = displace(motion, self.prior, around, Observations.joined([*parts[1:], parts[0]]))
         return settle(motion, asked, plan, windows)
 
     def widened(self, asked: list[Target], plan: ContactPlan) -> tuple[Motion, list[Window]]:
@@ -204,15 +210,10 @@ class _Task:
         while True:
             windows = windows_around(asked, plan.moved, halves)
             result = self.solve(motion, asked, plan, windows)
-            ratios = np.array(
-                [
-                    max(
-                        peak_ratio(motion, result, target, window) / s.acceleration,
-                        self._speed(result, window) / (s.speed * usual),
-                    )
-                    for target, window in zip(asked, windows, strict=True)
-                ]
-            )
+            pairs = list(zip(asked, windows, strict=True))
+            peaks = np.array([peak_ratio(motion, result, target, window) for target, window in pairs])
+            speeds = np.array([self._speed(result, window) for window in windows])
+            ratios = np.maximum(peaks / s.acceleration, speeds / (s.speed * usual))
             helps = ratios.max() < s.helps * worst
             if best is None or (ratios.max() < worst and feet_stay(result, asked, plan, windows)):
                 best, worst = (result, windows), float(ratios.max())
@@ -277,17 +278,3 @@ def _errors(result: Motion, asked: list[Target]) -> list[float]:
         float(np.linalg.norm(trajectory(result[target.frame], target)[0] - target.position))
         for target in asked
     ]
-
-
-def _observed(motion: Motion, target: Target, slack: float) -> Observations:
-    """The target, and the frames beside it at the original's velocity."""
-    path = trajectory(motion, target)
-    frames = np.array([f for f in target.frame + np.arange(-1, 2) if 0 <= f < motion.frames])
-    count = len(frames)
-    return Observations(
-        frames,
-        np.full(count, target.joint),
-        np.tile(target.point, (count, 1)),
-        target.position + path[frames] - path[target.frame],
-        slack * EXACTLY.exact * np.where(frames == target.frame, 1 / 3, 1.0),
-    )

@@ -3,6 +3,8 @@
 New coordinates are sampled from a Gaussian process fitted to the clip, nearer to it or farther; key frames
 and the first modes can be kept. Joints stay within their ranges, the root's path is the sum of its steps from
 where the example began, and feet are planted. Cost: O(frames log frames), some 0.15 ms a frame.
+The report measures how variants differ from their example and from one another, how their feet skate, how far
+joints leave their ranges, and how plausible they are, in a few passes of kinematics.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +20,22 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey._progress import Progress
 from marey._random import Rng, seed_sequence
-from marey._report import Result
+from marey._report import Report, Result
 from marey.body import feet
 from marey.body.anatomy import anatomy
-from marey.body.limits.ranges import RangeLimits, soft_clip
+from marey.body.feet.contacts import skate, skate_heights
+from marey.body.limits.limits import RangeLimits, soft_clip
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.pose_samples import pose_samples
-from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, yaw
-from marey.body.vary.distribution import METHODS, draw
-from marey.body.vary.report import VariationReport, report_on
-from marey.body.vary.shape import TEMPO, close, retime, tempo
+from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, positions_in_heading_frame, yaw
+from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.fades import fade, minimum_jerk
-from marey.statistics.processes.example_law import ExampleLaw
-from marey.statistics.processes.kriging import Functional
+from marey.statistics.processes.example import ExampleProcess
+from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend
 
 
@@ -111,7 +113,6 @@ def vary(
     """New versions of a clip.
 
     Args:
-        motion: The clip.
         count: How many.
         deviation: 0 (the clip itself) … 1 (nothing but its distribution is kept). The default, 0.3, suits
             clips that tell a story, like a kick; steady motion bears 1.
@@ -126,7 +127,6 @@ def vary(
         modes, variance: Size of the pose model, as in :meth:`PoseModel.fit`.
         rng: Seed, or what gives one; the n-th variant depends on it and on n alone.
         progress: Called with the number of variants that are done.
-        settings: Numbers of the method.
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=4)
@@ -137,7 +137,12 @@ def vary(
     amount = settings.timing * deviation if timing is None else float(timing)
     _check(motion, count, deviation, keep_modes, method, amount)
     model = _Learned(motion, modes, variance, settings)
-    kept = _frames(pins, motion)
+    last = (motion.frames - 1) / motion.frame_rate
+    for seconds in pins:
+        if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
+            raise InputError(f"pin at {seconds:g} s: the clip lasts from 0 to {last:.3f} s")
+    frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
+    kept = np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
     seeds = seed_sequence(rng).spawn(count)
     drawn = draw(
         model.rest,
@@ -183,7 +188,12 @@ class _Learned:
         self.root = "none" if up[:, 1].min() < settings.upside_down else "heading"
         self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root=self.root)
         samples = pose_samples(motion, self.root)
-        self.coordinates = _smooth(self.poses.encode(motion), motion.frame_rate, settings.fastest)
+        self.coordinates = self.poses.encode(motion)
+        if motion.frame_rate >= 2.5 * settings.fastest:
+            from scipy.signal import butter, sosfiltfilt
+
+            slow, pad = butter(3, settings.fastest, fs=motion.frame_rate, output="sos"), motion.frames - 1
+            self.coordinates = sosfiltfilt(slow, self.coordinates, axis=0, padlen=min(12, pad))
         trend = Trend.fit(self.coordinates, motion.frame_rate, degree=0)
         self.trend = trend.at(np.arange(motion.frames) / motion.frame_rate)
         self.rest = self.coordinates - self.trend
@@ -195,7 +205,8 @@ class _Learned:
         path = self.poses.root_motion
         away = samples.numbers - (0.0 if path is None else path.decode(self.coordinates))
         self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
-        self.detail_law = ExampleLaw.of((self.detail - self.detail.mean(axis=0)) * self._simulated_detail())
+        simulated = (self.detail - self.detail.mean(axis=0)) * self._simulated_detail()
+        self.detail_process = ExampleProcess.of(simulated)
         self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
         self.profile = feet.ContactProfile.of(motion)
@@ -254,7 +265,7 @@ class _Learned:
         usual = self.detail.mean(axis=0)
         found = usual + (near + (1 - near) * np.cos(angle)) * (self.detail - usual)
         if noise is not None and deviation > 0:
-            found += (1 - near) * np.sin(angle) * self.detail_law.sample(frames, rngs=[noise])[0]
+            found += (1 - near) * np.sin(angle) * self.detail_process.sample(frames, rngs=[noise])[0]
         return np.asarray(found)
 
     def _simulated_detail(self) -> Array:
@@ -292,37 +303,18 @@ class _Learned:
         facing = about_y(yaw(variant))
         rotations[:, 0] = so3.multiply(so3.inverse(facing), rotations[:, 0])
         rotations = self.ranges.project(rotations)
-        rotations[:, 0] = so3.multiply(facing, rotations[:, 0])
-        if self.root == "none":
-            rotations[:, 0] = variant.rotations[:, 0]
+        upright = self.root == "heading"
+        rotations[:, 0] = so3.multiply(facing, rotations[:, 0]) if upright else variant.rotations[:, 0]
         return replace(variant, rotations=continuous(so3.normalise(rotations)))
 
 
-def _smooth(coordinates: Array, frame_rate: float, fastest: float) -> Array:
-    """Coordinates without what is faster than a body moves, none of it late."""
-    if frame_rate < 2.5 * fastest:
-        return coordinates
-    from scipy.signal import butter, sosfiltfilt
-
-    filters = butter(3, fastest, fs=frame_rate, output="sos")
-    return np.asarray(sosfiltfilt(filters, coordinates, axis=0, padlen=min(12, len(coordinates) - 1)))
-
-
-def _closing(model: _Learned) -> tuple[Functional, Functional]:
+def _closing(model: _Learned) -> tuple[LinearConstraint, LinearConstraint]:
     """That the last frame is the first one again, coming with the velocity with which that one leaves."""
     last = len(model.trend) - 1
-    ends = Functional([0, last], [-1.0, 1.0], model.trend[0] - model.trend[last])
-    step = Functional([0, 1, last - 1, last], [1.0, -1.0, -1.0, 1.0], 0.0)
-    return ends, Functional(step.frames, step.weights, -step.of(model.trend))
-
-
-def _frames(pins: Sequence[float], motion: Motion) -> NDArray[np.intp]:
-    last = (motion.frames - 1) / motion.frame_rate
-    for seconds in pins:
-        if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
-            raise InputError(f"pin at {seconds:g} s: the clip lasts from 0 to {last:.3f} s")
-    frames = np.round(np.asarray(pins, dtype=np.float64) * motion.frame_rate)
-    return np.unique(np.clip(frames, 0, motion.frames - 1)).astype(np.intp)
+    difference, signs = np.array([0, last]), np.array([-1.0, 1.0])
+    ends = LinearConstraint(difference, signs, model.trend[0] - model.trend[last])
+    step = LinearConstraint(np.array([0, 1, last - 1, last]), np.array([1.0, -1.0, -1.0, 1.0]), 0.0)
+    return ends, LinearConstraint(step.frames, step.weights, -step.of(model.trend))
 
 
 def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method: str, timing: float) -> None:
@@ -344,3 +336,82 @@ def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method
             f"a clip of {seconds:.2f} s is too short for a tempo that varies over {TEMPO} s; "
             "give a longer clip, or keep the tempo (timing=0, --timing 0)"
         )
+
+
+# Pairs looked at for the diversity.
+MOST_PAIRS = 60
+# Radians: a joint's range counts as at least this.
+LEAST_RANGE = 0.1
+# Metres a second that the example's feet count as skating at least.
+LEAST_SKATE = 1e-3
+
+
+@dataclass(frozen=True)
+class VariationReport(Report):
+    """What was made.
+
+    Attributes:
+        deviation_cm: Mean distance of joints from the example's, root and heading aligned.
+        world_deviation_cm: The same in the world.
+        diversity_cm: Mean distance of joints between two variants, aligned; NaN of a single one.
+        foot_skate_cm_s: Speed of feet near the ground, by :func:`marey.body.feet.skate`, mean of all.
+        example_foot_skate_cm_s: The same of the example.
+        foot_slide_ratio: The first over the second.
+        worst_foot_slide_ratio: Of the variant whose feet skate most.
+        beyond_range: Largest share of its range by which a joint leaves it.
+        plausibility: Mean squared Mahalanobis distance of a frame, over that of the example's own frames.
+    """
+
+    deviation_cm: float
+    world_deviation_cm: float
+    diversity_cm: float
+    foot_skate_cm_s: float
+    example_foot_skate_cm_s: float
+    foot_slide_ratio: float
+    worst_foot_slide_ratio: float
+    beyond_range: float
+    plausibility: float
+
+
+def report_on(example: Motion, variants: Sequence[Motion], poses: PoseModel) -> VariationReport:
+    """Measure variants of an example beside it."""
+    own, there = positions_in_heading_frame(example), example.positions()
+    posed = [positions_in_heading_frame(variant) for variant in variants]
+    away = [float(np.linalg.norm(p - own, axis=-1).mean()) for p in posed]
+    world = [float(np.linalg.norm(v.positions() - there, axis=-1).mean()) for v in variants]
+    pairs = list(combinations(range(len(posed)), 2))[:MOST_PAIRS]
+    apart = [float(np.linalg.norm(posed[a] - posed[b], axis=-1).mean()) for a, b in pairs]
+    heights = skate_heights(example)
+    usual_skate = skate(example, heights=heights)
+    skates = np.array([skate(variant, heights=heights) for variant in variants])
+    ratios = skates / max(usual_skate, LEAST_SKATE)
+    usual = _mahalanobis(poses, example)
+    likely = [_mahalanobis(poses, variant) / max(usual, 1e-12) for variant in variants]
+    return VariationReport(
+        deviation_cm=100 * float(np.mean(away)),
+        world_deviation_cm=100 * float(np.mean(world)),
+        diversity_cm=100 * float(np.mean(apart)) if apart else float("nan"),
+        foot_skate_cm_s=100 * float(skates.mean()),
+        example_foot_skate_cm_s=100 * usual_skate,
+        foot_slide_ratio=float(ratios.mean()),
+        worst_foot_slide_ratio=float(ratios.max()),
+        beyond_range=max(beyond_range(example, variant, poses.geodesics.mean) for variant in variants),
+        plausibility=float(np.mean(likely)),
+    )
+
+
+def beyond_range(example: Motion, variant: Motion, mean: Array) -> float:
+    """Largest share of its range in the example by which a turn of a joint of a variant leaves it."""
+    usual, found = (_turns(motion, mean) for motion in (example, variant))
+    low, high = usual.min(axis=0), usual.max(axis=0)
+    over = np.maximum(found.max(axis=0) - high, low - found.min(axis=0))
+    return float(np.maximum(over / np.maximum(high - low, LEAST_RANGE), 0.0).max())
+
+
+def _turns(motion: Motion, mean: Array) -> Array:
+    return so3.log(so3.multiply(so3.inverse(mean), pose_samples(motion, "heading").rotations))
+
+
+def _mahalanobis(poses: PoseModel, motion: Motion) -> float:
+    spread = poses.geodesics.spectrum[: poses.modes]
+    return float((poses.encode(motion) ** 2 / np.maximum(spread, 1e-12)).mean())

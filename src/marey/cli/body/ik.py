@@ -62,9 +62,8 @@ def ik(
     The rest of the body follows. Places are in metres, y up. Without --model, poses stay like those of the
     clip itself. A compressed clip stays compressed.
     """
-    from marey.body.ik.blend import blend_pose
     from marey.body.ik.solver import PoseSolver
-    from marey.body.ik.trajectory import solve_clip
+    from marey.body.ik.trajectory import blend_pose, solve_clip
 
     if range is not None and (at is not None or blend is not None):
         raise InputError("--range edits the clip over a time; --at and --blend are for one moment")

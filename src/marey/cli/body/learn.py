@@ -6,6 +6,7 @@ from marey.cli._console import stage
 from marey.cli._options import Clip, Out, option
 from marey.cli._parse import Parsed, number
 from marey.cli._run import Output, command
+from marey.errors import InputError
 
 
 def _period(text: str) -> float | str | None:
@@ -23,6 +24,9 @@ def learn(
     method: Literal["joint", "gp"] = option(
         "joint", "joint: correlated modes; gp: one Gaussian process a mode (Courty & Cuzol 2010).", "METHOD"
     ),
+    kernel: Literal["se", "matern12", "matern32", "matern52"] | None = option(
+        None, "Covariance of --method gp; se, the squared exponential, if not given.", "KERNEL"
+    ),
     modes: int | None = option(None, "Keep this many modes.", "K"),
     variance: float | None = option(None, "Keep this share of the variance; usually 0.99.", "SHARE"),
     period: Period = option("auto", "Length of a cycle; auto finds it, none has none.", "SECONDS"),
@@ -33,12 +37,17 @@ def learn(
         marey body learn walk.bvh -o walk.mry
         marey body learn walk.bvh -o walk.mry --modes 20 --period none
         marey body learn walk.bvh -o walk.mry --method gp              the published model
+        marey body learn walk.bvh -o walk.mry --method gp --kernel matern52
         marey body stream walk.mry --characters 10 --seconds 5         characters that go on moving
     """
     from marey.body.dynamics import MotionModel
 
+    if kernel is not None and method != "gp":
+        raise InputError(f"--kernel {kernel}: only with --method gp")
     with stage("learning") as progress:
-        model = MotionModel.fit(motion, modes=modes, variance=variance, period=period, method=method)
+        model = MotionModel.fit(
+            motion, modes=modes, variance=variance, period=period, method=method, kernel=kernel or "se"
+        )
     found = model.trend.period
     report = {
         "modes": model.modes,

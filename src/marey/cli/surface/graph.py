@@ -29,18 +29,10 @@ from marey.cli.surface._inputs import Vertices, Wearer, load_library
 from marey.cli.surface._labels import parse_labels
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.statistics.graphs import (
-    Comparison,
-    MotionGraph,
-    Windows,
-    compare,
-    connectivity,
-    essential_graph,
-    motion_graph,
-    shortest_costs,
-    table,
-)
-from marey.statistics.graphs.table import Ends
+from marey.statistics.graphs.build import essential_graph, motion_graph
+from marey.statistics.graphs.graph import MotionGraph, connectivity
+from marey.statistics.graphs.shortest import CostComparison, compare, shortest_costs
+from marey.statistics.graphs.transitions import Ends, Windows, table
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.library import Library
 from marey.surface.synthesis.surface_graph import SurfaceGraph
@@ -193,7 +185,7 @@ def _graphs(
     return replace(repertoire, graph=chosen), baseline
 
 
-def _facts(repertoire: SurfaceGraph, compared: Comparison) -> dict[str, Any]:
+def _facts(repertoire: SurfaceGraph, compared: CostComparison) -> dict[str, Any]:
     graph, library = repertoire.graph, repertoire.library
     joined = connectivity(graph)
     return {

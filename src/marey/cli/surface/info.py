@@ -11,7 +11,7 @@ import typer
 from marey.cli._typer import Json, Rate, Unit, Up, emit, load_with_bar
 from marey.describe import describe
 from marey.errors import InputError
-from marey.statistics.graphs import MotionGraph, connectivity
+from marey.statistics.graphs.graph import MotionGraph, connectivity
 from marey.surface.distances import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.surface.synthesis.surface_graph import SurfaceGraph

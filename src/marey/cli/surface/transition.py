@@ -14,7 +14,7 @@ from marey.cli.surface._frames import FrameReference, load_frames, parse_frame_r
 from marey.cli.surface._inputs import Vertices, Wearer, check_vertices
 from marey.errors import InputError
 from marey.io import format_to_write, save
-from marey.statistics.graphs import Objective, Transition, Windows, optimal, standard, warped
+from marey.statistics.graphs.transitions import Objective, Transition, Windows, optimal, standard, warped
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.interpolation import Interpolator

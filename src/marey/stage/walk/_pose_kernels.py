@@ -56,7 +56,6 @@ def pose(
         path: position `(frames, 2)` and heading `(frames,)`.
         rate: frames a second.
         scale: size of the person over that of the figure.
-        settings: numbers of the method.
         rotations: result `(frames − 2 margin, joints, 4)`.
         root: result `(frames − 2 margin, 3)`, metres.
         margin: frames left out at both ends.

@@ -35,7 +35,6 @@ def step_along(
         rate: frames a second.
         scale: size of the person over that of the figure.
         curve: speeds, cadences and duties of the person's cycles, slow to fast.
-        settings: numbers of the method.
         start: phase of the first frame.
         phase: result `(frames,)`, cycles.
         stands: result `(frames,)`.
@@ -131,17 +130,9 @@ def _pace(curve: tuple[Array, Array, Array], speed: float, stand_duty: float, ou
 
 @njit(**_OPTIONS)
 def _set_down(
-    path: tuple[Array, Array],
-    paces: Array,
-    t: int,
-    part: float,
-    under: Array,
-    scale: float,
-    scatter: Array,
-    found: Array,
-    foot: int,
-    k: int,
-) -> None:
+    path: tuple[Array, Array], paces: Array, t: int, part: float, under: Array, scale: float, scatter: Array,
+    found: Array, foot: int, k: int,
+) -> None:  # fmt: skip
     """Footfall k, where the body is at frame t + part."""
     position, heading = path
     later = min(t + 1, position.shape[0] - 1)

@@ -127,13 +127,12 @@ def outfits() -> Array:
     (48, 5, 3)
     """
     rng = np.random.default_rng(1882)
-    palettes = [[_rgb(word) for word in colours.split()] for colours in COLOURS]
+    palettes = [
+        [[int(word[i : i + 2], 16) / 255 for i in (1, 3, 5)] for word in colours.split()]
+        for colours in COLOURS
+    ]
     chosen = [[palette[rng.integers(len(palette))] for palette in palettes] for _ in range(OUTFITS)]
     # All shirts come equally often.
     for number, outfit in enumerate(chosen):
         outfit[0] = palettes[0][number % len(palettes[0])]
     return np.array(chosen)
-
-
-def _rgb(text: str) -> list[float]:
-    return [int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)]

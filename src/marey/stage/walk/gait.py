@@ -24,12 +24,8 @@ from marey.geometry.fades import minimum_jerk
 from marey.stage.skin_clip import skin_clip
 from marey.stage.walk.figure import Figure
 
-PHASES = 32
-"""Samples a cycle of the body."""
-
-STEP = 24
-"""Samples of a foot on the ground, and as many in the air."""
-
+# Samples a cycle of the body; samples of a foot on the ground, and as many in the air.
+PHASES, STEP = 32, 24
 FRAME_RATE = 60.0
 # What the other foot does, of the nine columns of :attr:`Cycle.feet`.
 MIRROR = (-1.0, 1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0, -1.0)
@@ -138,8 +134,12 @@ def cycle(figure: Figure, motion: Motion) -> Cycle:
     name = motion.name or "clip"
     if motion.frames < 0.5 * motion.frame_rate:
         raise InputError(f"{name}: a walk of {motion.duration:.2g} s is too short; give two steps or more")
+    if motion.frames >= 10:
+        # Some files begin with a T-pose, which is far from the second frame.
+        moved = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1).max(axis=1)
+        motion = motion[1:] if moved[0] > SETTINGS.jump * max(float(np.median(moved)), 1e-3) else motion
     try:
-        motion = skin_clip(figure.character, _without_start_pose(motion).resample(FRAME_RATE)).motion
+        motion = skin_clip(figure.character, motion.resample(FRAME_RATE)).motion
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     contact = contacts(motion)
@@ -149,10 +149,8 @@ def cycle(figure: Figure, motion: Motion) -> Cycle:
     feet, under, stride = clip.feet(steps)
     captured = _by_phase(clip.body(), steps)
     cadence = float(np.ptp(steps.phases) / (np.ptp(steps.strikes) / FRAME_RATE))
-    own = SETTINGS
-    if not (
-        own.min_speed <= cadence * stride <= own.max_speed and own.min_cadence <= cadence <= own.max_cadence
-    ):
+    speed, s = cadence * stride, SETTINGS
+    if not (s.min_speed <= speed <= s.max_speed and s.min_cadence <= cadence <= s.max_cadence):
         raise InputError(f"{name}: {cadence:.2g} cycles a second of {stride:.2g} m are no walk or run")
     body = np.stack([captured[phase::PHASES].mean(axis=0) for phase in range(PHASES)])
     return Cycle(name, cadence, stride, steps.duty, body, feet, under, captured, skate)
@@ -195,10 +193,9 @@ class _Clip:
         window = window if window <= len(flat) else window - 2
         self.path = savgol_filter(flat, window, 2, axis=0)
         velocity = savgol_filter(flat, window, 2, deriv=1, delta=1 / FRAME_RATE, axis=0)
-        if np.median(np.linalg.norm(velocity, axis=1)) < SETTINGS.min_speed:
-            raise InputError(
-                f"{name}: the root moves slower than {SETTINGS.min_speed:g} m/s; a walk or run is needed"
-            )
+        least = SETTINGS.min_speed
+        if np.median(np.linalg.norm(velocity, axis=1)) < least:
+            raise InputError(f"{name}: the root moves slower than {least:g} m/s; a walk or run is needed")
         self.heading = np.unwrap(np.arctan2(velocity[:, 0], velocity[:, 1]))
 
     def steps(self) -> _Steps:
@@ -240,10 +237,8 @@ class _Clip:
         middle = STEP // 2
         for foot, leg in enumerate(self.figure.legs):
             offs = steps.offs[foot]
-            from_rest = so3.inverse(self.figure.rotations[leg.end])
-            toes = so3.log(
-                so3.multiply(so3.inverse(self.figure.local[leg.tip]), self.motion.rotations[:, leg.tip])
-            )
+            from_rest, toe_rest = so3.inverse(self.figure.rotations[leg.end]), self.figure.local[leg.tip]
+            toes = so3.log(so3.multiply(so3.inverse(toe_rest), self.motion.rotations[:, leg.tip]))
             for a, b in pairwise(steps.strikes[steps.foot == foot]):
                 inside = offs[(offs > a) & (offs < b)]
                 off = inside[0] if len(inside) else a + steps.duty * (b - a)
@@ -282,14 +277,6 @@ class _Clip:
         away = np.array(self.motion.root, np.float64)
         away[:, [0, 2]] -= self.path
         return np.hstack([vectors.reshape(len(vectors), -1), so3.rotate(upright, away)])
-
-
-def _without_start_pose(motion: Motion) -> Motion:
-    """The clip without a first frame that is far from the second: the T-pose some files begin with."""
-    if motion.frames < 10:
-        return motion
-    steps = np.linalg.norm(np.diff(motion.positions(), axis=0), axis=-1).max(axis=1)
-    return motion[1:] if steps[0] > SETTINGS.jump * max(float(np.median(steps)), 1e-3) else motion
 
 
 def _by_phase(values: Array, steps: _Steps) -> Array:

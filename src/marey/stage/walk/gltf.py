@@ -2,10 +2,15 @@
 
 Rotations are stored as normalised 16-bit numbers (glTF 2.0, section 3.11) at as few keys as they need, times
 and meshes once for all; absent people have scale 0 (STEP keys). Cost: some 2 kB a person and second.
+
+Programs interpolate rotations along the shorter arc between keys. For every person and joint the widest
+spacing of keys is taken whose interpolation stays within a tolerance of the pose, measured at the end of the
+limb that the joint carries. Cost: an interpolation of all rotations for each spacing.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,17 +18,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import vertex_normals
 from marey.io._gltf_write import INDICES, VERTICES, Builder
-from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import PARTS, Figure, figure, outfits
-from marey.stage.walk.keys import grid, spacings
+from marey.stage.walk.walk import WalkingCrowd
 
 MAX_PEOPLE = 5000
 _FLOAT, _SHORT = 5126, 5122
+# Frames from one key to the next, the widest first.
+SPACINGS = (8, 4, 2, 1)
+# Tolerance in metres at the end of an arm, and of a leg or the root: feet must not slide.
+LOOSE, TIGHT = 0.025, 0.001
+
+Floats = NDArray[np.float32]
 
 
 def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress | None = None) -> None:
@@ -45,9 +56,8 @@ def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress 
     if path.suffix.lower() not in (".glb", ".gltf"):
         raise InputError(f"{path}: walking bodies are written as .glb or .gltf")
     if crowd.people > MAX_PEOPLE:
-        raise InputError(
-            f"{path}: at most {MAX_PEOPLE} people fit into a file, these are {crowd.people}; take fewer"
-        )
+        most = f"at most {MAX_PEOPLE} people fit into a file"
+        raise InputError(f"{path}: {most}, these are {crowd.people}; take fewer")
     body = figure()
     builder = Builder()
     meshes = _Meshes(builder, body)
@@ -58,9 +68,8 @@ def write(crowd: WalkingCrowd, path: str | PathLike[str], *, progress: Progress 
         roots += written.person(person)
         if progress is not None:
             progress(person + 1, crowd.people)
-    builder.add(
-        "animations", name=crowd.name or "crowd", channels=written.channels, samplers=written.samplers
-    )
+    animation = {"channels": written.channels, "samplers": written.samplers}
+    builder.add("animations", name=crowd.name or "crowd", **animation)
     builder.save(path, roots=roots)
 
 
@@ -92,15 +101,10 @@ class _People:
             children = [first + child for child in skeleton.children(joint)]
             builder.add("nodes", **entry, **({"children": children} if children else {}))
         top = builder.add("nodes", name=name, children=[first], scale=[round(size, 6)] * 3)
-        skin = builder.add(
-            "skins",
-            joints=list(range(first, first + skeleton.joints)),
-            inverseBindMatrices=self.inverse,
-            skeleton=top,
-        )
-        mesh = builder.add(
-            "nodes", name=f"{name} body", mesh=self.meshes.of(int(crowd.outfits[number])), skin=skin
-        )
+        joints = list(range(first, first + skeleton.joints))
+        skin = builder.add("skins", joints=joints, inverseBindMatrices=self.inverse, skeleton=top)
+        worn = self.meshes.of(int(crowd.outfits[number]))
+        mesh = builder.add("nodes", name=f"{name} body", mesh=worn, skin=skin)
         self._move(number, first, size, int(seen[0]), int(seen[-1]))
         if len(seen) < crowd.frames:
             self._show(number, top, size)
@@ -145,16 +149,10 @@ class _People:
         """Accessor of the times of keys a to b of a spacing, shared by the people present at those times."""
         if (spacing, a, b) not in self.times:
             seconds = (self.grids[spacing][a:b] / self.crowd.frame_rate).astype(np.float32)
-            self.times[spacing, a, b] = self.builder.add(
-                "accessors",
-                bufferView=self.views[spacing],
-                byteOffset=4 * a,
-                componentType=_FLOAT,
-                count=b - a,
-                type="SCALAR",
-                min=[float(seconds[0])],
-                max=[float(seconds[-1])],
-            )
+            kind = {"componentType": _FLOAT, "type": "SCALAR", "count": b - a, "byteOffset": 4 * a}
+            bounds = {"min": [float(seconds[0])], "max": [float(seconds[-1])]}
+            accessor = self.builder.add("accessors", bufferView=self.views[spacing], **kind, **bounds)
+            self.times[spacing, a, b] = accessor
         return self.times[spacing, a, b]
 
 
@@ -164,21 +162,16 @@ class _Meshes:
     def __init__(self, builder: Builder, body: Figure) -> None:
         self.builder = builder
         skin = body.skin
+        # 0 where the weight is 0 (glTF 2.0, section 3.7.3.1).
+        influences = np.where(skin.weights > 0, skin.influences, 0).astype(np.uint8)
         self.attributes = {
             "POSITION": builder.accessor(np.asarray(skin.vertices), target=VERTICES, bounds=True),
             "NORMAL": builder.accessor(vertex_normals(skin.vertices, skin.faces), target=VERTICES),
-            # 0 where the weight is 0 (glTF 2.0, section 3.7.3.1).
-            "JOINTS_0": builder.accessor(
-                np.where(skin.weights > 0, skin.influences, 0).astype(np.uint8), target=VERTICES
-            ),
+            "JOINTS_0": builder.accessor(influences, target=VERTICES),
             "WEIGHTS_0": builder.accessor(np.asarray(skin.weights), target=VERTICES),
         }
-        self.faces = [
-            builder.accessor(
-                np.ascontiguousarray(skin.faces[body.parts == part], np.uint16).reshape(-1), target=INDICES
-            )
-            for part in range(len(PARTS))
-        ]
+        faces = [skin.faces[body.parts == part].astype(np.uint16).ravel() for part in range(len(PARTS))]
+        self.faces = [builder.accessor(indices, target=INDICES) for indices in faces]
         self.looks = outfits()
         self.materials: dict[tuple[float, ...], int] = {}
         self.meshes: dict[int, int] = {}
@@ -199,3 +192,68 @@ class _Meshes:
             shading = {"baseColorFactor": [*key, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}
             self.materials[key] = self.builder.add("materials", pbrMetallicRoughness=shading)
         return self.materials[key]
+
+
+def spacings(crowd: WalkingCrowd) -> Integers:
+    """Frames between keys `(people, joints + 1)`: of the joints' rotations and, last, the root's position."""
+    tight = {0, *(joint for leg in figure().legs for joint in leg[:3])}
+    found = np.empty((crowd.people, crowd.skeleton.joints + 1), np.int64)
+    # Metres from each joint to the farthest one below it; last ones are 10 cm long.
+    parents, lengths = crowd.skeleton.parents, np.linalg.norm(crowd.skeleton.offsets, axis=1)
+    arms = np.full(len(parents), 0.10)
+    for joint in range(len(parents) - 1, 0, -1):
+        arms[parents[joint]] = max(arms[parents[joint]], arms[joint] + lengths[joint])
+    for joint, arm in enumerate(arms):
+        # The angle is twice that between quaternions.
+        tolerance = 0.5 * (TIGHT if joint in tight else LOOSE) / (arm * crowd.sizes)
+        found[:, joint] = _widest(crowd.rotations[:, :, joint], tolerance, crowd.present)
+    found[:, -1] = _widest(crowd.roots, np.full(crowd.people, TIGHT), crowd.present)
+    return found
+
+
+def played(crowd: WalkingCrowd) -> WalkingCrowd:
+    """The crowd as a file with these keys plays it."""
+    rotations, roots = np.empty_like(crowd.rotations), np.empty_like(crowd.roots)
+    chosen = spacings(crowd)
+    for spacing in SPACINGS:
+        for joint in range(crowd.skeleton.joints):
+            mine = np.flatnonzero(chosen[:, joint] == spacing)
+            rotations[:, mine, joint] = _interpolated(crowd.rotations[:, mine, joint], spacing)
+        mine = np.flatnonzero(chosen[:, -1] == spacing)
+        roots[:, mine] = _interpolated(crowd.roots[:, mine], spacing)
+    return replace(crowd, rotations=rotations, roots=roots)
+
+
+def grid(frames: int, spacing: int) -> Integers:
+    """Frames that are kept, with the last one.
+
+    >>> grid(10, 4).tolist()
+    [0, 4, 8, 9]
+    """
+    return np.unique(np.append(np.arange(0, frames, spacing), frames - 1))
+
+
+def _widest(values: Floats, tolerance: Array, present: NDArray[np.bool_]) -> Integers:
+    """The widest spacing `(people,)` at which values `(frames, people, n)` stay within `(people,)`."""
+    chosen = np.full(values.shape[1], SPACINGS[-1])
+    undecided = np.arange(values.shape[1])
+    for spacing in SPACINGS[:-1]:
+        some = values[:, undecided]
+        error = np.linalg.norm(_interpolated(some, spacing) - some, axis=-1)
+        good = np.where(present[:, undecided], error, 0.0).max(axis=0) <= tolerance[undecided]
+        chosen[undecided[good]] = spacing
+        undecided = undecided[~good]
+    return chosen
+
+
+def _interpolated(values: Floats, spacing: int) -> Floats:
+    """Rotations `(frames, people, 4)` or positions `(frames, people, 3)` between keys of a spacing."""
+    keys, at = grid(len(values), spacing), np.arange(len(values))
+    low = np.searchsorted(keys, at, side="right") - 1
+    before, after = keys[low], keys[np.minimum(low + 1, len(keys) - 1)]
+    share = ((at - before) / np.maximum(after - before, 1)).astype(np.float32)[:, None, None]
+    between = (1 - share) * values[before] + share * values[after]
+    if values.shape[-1] == 4:
+        # Keys are near each other: the straight line, made unit, is the arc.
+        between /= np.linalg.norm(between, axis=-1, keepdims=True)
+    return np.asarray(between, np.float32)

@@ -1,6 +1,6 @@
-"""Shortest ways between all nodes: Floyd and Warshall's recursion in tiles, and Dijkstra's search in a heap.
-
-Both let go of Python's lock, so that threads can share the rows.
+"""Compiled: shortest walks by Floyd and Warshall's recursion in tiles and by Dijkstra's search in a heap,
+cheapest walks of every duration, and cheapest futures of video textures. Importing this module imports
+numba: do so inside functions.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import numpy as np
 from marey._compiling import njit
 from marey.geometry._inline_kernels import heap_pop, heap_push
 
-# A tile of 32 rows of this width stays in the first-level cache.
-COLUMNS = 64
+# A tile of so many rows and columns stays in the first-level cache.
+PIVOTS, COLUMNS = 32, 64
 
 
 @njit(cache=True, nogil=True)
 def close_pivot(costs, first, last):  # type: ignore[no-untyped-def]
-    """Shortest ways among the nodes `first…last - 1`, then from them to all: rows of `costs`, in place."""
+    """Shortest walks among the nodes `first…last - 1`, then from them to all: rows of `costs`, in place."""
     nodes = costs.shape[0]
     for k in range(first, last):
         for i in range(first, last):
@@ -37,7 +37,7 @@ def close_pivot(costs, first, last):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def pass_pivot(costs, first, last, begin, end):  # type: ignore[no-untyped-def]
-    """Ways from the nodes `begin…end - 1` through the nodes `first…last - 1`, whose rows are closed."""
+    """Walks from the nodes `begin…end - 1` through the nodes `first…last - 1`, whose rows are closed."""
     nodes = costs.shape[0]
     size = last - first
     steps = np.full((end - begin, size + 3), np.inf)
@@ -74,16 +74,16 @@ def pass_pivot(costs, first, last, begin, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def search(first, targets, weights, steps, start, goal, costs, times, arriving):  # type: ignore[no-untyped-def]
-    """Dijkstra's search from `start`, until `goal` is reached or, if that is negative, everything.
+def search(first, targets, weights, steps, start, goal):  # type: ignore[no-untyped-def]
+    """Dijkstra's search from `start` until `goal` is reached: the last edge to each node, `(nodes,)`, or -1.
+
+    Of walks that cost the same, those of the fewest steps are found.
 
     first: `(nodes + 1,)`: edges `first[n]…first[n + 1] - 1` leave node n
-    costs, times, arriving: `(nodes,)`, filled: least cost, fewest steps at that cost, last edge
     """
-    costs[:] = np.inf
-    times[:] = 0
-    arriving[:] = -1
-    done = np.zeros(len(costs), np.bool_)
+    nodes = len(first) - 1
+    costs, times = np.full(nodes, np.inf), np.zeros(nodes, np.int64)
+    arriving, done = np.full(nodes, -1), np.zeros(nodes, np.bool_)
     room = 64
     keys, items = np.empty(room), np.empty((room, 2), np.int64)
     costs[start] = 0.0
@@ -94,7 +94,7 @@ def search(first, targets, weights, steps, start, goal, costs, times, arriving):
             continue
         done[node] = True
         if node == goal:
-            return
+            break
         for edge in range(first[node], first[node + 1]):
             target = targets[edge]
             cost = costs[node] + weights[edge]
@@ -108,35 +108,66 @@ def search(first, targets, weights, steps, start, goal, costs, times, arriving):
                     items = np.concatenate((items, np.empty((room, 2), np.int64)))
                     room *= 2
                 size = heap_push(keys, items, size, cost, time, target)
+    return arriving
 
 
 @njit(cache=True, nogil=True)
-def search_rows(first, targets, weights, steps, costs, times, begin, end):  # type: ignore[no-untyped-def]
-    """`search` from the nodes `begin…end - 1`, each into its row of `costs` and `times`."""
-    arriving = np.empty(costs.shape[1], np.int64)
-    for node in range(begin, end):
-        search(first, targets, weights, steps, node, -1, costs[node], times[node], arriving)
+def fewest_steps(sources, targets, steps, frames, target):  # type: ignore[no-untyped-def]
+    """From every frame to the target, `(frames,)`; 2³⁰ where there is no walk."""
+    left = np.full(frames, 2**30, np.int64)
+    left[target] = 0
+    changed = True
+    while changed:
+        changed = False
+        # From the last edge on, so that one pass goes down a whole captured sequence.
+        for edge in range(len(sources) - 1, -1, -1):
+            through = left[targets[edge]] + steps[edge]
+            if through < left[sources[edge]]:
+                left[sources[edge]] = through
+                changed = True
+    return left
 
 
 @njit(cache=True, nogil=True)
-def tight_rows(first, targets, weights, steps, slack, tight, begin, end):  # type: ignore[no-untyped-def]
-    """Mark the edges leaving the nodes `begin…end - 1` that are themselves a shortest way."""
-    nodes = len(first) - 1
-    costs, times = np.empty(nodes), np.empty(nodes, np.int64)
-    arriving = np.empty(nodes, np.int64)
-    for node in range(begin, end):
-        search(first, targets, weights, steps, node, -1, costs, times, arriving)
-        for edge in range(first[node], first[node + 1]):
-            tight[edge] = weights[edge] <= costs[targets[edge]] * (1.0 + slack)
+def relax_in_time(costs, arrivals, sources, targets, steps, deformation, left):  # type: ignore[no-untyped-def]
+    """Spread costs `(frames, times)` forward in time along the edges; `arrivals` keeps the edge taken last.
+
+    Both come with what is known already: finite costs where walks may begin, with arrivals of -1. Frames from
+    which the target is `left` `(frames,)` too many steps away are passed over.
+
+    Times are taken in blocks as long as the shortest transition, so that no transition ends in the block it
+    begins in: each edge is then looked at once a block, and its times lie side by side.
+    """
+    times = costs.shape[1]
+    single, longer = np.flatnonzero(steps == 1), np.flatnonzero(steps > 1)
+    block = steps[longer].min() if len(longer) else times
+    for start in range(0, times, block):
+        stop = min(start + block, times)
+        for now in range(start, stop):
+            for edge in single:
+                _relax(costs, arrivals, edge, sources, targets, steps, deformation, left, now, now + 1)
+        for edge in longer:
+            _relax(costs, arrivals, edge, sources, targets, steps, deformation, left, start, stop)
+
+
+@njit(cache=True, nogil=True)
+def _relax(costs, arrivals, edge, sources, targets, steps, deformation, left, start, stop):  # type: ignore[no-untyped-def]
+    """Take one edge at the times from `start` up to `stop`."""
+    source, target, lasts, cost = sources[edge], targets[edge], steps[edge], deformation[edge]
+    for now in range(start, min(stop, costs.shape[1] - lasts - left[target])):
+        through = costs[source, now] + cost
+        if through < costs[target, now + lasts]:
+            costs[target, now + lasts] = through
+            arrivals[target, now + lasts] = edge
 
 
 @njit(cache=True, nogil=True)
 def cheapest_futures(costs, last, run, discount, tolerance, sweeps, values):  # type: ignore[no-untyped-def]
-    """Cost of the best endless way on from every frame, into `values`; how often all were gone through.
+    """Cost of the best endless walk on from every frame, into `values`; how many sweeps it took.
 
-    From frame i one goes on to i + 1 for nothing, if i < last, or jumps to j for `costs[i, j]` and then
-    plays `run` frames. Later costs count less by `discount` a frame. Going through the frames from the last
-    upwards, a value is known as far as the next jump after one pass.
+    Frame i leads to i + 1 at no cost, if i < last, or by a jump to j at `costs[i, j]`, after which `run`
+    frames are played. Later costs are discounted by `discount` a frame. Sweeps go from the last frame to
+    the first, so that a value is known as far as the next jump after one sweep.
     """
     frames = len(costs)
     after_run = discount**run

@@ -341,3 +341,66 @@ def block(
             lengths[0, source - first, left + c] = cells
             lengths[1, source - first, left + c] = rows
             lengths[2, source - first, left + c] = used
+
+
+@njit(**_OPTIONS)
+def lay_out_times(
+    values: Given, sources: Whole, targets: Whole, rows: Whole, columns: Whole, slope: int,
+    alpha: float, first: Whole, times: Floats,
+) -> None:  # fmt: skip
+    """Smooth times of transitions between windows of `rows` frames from each source and `columns` to each
+    target; transition e fills the rows `first[e]` up to `first[e + 1]` of `times`, `(…, 2)`.
+    """
+    for e in range(len(sources)):
+        height, width = rows[e], columns[e]
+        costs = np.empty((height, slope + width))
+        kept = np.zeros((height, slope + width), np.int64)
+        down, across = np.empty((slope, width)), np.empty((slope, width))
+        left = targets[e] - width + 1
+        cells = best_of_pair(
+            values, sources[e], left, alpha, 1, height, False, costs, kept, down, across
+        )[1]  # fmt: skip
+        out = times[first[e] : first[e + 1]]
+        path = np.empty((max(cells, 2), 2), np.int64)
+        if cells > 0:
+            trace(values, sources[e], left, alpha, slope, costs, height - 1, path)
+        else:  # windows that do not fit each other: straight through both
+            path[0, 0], path[0, 1] = height - 1, width - 1
+            path[1, 0], path[1, 1] = 0, 0
+        for side in range(2):
+            begin = sources[e] if side == 0 else left
+            resample(smooth_times(path[::-1, side]), out[:, side])
+            out[:, side] += begin
+
+
+@njit(**_OPTIONS)
+def smooth_times(path: Any) -> Floats:
+    """Times of one window, its steps smoothed over as many frames as its longest rest."""
+    count = len(path) - 1
+    steps, times = np.empty(count), np.empty(count + 1)
+    rest, run = 0, 0
+    for i in range(count):
+        steps[i] = path[i + 1] - path[i]
+        run = 0 if steps[i] > 0 else run + 1
+        rest = max(rest, run)
+    if rest == count:
+        rest = 0
+    times[0], total = path[0], 0.0
+    for i in range(count):
+        # Weighed with the steps around it, mirrored at the ends, which keeps their sum.
+        for k in range(-rest, rest + 1):
+            j = (i + k) % (2 * count)
+            total += (rest + 1 - abs(k)) * steps[j if j < count else 2 * count - 1 - j]
+        times[i + 1] = path[0] + total / ((rest + 1) * (rest + 1))
+    return times
+
+
+@njit(**_OPTIONS)
+def resample(times: Floats, out: Any) -> None:
+    """Times taken evenly, first and last included; as they are if the numbers agree."""
+    count = len(out)
+    for i in range(count):
+        at = i * (len(times) - 1) / (count - 1) if count > 1 else len(times) - 1.0
+        before = min(int(at), len(times) - 2)
+        out[i] = times[before] + (at - before) * (times[before + 1] - times[before])
+    out[count - 1] = times[-1]

@@ -1,8 +1,10 @@
-"""A graph whose nodes are captured frames: its edges play on, or lead over a transition (Boukhayma 2017,
-section 3.3).
+"""Motion graphs: nodes are captured frames; edges play on, or lead over a transition (Boukhayma 2017, section
+3.3).
 
-Edges are kept as arrays sorted by source, so that those leaving a node are a slice. An edge weighs its
-deformation plus `alpha` for every step of time it takes.
+Edges are arrays sorted by source, so that those leaving a node are a slice. An edge weighs its deformation
+plus `alpha` for every step of time it takes. Windows of transitions stay within their sequences, so the last
+frames of a sequence can only be played on and the first only be started from; the claim of section 3.3.1 that
+any two frames are connected holds in the core, the largest strongly connected set of frames.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import BoolArray, FloatArray, IntArray, assign, checked
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, assign, checked
 from marey.errors import InputError
 from marey.statistics.graphs.transitions import Windows
 
@@ -24,18 +26,21 @@ Duration = Literal["steps", "frames"]
 
 @dataclass(frozen=True, eq=False)
 class MotionGraph:
-    """Frames and how to go from one to another.
+    """Frames and the edges between them.
 
-    starts: `(sequences + 1,)`, first frame of each sequence, then the number of frames
-    sources, targets: `(edges,)`, frames; sorted by source, then target
-    synthetic: `(edges,)`, whether the edge is a transition; the others play the next captured frame
-    deformation: `(edges,)`, sum of pose distances over a transition; 0 for captured edges
-    steps: `(edges,)`, frames of time from source to target; 1 for captured edges
-    source_lengths, target_lengths: `(edges,)`, frames of a transition's windows; 0 for captured edges
-    alpha: cost of a step of time
-    windows: of the transitions
-    kind: "essential", or "motion" for the graph of local minima
-    duration: "frames" has a transition weigh a step more than it takes, as in the source
+    Args:
+        starts: `(sequences + 1,)`, first frame of each sequence, then the number of frames.
+        sources: `(edges,)`, frames; edges are sorted by source, then target.
+        targets: `(edges,)`, frames.
+        synthetic: `(edges,)`, whether the edge is a transition; the others play the next captured frame.
+        deformation: `(edges,)`, sum of pose distances over a transition; 0 for captured edges.
+        steps: `(edges,)`, frames of time from source to target; 1 for captured edges.
+        source_lengths: `(edges,)`, frames of a transition's source window; 0 for captured edges.
+        target_lengths: `(edges,)`, frames of a transition's destination window; 0 for captured edges.
+        alpha: Cost of a step of time.
+        windows: Windows of the transitions.
+        kind: "essential", or "motion" for the graph of local minima.
+        duration: With "frames" a transition weighs one step more than it takes, as published.
 
     >>> alone = MotionGraph.chains([0, 3], alpha=0.1, windows=Windows(2, 4))
     >>> alone.edges, alone.leaving(0).tolist(), alone.weights.tolist()
@@ -75,19 +80,14 @@ class MotionGraph:
             raise InputError(
                 "graph: edges must be sorted by source, then target; np.lexsort((targets, sources)) does it"
             )
-        assign(
-            self,
-            starts=starts,
-            synthetic=checked("synthetic", self.synthetic, (count,), dtype=np.bool_),
-            deformation=checked("deformation", self.deformation, (count,)),
-            **whole,
-        )
+        synthetic = checked("synthetic", self.synthetic, (count,), dtype=np.bool_)
+        deformation = checked("deformation", self.deformation, (count,))
+        assign(self, starts=starts, synthetic=synthetic, deformation=deformation, **whole)
 
     @classmethod
     def chains(cls, starts: IntArray | list[int], *, alpha: float, windows: Windows) -> MotionGraph:
         """Only the captured sequences, each frame leading to the next."""
-        frames = np.arange(starts[-1])
-        inside = np.setdiff1d(frames, np.asarray(starts[1:]) - 1)
+        inside = frames_with_next(np.asarray(starts))
         zeros = np.zeros(len(inside), np.int32)
         return cls(
             np.asarray(starts, np.int64), inside, inside + 1, zeros.astype(bool), zeros.astype(float),
@@ -110,30 +110,36 @@ class MotionGraph:
         return self.edges / (self.frames * (self.frames - 1)) if self.frames > 1 else 0.0
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Array:
         """`(edges,)`, deformation plus `alpha` a step."""
         return self.deformation + self.alpha * (self.steps + self.synthetic * (self.duration == "frames"))
 
     @cached_property
-    def first_leaving(self) -> NDArray[np.int64]:
+    def first_leaving(self) -> Integers:
         """`(frames + 1,)`: the edges leaving frame f are those from `[f]` up to `[f + 1]`."""
         return np.searchsorted(self.sources, np.arange(self.frames + 1))
 
-    def leaving(self, frame: int) -> NDArray[np.int64]:
+    def leaving(self, frame: int) -> Integers:
         """Edges that leave a frame."""
         return np.arange(self.first_leaving[frame], self.first_leaving[frame + 1])
+
+    def check_frame(self, frame: int) -> None:
+        """Raise an :class:`InputError` if there is no such frame."""
+        if not 0 <= frame < self.frames:
+            raise InputError(f"frame {frame}: the graph has frames 0…{self.frames - 1}")
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A way through a graph.
+    """A walk in a graph.
 
-    start: the frame it begins at
-    edges: `(edges walked,)`, numbers of the graph's edges, each beginning where the one before ends
+    Args:
+        start: The frame it begins at.
+        edges: `(edges walked,)`, numbers of the graph's edges, each beginning where the one before ends.
     """
 
     start: int
-    edges: NDArray[np.int64]
+    edges: Integers
 
     def steps(self, graph: MotionGraph) -> int:
         """Frames of time it takes; the animation has one frame more."""
@@ -143,6 +149,77 @@ class Walk:
         """Sum of the weights of its edges."""
         return float(graph.weights[self.edges].sum())
 
-    def nodes(self, graph: MotionGraph) -> NDArray[np.int64]:
+    def nodes(self, graph: MotionGraph) -> Integers:
         """Frames it visits, `(edges walked + 1,)`."""
         return np.concatenate([[self.start], graph.targets[self.edges]]).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Connectivity:
+    """Frames by what can be reached from them.
+
+    Args:
+        core: The most frames that can all be reached from each other.
+        entrances: Frames that lead into the core, but cannot be reached from it.
+        dead_ends: Frames reached from the core that do not lead back.
+        apart: All other frames.
+        reachable: Share of the ordered pairs of different frames that some walk connects.
+    """
+
+    core: Integers
+    entrances: Integers
+    dead_ends: Integers
+    apart: Integers
+    reachable: float
+
+
+def connectivity(graph: MotionGraph) -> Connectivity:
+    """Core, entrances and dead ends of a graph. Cost: edges × components / 64.
+
+    >>> alone = connectivity(MotionGraph.chains([0, 3], alpha=0.1, windows=Windows(2, 4)))
+    >>> alone.core.tolist(), alone.dead_ends.tolist(), alone.reachable
+    ([0], [1, 2], 0.5)
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(graph.edges, bool), (graph.sources, graph.targets)), shape=(graph.frames,) * 2)
+    count, component = connected_components(edges, connection="strong")
+    sizes = np.bincount(component, minlength=count)
+    between = np.unique(np.stack([component[graph.sources], component[graph.targets]]), axis=1)
+    sources, targets = between[:, between[0] != between[1]]
+    first = np.searchsorted(sources, np.arange(count + 1))
+    # The components each leads to, one bit each; Tarjan's order numbers those a component leads to before it.
+    reach, pairs = np.zeros((count, -(-count // 8)), np.uint8), 0
+    for one in range(count):
+        reach[one] = np.bitwise_or.reduce(reach[targets[first[one] : first[one + 1]]], axis=0)
+        reach[one, one // 8] |= 1 << one % 8
+        pairs += int(sizes[one]) * (int(_bits(reach[one], count) @ sizes) - 1)
+    # The first of the largest components, in order of frames.
+    largest = int(component[np.argmax(sizes[component])])
+    from_core = _bits(reach[largest], count)[component] > 0
+    to_core = (reach[component, largest // 8] >> largest % 8) & 1 > 0
+    possible = graph.frames * (graph.frames - 1)
+    return Connectivity(
+        core=np.flatnonzero(from_core & to_core),
+        entrances=np.flatnonzero(to_core & ~from_core),
+        dead_ends=np.flatnonzero(from_core & ~to_core),
+        apart=np.flatnonzero(~(from_core | to_core)),
+        reachable=pairs / possible if possible else 1.0,
+    )
+
+
+def core_frames(graph: MotionGraph) -> BoolArray:
+    """Which frames are in the core, `(frames,)`: a walk that stays there never gets stuck."""
+    inside = np.zeros(graph.frames, np.bool_)
+    inside[connectivity(graph).core] = True
+    return inside
+
+
+def _bits(packed: NDArray[np.uint8], count: int) -> NDArray[np.uint8]:
+    return np.unpackbits(packed, count=count, bitorder="little")
+
+
+def frames_with_next(starts: IntArray) -> Integers:
+    """Frames that have a next one in their sequence."""
+    return np.setdiff1d(np.arange(starts[-1]), starts[1:] - 1)

@@ -1,47 +1,35 @@
 """Walks of least cost through a graph, between two frames and between all (Boukhayma 2017, section 3.3.4).
 
-Dijkstra's search; of walks that cost the same, one that takes the least time. Cost: some milliseconds for two
-frames; for all, seconds for some thousand frames, on all cores.
+Between two frames Dijkstra's search takes milliseconds; of walks that cost the same it finds one that takes
+the least time. Between all frames, Floyd and Warshall's recursion in tiles takes seconds for some thousand;
+graphs with few edges take SciPy's search from every frame.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import Array
 from marey._progress import Progress
 from marey.errors import InputError
-from marey.statistics.graphs.essential import FEW, least_costs
 from marey.statistics.graphs.graph import MotionGraph, Walk
-
-# Frames searched from between two reports of progress.
-AT_ONCE = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Shortest:
-    """Least costs between all frames, and the time such walks take.
-
-    costs: `(frames, frames)`, from row to column; infinite where there is no way
-    steps: `(frames, frames)`, int32, frames of time; the fewest at that cost
-    """
-
-    costs: NDArray[np.float64]
-    steps: NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Least costs in two graphs over the same frames, over all pairs of different frames joined in both.
+class CostComparison:
+    """Least costs in two graphs over the same frames, over all pairs of different frames connected in both.
 
-    mean, deviation: of our costs; baseline_mean, baseline_deviation: of the other's
-    share: of all ordered pairs that were compared
-    excess: the most one of our walks costs above the other's; 0 or rounding where ours are never worse
+    Args:
+        mean: Mean of our costs.
+        deviation: Standard deviation of our costs.
+        baseline_mean: Mean of the other's costs.
+        baseline_deviation: Standard deviation of the other's costs.
+        share: Share of all ordered pairs that were compared.
+        excess: The most one of our walks costs above the other's; 0 or rounding where ours are never worse.
     """
 
     mean: float
@@ -62,24 +50,18 @@ def shortest_walk(graph: MotionGraph, start: int, end: int) -> Walk:
 
     >>> from marey.statistics.graphs.transitions import Windows
     >>> alone = MotionGraph.chains([0, 5], alpha=0.1, windows=Windows(2, 4))
-    >>> walk = shortest_walk(alone, 1, 4)
-    >>> walk.nodes(alone).tolist(), round(walk.cost(alone), 6)
-    ([1, 2, 3, 4], 0.3)
+    >>> shortest_walk(alone, 1, 4).nodes(alone).tolist()
+    [1, 2, 3, 4]
     """
-    from marey.statistics.graphs import _graph_kernels as _kernels
+    from marey.statistics.graphs._graph_kernels import search
 
     for frame in (start, end):
-        if not 0 <= frame < graph.frames:
-            raise InputError(f"frame {frame}: the graph has frames 0…{graph.frames - 1}")
-    costs, times = np.empty(graph.frames), np.empty(graph.frames, np.int32)
-    arriving = np.empty(graph.frames, np.int64)
-    _kernels.search(
-        graph.first_leaving, graph.targets, graph.weights, graph.steps, start, end, costs, times, arriving
-    )
-    if not np.isfinite(costs[end]):
+        graph.check_frame(frame)
+    arriving = search(graph.first_leaving, graph.targets, graph.weights, graph.steps, start, end)
+    if end != start and arriving[end] < 0:
         raise InputError(
-            f"there is no way from frame {start} to frame {end}: captured sequences can be joined late only, "
-            "and left early only; take frames of the graph's core"
+            f"there is no walk from frame {start} to frame {end}: transitions cannot enter the first or "
+            "leave the last frames of a sequence; choose frames of the graph's core"
         )
     edges = []
     while end != start:
@@ -88,54 +70,45 @@ def shortest_walk(graph: MotionGraph, start: int, end: int) -> Walk:
     return Walk(start, np.array(edges[::-1], np.int64))
 
 
-def shortest_costs(graph: MotionGraph, *, progress: Progress | None = None) -> NDArray[np.float64]:
+def shortest_costs(graph: MotionGraph, *, progress: Progress | None = None) -> Array:
     """Least cost of a walk from each frame (row) to each (column); infinite where there is none.
 
     >>> from marey.statistics.graphs.transitions import Windows
     >>> shortest_costs(MotionGraph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).tolist()
     [[0.0, 0.5, 1.0], [inf, 0.0, 0.5], [inf, inf, 0.0]]
     """
-    if graph.density <= FEW:
-        return _searched_costs(graph, progress)
-    weights = np.full((graph.frames, graph.frames), np.inf)
+    shape = graph.frames, graph.frames
+    if graph.density < 0.03:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        return np.asarray(dijkstra(csr_array((graph.weights, graph.targets, graph.first_leaving), shape)))
+    weights = np.full(shape, np.inf)
     weights[graph.sources, graph.targets] = graph.weights
     return least_costs(weights, progress=progress)
 
 
-def shortest_walks(graph: MotionGraph, *, progress: Progress | None = None) -> Shortest:
-    """Least costs between all frames, with the times of such walks; slower than costs alone in dense graphs.
+def least_costs(weights: Array, *, progress: Progress | None = None) -> Array:
+    """Least cost of a walk between every two nodes, `(nodes, nodes)`; infinite where there is none.
 
-    >>> from marey.statistics.graphs.transitions import Windows
-    >>> shortest_walks(MotionGraph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).steps.tolist()
-    [[0, 1, 2], [0, 0, 1], [0, 0, 0]]
+    >>> least_costs(np.array([[0, 1, 3], [np.inf, 0, 1], [1, np.inf, 0]])).tolist()
+    [[0.0, 1.0, 2.0], [2.0, 0.0, 1.0], [1.0, 2.0, 0.0]]
     """
-    from marey.statistics.graphs import _graph_kernels as _kernels
+    from marey.statistics.graphs import _graph_kernels as kernels
 
-    costs = np.empty((graph.frames, graph.frames))
-    times = np.empty(costs.shape, np.int32)
-    edges = graph.first_leaving, graph.targets, graph.weights, graph.steps
-    _work.spread(
-        partial(_kernels.search_rows, *edges, costs, times), graph.frames, size=32, progress=progress
-    )
-    return Shortest(costs, times)
-
-
-def _searched_costs(graph: MotionGraph, progress: Progress | None) -> NDArray[np.float64]:
-    """Least costs by Dijkstra's search from every frame."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    edges: Any = csr_array((graph.weights, graph.targets, graph.first_leaving), shape=(graph.frames,) * 2)
-    costs = np.empty((graph.frames, graph.frames))
-    for begin in range(0, graph.frames, AT_ONCE):
-        some = np.arange(begin, min(begin + AT_ONCE, graph.frames))
-        costs[some] = dijkstra(edges, indices=some)
+    costs = np.array(weights, np.float64, order="C")
+    np.fill_diagonal(costs, 0.0)
+    nodes = len(costs)
+    for first in range(0, nodes, kernels.PIVOTS):
+        last = min(nodes, first + kernels.PIVOTS)
+        kernels.close_pivot(costs, first, last)
+        _work.spread(partial(kernels.pass_pivot, costs, first, last), nodes, size=128)
         if progress is not None:
-            progress(int(some[-1]) + 1, graph.frames)
+            progress(last, nodes)
     return costs
 
 
-def compare(ours: NDArray[np.float64], baseline: NDArray[np.float64]) -> Comparison:
+def compare(ours: Array, baseline: Array) -> CostComparison:
     """How much less walks cost in one graph than in another, from the `shortest_costs` of both.
 
     >>> from marey.statistics.graphs.transitions import Windows
@@ -150,9 +123,9 @@ def compare(ours: NDArray[np.float64], baseline: NDArray[np.float64]) -> Compari
     both = np.isfinite(ours) & np.isfinite(baseline)
     np.fill_diagonal(both, False)
     if not both.any():
-        return Comparison(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return CostComparison(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     mine, theirs = ours[both], baseline[both]
-    return Comparison(
+    return CostComparison(
         float(mine.mean()),
         float(mine.std()),
         float(theirs.mean()),

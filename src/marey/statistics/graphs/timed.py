@@ -1,9 +1,9 @@
-"""Captured poses at the times one asks for (Boukhayma 2017, section 3.5.2).
+"""Walks that take captured poses at given times (Boukhayma 2017, section 3.5.2).
 
-The source goes from key pose to key pose and takes the walk whose duration comes nearest. Here one dynamic
-programme over (time, frame) goes through all key poses at once and finds, among the walks that meet the
-times, the one that deforms least: durations are whole numbers, so nothing is approximate. Time O(frames of
-the result × edges); memory 12 bytes a frame of the result and frame of the library.
+Published is a search from key pose to key pose for the walk whose duration comes nearest. Here one dynamic
+programme over (time, frame) goes through all key poses and finds, among the walks that meet the times, the
+one that deforms least: durations are whole numbers, so nothing is approximate. Time: frames of the result ×
+edges; memory: 4 bytes a frame of the result and frame of the library, 12 for the segment at hand.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Integers
 from marey.errors import InputError, UnreachableError
 from marey.statistics.graphs.graph import MotionGraph, Walk
 
-# A frame off the time asked for, where no walk meets it, outweighs any deformation.
+# Cost of a frame off the time asked for, where no walk meets it: more than any deformation.
 A_FRAME_OFF = 1e6
 
 
@@ -25,24 +26,25 @@ A_FRAME_OFF = 1e6
 class TimedWalk:
     """A walk through key poses.
 
-    walk: through the graph
-    achieved: `(keys,)`, frame of the animation at which each key pose is taken
-    asked: `(keys,)`, those asked for
-    deformation: sum of pose distances over the walk's transitions
+    Args:
+        walk: The walk in the graph.
+        achieved: `(keys,)`, frame of the animation at which each key pose is taken.
+        asked: `(keys,)`, those asked for.
+        deformation: Sum of pose distances over the walk's transitions.
     """
 
     walk: Walk
-    achieved: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    achieved: Integers
+    asked: Integers
     deformation: float
 
     @property
-    def errors(self) -> NDArray[np.int64]:
+    def errors(self) -> Integers:
         """Frames by which each key pose is late; early ones are negative."""
         return self.achieved - self.asked
 
 
-def retime(
+def walk_through(
     graph: MotionGraph,
     keys: Sequence[int],
     times: Sequence[int],
@@ -52,24 +54,26 @@ def retime(
 ) -> TimedWalk:
     """The least deformed walk that takes captured frames at given times.
 
-    keys: frames of the library, in the order they are to be taken
-    times: of the keys, in frames of the animation from 0, rising
-    tolerance: frames by which a key may miss its time where that deforms less
-    slack: frames by which a key may miss its time if it cannot be met otherwise; a longest window, if None
+    Times are met exactly wherever some walk does, and missed by as little as possible where none does.
 
-    Times are met exactly wherever some walk does, and missed by as little as can be where none does.
+    Args:
+        keys: Frames of the library, in the order they are to be taken.
+        times: Times of the keys, in frames of the animation from 0, rising.
+        tolerance: Frames by which a key may miss its time where that deforms less.
+        slack: Frames by which a key may miss its time if it cannot be met otherwise; a longest window, if
+            None.
 
     >>> from marey.statistics.graphs.transitions import Windows
-    >>> played = retime(MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4)), [2, 7], [0, 5])
-    >>> played.walk.nodes(MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))).tolist()
+    >>> alone = MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))
+    >>> walk_through(alone, [2, 7], [0, 5]).walk.nodes(alone).tolist()
     [2, 3, 4, 5, 6, 7]
     """
     asked = _checked_times(graph, keys, times, tolerance)
     slack = max(tolerance, graph.windows.longest if slack is None else slack)
     # Few need the slack, and without it the search takes half the time.
-    found = _chained(graph, keys, asked, tolerance, tolerance) if tolerance < slack else None
+    found = _search(graph, keys, asked, tolerance, tolerance) if tolerance < slack else None
     if not isinstance(found, TimedWalk):
-        found = _chained(graph, keys, asked, slack, tolerance)
+        found = _search(graph, keys, asked, slack, tolerance)
     if not isinstance(found, TimedWalk):
         raise UnreachableError(
             f"key pose {found + 1} (frame {keys[found]}) cannot be reached from key pose {found} "
@@ -79,72 +83,51 @@ def retime(
     return found
 
 
-def _chained(
-    graph: MotionGraph, keys: Sequence[int], asked: NDArray[np.int64], slack: int, tolerance: int
+def _search(
+    graph: MotionGraph, keys: Sequence[int], asked: Integers, slack: int, tolerance: int
 ) -> TimedWalk | int:
     """The best walk that misses no time by more than `slack`; else the number of the key not reached."""
-    # What each segment may begin with: time in the animation -> cost so far.
+    # Times at which each segment may begin, with the cost so far; then the last edges by frame and time.
     begins = {0: 0.0}
-    segments: list[_Segment] = []
+    segments: list[tuple[int, NDArray[np.int32]]] = []
     for number in range(1, len(keys)):
-        segment = _Segment.between(graph, keys[number - 1], keys[number], begins, int(asked[number]) + slack)
-        begins = segment.ends(int(asked[number]), slack, tolerance)
+        first, time = min(begins), int(asked[number])
+        costs, arrivals = _segment(graph, keys[number - 1], keys[number], begins, time + slack)
+        begins = {
+            at: float(costs[at - first]) + A_FRAME_OFF * max(abs(at - time) - tolerance, 0)
+            for at in range(max(time - slack, first + 1), time + slack + 1)
+            if arrivals[keys[number], at - first] >= 0
+        }
         if not begins:
             return number
-        segments.append(segment)
+        segments.append((first, arrivals))
     achieved, edges = [min(begins, key=lambda time: begins[time])], list[int]()
-    for segment in reversed(segments):
-        begun, taken = segment.walked_back(graph, achieved[0])
-        edges = taken + edges
-        achieved.insert(0, begun)
-    walk = Walk(int(keys[0]), np.array(edges, dtype=np.int64))
-    return TimedWalk(walk, np.array(achieved), asked, float(graph.deformation[walk.edges].sum()))
-
-
-@dataclass(frozen=True, eq=False)
-class _Segment:
-    """All walks from one key pose: costs and last edges by frame and time, from time `first` on."""
-
-    first: int
-    source: int
-    target: int
-    costs: NDArray[np.float64]
-    arrivals: NDArray[np.int32]
-
-    @classmethod
-    def between(
-        cls, graph: MotionGraph, source: int, target: int, begins: dict[int, float], last: int
-    ) -> _Segment:
-        from marey.statistics.graphs._timed_kernels import fewest_steps, relax_in_time
-
-        first = min(begins)
-        shape = (graph.frames, last - first + 1)
-        costs, arrivals = np.full(shape, np.inf), np.full(shape, -1, np.int32)
-        for time, cost in begins.items():
-            costs[source, time - first] = cost
-        left = fewest_steps(graph.sources, graph.targets, graph.steps, graph.frames, target)
-        relax_in_time(costs, arrivals, graph.sources, graph.targets, graph.steps, graph.deformation, left)
-        return cls(first, source, target, costs, arrivals)
-
-    def ends(self, asked: int, slack: int, tolerance: int) -> dict[int, float]:
-        """What it costs to be at the target, by time, the miss of the time asked for included."""
-        found = {}
-        for time in range(max(asked - slack, self.first + 1), asked + slack + 1):
-            column = time - self.first
-            if self.arrivals[self.target, column] >= 0:
-                missed = max(abs(time - asked) - tolerance, 0)
-                found[time] = float(self.costs[self.target, column]) + A_FRAME_OFF * missed
-        return found
-
-    def walked_back(self, graph: MotionGraph, time: int) -> tuple[int, list[int]]:
-        """When the segment began, and the edges from there to the target at `time`."""
-        frame, column, edges = self.target, time - self.first, list[int]()
-        while self.arrivals[frame, column] >= 0:
-            edge = int(self.arrivals[frame, column])
-            edges.insert(0, edge)
+    for (first, arrivals), key in zip(reversed(segments), reversed(keys[1:]), strict=True):
+        frame, column = key, achieved[-1] - first
+        while (edge := int(arrivals[frame, column])) >= 0:
+            edges.append(edge)
             column -= int(graph.steps[edge])
             frame = int(graph.sources[edge])
-        return column + self.first, edges
+        achieved.append(column + first)
+    walk = Walk(int(keys[0]), np.array(edges[::-1], dtype=np.int64))
+    return TimedWalk(walk, np.array(achieved[::-1]), asked, float(graph.deformation[walk.edges].sum()))
+
+
+def _segment(
+    graph: MotionGraph, source: int, target: int, begins: dict[int, float], last: int
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """All walks from one key pose: costs at the target by time, from the first beginning up to `last`, and
+    the last edges `(frames, times)`."""
+    from marey.statistics.graphs._graph_kernels import fewest_steps, relax_in_time
+
+    first = min(begins)
+    shape = (graph.frames, last - first + 1)
+    costs, arrivals = np.full(shape, np.inf), np.full(shape, -1, np.int32)
+    for time, cost in begins.items():
+        costs[source, time - first] = cost
+    left = fewest_steps(graph.sources, graph.targets, graph.steps, graph.frames, target)
+    relax_in_time(costs, arrivals, graph.sources, graph.targets, graph.steps, graph.deformation, left)
+    return costs[target].copy(), arrivals
 
 
 def _checked_times(

@@ -1,16 +1,394 @@
-"""Compiled smoother, draws and streams; one thread a component."""
+"""Compiled likelihoods, smoother, draws and streams of Gaussian processes.
+
+Kernels of several components take a range of them, so that threads can share the work. The first state of a
+Markov form is the process itself. `log_sum` is the sum of log innovation variances, `square_sum` that of
+squared innovations over their variances; the likelihood follows from both, whatever the overall scale.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
-from numpy.typing import NDArray
 
+from marey._arrays import Array, BoolArray, Integers
 from marey._compiling import njit
 
-Array = NDArray[np.float64]
 # Relative change of the predicted covariance below which a filter on even steps has settled.
 SETTLED = 1e-13
+
+
+@njit(cache=True, nogil=True)
+def durbin(
+    series: Array, covariance: Array, slopes: Array, tolerance: float
+) -> tuple[float, float, Array, Array]:
+    """Innovation sums of one series `(frames,)` with covariance `(frames,)`, `slopes (parameters, frames)`.
+
+    Once the predictor stays as it is to `tolerance` for a while, it is kept: then the cost is frames x order.
+    """
+    frames, count = series.shape[0], slopes.shape[0]
+    phi, before = np.zeros(frames), np.zeros(frames)
+    d_phi, d_before = np.zeros((count, frames)), np.zeros((count, frames))
+    d_log, d_square, d_v, d_kappa = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
+    v = covariance[0]
+    d_v[:] = slopes[:, 0]
+    log_sum, square_sum = np.log(v), series[0] ** 2 / v
+    for i in range(count):
+        d_log[i] = d_v[i] / v
+        d_square[i] = -square_sum * d_v[i] / v
+    order, calm, growing = 0, 0, True
+    for t in range(1, frames):
+        if growing:
+            k = t
+            kappa = covariance[k]
+            for j in range(1, k):
+                kappa -= phi[j] * covariance[k - j]
+            kappa /= v
+            for i in range(count):
+                s = slopes[i, k]
+                for j in range(1, k):
+                    s -= d_phi[i, j] * covariance[k - j] + phi[j] * slopes[i, k - j]
+                d_kappa[i] = (s - kappa * d_v[i]) / v
+            before[1:k] = phi[1:k]
+            for i in range(count):
+                d_before[i, 1:k] = d_phi[i, 1:k]
+                for j in range(1, k):
+                    d_phi[i, j] -= d_kappa[i] * before[k - j] + kappa * d_before[i, k - j]
+                d_phi[i, k] = d_kappa[i]
+                d_v[i] = d_v[i] * (1 - kappa**2) - 2 * v * kappa * d_kappa[i]
+            for j in range(1, k):
+                phi[j] -= kappa * before[k - j]
+            phi[k] = kappa
+            v *= 1 - kappa**2
+            if v <= 1e-15 * covariance[0]:
+                return np.inf, np.inf, d_log, d_square
+            order = k
+            calm = calm + 1 if kappa**2 < tolerance else 0
+            growing = calm < 16
+        e = series[t]
+        for j in range(1, order + 1):
+            e -= phi[j] * series[t - j]
+        log_sum += np.log(v)
+        square_sum += e * e / v
+        for i in range(count):
+            de = 0.0
+            for j in range(1, order + 1):
+                de -= d_phi[i, j] * series[t - j]
+            d_log[i] += d_v[i] / v
+            d_square[i] += (2 * e * de - e * e * d_v[i] / v) / v
+    return log_sum, square_sum, d_log, d_square
+
+
+@njit(cache=True, nogil=True)
+def filter_sums(
+    series: Array,
+    known: BoolArray,
+    which: Integers,
+    A: Array,
+    Q: Array,
+    P0: Array,
+    noise: float,
+    dA: Array,
+    dQ: Array,
+    dP0: Array,
+    d_noise: Array,
+) -> tuple[float, float, Array, Array]:
+    """Innovation sums of one series by the Kalman filter, with derivatives, forward.
+
+    which: `(frames,)`, the step that leads to each frame; A, Q: `(steps, n, n)`; dA, dQ: `(steps, p, n, n)`
+    """
+    frames, n, p = series.shape[0], P0.shape[0], d_noise.shape[0]
+    a, P = np.zeros(n), P0.copy()
+    da, dP = np.zeros((p, n)), dP0.copy()
+    K, af = np.zeros(n), np.zeros(n)
+    dK, daf = np.zeros((p, n)), np.zeros((p, n))
+    Pf, AP, new = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    dPf = np.zeros((n, n))
+    d_log, d_square, dF = np.zeros(p), np.zeros(p), np.zeros(p)
+    log_sum, square_sum, F = 0.0, 0.0, 1.0
+    scale = np.diag(P0).max()
+    settled = False
+    for t in range(frames):
+        if t > 0:
+            step = which[t]
+            if settled and step != which[t - 1]:
+                settled = False
+            for i in range(n):
+                a[i] = 0.0
+                for j in range(n):
+                    a[i] += A[step, i, j] * af[j]
+            for q in range(p):
+                for i in range(n):
+                    da[q, i] = 0.0
+                    for j in range(n):
+                        da[q, i] += dA[step, q, i, j] * af[j] + A[step, i, j] * daf[q, j]
+            if not settled:
+                for q in range(p):
+                    for i in range(n):
+                        for j in range(n):
+                            dPf[i, j] = dP[q, i, j]
+                            if known[t - 1]:
+                                dPf[i, j] -= dK[q, i] * P[j, 0] + K[i] * dP[q, j, 0]
+                    _product(dA[step, q], Pf, AP)
+                    _product_transposed(AP, A[step], new)
+                    for i in range(n):
+                        for j in range(n):
+                            dP[q, i, j] = new[i, j] + new[j, i] + dQ[step, q, i, j]
+                    _product(A[step], dPf, AP)
+                    _product_transposed(AP, A[step], new)
+                    for i in range(n):
+                        for j in range(n):
+                            dP[q, i, j] += new[i, j]
+                change = _predict(A, Q, step, Pf, AP, P)
+                settled = change < SETTLED * scale and known[t - 1] and t > 1 and which[t - 1] == step
+        if not known[t]:
+            settled = False
+            af[:] = a
+            Pf[:] = P
+            daf[:] = da
+            continue
+        v = series[t] - a[0]
+        if not settled:
+            F = noise + P[0, 0]
+            if F <= 0:
+                return np.inf, np.inf, d_log, d_square
+            for i in range(n):
+                K[i] = P[i, 0] / F
+                for j in range(n):
+                    Pf[i, j] = P[i, j] - K[i] * P[j, 0]
+            for q in range(p):
+                dF[q] = d_noise[q] + dP[q, 0, 0]
+                for i in range(n):
+                    dK[q, i] = (dP[q, i, 0] - K[i] * dF[q]) / F
+        for i in range(n):
+            af[i] = a[i] + K[i] * v
+        log_sum += np.log(F)
+        square_sum += v * v / F
+        for q in range(p):
+            dv = -da[q, 0]
+            for i in range(n):
+                daf[q, i] = da[q, i] + dK[q, i] * v + K[i] * dv
+            d_log[q] += dF[q] / F
+            d_square[q] += (2 * v * dv - v * v * dF[q] / F) / F
+    return log_sum, square_sum, d_log, d_square
+
+
+@njit(cache=True, nogil=True)
+def smooth(
+    start: int,
+    stop: int,
+    series: Array,
+    known: BoolArray,
+    noise: Array,
+    which: Integers,
+    A: Array,
+    Q: Array,
+    P0: Array,
+    want_variance: bool,
+    means: Array,
+    variances: Array,
+) -> None:
+    """Write posterior means `(components, draws, frames)` and variances `(components, frames)`.
+
+    series: `(components, draws, frames)`; known, noise (error variances): `(components, frames)`
+    """
+    _, draws, frames = series.shape
+    n = P0.shape[1]
+    Ps, gains, inverse = np.empty((frames, n, n)), np.empty((frames, n)), np.empty(frames)
+    Pf, AP, spare, N = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
+    a, af, r, back, v = np.zeros((frames, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(frames)
+    for c in range(start, stop):
+        A_own, Q_own, P, scale = A[c], Q[c], P0[c].copy(), P0[c, 0, 0]
+        settled = False
+        for t in range(frames):
+            step = which[t]
+            if t > 0:
+                same = step == which[t - 1] and known[c, t] and noise[c, t] == noise[c, t - 1]
+                if settled and same:
+                    gains[t], Ps[t], inverse[t] = gains[t - 1], Ps[t - 1], inverse[t - 1]
+                    continue
+                change = _predict(A_own, Q_own, step, Pf, AP, P)
+                settled = t > 1 and change < SETTLED * scale and same and known[c, t - 1]
+            F = noise[c, t] + P[0, 0]
+            inverse[t] = 1 / F if known[c, t] and 1e-14 * scale < F else 0.0
+            for i in range(n):
+                gains[t, i] = P[i, 0] * inverse[t]
+                for j in range(n):
+                    Ps[t, i, j] = P[i, j]
+                    Pf[i, j] = P[i, j] - gains[t, i] * P[j, 0]
+        for d in range(draws):
+            af[:] = 0.0
+            for t in range(frames):
+                for i in range(n):
+                    s = 0.0
+                    if t > 0:
+                        for j in range(n):
+                            s += A_own[which[t], i, j] * af[j]
+                    a[t, i] = s
+                v[t] = series[c, d, t] - a[t, 0] if inverse[t] > 0.0 else 0.0
+                for i in range(n):
+                    af[i] = a[t, i] + gains[t, i] * v[t]
+            r[:] = 0.0
+            for t in range(frames - 1, -1, -1):
+                # r: what later values say about the filtered state; back: with this frame's.
+                s, total = v[t] * inverse[t], a[t, 0]
+                for i in range(n):
+                    back[i] = r[i]
+                    s -= gains[t, i] * r[i]
+                back[0] += s
+                for i in range(n):
+                    total += Ps[t, 0, i] * back[i]
+                means[c, d, t] = total
+                for i in range(n):
+                    s = 0.0
+                    for j in range(n):
+                        s += A_own[which[t], j, i] * back[j]
+                    r[i] = s
+        if want_variance:
+            N[:] = 0.0
+            for t in range(frames - 1, -1, -1):
+                # spare = Lᵀ N L + e₀ e₀ᵀ / F with L = I − gain e₀ᵀ
+                spare[:] = N
+                spare[0, 0] += inverse[t]
+                for i in range(n):
+                    s = 0.0
+                    for j in range(n):
+                        s += N[i, j] * gains[t, j]
+                    spare[i, 0] -= s
+                    spare[0, i] -= s
+                    spare[0, 0] += gains[t, i] * s
+                total = Ps[t, 0, 0]
+                for i in range(n):
+                    for j in range(n):
+                        total -= Ps[t, i, 0] * spare[i, j] * Ps[t, j, 0]
+                variances[c, t] = max(total, 0.0)
+                _product(spare, A_own[which[t]], AP)
+                _product(A_own[which[t]].T, AP, N)
+
+
+@njit(cache=True, nogil=True)
+def prior_paths(
+    start: int, stop: int, which: Integers, A: Array, roots: Array, first: Array, noise: Array, values: Array
+) -> None:
+    """Write paths `(components, draws, frames)` driven by `noise (components, draws, frames, n)`.
+
+    A, roots: `(components, steps, n, n)`; first: `(components, n, n)`, root of the stationary covariance
+    """
+    _, draws, frames, n = noise.shape
+    x, y = np.zeros(n), np.zeros(n)
+    for c in range(start, stop):
+        for d in range(draws):
+            for t in range(frames):
+                step = which[t]
+                root = first[c] if t == 0 else roots[c, step]
+                for i in range(n):
+                    s = 0.0
+                    for j in range(i + 1):
+                        s += root[i, j] * noise[c, d, t, j]
+                    if t > 0:
+                        for j in range(n):
+                            s += A[c, step, i, j] * x[j]
+                    y[i] = s
+                x[:] = y
+                values[c, d, t] = x[0]
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    start: int, stop: int, states: Array, A: Array, roots: Array, noise: Array, values: Array
+) -> None:
+    """Move `states (components, n, draws)` on by the frames of `noise (frames, components, n, draws)`.
+
+    Writes the process `(frames, components, draws)`. A, roots: `(components, n, n)`
+    """
+    frames, _, n, draws = noise.shape
+    moved = np.empty((n, draws))
+    for c in range(start, stop):
+        for t in range(frames):
+            for i in range(n):
+                for d in range(draws):
+                    moved[i, d] = 0.0
+                for j in range(n):
+                    for d in range(draws):
+                        moved[i, d] += A[c, i, j] * states[c, j, d]
+                for j in range(i + 1):
+                    for d in range(draws):
+                        moved[i, d] += roots[c, i, j] * noise[t, c, j, d]
+            states[c] = moved
+            values[t, c] = moved[0]
+
+
+@njit(cache=True, nogil=True)
+def convolve(start: int, stop: int, noise: Array, taps: Array, values: Array) -> None:
+    """Write `values[t] = sum_k taps[k] noise[t + k]`; noise `(frames + taps - 1, components, draws)`."""
+    frames, _, draws = values.shape
+    for c in range(start, stop):
+        for t in range(frames):
+            for d in range(draws):
+                values[t, c, d] = 0.0
+            for k in range(len(taps)):
+                w = taps[k, c]
+                for d in range(draws):
+                    values[t, c, d] += w * noise[t + k, c, d]
+
+
+@njit(cache=True, nogil=True)
+def process_noise(A: Array, P0: Array) -> Array:
+    """Covariance of what each step adds, `P0 - A P0 Aᵀ`: `(components, steps, n, n)`."""
+    components, steps, n, _ = A.shape
+    Q, AP, moved = np.zeros_like(A), np.empty((n, n)), np.zeros((n, n))
+    for c in range(components):
+        A_own, Q_own, P = A[c], Q[c], P0[c]
+        for step in range(steps):
+            _predict(A_own, Q_own, step, P, AP, moved)
+            for i in range(n):
+                for j in range(n):
+                    Q_own[step, i, j] = P[i, j] - moved[i, j]
+    return Q
+
+
+@njit(cache=True, nogil=True)
+def lower_roots(matrices: Array) -> Array:
+    """Lower triangular roots of positive semidefinite `(components, steps, n, n)`.
+
+    Directions without variance stay zero.
+    """
+    components, steps, n, _ = matrices.shape
+    roots = np.zeros_like(matrices)
+    for c in range(components):
+        for step in range(steps):
+            matrix, root = matrices[c, step], roots[c, step]
+            for j in range(n):
+                s = matrix[j, j]
+                for k in range(j):
+                    s -= root[j, k] ** 2
+                if s <= 1e-14 * matrix[j, j] or s <= 0.0:
+                    continue
+                root[j, j] = np.sqrt(s)
+                for i in range(j + 1, n):
+                    s = matrix[i, j]
+                    for k in range(j):
+                        s -= root[i, k] * root[j, k]
+                    root[i, j] = s / root[j, j]
+    return roots
+
+
+@njit(cache=True, nogil=True)
+def _predict(A: Array, Q: Array, step: int, Pf: Array, AP: Array, P: Array) -> float:
+    """Write `A Pf Aᵀ + Q` of a step into P; the largest change of an entry. AP: scratch."""
+    n, change = len(P), 0.0
+    for i in range(n):
+        for j in range(n):
+            s = 0.0
+            for k in range(n):
+                s += A[step, i, k] * Pf[k, j]
+            AP[i, j] = s
+    for i in range(n):
+        for j in range(i + 1):
+            value = Q[step, i, j]
+            for k in range(n):
+                value += AP[i, k] * A[step, j, k]
+            change = max(change, abs(value - P[i, j]))
+            P[i, j] = P[j, i] = value
+    return change
 
 
 @njit(cache=True, nogil=True)
@@ -24,298 +402,10 @@ def _product(a: Array, b: Array, out: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def lower_root(matrix: Array) -> Array:
-    """Lower triangular root of a positive semidefinite matrix; directions without variance stay zero."""
-    n = matrix.shape[0]
-    root = np.zeros((n, n))
-    for j in range(n):
-        s = matrix[j, j]
-        for k in range(j):
-            s -= root[j, k] ** 2
-        if s <= 1e-14 * matrix[j, j] or s <= 0.0:
-            continue
-        root[j, j] = np.sqrt(s)
-        for i in range(j + 1, n):
-            s = matrix[i, j]
-            for k in range(j):
-                s -= root[i, k] * root[j, k]
-            root[i, j] = s / root[j, j]
-    return root
-
-
-def _prior_paths(
-    which: NDArray[np.int64],
-    A: Array,
-    roots: Array,
-    first: Array,
-    readout: Array,
-    noise: Array,
-    values: Array,
-) -> None:
-    """Write states' readouts `(components, draws, frames)` driven by `noise (components, draws, frames, n)`.
-
-    A, roots: `(components, steps, n, n)`; first: `(components, n, n)`, root of the stationary covariance
-    """
-    components, draws, frames, n = noise.shape
-    for c in prange(components):
-        x, y = np.zeros(n), np.zeros(n)
-        for d in range(draws):
-            for t in range(frames):
-                step = which[t]
-                for i in range(n):
-                    s = 0.0
-                    if t == 0:
-                        for j in range(i + 1):
-                            s += first[c, i, j] * noise[c, d, t, j]
-                    else:
-                        for j in range(i + 1):
-                            s += roots[c, step, i, j] * noise[c, d, t, j]
-                        for j in range(n):
-                            s += A[c, step, i, j] * x[j]
-                    y[i] = s
-                s = 0.0
-                for i in range(n):
-                    x[i] = y[i]
-                    s += readout[i] * x[i]
-                values[c, d, t] = s
-
-
-def _smooth(
-    series: Array,
-    known: NDArray[np.bool_],
-    noise: Array,
-    which: NDArray[np.int64],
-    A: Array,
-    Q: Array,
-    P0: Array,
-    readout: Array,
-    want_variance: bool,
-    means: Array,
-    variances: Array,
-) -> None:
-    """Write posterior means `(components, draws, frames)` and variances `(components, frames)`.
-
-    series: `(components, draws, frames)`; known, noise (error variances): `(components, frames)`
-    """
-    components, draws, frames = series.shape
-    n = readout.shape[0]
-    for c in prange(components):
-        Ps, gains, inverse = np.empty((frames, n, n)), np.empty((frames, n)), np.empty(frames)
-        P, Pf, AP, spare = P0[c].copy(), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-        PH = np.zeros(n)
-        scale = 0.0
-        for i in range(n):
-            for j in range(n):
-                scale += readout[i] * readout[j] * P0[c, i, j]
-        settled = False
-        for t in range(frames):
-            step = which[t]
-            if t > 0:
-                if settled and (step != which[t - 1] or not known[c, t] or noise[c, t] != noise[c, t - 1]):
-                    settled = False
-                if settled:
-                    for i in range(n):
-                        gains[t, i] = gains[t - 1, i]
-                        for j in range(n):
-                            Ps[t, i, j] = Ps[t - 1, i, j]
-                    inverse[t] = inverse[t - 1]
-                    continue
-                for i in range(n):
-                    for j in range(n):
-                        s = 0.0
-                        for k in range(n):
-                            s += A[c, step, i, k] * Pf[k, j]
-                        AP[i, j] = s
-                change = 0.0
-                for i in range(n):
-                    for j in range(i + 1):
-                        s = Q[c, step, i, j]
-                        for k in range(n):
-                            s += AP[i, k] * A[c, step, j, k]
-                        change = max(change, abs(s - P[i, j]))
-                        P[i, j] = s
-                        P[j, i] = s
-                settled = (
-                    t > 1
-                    and change < SETTLED * scale
-                    and step == which[t - 1]
-                    and known[c, t]
-                    and known[c, t - 1]
-                    and noise[c, t] == noise[c, t - 1]
-                )
-            F = noise[c, t]
-            for i in range(n):
-                s = 0.0
-                for j in range(n):
-                    Ps[t, i, j] = P[i, j]
-                    s += P[i, j] * readout[j]
-                PH[i] = s
-                F += readout[i] * s
-            use = known[c, t] and 1e-14 * scale < F
-            inverse[t] = 1 / F if use else 0.0
-            for i in range(n):
-                gains[t, i] = PH[i] * inverse[t]
-            for i in range(n):
-                for j in range(n):
-                    Pf[i, j] = P[i, j] - gains[t, i] * PH[j]
-        a, af, r, back = np.zeros((frames, n)), np.zeros(n), np.zeros(n), np.zeros(n)
-        v = np.zeros(frames)
-        for d in range(draws):
-            af[:] = 0.0
-            for t in range(frames):
-                if t > 0:
-                    for i in range(n):
-                        s = 0.0
-                        for j in range(n):
-                            s += A[c, which[t], i, j] * af[j]
-                        a[t, i] = s
-                if inverse[t] == 0.0:
-                    v[t] = 0.0
-                    for i in range(n):
-                        af[i] = a[t, i]
-                    continue
-                s = series[c, d, t]
-                for i in range(n):
-                    s -= readout[i] * a[t, i]
-                v[t] = s
-                for i in range(n):
-                    af[i] = a[t, i] + gains[t, i] * s
-            r[:] = 0.0
-            for t in range(frames - 1, -1, -1):
-                # r: what later values say about the filtered state; back: with this frame's.
-                s = v[t] * inverse[t]
-                for i in range(n):
-                    s -= gains[t, i] * r[i]
-                total = 0.0
-                for i in range(n):
-                    back[i] = r[i] + readout[i] * s
-                for i in range(n):
-                    s = a[t, i]
-                    for j in range(n):
-                        s += Ps[t, i, j] * back[j]
-                    total += readout[i] * s
-                means[c, d, t] = total
-                if t > 0:
-                    for i in range(n):
-                        s = 0.0
-                        for j in range(n):
-                            s += A[c, which[t], j, i] * back[j]
-                        r[i] = s
-        if want_variance:
-            N, L = np.zeros((n, n)), np.zeros((n, n))
-            for t in range(frames - 1, -1, -1):
-                for i in range(n):
-                    for j in range(n):
-                        L[i, j] = (1.0 if i == j else 0.0) - gains[t, i] * readout[j]
-                _product(N, L, AP)
-                for i in range(n):
-                    for j in range(n):
-                        s = readout[i] * readout[j] * inverse[t]
-                        for k in range(n):
-                            s += L[k, i] * AP[k, j]
-                        spare[i, j] = s
-                total = 0.0
-                for i in range(n):
-                    s = 0.0
-                    for j in range(n):
-                        s += Ps[t, i, j] * readout[j]
-                    PH[i] = s
-                    total += readout[i] * s
-                for i in range(n):
-                    for j in range(n):
-                        total -= PH[i] * spare[i, j] * PH[j]
-                variances[c, t] = max(total, 0.0)
-                if t > 0:
-                    for i in range(n):
-                        for j in range(n):
-                            s = 0.0
-                            for k in range(n):
-                                s += spare[i, k] * A[c, which[t], k, j]
-                            AP[i, j] = s
-                    for i in range(n):
-                        for j in range(n):
-                            s = 0.0
-                            for k in range(n):
-                                s += A[c, which[t], k, i] * AP[k, j]
-                            N[i, j] = s
-
-
-@njit(cache=True)
-def lower_roots(matrices: Array) -> Array:
-    """`lower_root` of `(components, steps, n, n)`."""
-    roots = np.empty_like(matrices)
-    for c in range(matrices.shape[0]):
-        for s in range(matrices.shape[1]):
-            roots[c, s] = lower_root(matrices[c, s])
-    return roots
-
-
-def _advance(states: Array, A: Array, roots: Array, readout: Array, noise: Array, values: Array) -> None:
-    """Move `states (components, n, draws)` on by the frames of `noise (frames, components, n, draws)`.
-
-    Writes readouts `(frames, components, draws)`. A, roots: `(components, n, n)`
-    """
-    frames, components, n, draws = noise.shape
-    for c in prange(components):
-        moved = np.empty((n, draws))
-        for t in range(frames):
-            for i in range(n):
-                for d in range(draws):
-                    moved[i, d] = 0.0
-                for j in range(n):
-                    for d in range(draws):
-                        moved[i, d] += A[c, i, j] * states[c, j, d]
-                for j in range(i + 1):
-                    for d in range(draws):
-                        moved[i, d] += roots[c, i, j] * noise[t, c, j, d]
-            for d in range(draws):
-                values[t, c, d] = 0.0
-            for i in range(n):
-                for d in range(draws):
-                    states[c, i, d] = moved[i, d]
-                    values[t, c, d] += readout[i] * moved[i, d]
-
-
-def _convolve(noise: Array, taps: Array, values: Array) -> None:
-    """Write `values[t] = sum_k taps[k] noise[t + k]`; noise `(frames + taps - 1, components, draws)`."""
-    length, components = taps.shape
-    frames, _, draws = values.shape
-    for c in prange(components):
-        for t in range(frames):
-            for d in range(draws):
-                values[t, c, d] = 0.0
-            for k in range(length):
-                w = taps[k, c]
-                for d in range(draws):
-                    values[t, c, d] += w * noise[t + k, c, d]
-
-
-@njit(cache=True)
-def process_noise(A: Array, P0: Array) -> tuple[Array, Array]:
-    """Covariance of what each step adds, `P0 - A P0 Aᵀ`, and its root: `(components, steps, n, n)`."""
-    Q, roots = np.empty_like(A), np.empty_like(A)
-    n = A.shape[-1]
-    AP = np.empty((n, n))
-    for c in range(A.shape[0]):
-        for s in range(A.shape[1]):
-            for i in range(n):
-                for j in range(n):
-                    AP[i, j] = 0.0
-                    for k in range(n):
-                        AP[i, j] += A[c, s, i, k] * P0[c, k, j]
-            for i in range(n):
-                for j in range(i + 1):
-                    total = P0[c, i, j]
-                    for k in range(n):
-                        total -= AP[i, k] * A[c, s, j, k]
-                    Q[c, s, i, j] = total
-                    Q[c, s, j, i] = total
-            roots[c, s] = lower_root(Q[c, s])
-    return Q, roots
-
-
-# Waking a thread costs more than a short job saves: each has a twin on one thread.
-prior_paths, prior_paths_alone = njit(cache=True, parallel=True)(_prior_paths), njit(cache=True)(_prior_paths)
-smooth, smooth_alone = njit(cache=True, parallel=True)(_smooth), njit(cache=True)(_smooth)
-advance, advance_alone = njit(cache=True, parallel=True)(_advance), njit(cache=True)(_advance)
-convolve, convolve_alone = njit(cache=True, parallel=True)(_convolve), njit(cache=True)(_convolve)
+def _product_transposed(a: Array, b: Array, out: Array) -> None:
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[j, k]
+            out[i, j] = s

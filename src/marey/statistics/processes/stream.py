@@ -1,10 +1,10 @@
 """Endless conditional simulation, frame by frame, with constraints that arrive while it runs.
 
-After Courty & Cuzol 2010, section 5.2, algorithm 2, with what it lacks: the unconditional path runs ahead of
-the output, since constraints in the future need it there; constraints count in whole clusters; and one that
-comes too late turns the last frames put out into constraints, since these cannot change any more. The
-unconditional path is a recursion over a few states where the covariance has a Markov form and a weighted sum
-of white noise where not: stationary from the first frame. Memory and cost a frame do not grow.
+After Courty & Cuzol 2010, section 5.2, algorithm 2, with additions: the unconditional path runs ahead of the
+output, since constraints in the future need it there; constraints count in whole clusters; and a late one
+turns the last frames put out into constraints, since these cannot change any more. The unconditional path is
+a recursion over a few states for Matérn covariances and a weighted sum of white noise for the squared
+exponential: stationary from the first frame. Memory and cost a frame do not grow.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey import _work
+from marey._arrays import Array, Integers
 from marey._random import Rng, as_generator
-from marey.errors import InputError
-from marey.statistics.processes.covariances import Covariance
-from marey.statistics.processes.kriging import JITTER
-from marey.statistics.processes.state_space import is_long
+from marey.errors import InputError, ModelError
+from marey.statistics.processes import state_space
+from marey.statistics.processes.covariances import Covariance, Matern
 from marey.statistics.processes.trend import Trend
 
-Array = NDArray[np.float64]
+# Share of the variance put on the diagonal where values must be met, so that close ones can be solved.
+JITTER = 1e-10
 # Correlation below which a constraint does not reach a frame: three lengths of a squared exponential.
 REACH = 1e-4
 # Constraints farther than so many reaches do not count, however they are chained.
@@ -37,7 +37,13 @@ NEGLIGIBLE_TAP = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A frame and its values `(draws, components)` around the trend, with error variances `(components,)`."""
+    """A frame and its values around the trend.
+
+    Args:
+        frame: Its number.
+        values: `(draws, components)`.
+        variance: `(components,)`, of the error allowed.
+    """
 
     frame: int
     values: Array
@@ -45,7 +51,14 @@ class Constraint:
 
 
 class Stream:
-    """`draws` independent figures; each step gives the next frame `(draws, components)`.
+    """Independent figures; each step gives their next frame `(draws, components)`.
+
+    Args:
+        covariance: Of the processes.
+        trend: Of the processes.
+        frame_rate: Frames a second.
+        rng: Seed or generator.
+        draws: How many figures.
 
     >>> from marey.statistics.processes.covariances import SquaredExponential
     >>> still = Trend(np.zeros((1, 1)), 1.0, 0, 0, None)
@@ -73,8 +86,11 @@ class Stream:
         self.constraints: list[Constraint] = []
         # Noise for soft constraints comes from its own generator, so that they leave the path as it is.
         self._own_rng = np.random.default_rng(int(rng.integers(2**63)))
-        kind: type[Recursion] | type[MovingAverage] = Recursion if covariance.is_markov else MovingAverage
-        self._source = kind(covariance, frame_rate, draws, rng)
+        self._source = (
+            Recursion(covariance, frame_rate, draws, rng)
+            if isinstance(covariance, Matern)
+            else MovingAverage(covariance, frame_rate, draws, rng)
+        )
         each = draws * covariance.components
         self._block = int(np.clip(NUMBERS_AT_ONCE // each, 1, BLOCK))
         # Unconditional frames from `frame` on; finished ones; those put out last.
@@ -99,7 +115,7 @@ class Stream:
         return np.stack([self.step() for _ in range(frames)])
 
     def constrain(self, frame: int, values: ArrayLike, *, variance: ArrayLike = 0.0) -> None:
-        """`frame` shall have `values` (broadcast to `(draws, components)`), up to errors of `variance`."""
+        """Constrain `frame` to `values` (broadcast to `(draws, components)`), up to errors of `variance`."""
         if frame < self.frame:
             raise InputError(f"frame {frame} has been put out already; the next one is {self.frame}")
         shape = (self.draws, self.covariance.components)
@@ -190,12 +206,12 @@ class Stream:
             start = min(start, chosen[index].frame - self.reach)
         return chosen
 
-    def _correction(self, frames: NDArray[np.int64], active: list[Constraint]) -> Array:
+    def _correction(self, frames: Integers, active: list[Constraint]) -> Array:
         """What moves the unconditional `frames` onto the constraints: `(frames, draws, components)`."""
         at = np.array([c.frame for c in active])
         exact = self._between(at, at)
         own = np.stack([c.variance for c in active], axis=1)
-        scale = self.covariance.variance_at_zero[:, None]
+        scale = self.covariance.variance[:, None]
         diagonal = np.arange(len(at))
         exact[:, diagonal, diagonal] += own
         gram = exact.copy()
@@ -209,44 +225,45 @@ class Stream:
         """The unconditional frame `(draws, components)`."""
         return self._ahead[frame - self.frame].T if frame >= self.frame else self._drawn[frame]
 
-    def _between(self, frames: NDArray[np.int64], others: NDArray[np.int64]) -> Array:
+    def _between(self, frames: Integers, others: Integers) -> Array:
         """Covariances `(components, frames, others)`."""
         lags = np.subtract.outer(frames, others) / self.frame_rate
         return self.covariance(lags.ravel()).T.reshape(-1, *lags.shape)
 
 
 class Recursion:
-    """Unconditional frames of a covariance with a Markov form: a few states a component, exact."""
+    """Unconditional frames of a Matérn covariance: a few states a component, exact."""
 
-    def __init__(self, covariance: Covariance, frame_rate: float, draws: int, rng: np.random.Generator):
+    def __init__(self, covariance: Matern, frame_rate: float, draws: int, rng: np.random.Generator):
         from marey.statistics.processes import _kernels
 
-        self.rngs, self.readout = rng.spawn(2), covariance.readout()
-        self.transition = np.ascontiguousarray(covariance.transitions([1 / frame_rate])[0])
-        stationary = np.ascontiguousarray(covariance.stationary_covariance())
-        moved = self.transition @ stationary @ self.transition.swapaxes(-1, -2)
-        self.roots = _kernels.lower_roots((stationary - moved)[:, None])[:, 0]
-        first = _kernels.lower_roots(stationary[:, None])[:, 0]
+        self.rng = rng.spawn(1)[0]
+        system = state_space.system_of(covariance, [0.0, 1 / frame_rate])
+        self.transition = np.ascontiguousarray(system.A[:, 0])
+        self.roots = _kernels.lower_roots(system.Q)[:, 0]
+        first = _kernels.lower_roots(system.P0[:, None])[:, 0]
         self.states = first @ rng.standard_normal((*first.shape[:2], draws))
 
     def frames(self, count: int) -> Array:
         """The next frames `(count, components, draws)`."""
         from marey.statistics.processes import _kernels
 
-        noise = white(self.rngs, (count, *self.states.shape))
-        values = np.empty((count, len(self.states), self.states.shape[2]))
-        run = _kernels.advance if is_long(noise.size) else _kernels.advance_alone
-        run(self.states, self.transition, self.roots, self.readout, noise, values)
+        components, _, draws = self.states.shape
+        noise = self.rng.standard_normal((count, *self.states.shape))
+        values = np.empty((count, components, draws))
+
+        def run(start: int, stop: int) -> None:
+            _kernels.advance(start, stop, self.states, self.transition, self.roots, noise, values)
+
+        state_space.by_components(run, components, noise.size)
         return values
 
 
 class MovingAverage:
-    """Unconditional frames as weighted sums of white noise; the weights are the root of the spectrum."""
+    """Unconditional frames of any covariance: white noise through the root of its spectrum."""
 
     def __init__(self, covariance: Covariance, frame_rate: float, draws: int, rng: np.random.Generator):
-        from marey.statistics.processes.circulant import spectrum
-
-        self.rngs = rng.spawn(2)
+        self.rng = rng.spawn(1)[0]
         reach = int(np.ceil(frame_rate * float(covariance.range(1e-12).max())))
         root = np.fft.irfft(np.sqrt(spectrum(covariance, frame_rate, 2 * reach + 2)), axis=0)
         half = min(len(root) // 2 - 1, 2 * reach)
@@ -254,7 +271,7 @@ class MovingAverage:
         strong = np.flatnonzero((np.abs(taps) > NEGLIGIBLE_TAP * np.abs(taps).max(axis=0)).any(axis=1))
         taps = taps[strong[0] : strong[-1] + 1]
         # What was cut off is made up for, so that the variance is exact.
-        taps *= np.sqrt(covariance.variance_at_zero / np.sum(taps**2, axis=0))
+        taps *= np.sqrt(covariance.variance / np.sum(taps**2, axis=0))
         self.taps = np.ascontiguousarray(taps)
         self.noise = rng.standard_normal((len(taps) - 1, covariance.components, draws))
 
@@ -262,19 +279,28 @@ class MovingAverage:
         """The next frames `(count, components, draws)`."""
         from marey.statistics.processes import _kernels
 
-        noise = np.concatenate([self.noise, white(self.rngs, (count, *self.noise.shape[1:]))])
-        values = np.empty((count, *self.noise.shape[1:]))
-        run = _kernels.convolve if is_long(values.size * len(self.taps)) else _kernels.convolve_alone
-        run(noise, self.taps, values)
+        shape = (count, *self.noise.shape[1:])
+        noise, values = np.concatenate([self.noise, self.rng.standard_normal(shape)]), np.empty(shape)
+
+        def run(start: int, stop: int) -> None:
+            _kernels.convolve(start, stop, noise, self.taps, values)
+
+        state_space.by_components(run, shape[1], values.size * len(self.taps))
         self.noise = noise[count:]
         return values
 
 
-def white(rngs: list[np.random.Generator], shape: tuple[int, ...]) -> Array:
-    """White noise; each generator fills its part, in a thread of its own, if there is much."""
-    noise = np.empty(shape)
-    if not is_long(noise.size):
-        return rngs[0].standard_normal(out=noise)
-    parts = np.array_split(noise.reshape(-1), len(rngs))
-    _work.map(lambda pair: pair[0].standard_normal(out=pair[1]), list(zip(rngs, parts, strict=True)))
-    return noise
+def spectrum(covariance: Covariance, frame_rate: float, frames: int) -> Array:
+    """Eigenvalues `(circle / 2 + 1, components)` of a circle that keeps the covariance of `frames` frames.
+
+    The covariance row is wrapped onto a circle, where the discrete Fourier transform is its eigenbasis. Exact
+    wherever the wrapped row is positive, which a long enough circle gives (Courty 2013, section 3.2.2.1).
+    """
+    circle = 1 << int(np.ceil(np.log2(max(2 * frames, 8))))
+    for _ in range(5):
+        row = covariance(np.arange(circle // 2 + 1) / frame_rate)
+        values = np.fft.rfft(np.vstack([row, row[-2:0:-1]]), axis=0).real
+        if (values.min(axis=0) >= -1e-9 * values.max(axis=0)).all():
+            return np.maximum(values, 0.0)
+        circle *= 2
+    raise ModelError(f"the covariance decays too slowly to draw {frames} frames")

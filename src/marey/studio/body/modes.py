@@ -78,7 +78,7 @@ class Modes(Section):
         model = self.panel.poser.model
         if model is None:
             raise InputError(SHORT if self.panel.poser.ready else WAIT)
-        from marey.body.ik.blend import blend_pose
+        from marey.body.ik.trajectory import blend_pose
 
         self.desk.timeline.play(False)
         frame, state = self.panel.frame, self.state

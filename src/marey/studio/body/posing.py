@@ -130,7 +130,7 @@ class Posing(Section):
         grip, posed = self._grip, self._posed
         if grip is None or posed is None:
             return
-        from marey.body.ik.blend import blend_pose
+        from marey.body.ik.trajectory import blend_pose
 
         self._grip = self._posed = None
         self._paint_all()

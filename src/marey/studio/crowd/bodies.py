@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey.body.motion import Motion
 from marey.errors import InputError
-from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.walk import WalkingCrowd
 from marey.studio.crowd.floor import Floor
 from marey.studio.desk import Desk
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marey.crowd.tracks import Tracks
 from marey.geometry.colour import to_srgb
-from marey.stage.gait import steps
+from marey.stage.walk.paths import steps
 from marey.studio.crowd.packing import Packed, packed
 from marey.studio.crowd.state import State
 from marey.studio.desk import Desk

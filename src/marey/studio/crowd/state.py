@@ -16,7 +16,7 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.walk import WalkingCrowd
 from marey.studio.crowd.floor import Floor
 
 Array = NDArray[np.float64]

@@ -13,22 +13,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._progress import Progress
+from marey._random import Rng
 from marey.errors import InputError
 from marey.geometry.paths import Path
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.connectivity import connectivity
-from marey.statistics.graphs.graph import Walk
+from marey.statistics.graphs import random_walk as random_walks
+from marey.statistics.graphs.graph import Walk, core_frames
+from marey.statistics.graphs.path_search import (
+    PathSearchSettings,
+    PathWalk,
+    SteeredWalk,
+    SteerSettings,
+    follow,
+)
+from marey.statistics.graphs.root_motion import prune_transitions
 from marey.statistics.graphs.shortest import shortest_walk
-from marey.statistics.graphs.timed import TimedWalk, retime
+from marey.statistics.graphs.timed import TimedWalk, walk_through
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.synthesis.animation import Animation, AnimationReport
-from marey.surface.synthesis.following import Followed, follow
+from marey.surface.synthesis.placement import edge_motion
 from marey.surface.synthesis.player import Player, synthesize
-from marey.surface.synthesis.root_clips import RootClips
-from marey.surface.synthesis.steering import Steering, safe_frames
 from marey.surface.synthesis.surface_graph import SurfaceGraph
-from marey.surface.synthesis.wandering import wander
-from marey.surface.synthesis.ways import worth_trying
 
 Pose = int | str
 """A frame of the library: its number, or `"SEQUENCE:FRAME"`."""
@@ -52,18 +57,17 @@ def follow_path(
         subject: the graph.
         path: to follow.
         track: the vertex, or the centroid of those, that keeps to the path; that of the body, if None.
-        accuracy: as of :func:`~marey.surface.synthesis.following.follow`.
-        width: as of :func:`~marey.surface.synthesis.following.follow`.
+        accuracy: as of :class:`~marey.statistics.graphs.path_search.PathSearchSettings`.
+        width: as of :class:`~marey.statistics.graphs.path_search.PathSearchSettings`.
         start: the frame to begin with; any that fits, if None.
         progress: called with how far along the path the search has come, then with frames made.
     """
-    curve = path if isinstance(path, Path) else Path.through(path)
-    player = Player.prepare(subject)
-    clips = RootClips.of(subject, track, tracks=player.ground, edges=worth_trying(subject))
-    first = None if start is None else subject.library.frame(start)
-    found = follow(
-        subject, curve, clips=clips, accuracy=accuracy, width=width, start=first, progress=progress
-    )
+    path = path if isinstance(path, Path) else Path.through(path)
+    settings = PathSearchSettings(accuracy=accuracy, width=width)
+    player, graph, library = Player.prepare(subject), subject.graph, subject.library
+    motion = edge_motion(subject, player.ground, track=track, edges=prune_transitions(graph, library.clips))
+    first = None if start is None else library.frame(start)
+    found = follow(graph, motion, path, settings, start=first, progress=progress)
     return _play(player, found.walk, found.start, path=found, progress=progress)
 
 
@@ -87,7 +91,7 @@ def walk_through_poses(
     rate = subject.library.frame_rate
     times = [round(float(moment) * rate) for moment in np.asarray(seconds, np.float64)]
     frames = [subject.library.frame(pose) for pose in poses]
-    found = retime(subject.graph, frames, times, tolerance=round(tolerance * rate))
+    found = walk_through(subject.graph, frames, times, tolerance=round(tolerance * rate))
     return _play(Player.prepare(subject), found.walk, timed=found, progress=progress)
 
 
@@ -125,10 +129,12 @@ def steer(
         raise InputError("directions: rows of time, x, z are needed")
     _check_seconds(seconds)
     player, library = Player.prepare(subject), subject.library
-    edges = worth_trying(subject, inside=safe_frames(subject))
-    clips = RootClips.of(subject, tracks=player.ground, edges=edges)
-    frame = connectivity(subject.graph).core[0] if start is None else library.frame(start)
-    body = Steering(player, clips, int(frame), accuracy=accuracy)
+    core = core_frames(subject.graph)
+    edges = prune_transitions(subject.graph, library.clips, inside=core)
+    motion = edge_motion(subject, player.ground, edges=edges)
+    frame = int(core.argmax()) if start is None else library.frame(start)
+    settings = SteerSettings(search=PathSearchSettings(accuracy=accuracy, width=60))
+    body = SteeredWalk(subject.graph, motion, frame, settings=settings)
     total = round(seconds * library.frame_rate)
     while (steps := body.walk.steps(subject.graph)) < total:
         now = steps / library.frame_rate
@@ -141,13 +147,15 @@ def steer(
 def random_walk(
     subject: SurfaceGraph,
     seconds: float,
-    rng: np.random.Generator | int = 0,
+    rng: Rng = 0,
     *,
     start: Pose | None = None,
     progress: Progress | None = None,
 ) -> Animation:
-    """An animation at random, see :func:`~marey.surface.synthesis.wandering.wander`."""
-    walk = wander(subject, seconds, rng, start=start)
+    """An animation at random, see :func:`marey.statistics.graphs.random_walk.random_walk`."""
+    _check_seconds(seconds)
+    first = None if start is None else subject.library.frame(start)
+    walk = random_walks.random_walk(subject.graph, subject.library.clips, seconds, rng, start=first)
     return _play(Player.prepare(subject), walk, progress=progress)
 
 
@@ -161,7 +169,7 @@ def _play(
     walk: Walk,
     start: PlanarMotion | None = None,
     *,
-    path: Followed | None = None,
+    path: PathWalk | None = None,
     timed: TimedWalk | None = None,
     progress: Progress | None = None,
 ) -> Animation:

@@ -23,8 +23,8 @@ from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
-from marey.statistics.graphs import Transition, smooth_path, warped
 from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.distances import distances
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence

@@ -10,16 +10,19 @@ operations a frame and patch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marey._arrays import Array, FloatArray, Integers
+from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
+from marey.statistics.graphs.root_motion import EdgeMotion, transition_times
 from marey.surface.contacts import Contacts, find_contacts
 from marey.surface.distances.heading import yaw_offsets
 from marey.surface.distances.template import SAMPLE, ReferencePose
@@ -148,29 +151,59 @@ def place_edges(
 ) -> Placement:
     """Where the frames of transitions stand; `edges` are numbers of synthetic edges of the graph.
 
-    Their times are laid out anew from the pose distances: a time warp of two windows a transition, some ten
-    microseconds.
+    Their times are laid out anew from the pose distances.
     """
     graph, distances = subject.graph, subject.distances
-    if not graph.synthetic[edges].all():
-        raise InputError("placement: one of the edges plays captured frames and needs none")
-    counts = graph.steps[edges].astype(np.int64) + 1
-    first = np.concatenate([[0], np.cumsum(counts)])
-    times = np.empty((int(first[-1]), 2))
-    if len(edges):
-        from marey.surface.synthesis import _placement_kernels as kernels
-
-        kernels.lay_out_times(
-            np.ascontiguousarray(distances.values),
-            *(
-                getattr(graph, name)[edges].astype(np.int64)
-                for name in ("sources", "targets", "source_lengths", "target_lengths")
-            ),
-            graph.windows.slope, float(graph.alpha), first, times,
-        )  # fmt: skip
-    weights = np.concatenate([np.zeros(0), *(ease_weights(int(count)) for count in counts)])
+    first, times = transition_times(graph, distances, edges)
+    weights = np.concatenate([np.zeros(0), *(ease_weights(int(n)) for n in np.diff(first))])
     turns = turns_between(distances.yaw_offsets, times)
     return Placement.lay_out(ground, times, weights, turns, first=first, anchored=anchored)
+
+
+def edge_motion(
+    subject: SurfaceGraph,
+    ground: GroundFrames | None = None,
+    *,
+    track: int | Sequence[int] | None = None,
+    edges: Integers | None = None,
+    anchored: bool = True,
+    progress: Progress | None = None,
+) -> EdgeMotion:
+    """Motion of a followed point over the transitions of a graph, as the placed meshes move.
+
+    Args:
+        subject: the graph.
+        ground: of its library, if at hand.
+        track: the vertex to follow, or the centroid of several; of all, if None.
+        edges: only these transitions; all, if None.
+        anchored: as the animation is made.
+        progress: called with transitions laid out and their number.
+    """
+    library = subject.library
+    known = GroundFrames.of(library) if ground is None else ground
+    tracks = vertex_trajectory(library, track)
+
+    def lay_out(some: Integers) -> tuple[PlanarMotion, Array, Array]:
+        placement = place_edges(subject, known, some, anchored=anchored)
+        return *placement.arrival(known), placement.follow(known, tracks)
+
+    return EdgeMotion.of(subject.graph, library.clips, tracks, lay_out, edges=edges, progress=progress)
+
+
+def vertex_trajectory(library: Library, track: int | Sequence[int] | None = None) -> Array:
+    """Where a vertex, or the centroid of some or all of them, is in each captured frame, `(frames, 3)`.
+
+    >>> import marey
+    >>> vertex_trajectory(Library((marey.samples.mesh_sequence()[:20],)), 0).shape
+    (20, 3)
+    """
+    count = library.sequences[0].vertices.shape[1]
+    if track is None:
+        return np.array([np.mean(v, axis=0, dtype=np.float64) for v in library.all_vertices()])
+    chosen = np.atleast_1d(np.asarray(track, np.int64))
+    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= count:
+        raise InputError(f"track: give vertices 0…{count - 1} to follow")
+    return np.array([np.mean(v[chosen], axis=0, dtype=np.float64) for v in library.all_vertices()])
 
 
 def ease_weights(length: int) -> Array:

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from marey._arrays import Integers
 from marey._progress import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.statistics.graphs.path_search import SteeredWalk
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
 from marey.surface.synthesis.blend import Blender, captured_frame, placed_frames
 from marey.surface.synthesis.foot_lock import FootLock
@@ -89,6 +92,15 @@ def stream(
         placed = placed.compose(PlanarMotion(move.angle[0], move.shift[0]))
         lift += float(rise[0])
     yield captured_frame(library, int(nodes[-1]), placed, lift=lift)
+
+
+def stream_steered(
+    player: Player, body: SteeredWalk, direction: ArrayLike, behaviour: str | None = None
+) -> Iterator[Frame]:
+    """The frames of the next piece of a steered walk; the next one begins where it ends."""
+    placed, lift = body.placed, body.height_offset
+    piece = body.advance(direction, behaviour)
+    return islice(stream(player, piece, start=placed, lift=lift), piece.steps(body.graph))
 
 
 def synthesize(

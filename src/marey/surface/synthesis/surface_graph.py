@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike
 
 from marey._progress import Progress
 from marey.errors import InputError
+from marey.statistics.graphs.build import essential_graph, motion_graph
 from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.essential import essential_graph
 from marey.statistics.graphs.graph import Kind, MotionGraph
-from marey.statistics.graphs.motion import motion_graph
-from marey.statistics.graphs.table import Ends
-from marey.statistics.graphs.transitions import Objective, Windows
+from marey.statistics.graphs.transitions import Ends, Objective, Windows
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 
@@ -131,7 +129,7 @@ def graph(
     >>> repertoire.graph.frames, repertoire.distances.metric
     (80, 'surface')
     """
-    from marey.statistics.graphs.table import table
+    from marey.statistics.graphs.transitions import table
     from marey.surface.distances import distances as pose_distances
 
     library = sequences if isinstance(sequences, Library) else Library(tuple(sequences))

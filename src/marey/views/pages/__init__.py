@@ -24,7 +24,7 @@ from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.describe import describe
 from marey.errors import InputError
-from marey.stage.walk.crowd import WalkingCrowd
+from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation

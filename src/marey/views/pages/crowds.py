@@ -18,9 +18,9 @@ from marey.crowd.scene import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.geometry.mesh import vertex_normals
-from marey.stage.gait import steps
-from marey.stage.walk.crowd import WalkingCrowd
 from marey.stage.walk.figure import Figure, figure, outfits
+from marey.stage.walk.paths import steps
+from marey.stage.walk.walk import WalkingCrowd
 from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction

@@ -118,25 +118,19 @@ class TournierClip:
     @property
     def ratio(self) -> float:
         """The published compression ratio: numbers of the clip over numbers kept, with n = joints."""
-        return published_ratio(
-            self.frames, self.skeleton.joints, modes=self.modes, dropped_levels=self.dropped_levels
-        )
+        levels = self.dropped_levels
+        return published_ratio(self.frames, self.skeleton.joints, modes=self.modes, dropped_levels=levels)
 
     def model(self) -> PoseModel:
         """The pose model, for decoding: without duals and spectrum, which decoding does not need."""
-        found = PrincipalGeodesics(
-            so3.exp(self.mean), self.directions, self.directions, self.variances, self.variances
-        )
-        return PoseModel(self.skeleton, found, self.frames)
+        twice = self.directions, self.directions, self.variances, self.variances
+        return PoseModel(self.skeleton, PrincipalGeodesics(so3.exp(self.mean), *twice), self.frames)
 
     def pack(self) -> tuple[Header, bytes]:
         """Header and payload of a file."""
-        header = self.header.with_content(
-            modes=self.modes,
-            ends=[[end.joint, end.part] for end in self.ends],
-            dropped_levels=self.dropped_levels,
-            prior=self.prior,
-        )
+        ends, dropped = [[end.joint, end.part] for end in self.ends], self.dropped_levels
+        stored = {"modes": self.modes, "ends": ends, "dropped_levels": dropped, "prior": self.prior}
+        header = self.header.with_content(**stored)
         points = np.array([end.point for end in self.ends])
         pose = points, self.mean[1:], self.directions[:, 1:], self.variances
         arrays = [np.ravel(array) for array in (*pose, self.root, self.root_turns, *self.curves)]
@@ -150,8 +144,8 @@ class TournierClip:
             return _unpacked(header, payload)
         except FormatError:
             raise
-        except (MareyError, zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
-            raise FormatError(f"the compressed clip is damaged ({error})") from error
+        except (MareyError, zlib.error, ValueError, TypeError, LookupError, OverflowError) as bad:
+            raise FormatError(f"the compressed clip is damaged ({bad})") from bad
 
 
 @dataclass(frozen=True)
@@ -176,7 +170,6 @@ def decode(clip: TournierClip, *, frames: slice | int | None = None, pins: Seque
     """The clip back, or some of its frames: curves at full rate, then a pose for each frame.
 
     Args:
-        clip: what is stored.
         frames: which, as in `motion[frames]`; all if None.
         pins: hold end effectors in place meanwhile; see :class:`marey.body.codec.tournier.Pin`.
     """
@@ -198,21 +191,18 @@ def decode_frames(
     seen = so3.rotate(so3.inverse(turns)[:, None], paths[chosen] - root[:, None])
     effectors = [(end.joint, end.point) for end in clip.ends]
     model = clip.model()
-    found = solve_in_model(
-        model, effectors, seen, precision=np.full(clip.modes, clip.prior), weights=weights[chosen]
-    )
+    prior = np.full(clip.modes, clip.prior)
+    found = solve_in_model(model, effectors, seen, precision=prior, weights=weights[chosen])
     rotations = model.decode(found.coordinates)
     rotations[:, 0] = turns
-    return clip.header.motion(
-        so3.continuous(so3.normalise(rotations)), root[:, None], frame_rate=clip.frame_rate / step
-    )
+    rotations = so3.continuous(so3.normalise(rotations))
+    return clip.header.motion(rotations, root[:, None], frame_rate=clip.frame_rate / step)
 
 
 def displace(clip: TournierClip, joint: str, offset: ArrayLike, *, time: float, width: float) -> TournierClip:
     """Move the stored path of an end effector, or of the root, around a time.
 
     Args:
-        clip: what is stored.
         joint: name of an end effector, or "root" (the end effectors then stay and the limbs give way).
         offset: `(x, y, z)`, metres, reached at `time`.
         time: seconds.
@@ -228,10 +218,9 @@ def displace(clip: TournierClip, joint: str, offset: ArrayLike, *, time: float, 
     """
     shift = checked("offset", offset, (3,))
     curve = 0 if joint == "root" else 2 + end_index(clip, joint)
-    if not 0 <= time <= (clip.frames - 1) / clip.frame_rate:
-        raise InputError(
-            f"time: the clip lasts from 0 to {(clip.frames - 1) / clip.frame_rate:.4g} s, got {time:g}"
-        )
+    last = (clip.frames - 1) / clip.frame_rate
+    if not 0 <= time <= last:
+        raise InputError(f"time: the clip lasts from 0 to {last:.4g} s, got {time:g}")
     dropped = clip.dropped_levels[curve]
     spacing = (1 << dropped) / clip.frame_rate
     if not width >= spacing:
@@ -273,9 +262,8 @@ def _pinned(clip: TournierClip, paths: Array, pins: Sequence[Pin]) -> tuple[Arra
                 f"pin of {pin.joint!r}: no frame between {pin.start:g} and {pin.stop:g} s; "
                 f"the clip lasts to {times[-1]:.4g} s"
             )
-        if pin.position is None:
-            place = paths[inside, end].mean(axis=0)
-        else:
+        place = paths[inside, end].mean(axis=0)
+        if pin.position is not None:
             place = checked("pin position", pin.position, (3,))
         outside = np.maximum(np.maximum(pin.start - times, times - pin.stop), 0.0)
         share = minimum_jerk(1 - np.minimum(outside / max(pin.ramp, 1e-9), 1.0))
@@ -304,18 +292,11 @@ def _unpacked(header: Header, payload: bytes) -> TournierClip:
     points, mean, directions, variances, root, root_turns, *curves = (
         part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)
     )
-    return TournierClip(
-        header,
-        np.concatenate([np.zeros((1, 3)), mean]),
-        np.concatenate([np.zeros((modes, 1, 3)), directions], axis=1),
-        variances,
-        tuple(
-            EndEffector(whole(joint), tuple(point.tolist()), str(part))
-            for (joint, part), point in zip(ends, points, strict=True)
-        ),
-        root,
-        root_turns,
-        tuple(curves),
-        dropped,
-        float(content["prior"]),
+    effectors = tuple(
+        EndEffector(whole(joint), tuple(point.tolist()), str(part))
+        for (joint, part), point in zip(ends, points, strict=True)
     )
+    mean = np.concatenate([np.zeros((1, 3)), mean])
+    directions = np.concatenate([np.zeros((modes, 1, 3)), directions], axis=1)
+    paths, prior = (root, root_turns, tuple(curves)), float(content["prior"])
+    return TournierClip(header, mean, directions, variances, effectors, *paths, dropped, prior)

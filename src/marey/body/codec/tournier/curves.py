@@ -98,7 +98,11 @@ def _midpoints(samples: Array, count: int, rotations: bool) -> Array:
     For rotations the product form q1 · exp(1/16 log q0⁻¹q1) · exp(1/2 log q1⁻¹q2) · exp(-1/16 log q2⁻¹q3),
     which needs no base point.
     """
-    around = _extended(samples, rotations)
+    # One sample more before the first and two after the last, by point reflection.
+    around = np.repeat(samples, 4, axis=0)
+    if len(samples) > 1:
+        before = np.concatenate([_reflected(samples[1:2], samples[:1], rotations), samples])
+        around = np.concatenate([before, _reflected(before[[-2, -3]], samples[-1:], rotations)])
     if not rotations:
         q0, q1, q2, q3 = (around[i : i + count] for i in range(4))
         return (9.0 * (q1 + q2) - (q0 + q3)) / 16.0
@@ -106,15 +110,6 @@ def _midpoints(samples: Array, count: int, rotations: bool) -> Array:
     before, here, after = (steps[i : i + count] for i in range(3))
     middle = so3.multiply(so3.exp(before / 16.0), so3.exp(here / 2.0))
     return so3.multiply(samples[:count], so3.multiply(middle, so3.exp(after / -16.0)))
-
-
-def _extended(samples: Array, rotations: bool) -> Array:
-    """One sample more before the first and two after the last, by point reflection."""
-    if len(samples) == 1:
-        return np.repeat(samples, 4, axis=0)
-    first, last = samples[:1], samples[-1:]
-    before = np.concatenate([_reflected(samples[1:2], first, rotations), samples])
-    return np.concatenate([before, _reflected(before[[-2, -3]], last, rotations)])
 
 
 def _reflected(point: Array, centre: Array, rotations: bool) -> Array:

@@ -67,7 +67,10 @@ def encode(
     curves = [dropped_effectors] * count if isinstance(dropped_effectors, int) else list(dropped_effectors)
     if len(root) != 2 or len(curves) != count:
         raise InputError(f"dropped levels: two for the root and {count} for the curves, got {root}, {curves}")
-    return encoder.clip(encoder.enough_modes if modes is None else modes, (*root, *curves))
+    if modes is None:
+        found = encoder.geodesics
+        modes = int(np.searchsorted(found.explained, 0.99) + 1) if found.modes else 0
+    return encoder.clip(modes, (*root, *curves))
 
 
 def encode_within(
@@ -149,16 +152,10 @@ class Encoder:
         self.geodesics = PoseModel.fit([self.motion], variance=1.0, metric="canonical").geodesics
         ends = end_effectors(skeleton, effectors)
         points = _single(np.array([end.point for end in ends]))
-        self.ends = tuple(
-            end._replace(point=tuple(point)) for end, point in zip(ends, points.tolist(), strict=True)
-        )
+        placed = zip(ends, points.tolist(), strict=True)
+        self.ends = tuple(end._replace(point=tuple(point)) for end, point in placed)
         paths = points_on(motion.forward_kinematics(), [end.joint for end in ends], points)
         self._curves = [motion.root, *paths.swapaxes(0, 1)]
-
-    @property
-    def enough_modes(self) -> int:
-        """Modes for 99 % of the variance."""
-        return int(np.searchsorted(self.geodesics.explained, 0.99) + 1) if self.geodesics.modes else 0
 
     def clip(self, modes: int, dropped: Sequence[int]) -> TournierClip:
         """The clip with so many modes and coarse curves."""
@@ -169,22 +166,12 @@ class Encoder:
             if not 0 <= p <= MOST_DROPPED:
                 raise InputError(f"dropped levels: 0…{MOST_DROPPED}, got {p}")
         found = self.geodesics.first(min(modes, self.geodesics.modes))
-        root, *curves = (
-            _single(decimate(curve, p))
-            for curve, p in zip(self._curves, (dropped[0], *dropped[2:]), strict=True)
-        )
-        return TournierClip(
-            self.header,
-            _single(so3.log(found.mean)),
-            _single(found.directions),
-            _single(found.variances),
-            self.ends,
-            root,
-            _single(so3.log(decimate(self.motion.rotations[:, 0], dropped[1], rotations=True))),
-            tuple(curves),
-            tuple(dropped),
-            PRIOR,
-        )
+        mean, directions, variances = map(_single, (so3.log(found.mean), found.directions, found.variances))
+        levels = zip(self._curves, (dropped[0], *dropped[2:]), strict=True)
+        root, *curves = (_single(decimate(curve, p)) for curve, p in levels)
+        turns = _single(so3.log(decimate(self.motion.rotations[:, 0], dropped[1], rotations=True)))
+        pose, paths = (mean, directions, variances), (root, turns, tuple(curves))
+        return TournierClip(self.header, *pose, self.ends, *paths, tuple(dropped), PRIOR)
 
 
 def _smallest(

@@ -5,6 +5,11 @@ One that turns farther (the root of a cartwheel) has its logarithm taken at a po
 beyond pi. One that turns farther still, where the logarithm has its edge, has the quaternion itself as its
 curve, made unit again when read back. The root, and joints that slide in their parent's frame, have three
 more curves. Cost: a logarithm a joint and frame.
+
+What moves together shares principal directions, found limb by limb and rounded to whole numbers. A direction
+is worth storing to a precision that its own coefficients set: with `s` the spread of a mode, `T` frames and
+the step `d` of its coefficients, rounding an entry by `d / (s √T)` costs as much error as rounding a
+coefficient by `d`. Short clips gain nothing from directions and keep their curves as they are.
 """
 
 from __future__ import annotations
@@ -30,6 +35,10 @@ _FARTHEST = 4.2
 _AMID = 24
 # Points this far from every joint count as well, so that a turn about a bone's own axis is seen.
 SHELL = 0.03
+# How the columns are put together before directions are sought.
+CURVES, LIMBS = range(2)
+# A branch with fewer joints (a thumb) belongs to the limb it hangs on.
+_SHORTEST_LIMB = 3
 
 
 class Columns(NamedTuple):
@@ -109,9 +118,8 @@ class Channels:
         columns, frames = self.columns, len(curves)
         narrow = ~columns.quaternion_columns
         rotations = np.empty((frames, len(narrow), 4))
-        rotations[:, narrow] = so3.multiply(
-            self.mean_quaternions()[narrow], so3.exp(self.rotation_vectors(curves)[:, narrow])
-        )
+        turns = so3.exp(self.rotation_vectors(curves)[:, narrow])
+        rotations[:, narrow] = so3.multiply(self.mean_quaternions()[narrow], turns)
         for joint in np.flatnonzero(columns.quaternion_columns).tolist():
             where = columns.of(joint)
             rotations[:, joint] = so3.normalise(curves[:, where] + self.centre[where])
@@ -155,8 +163,10 @@ def find_channels(rotations: Array, positions: Array, sliding: tuple[int, ...] =
     for joint, mean in enumerate(found.mean):
         turns = rotations[:, joint]
         if found.radius[joint] > _FAR:
-            mean, farthest = _amid(turns)
-            quaternions[joint] = farthest > _FARTHEST
+            # The one of some poses of the joint from which it turns the least.
+            frames = np.unique(np.linspace(0, len(turns) - 1, _AMID).astype(int))
+            farthest = [np.linalg.norm(_logs(turns[[f]], turns[:, None]), axis=-1).max() for f in frames]
+            mean, quaternions[joint] = turns[frames[np.argmin(farthest)]], min(farthest) > _FARTHEST
         nearest = turns[np.abs(turns @ mean).argmax()]
         vector = _vector(mean if nearest @ mean > 0 else -mean)
         centre.append(turns.mean(axis=0) if quaternions[joint] else vector)
@@ -177,14 +187,6 @@ def _logs(mean: Array, rotations: Array) -> Array:
     sines = np.maximum(np.linalg.norm(turns[..., 1:], axis=-1), 1e-12)
     logs[:, far] = turns[..., 1:] * (2 * np.arctan2(sines, turns[..., 0]) / sines)[..., None]
     return logs
-
-
-def _amid(turns: Array) -> tuple[Array, float]:
-    """The one of some poses of a joint, `(frames, 4)`, from which it turns the least, and how far that is."""
-    frames = np.unique(np.linspace(0, len(turns) - 1, _AMID).astype(int))
-    farthest = [np.linalg.norm(_logs(turns[[f]], turns[:, None]), axis=-1).max() for f in frames]
-    best = int(np.argmin(farthest))
-    return turns[frames[best]], float(farthest[best])
 
 
 def _vector(mean: Array) -> Array:
@@ -231,3 +233,155 @@ def lever_arms(skeleton: Skeleton, channels: Channels, *, straight: bool = False
     arms = np.where(columns.quaternion_columns, 2 * turned, turned)[columns.joint]
     arms[: columns.positions] = np.sqrt(counts / len(counts))[columns.joint[: columns.positions]]
     return np.asarray(arms)
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Directions of the curves in whole numbers.
+
+    Args:
+        parts: `(columns,)`, which columns share directions; -1 where nothing moves.
+        entries: `(columns, modes)`, zero outside the mode's part; None if every column that moves is a mode.
+        octaves: `(modes,)`, twice the binary logarithm of what entries are divided by.
+    """
+
+    parts: Integers
+    entries: Integers | None
+    octaves: Integers
+
+    @property
+    def modes(self) -> int:
+        return len(self.octaves)
+
+    def directions(self, arms: Array) -> Array:
+        """Directions `(columns, modes)` as real numbers, given the lever arm of each column."""
+        entries = np.eye(len(self.parts))[:, self.first_columns()] if self.entries is None else self.entries
+        return np.asarray(entries / 2.0 ** (self.octaves / 2) / arms[:, None])
+
+    def expand(self, modes: Array, arms: Array) -> Array:
+        """Curves `(frames, columns)` of modes `(frames, modes)`."""
+        if self.entries is not None:
+            return np.asarray(modes @ self.directions(arms).T)
+        curves = np.zeros((len(modes), len(self.parts)))
+        curves[:, self.first_columns()] = modes / arms[self.first_columns()]
+        return curves
+
+    def first_columns(self) -> Integers:
+        """A column that each mode moves, `(modes,)`."""
+        if self.entries is None:
+            return np.flatnonzero(self.parts >= 0)
+        return np.asarray((self.entries != 0).argmax(axis=0), dtype=np.int64)
+
+    def keep(self, kept: NDArray[np.bool_]) -> Basis:
+        """The basis of these modes alone, and of the columns they move."""
+        if self.entries is None:
+            parts = np.full(len(self.parts), -1, dtype=np.int64)
+            parts[self.first_columns()[kept]] = np.arange(kept.sum())
+            return Basis(parts, None, self.octaves[kept])
+        entries = self.entries[:, kept]
+        return Basis(np.where(entries.any(axis=1), self.parts, -1), entries, self.octaves[kept])
+
+
+def limbs(parents: NDArray) -> Integers:
+    """The limb of each joint, `(joints,)`: 0 for the root, then in order of appearance.
+
+    >>> limbs(np.array([-1, 0, 1, 2, 0, 4, 5, 0])).tolist()  # two legs and a tail of one joint
+    [0, 1, 1, 1, 2, 2, 2, 0]
+    """
+    joints = len(parents)
+    below = np.ones(joints, dtype=int)
+    for joint in range(joints - 1, 0, -1):
+        below[parents[joint]] += below[joint]
+    long_children = np.zeros(joints, dtype=int)
+    for joint in range(1, joints):
+        long_children[parents[joint]] += below[joint] >= _SHORTEST_LIMB
+    labels = np.zeros(joints, dtype=np.int64)
+    newest = 0
+    for joint in range(1, joints):
+        parent = int(parents[joint])
+        parts = below[joint] >= _SHORTEST_LIMB and (long_children[parent] >= 2 or parent == 0)
+        newest += parts
+        labels[joint] = newest if parts else labels[parent]
+    return labels
+
+
+def single_columns(curves: Array, arms: Array, step: float) -> Basis:
+    """Every column that moves by more than a little of `step` on its own."""
+    return each_column(np.abs(curves).max(axis=0) * arms > 0.05 * step)
+
+
+class Spectrum(NamedTuple):
+    """Principal directions before they are rounded, a part after the other, strongest first in each.
+
+    Args:
+        parts: `(columns,)`, which columns share directions.
+        directions: `(columns, modes)`, of unit length in the metric.
+        sizes: `(modes,)`, root of the sum of squares over frames, metres.
+    """
+
+    parts: Integers
+    directions: Array
+    sizes: Array
+
+
+def spectrum(curves: Array, metric: Array, parts: Integers) -> Spectrum:
+    """Directions of largest spread in `metric` of curves `(frames, columns)` about their centre."""
+    directions, sizes = [], []
+    for part in np.unique(parts):
+        rows = np.flatnonzero(parts == part)
+        root = np.linalg.cholesky(metric[np.ix_(rows, rows)])
+        _, spread, vectors = np.linalg.svd(curves[:, rows] @ root, full_matrices=False)
+        block = np.zeros((len(parts), len(spread)))
+        block[rows] = np.linalg.solve(root.T, vectors.T)
+        directions.append(block)
+        sizes.append(spread)
+    return Spectrum(parts, np.concatenate(directions, axis=1), np.concatenate(sizes))
+
+
+def principal_directions(found: Spectrum, curves: Array, arms: Array, step: float) -> Basis:
+    """Directions rounded as coarsely as `step`, what coefficients are rounded to, allows; strongest first."""
+    moving = np.abs(curves).max(axis=0) * arms > 0.05 * step
+    kept = found.sizes / step > 0.8
+    octaves = np.round(2 * np.log2(np.maximum(found.sizes[kept] / step, 1.0))).astype(np.int64)
+    scaled = found.directions[:, kept] * arms[:, None] * 2.0 ** (octaves / 2)
+    scaled[~moving] = 0.0
+    # Decided part by part, as they will be written.
+    of_mode = found.parts[(scaled != 0).argmax(axis=0)]
+    entries = np.zeros(scaled.shape, dtype=np.int64)
+    for part in np.unique(of_mode):
+        block = np.ix_(moving & (found.parts == part), of_mode == part)
+        entries[block] = decide(scaled[block], [scaled[block].shape[0]])
+    return strongest_first(np.where(moving, found.parts, -1), entries, octaves)
+
+
+def decide(
+    values: Array, sizes: list[int], *, steps: Array | float = 1.0, lagrangian: float = 1.5
+) -> Integers:
+    """Round coefficients `(frames, curves)` in multiples of `steps` so that error and bits balance.
+
+    Args:
+        values, sizes: the coefficients, and sizes of their bands.
+        steps: what they are rounded to, broadcast to their shape.
+        lagrangian: what a bit is worth in squared error, relative to fine quantisation.
+    """
+    from marey.body.codec.transform._kernels import decide_bands
+
+    numbers = np.zeros(values.shape, np.int64)
+    every = np.ascontiguousarray(np.broadcast_to(steps, values.shape))
+    decide_bands(np.ascontiguousarray(values), every, np.array(sizes, np.int64), lagrangian, numbers)
+    return numbers
+
+
+def each_column(moving: NDArray[np.bool_]) -> Basis:
+    """Every moving column on its own."""
+    count = int(moving.sum())
+    parts = np.full(len(moving), -1, dtype=np.int64)
+    parts[moving] = np.arange(count)
+    return Basis(parts, None, np.zeros(count, dtype=np.int64))
+
+
+def strongest_first(parts: Integers, entries: Integers, octaves: Integers) -> Basis:
+    """The basis with its modes in order, those that are nothing left out."""
+    order = np.argsort(-octaves, kind="stable")
+    order = order[np.asarray(entries.any(axis=0))[order]]
+    return Basis(parts, entries[:, order], octaves[order])

@@ -13,8 +13,7 @@ import numpy as np
 
 from marey._progress import Progress
 from marey.body.clip_header import STILL, Header
-from marey.body.codec.transform.basis import CURVES, LIMBS
-from marey.body.codec.transform.channels import SHELL
+from marey.body.codec.transform.channels import CURVES, LIMBS, SHELL
 from marey.body.codec.transform.segment import STEPS_AN_OCTAVE, decode, overlap, overlapping
 from marey.body.codec.transform.trial import (
     SETTINGS,
@@ -44,9 +43,8 @@ def encode(
     """Header and payload of a clip within both errors, metres; at least one must be given."""
     allowed = min(bound for bound in (max_error, mean_error) if bound is not None)
     if allowed < _SMALLEST_ERROR:
-        raise InputError(
-            f"errors below {_SMALLEST_ERROR * 1000:g} mm are not offered, got {allowed * 1000:g} mm"
-        )
+        least = 1000 * _SMALLEST_ERROR
+        raise InputError(f"errors below {least:g} mm are not offered, got {allowed * 1000:g} mm")
     header = _fine_header(motion, allowed)
     parts = overlapping(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
     prepared = prepare_segments(motion, header, parts)
@@ -106,7 +104,12 @@ def search(data: SegmentData, bounds: Bounds, tried: Callable[[int], None] = lam
         step = _best_step(lambda step: trial(layout, step, True), good, step, finest, strides=(1,))
     found = min((t for t in trials.values() if good(t)), key=lambda t: len(t.data), default=None)
     if found is None:
-        raise _unreachable(min(trials.values(), key=lambda t: t.worst), bounds)
+        nearest, kinds = min(trials.values(), key=lambda t: t.worst), ("max_error", "mean_error")
+        asked = [f"{kind} {1000 * b:.3g} mm" for kind, b in zip(kinds, bounds, strict=True) if b is not None]
+        raise UnreachableError(
+            f"the clip cannot be kept within {' and '.join(asked)}: the nearest is "
+            f"{1000 * nearest.worst:.3g} mm at most, {1000 * nearest.mean:.3g} mm on average; allow more"
+        )
     return found
 
 
@@ -117,12 +120,11 @@ def prepare_segments(motion: Motion, header: Header, parts: list[range]) -> list
     positions = np.asarray(local_positions(motion)[:, list(header.sliding)], dtype=np.float64)
     truth = motion.forward_kinematics()
     ends = end_positions(motion, truth)
-    return [
-        prepare(
-            header, rotations[s], positions[s], GlobalPose(truth.positions[s], truth.rotations[s]), ends[s]
-        )
-        for s in (slice(part.start, part.stop) for part in parts)
-    ]
+    found = []
+    for s in (slice(part.start, part.stop) for part in parts):
+        pose = GlobalPose(truth.positions[s], truth.rotations[s])
+        found.append(prepare(header, rotations[s], positions[s], pose, ends[s]))
+    return found
 
 
 def _missed_blends(
@@ -193,15 +195,3 @@ def _best_step(
                     break
                 step += direction
     return step
-
-
-def _unreachable(nearest: Encoded, bounds: Bounds) -> UnreachableError:
-    asked = [
-        f"{name} {1000 * bound:.3g} mm"
-        for name, bound in zip(("max_error", "mean_error"), bounds, strict=True)
-        if bound is not None
-    ]
-    return UnreachableError(
-        f"the clip cannot be kept within {' and '.join(asked)}: the nearest is {1000 * nearest.worst:.3g} mm "
-        f"at most, {1000 * nearest.mean:.3g} mm on average; allow more"
-    )

@@ -14,8 +14,17 @@ import numpy as np
 
 from marey._arrays import Array, Integers
 from marey.body.clip_header import Header, whole
-from marey.body.codec.transform.basis import CURVES, LIMBS, Basis, each_column, limbs, strongest_first
-from marey.body.codec.transform.channels import Channels, Columns, lever_arms
+from marey.body.codec.transform.channels import (
+    CURVES,
+    LIMBS,
+    Basis,
+    Channels,
+    Columns,
+    each_column,
+    lever_arms,
+    limbs,
+    strongest_first,
+)
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError
 from marey.geometry import rotations as so3
@@ -78,8 +87,12 @@ def decode(payload: bytes, header: Header, frames: range) -> tuple[Array, Array]
     """
     rotations = np.empty((len(frames), header.skeleton.joints, 4))
     positions = np.empty((len(frames), len(header.sliding), 3))
-    done = frames.start
-    for part, data in _parts(payload, header):
+    done, sizes = frames.start, _sizes(header)
+    edges = np.cumsum([0, *(size for _, size, _ in sizes)]).tolist()
+    if edges[-1] != len(payload):
+        raise FormatError("the compressed clip is damaged: its segments do not add up to its bytes")
+    parts = overlapping([length for length, _, _ in sizes], header.frame_rate)
+    for part, data in ((p, payload[a:b]) for p, a, b in zip(parts, edges, edges[1:], strict=False)):
         first, last = max(part.start, frames.start), min(part.stop, frames.stop)
         if first >= last:
             continue
@@ -202,11 +215,6 @@ def block_length(frame_rate: float) -> int:
     return max(8, round(_BLOCK_SECONDS * frame_rate))
 
 
-def block_count(frames: int, frame_rate: float) -> int:
-    """How many blocks there are."""
-    return -(-frames // block_length(frame_rate))
-
-
 def column_parts(layout: int, columns: Columns, skeleton: Skeleton) -> Integers:
     """Which columns share directions, `(columns,)`: none, or those of a limb (whose steps are one)."""
     joints = columns.joint
@@ -246,7 +254,8 @@ def read_segment(data: bytes, frames: int, header: Header) -> Segment:
     groups = column_parts(LIMBS, columns, skeleton)
     centre = coder.plain(np.zeros(len(groups), dtype=np.int64), family=0, expected=1024.0)
     basis = _read_basis(coder, layout, column_parts(layout, columns, skeleton))
-    refinement = np.zeros((block_count(frames, header.frame_rate), int(groups.max()) + 1), dtype=np.int64)
+    blocks = -(-frames // block_length(header.frame_rate))
+    refinement = np.zeros((blocks, int(groups.max()) + 1), dtype=np.int64)
     refined = coder.plain(np.zeros(refinement.shape[1], dtype=np.int64), family=4, expected=0.1) != 0
     for group in np.flatnonzero(refined):
         numbers = coder.plain(np.zeros(len(refinement), dtype=np.int64), family=5, expected=0.2)
@@ -299,10 +308,8 @@ def _read_basis(coder: RangeCoder, layout: int, labels: Integers) -> Basis:
 def _sizes(header: Header) -> list[tuple[int, int, int]]:
     """Frames, bytes and modes of each segment."""
     try:
-        sizes = [
-            (whole(frames, 1), whole(size), whole(count))
-            for frames, size, count in header.content["segments"]
-        ]
+        stored = header.content["segments"]
+        sizes = [(whole(frames, 1), whole(size), whole(count)) for frames, size, count in stored]
     except (LookupError, TypeError, ValueError) as error:
         raise FormatError("the compressed clip is damaged: it has no segments") from error
     shared = overlap(header.frame_rate)
@@ -310,13 +317,3 @@ def _sizes(header: Header) -> list[tuple[int, int, int]]:
     if not sizes or frames != header.frames or any(length <= shared for length, _, _ in sizes[1:]):
         raise FormatError("the compressed clip is damaged: its segments do not add up to its frames")
     return sizes
-
-
-def _parts(payload: bytes, header: Header) -> list[tuple[range, bytes]]:
-    """Frames and data of each segment."""
-    sizes = _sizes(header)
-    ends = np.cumsum([0, *(size for _, size, _ in sizes)]).tolist()
-    if ends[-1] != len(payload):
-        raise FormatError("the compressed clip is damaged: its segments do not add up to its bytes")
-    found = overlapping([length for length, _, _ in sizes], header.frame_rate)
-    return [(part, payload[a:b]) for part, a, b in zip(found, ends, ends[1:], strict=False)]

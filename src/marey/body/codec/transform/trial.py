@@ -13,24 +13,26 @@ import numpy as np
 
 from marey._arrays import Array, Integers
 from marey.body.clip_header import Header
-from marey.body.codec.transform.basis import (
+from marey.body.codec.transform.channels import (
     CURVES,
     LIMBS,
+    SHELL,
+    Channels,
     Spectrum,
     decide,
+    find_channels,
+    lever_arms,
     limbs,
     principal_directions,
     single_columns,
     spectrum,
 )
-from marey.body.codec.transform.channels import SHELL, Channels, find_channels, lever_arms
 from marey.body.codec.transform.segment import (
     FINEST_STEP,
     MOST_LEVELS,
     REFINEMENTS_AN_OCTAVE,
     STEPS_AN_OCTAVE,
     Segment,
-    block_count,
     block_length,
     column_parts,
     decoded_channels,
@@ -146,15 +148,8 @@ class Encoded:
 def prepare(
     header: Header, rotations: Array, positions: Array, truth: GlobalPose, ends: Array
 ) -> SegmentData:
-    """Everything that encodings of a segment share.
-
-    Args:
-        header: of the clip.
-        rotations: `(frames, joints, 4)`, without jumps of sign.
-        positions: `(frames, sliding, 3)`, metres, of the joints that slide.
-        truth: world frames of the original.
-        ends: `(frames, ends, 3)`, metres, world positions of its end sites.
-    """
+    """Everything that encodings of a segment share; arguments as in :class:`SegmentData`, rotations without
+    jumps of sign."""
     skeleton = header.skeleton
     channels = find_channels(rotations, positions, header.sliding)
     metric = found = None
@@ -164,9 +159,8 @@ def prepare(
         found = spectrum(curves, metric, column_parts(LIMBS, channels.columns, skeleton))
     levels = round(np.log2(max(SETTINGS.slowest * header.frame_rate, 1.0)))
     levels = max(0, min(levels, int(np.log2(len(rotations))), MOST_LEVELS))
-    return SegmentData(
-        header, rotations, positions, truth, ends, channels, metric, found, limbs(skeleton.parents), levels
-    )
+    original, parts = (rotations, positions, truth, ends), limbs(skeleton.parents)
+    return SegmentData(header, *original, channels, metric, found, parts, levels)
 
 
 def finest_step(data: SegmentData) -> int:
@@ -208,7 +202,7 @@ def encode_segment(
     wanted = analyse(modes, data.levels)
     groups = column_parts(LIMBS, columns, skeleton)[basis.first_columns()]
     blocks = band_frames(frames, data.levels) // block_length(header.frame_rate)
-    refinement = np.zeros((block_count(frames, header.frame_rate), int(data.limbs.max()) + 1), dtype=np.int64)
+    refinement = np.zeros((blocks.max() + 1, int(data.limbs.max()) + 1), dtype=np.int64)
     sizes = band_sizes(frames, data.levels)
     pushes = SETTINGS.pushes if patient else 0
     limit = np.inf if max_error is None else max_error * _ROUNDING
@@ -236,9 +230,8 @@ def encode_segment(
             continue
         refinement = refinement + _refinement(excess, block_length(header.frame_rate), refinements)
     kept = np.asarray(numbers.any(axis=0))
-    segment = Segment(
-        layout, step, data.levels, columns, centre, basis.keep(kept), refinement, numbers[:, kept]
-    )
+    rounded = basis.keep(kept), refinement, numbers[:, kept]
+    segment = Segment(layout, step, data.levels, columns, centre, *rounded)
     return Encoded(segment, write_segment(segment, skeleton), mean, float(bounded.max()))
 
 
@@ -250,12 +243,9 @@ def _column_metric(header: Header, channels: Channels, curves: Array, truth: Glo
     """
     skeleton, columns = header.skeleton, channels.columns
     frames = np.unique(np.linspace(0, len(curves) - 1, SETTINGS.metric_poses).astype(int))
-    by_joint = displacement_matrix(
-        skeleton,
-        GlobalPose(truth.positions[frames], truth.rotations[frames]),
-        channels.rotation_vectors(curves[frames]),
-        gyration=SETTINGS.gyration,
-    )
+    some = GlobalPose(truth.positions[frames], truth.rotations[frames])
+    vectors = channels.rotation_vectors(curves[frames])
+    by_joint = displacement_matrix(skeleton, some, vectors, gyration=SETTINGS.gyration)
     by_joint = SETTINGS.coupling * by_joint + (1 - SETTINGS.coupling) * np.diag(np.diag(by_joint))
     metric = 1e-9 * np.eye(len(columns.joint))
     narrow = (3 * np.flatnonzero(~columns.quaternion_columns)[:, None] + np.arange(3)).ravel()

@@ -1,10 +1,10 @@
-"""The Gaussian law whose covariances are those of an example, at every lag and between all components.
+"""The Gaussian process whose covariances are those of an example, at every lag and between all components.
 
 A series is the example itself, played from all times at once with random weights: x_t = Σ_k e_k w_{t−k} / √N
 with white w has E[x_t x_{t−h}ᵀ] = (1/N) Σ e_k e_{k−h}ᵀ, the example's sample covariances. So nothing of its
-second order is lost, which is what Courty & Cuzol 2010, section 7, ask for; conditions are met by kriging in
+second order is lost, which is what Courty & Cuzol 2010, section 7, ask for; constraints are met by kriging in
 the weights. The example's ends are tapered, else its first and last frame would come as noise. O(frames log
-frames) a draw; n conditions cost n² (frames + example) once.
+frames) a draw; n constraints cost n² (frames + example) once.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked
+from marey._arrays import Array, assign, checked
 from marey.errors import InputError
-from marey.statistics.processes.kriging import Functional
-
-Array = NDArray[np.float64]
+from marey.statistics.processes.process import LinearConstraint
 
 # Share of the example that fades at each end.
 TAPER = 0.1
-# Eigenvalues of the conditions' covariance below this share of the largest count as decided already.
-DECIDED = 1e-13
+# Eigenvalues of the constraints' covariance below this share of the largest count as met already.
+NEGLIGIBLE = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class ExampleLaw:
+class ExampleProcess:
     """Series about 0 that vary together, over time and across components, as an example does.
 
-    example: `(frames, components)`, about 0
+    Args:
+        example: `(frames, components)`, about 0.
 
     >>> example = np.sin(np.arange(200)[:, None] / 8 + [0.0, 1.0])
-    >>> law = ExampleLaw(example)
-    >>> law.sample(300, rngs=[0, 1]).shape, float(law.covariances(1)[0, 0, 0].round(2))
+    >>> process = ExampleProcess(example)
+    >>> process.sample(300, rngs=[0, 1]).shape, float(process.covariances(1)[0, 0, 0].round(2))
     ((2, 300, 2), 0.5)
     """
 
@@ -45,10 +44,12 @@ class ExampleLaw:
         assign(self, example=checked("example", self.example, (None, None)))
 
     @classmethod
-    def of(cls, series: ArrayLike, *, taper: float = TAPER) -> ExampleLaw:
-        """The law of a series `(frames, components)` about 0, faded in and out and scaled to its old spread.
+    def of(cls, series: ArrayLike, *, taper: float = TAPER) -> ExampleProcess:
+        """The process of a series about 0, faded in and out and scaled to its old variance.
 
-        taper: share of the frames that fade at each end
+        Args:
+            series: `(frames, components)`.
+            taper: Share of the frames that fade at each end.
         """
         values = checked("series", series, (None, None))
         frames = len(values)
@@ -72,8 +73,8 @@ class ExampleLaw:
         whole[: min(lags, frames)] = found[: min(lags, frames)]
         return whole
 
-    def room(self, frames: int) -> int:
-        """How many numbers a series of so many frames can be told to have."""
+    def degrees_of_freedom(self, frames: int) -> int:
+        """How many numbers of a series of so many frames can be constrained."""
         return frames + len(self.example) - 1
 
     def sample(
@@ -81,13 +82,13 @@ class ExampleLaw:
         frames: int,
         *,
         rngs: Sequence[np.random.Generator | np.random.SeedSequence | int],
-        conditions: Sequence[Functional] = (),
+        constraints: Sequence[LinearConstraint] = (),
     ) -> Array:
-        """New series `(draws, frames, components)`, one a generator or seed, that meet conditions exactly."""
-        length = self.room(frames)
+        """New series `(draws, frames, components)`, one a generator or seed, that meet the constraints."""
+        length = self.degrees_of_freedom(frames)
         weights = np.stack([np.random.default_rng(rng).standard_normal(length) for rng in rngs])
-        if conditions:
-            weights = self._conditioned(weights, frames, conditions)
+        if constraints:
+            weights = self._constrained(weights, frames, constraints)
         return self._played(weights, frames)
 
     def _played(self, weights: Array, frames: int) -> Array:
@@ -100,35 +101,35 @@ class ExampleLaw:
         start = len(self.example) - 1
         return np.ascontiguousarray(made[:, start : start + frames])
 
-    def _conditioned(self, weights: Array, frames: int, conditions: Sequence[Functional]) -> Array:
-        rows = np.concatenate([self._rows(condition, frames) for condition in conditions])
+    def _constrained(self, weights: Array, frames: int, constraints: Sequence[LinearConstraint]) -> Array:
+        rows = np.concatenate([self._rows(constraint, frames) for constraint in constraints])
         if len(rows) > rows.shape[1]:
             raise InputError(
-                f"{len(rows)} conditions are more than the {rows.shape[1]} numbers of the series"
+                f"{len(rows)} constraints are more than the {rows.shape[1]} numbers of the series"
             )
         values = np.concatenate(
-            [np.broadcast_to(np.asarray(c.value, dtype=float), (self.components,)) for c in conditions]
+            [np.broadcast_to(np.asarray(c.value, dtype=float), (self.components,)) for c in constraints]
         )
         sizes, along = np.linalg.eigh(rows @ rows.T)
-        free = sizes > DECIDED * max(sizes[-1], 1e-300)
+        free = sizes > NEGLIGIBLE * max(sizes[-1], 1e-300)
         inverse = (along[:, free] / sizes[free]) @ along[:, free].T
         for _ in range(2):  # the second round takes away what rounding left
             weights = weights + (values - weights @ rows.T) @ inverse @ rows
         return weights
 
-    def _rows(self, condition: Functional, frames: int) -> Array:
+    def _rows(self, constraint: LinearConstraint, frames: int) -> Array:
         """How the weights make the weighted sums, `(components, weights)`."""
         long = len(self.example)
-        rows = np.zeros((self.components, self.room(frames)))
+        rows = np.zeros((self.components, self.degrees_of_freedom(frames)))
         backwards = self.example[::-1].T / np.sqrt(long)
-        for frame, weight in zip(np.asarray(condition.frames), np.asarray(condition.weights), strict=True):
+        for frame, weight in zip(constraint.frames, constraint.weights, strict=True):
             rows[:, frame : frame + long] += weight * backwards
         return rows
 
 
 def autocovariances(series: ArrayLike, lags: int) -> Array:
     """Sample covariances `(..., lags, components)` of each component of `(..., frames, components)` with
-    itself, about its mean and divided by the frames, so that they belong to a law.
+    itself, about its mean and divided by the frames, so that they belong to a process.
 
     >>> autocovariances(np.array([[1.0], [-1.0], [1.0], [-1.0]]), 2).ravel().tolist()
     [1.0, -0.75]

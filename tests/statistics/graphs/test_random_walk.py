@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from marey import samples
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph
-from marey.surface.synthesis.animate import random_walk
+from marey.statistics.graphs.random_walk import random_walk
+from marey.surface.synthesis import animate
 from marey.surface.synthesis.player import _checked_nodes
 from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.surface.synthesis.surface_graph import graph as build
-from marey.surface.synthesis.wandering import wander
 from tests.surface.synthesis import bodies
 
 
@@ -24,7 +26,7 @@ def subject() -> SurfaceGraph:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
     repertoire = bodies.repertoire()
-    walk = wander(repertoire, 60.0, seed)
+    walk = random_walk(repertoire.graph, repertoire.library.clips, 60.0, seed)
     _checked_nodes(walk, repertoire.graph)
     longest = int(repertoire.graph.steps.max())
     assert 1800 <= walk.steps(repertoire.graph) < 1800 + longest
@@ -32,7 +34,7 @@ def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_walk_and_another_one_another(subject: SurfaceGraph) -> None:
-    one, same, other = (wander(subject, 30.0, seed) for seed in (4, 4, 5))
+    one, same, other = (random_walk(subject.graph, subject.library.clips, 30.0, seed) for seed in (4, 4, 5))
     np.testing.assert_array_equal(one.edges, same.edges)
     assert (one.start, one.edges.tolist()) != (other.start, other.edges.tolist())
 
@@ -41,13 +43,13 @@ def test_lighter_transitions_are_taken_more_often(subject: SurfaceGraph) -> None
     graph = subject.graph
     means = []
     for variety in (0.05, 5.0):
-        walk = wander(subject, 300.0, 1, variety=variety)
+        walk = random_walk(subject.graph, subject.library.clips, 300.0, 1, variety=variety)
         means.append(graph.weights[walk.edges[graph.synthetic[walk.edges]]].mean())
     assert means[0] < 0.8 * means[1]
 
 
 def test_a_minute_shows_most_of_what_there_is(subject: SurfaceGraph) -> None:
-    nodes = wander(subject, 60.0, 1).nodes(subject.graph)
+    nodes = random_walk(subject.graph, subject.library.clips, 60.0, 1).nodes(subject.graph)
     assert len(np.unique(subject.library.sequence_of[nodes])) >= 7
 
 
@@ -55,7 +57,7 @@ def test_captured_frames_are_played_for_about_the_time_wished_for(subject: Surfa
     graph = subject.graph
     shares = []
     for stay in (0.3, 2.0):
-        walk = wander(subject, 300.0, 1, stay=stay)
+        walk = random_walk(subject.graph, subject.library.clips, 300.0, 1, stay=stay)
         shares.append(float((~graph.synthetic[walk.edges]).sum()) / walk.steps(graph))
     assert shares[0] < shares[1]
     assert shares[1] > 0.5
@@ -63,13 +65,13 @@ def test_captured_frames_are_played_for_about_the_time_wished_for(subject: Surfa
 
 def test_one_may_begin_before_the_frames_that_can_be_come_back_to() -> None:
     repertoire = bodies.repertoire()
-    walk = wander(repertoire, 10.0, 0, start="s:0")
+    walk = random_walk(repertoire.graph, repertoire.library.clips, 10.0, 0, start=0)
     assert walk.start == 0
     assert walk.steps(repertoire.graph) >= 300
 
 
 def test_the_animation_has_the_frames_of_the_walk() -> None:
-    made = random_walk(bodies.repertoire(), 4.0, 2)
+    made = animate.random_walk(bodies.repertoire(), 4.0, 2)
     assert made.sequence.frames == made.walk.steps(bodies.repertoire().graph) + 1
     assert made.report.foot_skate_ratio > 0
 
@@ -77,15 +79,16 @@ def test_the_animation_has_the_frames_of_the_walk() -> None:
 @pytest.mark.parametrize(
     ("options", "hint"),
     [({"seconds": 0.0}, "seconds"), ({"stay": -1.0}, "stay"), ({"variety": 0.0}, "variety"),
-     ({"start": "b:-1"}, "core")],
+     ({"start": bodies.repertoire().library.number("b", -1)}, "core")],
 )  # fmt: skip
-def test_what_cannot_be_is_said(options: dict[str, object], hint: str) -> None:
+def test_what_cannot_be_is_said(options: dict[str, Any], hint: str) -> None:
+    made = bodies.repertoire()
     with pytest.raises(InputError, match=hint):
-        wander(bodies.repertoire(), **{"seconds": 5.0, **options})  # type: ignore[arg-type]
+        random_walk(made.graph, made.library.clips, **{"seconds": 5.0, **options})
 
 
 def test_a_graph_without_a_way_back_is_refused() -> None:
     whole = bodies.repertoire()
     chains = MotionGraph.chains(whole.library.starts, alpha=0.01, windows=whole.graph.windows)
-    with pytest.raises(InputError, match="leads back"):
-        wander(SurfaceGraph(whole.library, whole.distances, chains), 5.0)
+    with pytest.raises(InputError, match="no cycle"):
+        random_walk(chains, whole.library.clips, 5.0)
