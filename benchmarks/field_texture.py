@@ -25,7 +25,8 @@ from _ledger import record
 from _plain_numpy import fastest
 
 from marey.crowd.fields import FieldSeries
-from marey.crowd.texture import FlowTexture, frame_distances, learn, transitions
+from marey.crowd.texture import FlowTexture, frame_distances, learn
+from marey.statistics.graphs.texture import jump_probabilities
 
 FRAMES, ROWS, COLUMNS = 641, 80, 80
 SOME = 40
@@ -74,9 +75,9 @@ def memory(fields: FieldSeries) -> None:
 
 def rest(fields: FieldSeries, distances: np.ndarray) -> None:
     """Jumps from the distances, and frames played with them."""
-    (seconds,) = fastest(lambda: transitions(distances), repeats=3)
+    (seconds,) = fastest(lambda: jump_probabilities(distances), repeats=3)
     print(f"  jumps from the distances       {seconds:8.2f}")
-    found = transitions(distances)
+    found = jump_probabilities(distances)
     texture = FlowTexture(fields, distances, 1.0, 8, 8, found)
     playing = texture.play(rng=0)
     start = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,17 +13,14 @@ from numpy.typing import NDArray
 
 import marey
 from marey.crowd.fields import FieldSeries
-from marey.crowd.texture import (
-    FlowTexture,
-    diagonal_filter,
-    extend,
-    field_changes,
-    flow_scale,
-    frame_distances,
-    learn,
-    transitions,
-)
+from marey.crowd.texture import FlowTexture, extend, field_changes, flow_scale, frame_distances, learn
 from marey.errors import InputError
+from marey.statistics.graphs.texture import (
+    TextureSettings,
+    diagonal_filter,
+    jump_probabilities,
+    shortest_clip,
+)
 
 Array = NDArray[np.float64]
 PERIOD = 25
@@ -218,6 +216,12 @@ def test_a_flow_that_stands_still_can_be_extended() -> None:
     assert long.velocities.dtype == np.float32 and (long.velocities == 0).all()
 
 
+def test_a_clip_too_short_is_refused_before_its_frames_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["marey.crowd.texture.extend"], "frame_distances", None)
+    with pytest.raises(InputError, match="12 frames are too few"):
+        learn(wandering(12))
+
+
 def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_needed() -> None:
     short = wandering(12)
     with pytest.raises(InputError, match=r"12 frames are too few .* 26 are needed"):
@@ -227,9 +231,9 @@ def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_neede
         with pytest.raises(InputError, match="taps"):
             learn(short, taps=taps)
     with pytest.raises(InputError, match="sharpness"):
-        transitions(np.zeros((40, 40)), sharpness=0)
+        jump_probabilities(np.zeros((40, 40)), settings=TextureSettings(sharpness=0))
     with pytest.raises(InputError, match="square"):
-        transitions(np.zeros((40, 30)))
+        jump_probabilities(np.zeros((40, 30)))
     with pytest.raises(InputError, match="frames"):
         next(learn(wandering(40)).blocks(0))
     with pytest.raises(InputError, match="cannot be compared"):
@@ -241,11 +245,9 @@ def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_neede
 def test_every_table_of_distances_long_enough_has_an_endless_way(
     seed: int, taps: int, fade: int, more: int
 ) -> None:
-    from marey.statistics.graphs.texture import shortest_clip
-
     frames = shortest_clip(taps, fade) + more
     table = np.random.default_rng(seed).random((frames, frames)) ** 3
-    found = transitions(table + table.T, taps=taps, fade=fade)
+    found = jump_probabilities(table + table.T, taps=taps, fade=fade)
     fields = FieldSeries(np.zeros((frames, 1, 1, 2)), 25)
     order = FlowTexture(fields, table, 1.0, taps, fade, found).sequence(2000, rng=seed)
     at = np.flatnonzero(np.diff(order) != 1)

@@ -29,8 +29,8 @@ from marey.io._files import atomic_write
 from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.views import figures, style
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from marey.io.constraints_csv import (
     write_provenance,
 )
 from marey.surface.synthesis import animate
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, AnimationReport
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "animate"
 

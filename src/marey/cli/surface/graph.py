@@ -35,7 +35,7 @@ from marey.statistics.graphs.shortest import CostComparison, compare, shortest_c
 from marey.statistics.graphs.transitions import Ends, Windows, table
 from marey.surface.distances import DistanceMatrix, distances
 from marey.surface.library import Library
-from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.animate import SurfaceGraph
 
 NAME = "graph"
 

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.crowd.texture.extend import FlowTexture, PlaybackReport, extend, field_changes, learn
-from marey.statistics.graphs.texture import Transitions, diagonal_filter, transitions
 
 __all__ = [
     "FlowTexture",
     "PlaybackReport",
-    "Transitions",
-    "diagonal_filter",
     "extend",
     "field_changes",
     "flow_scale",
     "frame_distances",
     "learn",
-    "transitions",
 ]

@@ -1,7 +1,7 @@
 """Endless, aperiodic playback of a captured flow: frames in a random order that never shows a cut.
 
 Courty & Corpetti 2007, section 4.2. Where playback jumps, the two stretches of fields are cross-faded over
-some frames about the jump. A frame costs one field, two in a fade; memory is that of the source.
+some frames about the jump. A frame costs one field, two in a fade; memory is that of the capture.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.errors import InputError
 from marey.statistics.graphs.texture import (
-    SHARPNESS,
-    Transitions,
+    JumpTable,
+    TextureSettings,
+    check_length,
     diagonal_filter,
+    jump_probabilities,
     margin,
     shortest_clip,
-    transitions,
 )
 
 
@@ -47,7 +48,7 @@ class FlowTexture:
     scale: float
     taps: int
     fade: int
-    transitions: Transitions
+    transitions: JumpTable
 
     @property
     def filtered(self) -> Array:
@@ -56,19 +57,10 @@ class FlowTexture:
 
     def runs(self, rng: Rng = None) -> Iterator[tuple[int, int]]:
         """First and last frame of every stretch that is played, for ever; the first one begins at 0."""
-        rng = np.random.default_rng(rng)
-        chance: list[float] = self.transitions.chance().tolist()
-        start = here = 0
-        while True:
-            while rng.random() >= chance[here]:
-                here += 1
-            yield start, here
-            targets, probabilities = self.transitions.from_frame(here)
-            start = int(rng.choice(targets, p=probabilities / probabilities.sum()))
-            here = start + self.transitions.run - 1
+        return self.transitions.runs(rng)
 
     def sequence(self, frames: int, rng: Rng = None) -> NDArray[np.int64]:
-        """Which frame of the source is played when, `(frames,)`; half-way through a fade it is the new one.
+        """Which frame of the capture is played when, `(frames,)`; half-way through a fade it is the new one.
 
         >>> import marey
         >>> texture = learn(marey.samples.field(20, 30, seconds=4))
@@ -132,7 +124,7 @@ def learn(
     taps: int = 8,
     fade: int | None = None,
     scale: float | None = None,
-    sharpness: float = SHARPNESS,
+    sharpness: float = 0.05,
     progress: Progress | None = None,
 ) -> FlowTexture:
     """Compare all frames of a captured flow and choose the jumps that let it be played for ever.
@@ -150,11 +142,12 @@ def learn(
     >>> texture.distances.shape, texture.taps
     ((100, 100), 8)
     """
+    settings, length = TextureSettings(sharpness=sharpness), taps if fade is None else fade
+    check_length(fields.frames, taps, length)
     scale = flow_scale(fields) if scale is None else float(scale)
     distances = frame_distances(fields, scale=scale, progress=progress)
-    length = taps if fade is None else fade
     while True:
-        found = transitions(distances, taps=taps, fade=length, sharpness=sharpness)
+        found = jump_probabilities(distances, taps=taps, fade=length, settings=settings)
         texture = FlowTexture(fields, distances, scale, taps, length, found)
         longer = length if fade is not None else min(_smooth_fade(texture), 2 * length)
         if longer <= length or shortest_clip(taps, longer) > 0.75 * fields.frames:
@@ -216,7 +209,8 @@ class PlaybackReport:
 def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array:
     """How much each frame differs from the one before: root mean square, pixels per frame, `(frames - 1,)`.
 
-    before: `(rows, columns, 2)`, the frame before the first one; then there are as many as frames
+    Args:
+        before: `(rows, columns, 2)`, the frame before the first one; then there are as many as frames.
 
     >>> steps = np.zeros((3, 2, 2, 2)); steps[1:] = [3.0, 4.0]
     >>> field_changes(FieldSeries(steps, 25)).tolist()
@@ -234,7 +228,7 @@ def _smooth_fade(texture: FlowTexture) -> int:
         apart = fields.velocities[jumps.sources[k] + 1] - fields.velocities[jumps.targets[k]]
         worst = max(worst, _rms(apart, fields))
     # In a fade both stretches go on, at different phases, while one gives way to the other: fields may change
-    # by a quarter more quickly than the quickest of the source.
+    # by a quarter more quickly than the quickest of the capture.
     room = 0.25 * float(np.quantile(field_changes(fields), 0.99))
     if worst <= 0.0:
         return texture.fade
