@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.geometry.alignment import align, align_about_vertical, align_in_plane
+from marey.geometry.alignment import align
 
 from .strategies import rotations, vectors
 
@@ -48,32 +48,15 @@ def test_alignment_is_batched_and_weighted():
     assert np.allclose([a.rms], [b.rms], atol=1e-14)
 
 
-@pytest.mark.parametrize("fitter", [align, align_about_vertical])
-def test_no_nearby_motion_fits_better(fitter):
+def test_no_nearby_motion_fits_better():
     rng = np.random.default_rng(2)
     source, target = rng.standard_normal((2, 15, 3))
     weights = rng.uniform(0.1, 1.0, 15)
-    fit = fitter(source, target, weights)
+    fit = align(source, target, weights)
     for size in (1e-4, 1e-2, 1.0):
         for _ in range(30):
             turn, shift = size * rng.standard_normal((2, 3))
-            if fitter is align_about_vertical:
-                turn[[0, 2]] = 0.0
-                shift[1] = 0.0
             moved = rot.rotate(rot.multiply(rot.exp(turn), fit.rotation), source) + fit.translation + shift
-            assert rms(moved, target, weights) > fit.rms
-
-
-def test_no_nearby_planar_motion_fits_better():
-    rng = np.random.default_rng(3)
-    source, target = rng.standard_normal((2, 15, 2))
-    weights = rng.uniform(0.1, 1.0, 15)
-    fit = align_in_plane(source, target, weights)
-    assert np.isclose(fit.rms, rms(fit.apply(source), target, weights))
-    for size in (1e-4, 1e-2, 1.0):
-        for turn, *shift in size * rng.standard_normal((30, 3)):
-            c, s = np.cos(fit.angle + turn), np.sin(fit.angle + turn)
-            moved = source @ np.array([[c, s], [-s, c]]) + fit.translation + shift
             assert rms(moved, target, weights) > fit.rms
 
 
@@ -104,40 +87,6 @@ def test_points_on_a_line_and_single_points_still_fit():
     single = align([[1.0, 2.0, 3.0]], [[4.0, 4.0, 4.0]])
     assert np.array_equal(single.rotation, rot.identity())
     assert np.array_equal(single.translation, [3.0, 2.0, 1.0])
-
-
-def test_the_plane_is_a_special_case_of_space():
-    rng = np.random.default_rng(5)
-    angle = 2.5
-    source = rng.standard_normal((9, 2))
-    c, s = np.cos(angle), np.sin(angle)
-    target = source @ np.array([[c, s], [-s, c]]) + [3.0, -1.0] + 0.1 * rng.standard_normal((9, 2))
-    weights = rng.uniform(0.1, 1.0, 9)
-    plane = align_in_plane(source, target, weights)
-    lifted = [np.concatenate([p, np.zeros((9, 1))], axis=1) for p in (source, target)]
-    space = align(*lifted, weights)
-    assert np.allclose(rot.log(space.rotation), [0.0, 0.0, plane.angle], atol=1e-14)
-    assert np.allclose(space.translation, [*plane.translation, 0.0], atol=1e-14)
-    assert np.isclose(space.rms, plane.rms, atol=1e-14)
-
-
-def test_turns_about_the_vertical_and_ground_shifts_are_recovered():
-    angles = np.linspace(-3.1, 3.1, 7)
-    turns = rot.exp(angles[:, None] * [0.0, 1.0, 0.0])
-    shift = np.array([2.0, 0.0, -5.0])
-    fit = align_about_vertical(CLOUD, rot.rotate(turns[:, None], CLOUD) + shift)
-    assert np.abs(rot.log(fit.rotation)[:, 1] - angles).max() < 1e-14
-    assert np.abs(fit.translation - shift).max() < 1e-14
-    assert fit.rms.max() < 1e-14
-
-
-def test_heights_count_but_do_not_move():
-    fit = align_about_vertical(CLOUD, CLOUD + np.array([1.0, 0.25, 1.0]))
-    assert np.abs(fit.translation - [1.0, 0.0, 1.0]).max() < 1e-14
-    assert abs(fit.rms - 0.25) < 1e-14
-    target = RNG.standard_normal((12, 3))
-    free = align_about_vertical(CLOUD, target)
-    assert np.isclose(free.rms, rms(free.apply(CLOUD), target, np.ones(12)))
 
 
 @pytest.mark.parametrize(
