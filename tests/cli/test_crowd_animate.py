@@ -109,17 +109,17 @@ def test_doors_and_density_are_understood(capsys, field, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("-o", "p.obj"), "people are written"),
+        (("-o", "p.obj"), "write people as"),
         (("-o", "p.csv", "--people", "0"), "people: 1 to"),
         (("-o", "p.csv", "--people", "3", "--density", "1"), "give one of them"),
-        (("-o", "p.csv", "--density", "-1"), "people per square metre"),
+        (("-o", "p.csv", "--density", "-1"), "--density -1"),
         (("-o", "p.csv", "--area", "0,0 1,1"), "three corners"),
         (("-o", "p.csv", "--entrance", "0,0 1,0 1,1"), "end it with @"),
         (("-o", "p.csv", "--radius", "wide"), "--radius"),
         (("-o", "p.csv", "--seen"), "presence"),
         (("-o", "p.csv", "--seconds", "-2"), "--seconds"),
         (("-o", "none/p.csv"), "no folder"),
-        (("-o", "p.csv", "--video", "film.mp4"), "film with people"),
+        (("-o", "p.csv", "--video", "film.mp4"), "write a figure as"),
     ],
 )
 def test_senseless_wishes_are_refused_in_one_line(capsys, field, tmp_path, monkeypatch, words, expected):

@@ -94,7 +94,7 @@ def test_what_is_wrong_is_said_in_one_line(
         ((film, out, "--area", "1,2 3,4"), "three corners or more"),
         ((film, out, "--size", "2000x90"), "larger than the video"),
         ((film, out, "--size", "huge"), "write it as 320x240"),
-        ((film, out, "--method", "magic"), "one of divcurl"),
+        ((film, out, "--method", "magic"), "one of default, divcurl"),
         ((film, out, "--alpha", "-1"), "must be positive"),
         ((film, out, "--camera", folder / "not.mp4"), "no camera we know"),
         ((film, out, "--camera", folder / "H.txt", "--plane-height", "1"), "calibrated camera"),

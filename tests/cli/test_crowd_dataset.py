@@ -53,7 +53,7 @@ def test_what_cannot_be_done_is_told_in_one_line(tmp_path: Path, capsys: pytest.
     assert "soft, panic" in refused(capsys, *base, "--scenario", "calm")
     assert "above, side" in refused(capsys, *base, "--camera", "below")
     assert "on, off" in refused(capsys, *base, "--shading", "dim")
-    assert "WxH" in refused(capsys, *base, "--size", "big")
+    assert "1280x720" in refused(capsys, *base, "--size", "big")
     assert "16 to 4096" in refused(capsys, *base, "--size", "4x4")
     assert "no folder" in refused(capsys, "crowd", "dataset", "escape", "-o", tmp_path / "a" / "b")
     assert list(tmp_path.iterdir()) == []

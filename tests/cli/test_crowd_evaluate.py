@@ -43,7 +43,7 @@ def test_several_fields_give_one_table(capsys, folder):
     words = ("crowd", "evaluate", folder / "good.zarr", folder / "bad.zarr", folder / "truth.zarr")
     good, bad = result(capsys, *words)["fields"]
     assert good["endpoint"] < bad["endpoint"] and good["vorticity"] < bad["vorticity"]
-    code, out, _ = run(capsys, *words, "--picture", folder / "errors.png")
+    code, out, _ = run(capsys, *words, "--figure", folder / "errors.png")
     assert code == 0
     assert "endpoint px" in out and "good.zarr" in out
     assert (folder / "errors.png").read_bytes()[1:4] == b"PNG"
@@ -107,7 +107,7 @@ def test_a_dataset_is_its_own_truth(capsys, tmp_path):
     assert found["endpoint"] == pytest.approx(0, abs=1e-6)
     # The crowd's mean motion takes people nearly where they went.
     assert found["trajectory_m"] < 0.3
-    seen = result(capsys, "crowd", "evaluate", tmp_path / "same.zarr", tmp_path / "set", "--seen")
+    seen = result(capsys, "crowd", "evaluate", tmp_path / "same.zarr", tmp_path / "set", "--visible")
     assert seen["endpoint"] > 0
     assert "has above" in refused(
         capsys, "crowd", "evaluate", tmp_path / "same.zarr", tmp_path / "set", "--view", "below"

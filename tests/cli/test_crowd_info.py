@@ -41,7 +41,7 @@ def test_information_is_that_of_compression(tmp_path: Path, capsys: pytest.Captu
 def test_a_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, picture = tmp_path / "street.zarr", tmp_path / "spectrum.png"
     marey.save(street(30), path)
-    code, out, _ = run(capsys, "crowd", "info", path, "--picture", picture)
+    code, out, _ = run(capsys, "crowd", "info", path, "--figure", picture)
     assert code == 0 and "speed" in out and picture.read_bytes()[1:4] == b"PNG"
 
 

@@ -126,12 +126,12 @@ def test_scenes_are_listed(capsys: Console) -> None:
     [
         (("nowhere",), "there is no scene 'nowhere'; there are corridor, obstacle, baffles"),
         (("room.json",), "room.json: no such file"),
-        (("escape", "--people", 0), "--people 0: at least 1"),
+        (("escape", "--people", 0), "--people 0: a whole number, at least 1"),
         (("escape", "--people", 3000), "3000 people at least 0.6 m apart do not fit"),
-        (("escape", "--speed", 0), "--speed 0: a factor"),
+        (("escape", "--speed", 0), "--speed 0: a number, above 0"),
         (("escape", "--seconds", -2), "seconds: from 0"),
-        (("escape", "--frame-rate", 0), "--frame-rate 0: from 0.1"),
-        (("escape", "--seed", -1), "seed: a whole number, not below 0"),
+        (("escape", "--frame-rate", 0), "--frame-rate 0: a number, from 0.1"),
+        (("escape", "--seed", -1), "--seed -1: a whole number, at least 0"),
         ((), "give a scene (corridor"),
     ],
 )
@@ -143,7 +143,7 @@ def test_mistakes_are_told_in_one_line(
 
 
 def test_results_that_cannot_be_written_are_told_before_the_work(capsys: Console, tmp_path: Path) -> None:
-    assert "cannot hold a crowd" in refused(capsys, "crowd", "simulate", "escape", "-o", tmp_path / "x.bvh")
+    assert "write people as" in refused(capsys, "crowd", "simulate", "escape", "-o", tmp_path / "x.bvh")
     assert "there is no folder" in refused(
         capsys, "crowd", "simulate", "escape", "-o", tmp_path / "no" / "x.csv"
     )

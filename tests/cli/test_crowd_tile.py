@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_file_lays_captures_into_one_environment(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     out, picture = folder / "place.zarr", folder / "layout.png"
-    told = result(capsys, "crowd", "tile", folder / "place.json", out, "--picture", picture)
+    told = result(capsys, "crowd", "tile", folder / "place.json", out, "--figure", picture)
     made = marey.load(out)
     assert made.velocities.shape == (30, 20, 50, 2) and told["frames"] == 30 and told["patches"] == 2
     assert told["wall_pixels"] == 25 and told["gap_pixels"] > 0 and told["through_walls"] < 0.01
@@ -49,7 +49,7 @@ def test_two_captures_lie_side_by_side(capsys: pytest.CaptureFixture[str], folde
 
 def test_two_captures_are_joined_or_blended_in_time(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     a, b, out = folder / "a.zarr", folder / "b.zarr", folder / "time.zarr"
-    told = result(capsys, "crowd", "tile", a, b, out, "--blend", "join", "--taps", 4)
+    told = result(capsys, "crowd", "tile", a, b, out, "--blend", "join", "--window", 4)
     assert told["left_at"] + 1 == told["entered_at"] + 20 and told["frames"] == 50
     np.testing.assert_allclose(
         marey.load(out).velocities, marey.samples.field(16, 24, seconds=2).velocities, atol=1e-6
@@ -65,17 +65,17 @@ def test_what_cannot_be_tiled_is_refused_in_one_line(
     (folder / "broken.json").write_text('{"rows": 5')
     (folder / "wrong.json").write_text('{"rows": 5, "columns": 5, "patches": [{"field": "a.zarr", "at": 3}]}')
     for words, message in (
-        ((out,), "give a PLACE.json and OUT"),
-        ((a, b, a, out), "give a PLACE.json and OUT"),
+        ((out,), "-o OUT"),
+        ((a, b, a, out), "one word too many"),
         ((folder / "broken.json", out), "not JSON"),
-        ((folder / "wrong.json", out), "patch 1: a place is"),
+        ((folder / "wrong.json", out), "patches[0].at: expected a list"),
         ((folder / "gone.json", out), "no such file"),
         ((place, b), "own input"),
         ((a, b, out, "--blend", "mix"), "--blend mix"),
-        ((a, b, out, "--overlap", 99), "--overlap 99"),
-        ((a, b, out, "--blend", "join", "--taps", 30), "cannot be joined"),
-        ((a, b, out, "--blend", "join", "--taps", 0), "taps: at least 1 frame"),
-        ((a, b, out, "--blend", "join", "--picture", folder / "x.png"), "in space only"),
+        ((a, b, out, "--overlap", 99), "overlap 99"),
+        ((a, b, out, "--blend", "join", "--window", 30), "cannot be joined"),
+        ((a, b, out, "--blend", "join", "--window", 0), "taps: at least 1 frame"),
+        ((a, b, out, "--blend", "join", "--figure", folder / "x.png"), "in space only"),
         ((a, b, folder / "o.csv"), "write velocity fields"),
     ):
         assert message in refused(capsys, "crowd", "tile", *words)
@@ -89,5 +89,5 @@ def test_captures_of_a_pixel_are_tiled_and_drawn(capsys: pytest.CaptureFixture[s
     mask = np.zeros((16, 24), np.bool_)
     mask[3, 4] = True
     marey.save(FieldSeries(np.ones((3, 16, 24, 2)), 25, mask, name="$\\foo{$"), a)
-    result(capsys, "crowd", "tile", a, a, out, "--picture", picture)
+    result(capsys, "crowd", "tile", a, a, out, "--figure", picture)
     assert picture.stat().st_size > 5000

@@ -92,16 +92,19 @@ def test_links_join_each_face_of_a_closed_mesh_to_three_others() -> None:
 
 def test_only_vertices_together_in_every_pose_are_welded() -> None:
     poses = np.array([[[0, 0, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]], float)
-    assert mesh_operators.welded(poses).tolist() == [0, 0, 2]
+    assert mesh_operators.merge_doubles(poses).tolist() == [0, 0, 2]
 
 
 def test_caps_close_holes_that_touch_and_leave_closed_surfaces_alone() -> None:
     from tests.surface.interpolation.tubes import tube
 
     _, faces = tube(8, 6)
-    assert len(mesh_operators.caps(faces)) == 0
+    assert len(mesh_operators.hole_fans(faces)) == 0
     open_ends = faces[:-12]
-    assert mesh_operators.is_closed(np.concatenate([open_ends, mesh_operators.caps(open_ends)]))
+    assert mesh_operators.is_closed(np.concatenate([open_ends, mesh_operators.hole_fans(open_ends)]))
     corner = faces[20, 0]
     touching = np.delete(faces, np.flatnonzero((faces == corner).any(axis=1))[[0, 3]], axis=0)
-    assert len(mesh_operators.rims(np.concatenate([touching, mesh_operators.caps(touching)]))) == 0
+    assert (
+        len(mesh_operators.boundary_edges(np.concatenate([touching, mesh_operators.hole_fans(touching)])))
+        == 0
+    )

@@ -115,7 +115,7 @@ def _gap(text: str) -> tuple[Time, Time]:
 
 
 def _size(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d{2,5})[x×](\d{2,5})", text.strip())
+    found = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", text.strip())
     if found is None:
         raise ValueError
     return int(found[1]), int(found[2])

@@ -73,6 +73,8 @@ class Output:
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
     files: Sequence[Path] = ()
     """Files written, if not just OUT."""
+    timed: bool = True
+    """Whether the report gets `seconds`."""
 
 
 @dataclass
@@ -190,7 +192,9 @@ class Command(click.Command):
             report.setdefault("path", str(out))
         if files and (as_json or len(files) > 1):
             report.setdefault("files", [str(path) for path in files])
-        print_result(plain(report | {"seconds": report.get("seconds", seconds)}), as_json=as_json)
+        if result.timed:
+            report.setdefault("seconds", seconds)
+        print_result(plain(report), as_json=as_json)
 
     def _save(self, result: Output, out: Path) -> None:
         if out.suffix.lower() not in self.views:

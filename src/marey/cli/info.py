@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from marey.cli._typer import Json, Rate, Root, Unit, Up, emit, fail
-from marey.describe import describe
+from marey.describe import describe_file
 from marey.errors import MareyError
-from marey.io import container, load
+from marey.io import container
 
 NAME = "info"
 
@@ -42,17 +42,9 @@ def run(
             if (path / "dataset.json").is_file():
                 facts = _dataset(path)
             else:
-                as_it_is = True if _is_compressed(path) else None
-                facts = describe(
-                    load(
-                        path,
-                        unit=from_unit,
-                        up=from_up,
-                        frame_rate=from_frame_rate,
-                        root=root,
-                        compressed=as_it_is,
-                    )
-                )
+                asked = {"unit": from_unit, "up": from_up, "frame_rate": from_frame_rate, "root": root}
+                compressed = True if _is_compressed(path) else None
+                facts = describe_file(path, **asked, compressed=compressed)
         except MareyError as error:
             if len(files) == 1:
                 raise

@@ -98,6 +98,13 @@ class FieldSeries(Timed):
         """The mask `(rows, columns)`, all True without one."""
         return np.ones((self.rows, self.columns), dtype=np.bool_) if self.mask is None else self.mask
 
+    @property
+    def power(self) -> float:
+        """Mean square speed where motion is known, pixels² a frame²."""
+        inside = slice(None) if self.mask is None else self.mask
+        frames = (np.square(frame[inside], dtype=np.float64).sum(axis=-1).mean() for frame in self.velocities)
+        return float(sum(frames)) / self.frames
+
     def __getitem__(self, key: int | slice) -> FieldSeries:
         """Frames as a shorter series; velocities turn round when it is played backwards, `[::-1]`.
 

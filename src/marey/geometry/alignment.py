@@ -1,6 +1,6 @@
-"""Best rigid fit of one point set to another; along the ground: :func:`marey.geometry.planar.align`.
+"""Best rigid fit of one point set to another (Kabsch 1976); for the ground plane see :mod:`.planar`.
 
-It minimises the weighted mean square of |R source + t - target| in closed form by singular values, with the
+It minimises the weighted mean square of |R source + t - target| in closed form, by singular values, with the
 guard that keeps a rotation from becoming a reflection. Cost: two passes over the points, one 3 x 3
 factorisation a fit.
 """
@@ -31,10 +31,14 @@ class Alignment:
 
 
 def align(source: ArrayLike, target: ArrayLike, weights: ArrayLike | None = None) -> Alignment:
-    """Fit points `(..., n, 3)` to points `(..., n, 3)` by a rotation and a translation.
+    """Fit points to points by a rotation and a translation.
 
-    `weights` `(..., n)` count points more or less; leading shapes broadcast. Points on one line leave
-    the turn about it open: some best fit is returned.
+    Points on one line leave the turn about it open: some best fit is returned.
+
+    Args:
+        source: `(..., n, 3)`; leading shapes broadcast.
+        target: `(..., n, 3)`.
+        weights: `(..., n)`, count points more or less.
 
     >>> fit = align([[0, 0, 0], [1, 0, 0], [0, 2, 0]], [[5, 0, 0], [5, 1, 0], [3, 0, 0]])
     >>> rot.log(fit.rotation).round(6) + 0.0, fit.translation.round(12) + 0.0, float(fit.rms.round(12))

@@ -127,13 +127,13 @@ def components(faces: ArrayLike, count: int) -> NDArray[np.int64]:
     [0, 0, 0, 0, 1]
     """
     triangles = np.asarray(faces).reshape(-1, 3)
-    return linked(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]]]), count)
+    return connected_sets(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]]]), count)
 
 
-def linked(links: ArrayLike, count: int) -> NDArray[np.int64]:
+def connected_sets(links: ArrayLike, count: int) -> NDArray[np.int64]:
     """Which connected set each of `count` things belongs to, of pairs that are connected, `(links, 2)`.
 
-    >>> linked([[0, 2], [2, 3]], 4).tolist()
+    >>> connected_sets([[0, 2], [2, 3]], 4).tolist()
     [0, 1, 0, 0]
     """
     from scipy.sparse import coo_matrix
@@ -171,10 +171,10 @@ def is_closed(faces: ArrayLike) -> bool:
     return bool(np.array_equal(forwards, backwards) and (np.diff(forwards) > 0).all())
 
 
-def rims(faces: ArrayLike) -> NDArray[np.int64]:
+def boundary_edges(faces: ArrayLike) -> NDArray[np.int64]:
     """Edges of faces `(faces, 3)` that are run one way only, `(edges, 2)`: those around holes.
 
-    >>> rims([[0, 1, 2], [2, 1, 3]]).tolist()
+    >>> boundary_edges([[0, 1, 2], [2, 1, 3]]).tolist()
     [[0, 1], [1, 3], [2, 0], [3, 2]]
     """
     triangles = np.asarray(faces).astype(np.int64, copy=False).reshape(-1, 3)
@@ -184,27 +184,27 @@ def rims(faces: ArrayLike) -> NDArray[np.int64]:
     return np.column_stack(np.divmod(alone, count))
 
 
-def caps(faces: ArrayLike) -> NDArray[np.int64]:
+def hole_fans(faces: ArrayLike) -> NDArray[np.int64]:
     """Faces that close the holes of a surface, `(caps, 3)`: each a fan over the hole's first vertex.
 
-    >>> caps([[0, 1, 3], [0, 3, 2], [1, 2, 3]]).tolist()
+    >>> hole_fans([[0, 1, 3], [0, 3, 2], [1, 2, 3]]).tolist()
     [[2, 1, 0]]
     """
-    edges = rims(faces)
+    edges = boundary_edges(faces)
     if not len(edges):
         return np.zeros((0, 3), np.int64)
-    hole = linked(edges, int(edges.max()) + 1)
+    hole = connected_sets(edges, int(edges.max()) + 1)
     apex = np.unique(hole, return_index=True)[1][hole[edges[:, 0]]]
     fans = np.column_stack([edges[:, ::-1], apex])
     return np.asarray(fans[(edges != apex[:, None]).all(axis=1)])
 
 
-def welded(vertices: ArrayLike) -> NDArray[np.int64]:
+def merge_doubles(vertices: ArrayLike) -> NDArray[np.int64]:
     """For each vertex the first one at the same place (in every pose of `(poses, vertices, 3)`).
 
     Files double vertices along texture seams; an operator must not see a cut there.
 
-    >>> welded([[0, 0, 0], [1, 0, 0], [0, 0, 0]]).tolist()
+    >>> merge_doubles([[0, 0, 0], [1, 0, 0], [0, 0, 0]]).tolist()
     [0, 1, 0]
     """
     points = np.asarray(vertices, np.float64)

@@ -114,13 +114,24 @@ def open_table(start: int, stop: int, begin: bool, before: Array) -> None:
 
 @njit(
     types.void(
-        _GIVEN2, _GIVEN2, _PLACES, _PLACES, types.boolean, types.boolean, _ROW, _TABLE, _TABLE, _MOVES
+        _GIVEN2,
+        _GIVEN2,
+        _GIVEN2,
+        _PLACES,
+        _PLACES,
+        types.boolean,
+        types.boolean,
+        _ROW,
+        _TABLE,
+        _TABLE,
+        _MOVES,
     ),
     **_OPTIONS,
 )
 def sweep(
     a: Array,
     columns: Array,
+    table: Array,
     starts: Integers,
     stops: Integers,
     bounded: bool,
@@ -130,7 +141,10 @@ def sweep(
     odd: Array,
     moves: NDArray[np.uint8],
 ) -> None:
-    """All rows for series of vectors, by turns in `odd` and `even`. Rows of `moves` follow each other."""
+    """All rows, by turns in `odd` and `even`. Rows of `moves` follow each other.
+
+    Costs are those of `table` `(n, m)` or, where that is empty, distances of the series.
+    """
     last = starts.shape[0] - 1
     open_table(starts[0], stops[0], begin, even)
     done = 0
@@ -138,7 +152,10 @@ def sweep(
         before, here = (even, odd) if i % 2 == 0 else (odd, even)
         start, count = starts[i], stops[i] - starts[i]
         room = stops[min(i + 1, last)]
-        distances(a, columns, i, start, costs[:count])
+        if table.shape[0] > 0:
+            costs[:count] = table[i, start : start + count]
+        else:
+            distances(a, columns, i, start, costs[:count])
         if bounded:
             bounded_row(costs[:count], start, room, before, here, moves[done : done + count])
         else:

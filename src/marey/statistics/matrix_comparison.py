@@ -3,9 +3,9 @@
 Correlation: Pearson's sees straight lines only; the distance correlation (equations 2.17-2.22) is 0 for
 independent variables alone and is worked out by sorting and merging, O(n log n) with O(n) memory: half a
 second for a million samples. Significance: Mantel's test and his correlogram give the objects of one matrix
-each other's places many times. Pairs share objects, so pairs may not be shuffled one by one ("sample", as
-published, underestimates the spread); objects that follow each other in time are similar, so whole sequences
-may be moved ("block"). Cost: 2 ns a pair and permutation, shared by all cores; memory two matrices.
+each other's places many times. Pairs share objects, so pairs may not be shuffled one by one (as published;
+this underestimates the spread); objects that follow each other in time are similar, so whole sequences may be
+moved ("block"). Cost: 2 ns a pair and permutation, shared by all cores; memory two matrices.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from marey._random import Rng, as_generator
 from marey.errors import InputError
 
 Order = NDArray[np.uint32]
-Mode = Literal["object", "block", "sample"]
+Mode = Literal["object", "block"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def mantel(
 
     Args:
         mode: "object" permutes rows and columns together; "block" lays whole sequences out in another order,
-            each begun at another of its frames; "sample" shuffles the pairs, as if they were independent.
+            each begun at another of its frames.
         starts: `(sequences + 1,)`, first object of each sequence, for "block".
 
     >>> points = np.random.default_rng(0).normal(size=(30, 2))
@@ -131,19 +131,18 @@ def mantel(
     """
     first, second = _two(candidate, truth)
     _check_permutations(permutations)
-    generator = as_generator(rng)
     x, y = condensed(first), condensed(second)
     actual = pearson(x, y)
-    x_scale, y_scale = _scale(x), _scale(y)
-    if mode == "sample":
-        permuted = _shuffled(
-            (x - x.mean()) / x_scale, (y - y.mean()) / y_scale, permutations, generator, progress
-        )
-    else:
-        orders = _orders(len(first), mode, starts, permutations, generator)
-        fixed = _single((first - x.mean()) / x_scale)
-        moved = _single((second - y.mean()) / y_scale)
-        permuted = _permuted(fixed, moved, orders, permutations, progress)
+    fixed = _single((first - x.mean()) / _scale(x))
+    moved = _single((second - y.mean()) / _scale(y))
+
+    def one(order: Order) -> float:
+        from marey.statistics import _matrix_kernels
+
+        return float(_matrix_kernels.permuted_products(fixed, moved, order))
+
+    orders = _orders(len(first), mode, starts, permutations, as_generator(rng))
+    permuted = np.array(_work.map(one, orders, progress=progress, total=permutations))
     # Sums in single precision: as much as the matrices have.
     reached = int((permuted >= actual - 1e-6).sum())
     return Mantel(actual, (reached + 1) / (permutations + 1), permuted, mode)
@@ -156,7 +155,7 @@ def correlogram(
     classes: int = 10,
     by: Literal["quantiles", "ranges"] = "quantiles",
     permutations: int = 999,
-    mode: Literal["object", "block"] = "object",
+    mode: Mode = "object",
     starts: ArrayLike | None = None,
     confidence: float = 0.95,
     rng: Rng = 0,
@@ -255,7 +254,7 @@ def _orders(
     if mode == "object":
         return (rng.permutation(objects).astype(np.uint32) for _ in range(count))
     if mode != "block":
-        raise InputError(f"mode {mode!r}: one of object, block, sample (a correlogram: object or block)")
+        raise InputError(f"mode {mode!r}: one of object, block")
     if starts is None:
         raise InputError("starts: needed for blocks; give the first object of each sequence")
     bounds = checked("starts", starts, (None,), dtype=np.int64)
@@ -268,28 +267,6 @@ def _blocks(bounds: NDArray[np.int64], rng: np.random.Generator) -> Order:
     parts = [np.arange(first, last) for first, last in pairwise(bounds)]
     turned = [np.roll(part, rng.integers(len(part))) for part in parts]
     return np.concatenate([turned[k] for k in rng.permutation(len(turned))]).astype(np.uint32)
-
-
-def _permuted(
-    fixed: NDArray[np.float32],
-    moved: NDArray[np.float32],
-    orders: Iterator[Order],
-    count: int,
-    progress: Progress | None,
-) -> Array:
-    from marey.statistics import _matrix_kernels
-
-    def one(order: Order) -> float:
-        return float(_matrix_kernels.permuted_products(fixed, moved, order))
-
-    return np.array(_work.map(one, orders, progress=progress, total=count))
-
-
-def _shuffled(x: Array, y: Array, count: int, rng: np.random.Generator, progress: Progress | None) -> Array:
-    def one(seed: int) -> float:
-        return float(x @ np.random.default_rng(seed).permutation(y))
-
-    return np.array(_work.map(one, rng.integers(2**63, size=count).tolist(), progress=progress))
 
 
 def _square(matrix: ArrayLike, what: str) -> NDArray[np.floating]:

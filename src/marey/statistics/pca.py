@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked
+from marey._arrays import Array, assign, checked
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import number_of_modes, principal_axes
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

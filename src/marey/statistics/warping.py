@@ -8,17 +8,13 @@ two rows of costs and one byte a cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, Integers
 from marey.errors import InputError
-
-RowCosts = Callable[[int, int, int], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,34 +70,35 @@ def align(
     first, second = _features(a, "first series", derivative), _features(b, "second series", derivative)
     if first.shape[1] != second.shape[1]:
         raise InputError(f"series of {first.shape[1]} and {second.shape[1]} dimensions cannot be compared")
-    _check_max_slope(max_slope)
-    table = _Table(len(first), len(second), band, max_slope, open_begin, open_end)
-    return table.of_vectors(first, second)
+    columns, sizes = np.ascontiguousarray(second.T), (len(first), len(second))
+    return _path(first, columns, np.empty((0, 0)), sizes, band, max_slope, open_begin, open_end)
 
 
 def align_costs(
-    costs: ArrayLike | RowCosts,
-    frames: tuple[int, int] | None = None,
+    costs: ArrayLike,
     *,
     band: float | None = None,
     max_slope: int | None = 4,
     open_begin: bool = False,
     open_end: bool = False,
 ) -> Alignment:
-    """The cheapest path through a table `(n, m)`, or through one whose rows a function gives piece by piece.
+    """The cheapest path through a table.
 
     Args:
-        costs: The table, or `costs(i, start, stop)` for the entries start to stop - 1 of row i.
-        frames: Size of the table, for a function; the other options are those of :func:`align`.
+        costs: `(n, m)`, 0 or more; the other options are those of :func:`align`.
 
     >>> table = np.array([[0.0, 3.0, 9.0], [2.0, 0.0, 4.0], [9.0, 3.0, 1.0]])
     >>> found = align_costs(table)
     >>> found.path.tolist(), found.cost
     ([[0, 0], [1, 1], [2, 2]], 1.0)
     """
-    row, (n, m) = _rows(costs, frames)
-    _check_max_slope(max_slope)
-    return _Table(n, m, band, max_slope, open_begin, open_end).of_rows(row)
+    table = np.ascontiguousarray(costs, dtype=np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise InputError(f"costs: expected a table (n, m), found {table.shape}")
+    if not (np.isfinite(table) & (table >= 0)).all():
+        raise InputError("costs: expected finite numbers, none below 0")
+    nothing = np.empty((0, 0))
+    return _path(nothing, nothing, table, table.shape, band, max_slope, open_begin, open_end)
 
 
 def time_map(alignment: Alignment, *, smoothing: float = 4.0, max_slope: float | None = 4) -> Array:
@@ -139,83 +136,45 @@ def time_map(alignment: Alignment, *, smoothing: float = 4.0, max_slope: float |
     return np.clip(bounded, 0.0, m - 1.0)
 
 
-class _Table:
-    """The table of costs of two series: its band, the bytes of the backtracking, and both ways to fill it."""
+def _path(
+    first: Array,
+    columns: Array,
+    table: Array,
+    sizes: tuple[int, ...],
+    band: float | None,
+    max_slope: int | None,
+    begin: bool,
+    end: bool,
+) -> Alignment:
+    """The best path by the distances of two series, the second by columns, or else by a table of costs."""
+    from marey.statistics import _warping_kernels as kernels
 
-    def __init__(
-        self, n: int, m: int, band: float | None, max_slope: int | None, begin: bool, end: bool
-    ) -> None:
-        self.n, self.m, self.begin, self.end = n, m, begin, end
-        self.max_slope = max_slope
-        self.states = 1 if max_slope is None else 2 * int(max_slope) - 1
-        self.starts, self.stops = _band_limits(n, m, band)
-        widths = self.stops - self.starts
-        self.offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        self.moves = np.empty(int(self.offsets[-1]), dtype=np.uint8)
-        self.widest = int(widths.max())
-
-    def of_vectors(self, first: Array, second: Array) -> Alignment:
-        from marey.statistics import _warping_kernels as kernels
-
-        rows = self._two_rows()
-        bounded = self.max_slope is not None
-        columns = np.ascontiguousarray(second.T)
-        costs = np.empty(self.widest)
-        kernels.sweep(first, columns, self.starts, self.stops, bounded, self.begin, costs, *rows, self.moves)
-        return self._found(rows[self.n % 2])
-
-    def of_rows(self, row: RowCosts) -> Alignment:
-        from marey.statistics import _warping_kernels as kernels
-
-        advance: Any = kernels.free_row if self.max_slope is None else kernels.bounded_row
-        rows = self._two_rows()
-        kernels.open_table(int(self.starts[0]), int(self.stops[0]), self.begin, rows[0])
-        for i in range(self.n):
-            start, stop = int(self.starts[i]), int(self.stops[i])
-            costs = np.array(row(i, start, stop), dtype=np.float64)
-            if costs.shape != (stop - start,) or not (np.isfinite(costs) & (costs >= 0)).all():
-                raise InputError(f"costs of row {i}: expected {stop - start} finite numbers, none below 0")
-            before, here = rows[i % 2], rows[(i + 1) % 2]
-            room = int(self.stops[min(i + 1, self.n - 1)])
-            advance(costs, start, room, before, here, self.moves[self.offsets[i] : self.offsets[i + 1]])
-            if i == 0:
-                here[(self.states + 1) // 2 :] = np.inf
-        return self._found(rows[self.n % 2])
-
-    def _two_rows(self) -> tuple[Array, Array]:
-        """Costs of the row before and of the row at hand, a state a line, with a column of room in front."""
-        return np.empty((self.states, self.m + 1)), np.empty((self.states, self.m + 1))
-
-    def _found(self, last: Array) -> Alignment:
-        """The path that ends best in the last row."""
-        first = int(self.starts[-1]) if self.end else self.m - 1
-        final = last[:, first + 1 :]
-        state, cell = (int(k) for k in np.unravel_index(int(np.argmin(final)), final.shape))
-        cost = float(final[state, cell])
-        if not np.isfinite(cost):
-            limit = ""
-            if self.max_slope is not None:
-                limit = f" with one at most {self.max_slope} times as fast as the other"
-            raise InputError(
-                f"series of {self.n} and {self.m} frames do not fit each other{limit}; "
-                "widen the band or the limit"
-            )
-        column = first + cell
-        runs = -1 if self.max_slope is None else int(self.max_slope) - 1
-        from marey.statistics import _warping_kernels as kernels
-
-        path = np.empty((self.n + self.m, 2), dtype=np.int64)
-        count = kernels.backtrack(
-            self.moves, self.starts, self.offsets, column, state, runs, self.begin, path
-        )
-        return Alignment(np.ascontiguousarray(path[:count][::-1]), cost, (self.n, self.m))
-
-
-def _check_max_slope(max_slope: int | None) -> None:
-    if max_slope is None:
-        return
-    if isinstance(max_slope, bool) or not isinstance(max_slope, int | np.integer) or not 1 <= max_slope <= 99:
+    if max_slope is not None and (
+        isinstance(max_slope, bool) or not isinstance(max_slope, int | np.integer) or not 1 <= max_slope <= 99
+    ):
         raise InputError(f"max_slope: a whole number from 1 to 99, or None, got {max_slope!r}")
+    n, m = sizes
+    starts, stops = _band_limits(n, m, band)
+    offsets = np.concatenate([[0], np.cumsum(stops - starts)]).astype(np.int64)
+    moves = np.empty(int(offsets[-1]), dtype=np.uint8)
+    # Costs of two rows, a state a line, with a column of room in front.
+    states = 1 if max_slope is None else 2 * int(max_slope) - 1
+    rows = np.empty((states, m + 1)), np.empty((states, m + 1))
+    costs = np.empty(int((stops - starts).max()))
+    kernels.sweep(first, columns, table, starts, stops, max_slope is not None, begin, costs, *rows, moves)
+    column = int(starts[-1]) if end else m - 1
+    final = rows[n % 2][:, column + 1 :]
+    state, cell = (int(k) for k in np.unravel_index(int(np.argmin(final)), final.shape))
+    cost = float(final[state, cell])
+    if not np.isfinite(cost):
+        limit = "" if max_slope is None else f" with one at most {max_slope} times as fast as the other"
+        raise InputError(
+            f"series of {n} and {m} frames do not fit each other{limit}; widen the band or the limit"
+        )
+    runs = -1 if max_slope is None else int(max_slope) - 1
+    path = np.empty((n + m, 2), dtype=np.int64)
+    count = kernels.backtrack(moves, starts, offsets, column + cell, state, runs, begin, path)
+    return Alignment(np.ascontiguousarray(path[:count][::-1]), cost, (n, m))
 
 
 def _features(series: ArrayLike, name: str, derivative: float) -> Array:
@@ -228,21 +187,6 @@ def _features(series: ArrayLike, name: str, derivative: float) -> Array:
         rates = np.gradient(values, axis=0) if len(values) > 1 else np.zeros_like(values)
         values = np.concatenate([values, derivative * rates], axis=1)
     return np.ascontiguousarray(values)
-
-
-def _rows(costs: ArrayLike | RowCosts, frames: tuple[int, int] | None) -> tuple[RowCosts, tuple[int, int]]:
-    if callable(costs):
-        if frames is None or min(frames) < 1:
-            raise InputError("frames: a function of costs needs the size of its table, (n, m)")
-        return costs, (int(frames[0]), int(frames[1]))
-    table = np.asarray(costs, dtype=np.float64)
-    if table.ndim != 2 or 0 in table.shape:
-        raise InputError(f"costs: expected a table (n, m), found {table.shape}")
-
-    def row(i: int, start: int, stop: int) -> Array:
-        return table[i, start:stop]
-
-    return row, (table.shape[0], table.shape[1])
 
 
 def _band_limits(n: int, m: int, band: float | None) -> tuple[Integers, Integers]:

@@ -393,7 +393,7 @@ def _mesh_look(
         paint = from_srgb(colours)
     else:
         paint = np.tile(style.linear(style.CLAY), (count, 1))
-    welded = mesh_operators.welded(first)
+    welded = mesh_operators.merge_doubles(first)
     if uv_faces is None:
         uv_faces = faces
     # Some files turn their surfaces inside out; the light would then shine within.

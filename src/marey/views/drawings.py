@@ -34,7 +34,7 @@ def draw_figures(
     size: tuple[int, int] = (1280, 720),
     progress: Progress | None = None,
 ) -> None:
-    """Draw figures on one stage as an image or, if the ending says so, as a clip; else as :func:`marey.views.actors.group`.
+    """Draw figures (see :func:`marey.views.actors.group`) as an image or, by the ending, as a clip.
 
     Marks far from the first figure's root are left out.
     """

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._progress import Progress
 from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera
 from marey.crowd.cameras import Homography
+from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.polygons import on_ground
 from marey.crowd.scene import Scene as Place
 from marey.crowd.tracks import Tracks
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb
+from marey.io.video import write_frames
 from marey.stage.walk.figure import Figure, figure, outfits
 from marey.stage.walk.paths import steps
 from marey.stage.walk.walk import WalkingCrowd
@@ -467,6 +471,22 @@ class _Figures:
                 cv2.fillPoly(shade, [_fixed(ring)], 255, cv2.LINE_AA, FRACTION)
         factor = 1 - SHADOW * cv2.GaussianBlur(shade, (0, 0), 1.5)[..., None].astype(np.float32) / 255
         image[...] = np.rint(image * factor).astype(np.uint8)
+
+
+def draw_overlay(
+    tracks: Tracks,
+    footage: Footage,
+    fields: FieldSeries,
+    camera: GroundCamera | Homography | None,
+    path: Path,
+    progress: Progress | None = None,
+) -> None:
+    """Write the video with people in it, seen by `camera` or, if None, by the homography of their fields."""
+    if camera is None:
+        camera = seen_through(np.asarray(fields.homography), (fields.rows, fields.columns), footage)
+    count = min(tracks.frames, footage.frames)
+    images = video_overlay(tracks, footage, camera)
+    write_frames(images, path, frame_rate=footage.frame_rate, progress=progress, total=count)
 
 
 def seen_through(fields_homography: Array, fields_shape: tuple[int, int], film: Footage) -> Homography:

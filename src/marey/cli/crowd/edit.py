@@ -1,170 +1,87 @@
 """`marey crowd edit`: a captured flow compressed, denoised, calmer or more nervous, turning more or less."""
 
-from __future__ import annotations
+from dataclasses import replace
+from typing import Annotated, Literal
 
-from pathlib import Path
-from typing import Annotated, Any
-
-import typer
-
-from marey.cli._typer import Json, check_apart, check_folder, emit, note, progress_bar
-from marey.cli.crowd._series import bytes_on_disk, load_fields
-from marey.crowd import codec, spectrum
-from marey.crowd.analysis.helmholtz import with_gains
-from marey.crowd.fields import FieldSeries
-from marey.crowd.spectrum.bases import BASES
-from marey.crowd.spectrum.edit import PRESETS
-from marey.crowd.spectrum.fourier import SELECTS
+from marey.cli._console import stage, warn
+from marey.cli._options import Fields, Out, option
+from marey.cli._parse import Parsed
+from marey.cli._run import Output, command
 from marey.errors import InputError
-from marey.io import load, save
-
-NAME = "edit"
-
-ENDINGS = (".zarr", ".mry")
 
 
-def run(
-    source: Annotated[Path, typer.Argument(metavar="FIELD", help="Velocity fields: .zarr, .mry, .flo.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="Edited: .zarr (plain), .mry (compressed).")],
-    keep: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", help="Keep this share of the temporal frequencies, e.g. 0.1."),
-    ] = None,
-    basis: Annotated[str, typer.Option(metavar="dct|dft", help="Cosines, or Fourier pairs.")] = "dct",
-    select: Annotated[
-        str,
-        typer.Option(
-            metavar="low|energy-shared|energy-pixel",
-            help="Which frequencies: the lowest, the strongest of all pixels together, or of each.",
-        ),
-    ] = "low",
-    style: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIAL", help="1 = as captured, less is calmer, more nervous; or " + ", ".join(PRESETS)
-        ),
-    ] = None,
-    denoise: Annotated[bool, typer.Option("--denoise", help="Fade the field where nobody walks.")] = False,
-    rotation: Annotated[
-        float, typer.Option(metavar="GAIN", help="Strengthen or weaken turning; 1 = as it is.")
-    ] = 1.0,
-    compression: Annotated[
-        float, typer.Option(metavar="GAIN", help="Strengthen or weaken parting and meeting; 1 = as it is.")
-    ] = 1.0,
-    max_error: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Store .mry by our coder, no velocity further off than X pixels per frame."
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
+def _style(text: str) -> float | str:
+    from marey.crowd.spectrum.edit import PRESETS
+
+    return text if text in PRESETS else float(text)
+
+
+@command(writes=("FieldSeries", "FourierFields"))
+def edit(
+    field: Fields,
+    out: Out = option(..., "Edited: .zarr (plain), .mry (compressed).", "OUT"),
+    keep: float | None = option(None, "Keep this share of the temporal frequencies, e.g. 0.1.", "SHARE"),
+    basis: Literal["dct", "dft"] = option("dct", "Cosines, or Fourier pairs.", "dct|dft"),
+    select: Literal["low", "energy-shared", "energy-pixel"] = option(
+        "low", "Which frequencies: the lowest, the strongest of all pixels together, or of each.", "WHICH"
+    ),
+    style: Annotated[float | str, Parsed(_style, "a number, 1 = as captured, or the name of a preset")]
+    | None = option(None, "1 = as captured, less is calmer, more nervous; or a preset.", "DIAL"),
+    denoise: bool = option(False, "Fade the field where nobody walks."),
+    vorticity: float = option(1.0, "Strengthen or weaken vorticity; 1 = as it is.", "GAIN"),
+    divergence: float = option(1.0, "Strengthen or weaken divergence; 1 = as it is.", "GAIN"),
+    max_error: float | None = option(
+        None, "Store .mry by our coder, no velocity further off than X pixels per frame.", "X"
+    ),
+) -> Output:
     """Edit a captured flow, and store it small.
 
-    [bold]Examples[/bold]
+    Examples:
+        marey crowd edit street.zarr small.mry --keep 0.1         the lowest frequencies
+        marey crowd edit street.zarr small.mry --max-error 0.05   guaranteed anywhere
+        marey crowd edit street.zarr nervous.zarr --style 1.5
+        marey crowd edit street.zarr clean.zarr --denoise --keep 0.1
+        marey crowd edit street.zarr swirl.zarr --vorticity 2 --divergence 0.5
+        marey view small.mry -o small.mp4                         compressed fields open anywhere
 
-    marey crowd edit street.zarr small.mry --keep 0.1       the lowest frequencies
-
-    marey crowd edit street.zarr small.mry --max-error 0.05   guaranteed anywhere
-
-    marey crowd edit street.zarr nervous.zarr --style 1.5
-
-    marey crowd edit street.zarr clean.zarr --denoise --keep 0.1
-
-    marey crowd edit street.zarr swirl.zarr --rotation 2 --compression 0.5
-
-    marey view small.mry -o small.mp4        compressed fields open anywhere
-
-    Edits are made in this order: noise, parts, frequencies, style. With neither
-    --keep nor --max-error, .mry is within 5 % (root mean square) of the edited
-    flow. Information is the share of the given flow's energy that is as it was,
-    in per cent; an edit that changes more than there was makes it negative.
+    Edits are made in this order: noise, parts, frequencies, style. With neither --keep nor --max-error, .mry
+    is within 5 % (root mean square) of the edited flow. Information is the share of the given flow's energy
+    that is as it was, in per cent; an edit that changes more than there was makes it negative.
     """
-    _check(target, basis, select, max_error)
-    check_apart(target, source)
-    fields = load_fields(source)
-    edited = _edited(fields, keep, basis, select, _parsed_style(style), denoise, rotation, compression)
-    with progress_bar(f"writing {target.name}") as progress:
-        kind = _store(edited, target, keep, basis, select, max_error, progress)
-    again = load(target)
-    if fields.presence is not None and again.presence is None:
-        note("a Fourier file does not keep where people are seen; .zarr and --max-error do")
-    emit({**_facts(fields, edited, again, target), "kind": kind, "path": str(target)}, as_json=json)
+    from marey.crowd import codec, spectrum
+    from marey.crowd.analysis.helmholtz import with_gains
+    from marey.io import load, save
+    from marey.io.zarr_store import bytes_on_disk
 
-
-def _check(target: Path, basis: str, select: str, max_error: float | None) -> None:
-    if target.suffix.lower() not in ENDINGS:
-        raise InputError(f"{target}: edited fields are written as .zarr (plain) or .mry (compressed)")
-    check_folder(target)
-    if basis not in BASES:
-        raise InputError(f"--basis {basis}: one of {', '.join(BASES)}")
-    if select not in SELECTS:
-        raise InputError(f"--select {select}: one of {', '.join(SELECTS)}")
-    if max_error is not None and target.suffix.lower() != ".mry":
-        raise InputError(f"--max-error: {target.name} is stored without loss; give it the ending .mry")
-
-
-def _parsed_style(text: str | None) -> float | str | None:
-    if text is None or text in PRESETS:
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(
-            f"--style {text}: a number, 1 = as captured, or one of {', '.join(PRESETS)}"
-        ) from None
-
-
-def _edited(
-    fields: FieldSeries,
-    keep: float | None,
-    basis: Any,
-    select: Any,
-    style: float | str | None,
-    denoise: bool,
-    rotation: float,
-    compression: float,
-) -> FieldSeries:
-    edited = spectrum.denoise(fields) if denoise else fields
-    if (rotation, compression) != (1.0, 1.0):
-        edited = with_gains(edited, rotation=rotation, compression=compression)
+    plain = out.suffix.lower() == ".zarr"
+    if not plain and out.suffix.lower() != ".mry":
+        raise InputError(f"{out}: edited fields are written as .zarr (plain) or .mry (compressed)")
+    if max_error is not None and plain:
+        raise InputError(f"--max-error: {out.name} is stored without loss; give it the ending .mry")
+    edited = spectrum.denoise(field) if denoise else field
+    if (vorticity, divergence) != (1.0, 1.0):
+        edited = with_gains(edited, rotation=vorticity, compression=divergence)
     if keep is not None:
-        presence = edited.presence
         kept = spectrum.compress(edited, keep=keep, basis=basis, select=select).decode()
-        edited = FieldSeries(
-            kept.velocities, kept.frame_rate, kept.mask, kept.homography, kept.name, presence
-        )
-    return edited if style is None else spectrum.restyle(edited, style)
-
-
-def _store(
-    edited: FieldSeries,
-    target: Path,
-    keep: float | None,
-    basis: Any,
-    select: Any,
-    max_error: float | None,
-    progress: Any,
-) -> str:
-    if target.suffix.lower() == ".zarr":
-        save(edited, target, progress=progress)
-        return "fields"
-    if keep is not None and max_error is None:
-        save(spectrum.compress(edited, keep=keep, basis=basis, select=select), target)
-        return "fourier"
-    save(codec.compress(edited, max_error=max_error, progress=progress), target)
-    return "wavelets"
-
-
-def _facts(given: FieldSeries, edited: FieldSeries, again: FieldSeries, target: Path) -> dict[str, Any]:
-    """Measured on what was written, read again."""
-    kept = spectrum.information(given, again)
-    error = spectrum.field_error(edited, again)
-    size = bytes_on_disk(target)
-    raw = 8 * given.frames * given.rows * given.columns
-    return {
-        "information": round(kept.whole, 4),
-        "information_without_mean": round(kept.without_mean, 4),
+        edited = replace(kept, presence=edited.presence)
+    if style is not None:
+        edited = spectrum.restyle(edited, style)
+    with stage(f"writing {out.name}") as progress:
+        if plain:
+            save(edited, out, progress=progress)
+        elif keep is not None and max_error is None:
+            save(spectrum.compress(edited, keep=keep, basis=basis, select=select), out)
+        else:
+            save(codec.compress(edited, max_error=max_error, progress=progress), out)
+    kind = "fields" if plain else "fourier" if keep is not None and max_error is None else "wavelets"
+    again = load(out)
+    if field.presence is not None and again.presence is None:
+        warn("a Fourier file does not keep where people are seen; .zarr and --max-error do")
+    share, error = spectrum.information(field, again), spectrum.field_error(edited, again)
+    size, raw = bytes_on_disk(out), 8 * field.frames * field.rows * field.columns
+    report = {
+        "information": round(share.whole, 4),
+        "information_without_mean": round(share.without_mean, 4),
         "bytes": size,
         "raw_bytes": raw,
         "ratio": round(raw / size, 2),
@@ -173,4 +90,6 @@ def _facts(given: FieldSeries, edited: FieldSeries, again: FieldSeries, target: 
         "frames": again.frames,
         "rows": again.rows,
         "columns": again.columns,
+        "kind": kind,
     }
+    return Output(None, report)

@@ -1,169 +1,95 @@
 """`marey crowd walk`: people of tracks as whole walking bodies."""
 
-from __future__ import annotations
-
-import time
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import numpy as np
-import typer
-
-from marey.body.motion import Motion
-from marey.character import Character
-from marey.cli._typer import Json, check_apart, check_folder, emit, load_with_bar, note, progress_bar
-from marey.crowd.simulation.simulate import SimulatedCrowd
-from marey.crowd.tracks import Tracks
+from marey.cli._console import stage, warn
+from marey.cli._inputs import whole_clip
+from marey.cli._options import Crowd, Out, Seed, option
+from marey.cli._run import Output, check_ending, command
 from marey.errors import InputError
 
-NAME = "walk"
-
 BODIES, VIEWS = (".glb", ".gltf"), (".html", ".mp4", ".gif", ".png")
-LONGEST = 3600.0
 
 
-def run(
-    source: Annotated[
-        Path, typer.Argument(metavar="TRACKS", help="Tracks: .csv, .txt, .parquet, .sqlite, .mry …")
-    ],
-    target: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="OUT", help="Bodies (.glb, .gltf), a page (.html), .mp4, .gif or .png."
-        ),
-    ],
-    walk: Annotated[
-        list[Path] | None,
-        typer.Option("--walk", metavar="CLIP", help="A captured walk or run (.bvh …), once for each clip."),
-    ] = None,
-    people: Annotated[
-        int | None, typer.Option(metavar="N", help="At most so many, taken evenly; all if not given.")
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="The first S seconds; all if not given.")
-    ] = None,
-    start: Annotated[float, typer.Option(metavar="S", help="Seconds that are left out before.")] = 0.0,
-    deviation: Annotated[
-        float, typer.Option(metavar="D", help="How far everyone is from the captured walks, 0 to 1.")
-    ] = 0.3,
-    frame_rate: Annotated[float, typer.Option(metavar="F", help="Frames per second.")] = 20.0,
-    person: Annotated[
-        int | None, typer.Option(metavar="N", help="Write one of the people as a clip: OUT is .bvh, .csv …")
-    ] = None,
-    from_frame_rate: Annotated[
-        float | None, typer.Option(metavar="F", help="Frames per second of a file that does not say.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another number, other people.")] = 0,
-    json: Json = False,
-) -> None:
+@command()
+def walk(
+    tracks: Crowd,
+    out: Out = option(..., "Bodies (.glb, .gltf), a page (.html), .mp4, .gif or .png.", "OUT"),
+    walk: list[Path] = option((), "A captured walk or run (.bvh …), once for each clip.", "CLIP", role="in"),
+    people: int | None = option(None, "At most so many, taken evenly; all if not given.", "N", min=1),
+    seconds: float | None = option(None, "The first S seconds; all if not given.", "S", above=0, max=3600),
+    start: float = option(0.0, "Seconds that are left out before.", "S", min=0, max=86_400),
+    deviation: float = option(0.3, "How far everyone is from the captured walks, 0 to 1.", "D"),
+    frame_rate: float = option(20.0, "Frames per second.", "F"),
+    person: int | None = option(None, "Write one of the people as a clip: OUT is .bvh, .csv …", "N"),
+    seed: Seed = 0,
+) -> Output:
     """Give the people of tracks whole bodies that walk.
 
-    [bold]Examples[/bold]
+    Examples:
+        marey crowd walk people.csv -o people.glb
+        marey crowd walk people.parquet -o people.html --people 1000 --seconds 20
+        marey crowd walk people.csv -o people.glb --walk slow.bvh --walk brisk.bvh --walk run.bvh
+        marey crowd walk people.csv -o one.bvh --person 3
 
-    marey crowd walk people.csv -o people.glb
-
-    marey crowd walk people.parquet -o people.html --people 1000 --seconds 20
-
-    marey crowd walk people.csv -o people.glb --walk slow.bvh --walk brisk.bvh --walk run.bvh
-
-    marey crowd walk people.csv -o one.bvh --person 3
-
-    Steps follow speed: walks are blended, slower people take shorter steps, people slower than 0.15 m/s
-    stand still.
+    Everyone walks differently, at their speed, feet planted: walks are blended, step length follows speed,
+    and people slower than 0.15 m/s stand still.
     """
-    _check(source, target, person, walk or [])
-    tracks = _chosen(_tracks(source, from_frame_rate), people, start, seconds)
-    clips = None if not walk else [_clip(path) for path in walk]
-    from marey.stage import walk as walked
+    from marey import stage as staging
+    from marey.io import save
+    from marey.views import view
 
-    started = time.perf_counter()
-    with progress_bar("walking") as progress:
-        crowd = walked(tracks, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=progress)
-    spent = time.perf_counter() - started
+    if person is not None:
+        check_ending(out, ["Motion"])
+    elif out.suffix.lower() not in BODIES + VIEWS:
+        raise InputError(f"{out}: walking bodies are written as {', '.join(BODIES + VIEWS)}")
+    clips = [whole_clip(path, {"raw": True}) for path in walk] or None
+    chosen = _chosen(tracks, people, start, seconds)
+    with stage("walking") as walking:
+        crowd = staging.walk(
+            chosen, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=walking
+        )
     if any(crowd.origin):
         x, y = crowd.origin
-        note(f"the tracks lie far from 0, 0: positions of the bodies are relative to {x:.0f}, {y:.0f}")
-    with progress_bar(f"writing {target.name}") as progress:
+        warn(f"coordinates are large; bodies are written relative to ({x:.0f}, {y:.0f})")
+    with stage(f"writing {out.name}") as progress:
         if person is not None:
-            from marey.io import save
-
-            save(crowd.person(person), target)
-        elif target.suffix.lower() in BODIES:
-            crowd.save(target, progress=progress)
+            save(crowd.person(person), out)
+        elif out.suffix.lower() in BODIES:
+            crowd.save(out, progress=progress)
         else:
-            from marey.views.render import view
-
-            view(crowd, target, progress=progress)
-    skate = crowd.foot_skate()
-    emit(
-        {
-            "people": crowd.people,
-            "frames": crowd.frames,
-            "frame_rate": crowd.frame_rate,
-            "seconds": round(crowd.duration, 4),
-            "foot_slide": round(skate, 5),
-            "foot_slide_captured": round(crowd.source_skate, 5),
-            "foot_slide_ratio": round(skate / crowd.source_skate, 4) if crowd.source_skate > 0 else None,
-            "path_error": round(crowd.path_error, 4),
-            "heights": [round(float(h), 3) for h in (crowd.heights.min(), crowd.heights.max())],
-            "seconds_spent": round(spent, 3),
-            "bytes": target.stat().st_size,
-            "path": str(target),
-        },
-        as_json=json,
-    )
+            view(crowd, out, progress=progress)
+    skate, captured = crowd.foot_skate(), crowd.source_skate
+    report = {
+        "people": crowd.people,
+        "frames": crowd.frames,
+        "frame_rate": crowd.frame_rate,
+        "seconds": round(crowd.duration, 4),
+        "slide_cm_s": round(100 * skate, 3),
+        "slide_captured_cm_s": round(100 * captured, 3),
+        "foot_slide_ratio": round(skate / captured, 4) if captured > 0 else None,
+        "path_error": round(crowd.path_error, 4),
+        "heights": [round(float(height), 3) for height in (crowd.heights.min(), crowd.heights.max())],
+        "seconds_spent": round(walking.seconds, 3),
+        "bytes": out.stat().st_size,
+    }
+    return Output(None, report)
 
 
-def _check(source: Path, target: Path, person: int | None, walks: list[Path]) -> None:
-    check_folder(target)
-    ending = target.suffix.lower()
-    if person is not None:
-        from marey.io import format_to_write
-
-        if "Motion" not in format_to_write(target).writes:
-            raise InputError(f"{target}: one person is written as a clip, e.g. .bvh")
-    elif ending not in BODIES + VIEWS:
-        raise InputError(f"{target}: walking bodies are written as {', '.join(BODIES + VIEWS)}")
-    check_apart(target, source, *walks)
-
-
-def _tracks(source: Path, rate: float | None) -> Tracks:
-    options = {} if rate is None else {"frame_rate": rate}
-    thing = load_with_bar(source, clip=None, **options)
-    if isinstance(thing, SimulatedCrowd):
-        return thing.tracks
-    if not isinstance(thing, Tracks):
-        raise InputError(
-            f"{source}: holds a {type(thing).__name__}, not tracks; marey crowd simulate makes some"
-        )
-    return thing
-
-
-def _chosen(tracks: Tracks, people: int | None, start: float, seconds: float | None) -> Tracks:
+def _chosen(tracks: Any, people: int | None, start: float, seconds: float | None) -> Any:
     """The people and times asked for."""
-    if not 0 <= start <= LONGEST * 24 or (seconds is not None and not 0 < seconds <= LONGEST):
-        raise InputError(f"--start and --seconds: 0 and more, and up to {LONGEST:g} s at once")
-    if start > 0 or seconds is not None:
-        first = round(start * tracks.frame_rate)
-        last = tracks.frames if seconds is None else first + max(round(seconds * tracks.frame_rate), 2)
-        if first >= tracks.frames:
-            raise InputError(f"--start {start:g}: the tracks end after {tracks.duration:.4g} s")
-        if seconds is not None and last > tracks.frames:
-            note(f"the tracks end after {tracks.duration:.4g} s")
+    import numpy as np
+
+    first = round(start * tracks.frame_rate)
+    if first >= tracks.frames:
+        raise InputError(f"--start {start:g}: the tracks end after {tracks.duration:.4g} s")
+    last = tracks.frames if seconds is None else first + max(round(seconds * tracks.frame_rate), 2)
+    if last > tracks.frames:
+        warn(f"the tracks end after {tracks.duration:.4g} s")
+    if first > 0 or seconds is not None:
         tracks = tracks[first:last]
     if people is None or people >= tracks.agents:
         return tracks
-    if people < 1:
-        raise InputError(f"--people {people}: at least 1")
     kept = np.unique(np.linspace(0, tracks.agents - 1, people).round().astype(np.int64))
-    assert tracks.ids is not None
-    return Tracks(tracks.positions[:, kept], tracks.frame_rate, tracks.ids[kept], name=tracks.name)
-
-
-def _clip(path: Path) -> Motion:
-    thing = load_with_bar(path, clip=None)
-    if isinstance(thing, Character):
-        return thing.motion
-    if not isinstance(thing, Motion):
-        raise InputError(f"--walk {path}: holds a {type(thing).__name__}, not a clip of a skeleton")
-    return thing
+    return type(tracks)(tracks.positions[:, kept], tracks.frame_rate, tracks.ids[kept], name=tracks.name)

@@ -13,8 +13,8 @@ from marey.describe import describe
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph, connectivity
 from marey.surface.distances import DistanceMatrix
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 NAME = "info"
 

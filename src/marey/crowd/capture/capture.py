@@ -170,6 +170,7 @@ class CapturePlan:
         presence: Whether people are detected.
         motion: "crowd" or "seen"; None for methods without that choice.
         settings: Of the estimator.
+        mask_mode: How the mask is treated, see :class:`FlowEstimator`.
     """
 
     footage: Footage
@@ -178,6 +179,7 @@ class CapturePlan:
     presence: bool
     motion: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    mask_mode: str = "cut"
 
     @property
     def frames(self) -> int:
@@ -256,7 +258,9 @@ class CapturePlan:
 
     def estimator(self) -> FlowEstimator:
         """One that a thread may use."""
-        return FlowEstimator((self.rows, self.columns), self.method, self.grid.mask, self.settings)
+        return FlowEstimator(
+            (self.rows, self.columns), self.method, self.grid.mask, self.settings, mask_mode=self.mask_mode
+        )
 
     def _pairs(self, start: int, stop: int) -> Iterator[Pair]:
         images = self._images(start, stop + 1, 1)
@@ -314,6 +318,7 @@ def plan_capture(
     alpha: float | None = None,
     motion: str | None = None,
     presence: bool = True,
+    mask_mode: str = "cut",
 ) -> CapturePlan:
     """Check and prepare a capture; nothing is decoded yet.
 
@@ -329,6 +334,7 @@ def plan_capture(
         motion: "crowd", the smooth and steady flow that people follow, or "seen", what each pixel shows
             (`divcurl`, `hs`); None = "crowd", with a given alpha "seen", the published energy.
         presence: Also detect people, and let the images count for little where there are none.
+        mask_mode: "cut", nothing crosses the mask's border; "decorrelate" as published.
     """
     if method not in METHODS:
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
@@ -345,7 +351,7 @@ def plan_capture(
     if method in REGULARISED:
         motion = motion or ("crowd" if alpha is None else "seen")
         settings["motion"] = motion
-    plan = CapturePlan(footage, grid, method, presence, motion, settings)
+    plan = CapturePlan(footage, grid, method, presence, motion, settings, mask_mode)
     plan.estimator()  # It may have a reason to refuse, such as a size.
     return plan
 

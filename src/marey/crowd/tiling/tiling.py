@@ -356,3 +356,57 @@ def _freedom(tiling: Tiling, unknown: Integers) -> Any:
 def _by_pixel(flow: Array) -> Array:
     """`(frames, pixels, 2)` as `(pixels, frames * 2)`."""
     return flow.transpose(1, 0, 2).reshape(flow.shape[1], -1)
+
+
+def side_by_side(first: FieldSeries, second: FieldSeries, overlap: int | None = None) -> Tiling:
+    """The second capture to the right of the first, level with its middle; a fifth overlaps if not given."""
+    narrower = min(first.columns, second.columns)
+    shared = min(max(1, narrower // 5), narrower - 1) if overlap is None else overlap
+    if not 0 <= shared < narrower:
+        raise InputError(f"overlap {shared}: from 0 to {narrower - 1} pixels")
+    if not np.isclose(second.frame_rate, first.frame_rate):
+        second = second.resample(first.frame_rate)
+    rows, right = max(first.rows, second.rows), first.columns - shared
+    patches = (
+        Patch(first, 0, (rows - first.rows) // 2),
+        Patch(second, right, (rows - second.rows) // 2),
+    )
+    return Tiling(patches, rows, right + second.columns)
+
+
+class TilingReport:
+    """What became of the captures, measured as the blocks of a tiling pass."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        self.tiling = tiling
+        self._kept = self._whole = self._crossed = 0.0
+        self._blocks = 0
+
+    def watched(self, blocks: Iterator[FieldSeries]) -> Iterator[FieldSeries]:
+        """The blocks as they are."""
+        start = 0
+        covered = self.tiling.coverage.ravel() > 0
+        for block in blocks:
+            mean = self.tiling.mean(start, start + block.frames)[:, covered]
+            off = block.velocities.reshape(block.frames, -1, 2)[:, covered] - mean
+            self._whole += float(np.square(mean).sum())
+            self._kept += float(np.square(mean).sum() - np.square(off, dtype=np.float64).sum())
+            self._crossed += leak(block, self.tiling.walls)
+            self._blocks += 1
+            start += block.frames
+            yield block
+
+    def as_dict(self) -> dict[str, float | int]:
+        """Information: per cent of the captures' motion kept; through_walls: share of motion beside walls."""
+        tiling = self.tiling
+        return {
+            "information": max(0.0, 100 * self._kept / self._whole) if self._whole > 0 else 100.0,
+            "frames": tiling.frames,
+            "rows": tiling.rows,
+            "columns": tiling.columns,
+            "patches": len(tiling.patches),
+            "overlap_pixels": int((tiling.coverage > 1).sum()),
+            "gap_pixels": int(((tiling.coverage == 0) & tiling.free).sum()),
+            "wall_pixels": tiling.rows * tiling.columns - int(tiling.free.sum()),
+            "through_walls": self._crossed / max(self._blocks, 1),
+        }

@@ -5,12 +5,8 @@ Some nanoseconds a sample; sums are in a fixed order, so that every machine deco
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from marey._arrays import Array
 from marey._compiling import njit
-
-Array = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

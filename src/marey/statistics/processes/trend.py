@@ -1,10 +1,10 @@
 """What a series does on average over time: slow drift and a repeated cycle (Courty & Cuzol 2010, section 7).
 
-The source names trends and periodic parts as what its stationary model cannot hold. Here they are fitted by
-least squares, taken away before the process is learnt and added back after simulation. The period is found
-where the series resembles itself most (squared differences at a lag, all components together), refined by
-least squares, and kept only if cycles left out are predicted by the others. Cost: frames x log(frames) for
-the search, frames x terms² for the fit.
+A stationary model cannot hold trends and periodic parts. Here they are fitted by least squares, taken away
+before the process is learnt and added back after simulation. The period is found where the series is most
+similar to itself (squared differences at a lag, all components together), refined by least squares, and kept
+only if cycles left out are predicted by the others. Cost: frames x log(frames) for the search, frames x
+terms² for the fit.
 """
 
 from __future__ import annotations
@@ -15,35 +15,47 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import Array, BoolArray
 from marey.errors import InputError
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
-HARMONICS = 4
-# Shortest cycle looked for, in seconds: faster ones are noise or tremor in motion.
-SHORTEST_PERIOD = 0.2
-# The search looks at no more samples a second than this.
-SEARCH_RATE = 30.0
-CANDIDATES = 12
-ROUGHLY, FINELY = 2, 12
-# Part of the variance that cycles must predict of a cycle left out; with few cycles chance helps, so more.
-PREDICTED = 0.3
-PREDICTED_FOR_FEW = 0.6
-# A shorter period is preferred if it predicts nearly as well as its multiple.
-NEARLY = 0.05
+@dataclass(frozen=True)
+class PeriodSettings:
+    """The search for a period.
+
+    Args:
+        harmonics: Of the cycle.
+        shortest: Seconds; faster cycles are noise or tremor in motion.
+        rate: Samples a second that are searched, at most.
+        candidates: Lags that are refined.
+        predicted: Share of the variance that cycles must predict of a cycle left out.
+        predicted_of_few: More than that, over the number of further cycles: few may agree at random.
+        nearly: A shorter period is preferred if it predicts less by no more than this.
+    """
+
+    harmonics: int = 4
+    shortest: float = 0.2
+    rate: float = 30.0
+    candidates: int = 12
+    predicted: float = 0.3
+    predicted_of_few: float = 0.6
+    nearly: float = 0.05
+
+
+SETTINGS = PeriodSettings()
 
 
 @dataclass(frozen=True)
 class Trend:
     """A polynomial and a cycle for each component.
 
-    coefficients: `(degree + 1 + 2 harmonics, components)`: Legendre polynomials over the clip, then cosine
-        and sine of each harmonic
-    duration: seconds between the first and the last frame
-    degree: of the polynomial; -1 for none at all
-    harmonics: how many; 0 without a period
-    period: seconds, or None
+    Args:
+        coefficients: `(degree + 1 + 2 harmonics, components)`: Legendre polynomials over the clip, then
+            cosine and sine of each harmonic.
+        duration: Seconds between the first and the last frame.
+        degree: Of the polynomial; -1 for none at all.
+        harmonics: How many; 0 without a period.
+        period: Seconds, or None.
     """
 
     coefficients: Array
@@ -73,14 +85,19 @@ class Trend:
         frame_rate: float,
         *,
         degree: int = 1,
-        harmonics: int = HARMONICS,
+        harmonics: int = SETTINGS.harmonics,
         period: float | Literal["auto"] | None = "auto",
         mask: ArrayLike | None = None,
     ) -> Trend:
-        """The trend of `(frames, components)` by least squares over the frames where `mask` is true.
+        """The trend of a series by least squares.
 
-        period: seconds; "auto" looks for one and takes none if the series does not repeat; None for none
-        mask: `(frames,)` or `(frames, components)`; all frames if left out
+        Args:
+            series: `(frames, components)`.
+            frame_rate: Frames a second.
+            degree: Of the polynomial.
+            harmonics: Of the cycle, at most.
+            period: Seconds; "auto" searches one and takes none if the series does not repeat; None for none.
+            mask: `(frames,)` or `(frames, components)`, which values count; all if None.
 
         >>> seconds = np.arange(600) / 60
         >>> walk = np.c_[np.sin(2 * np.pi * seconds / 1.2), 0.1 * seconds]
@@ -119,7 +136,7 @@ def find_period(
     frame_rate: float,
     *,
     degree: int = 1,
-    harmonics: int = HARMONICS,
+    harmonics: int = SETTINGS.harmonics,
     mask: ArrayLike | None = None,
 ) -> float | None:
     """The period in seconds with which `(frames, components)` repeats, or None if it does not.
@@ -131,7 +148,7 @@ def find_period(
     True
     """
     values, valid = checked(series, mask)
-    every = max(1, int(frame_rate / SEARCH_RATE))
+    every = max(1, int(frame_rate / SETTINGS.rate))
     values, valid, rate = values[::every], valid[::every], frame_rate / every
     frames = len(values)
     times = np.arange(frames) / rate
@@ -141,23 +158,23 @@ def find_period(
     variance = float(np.sum(rest**2))
     if frames < 8 or variance <= 1e-20 * max(1.0, float(np.sum(values[valid] ** 2))):
         return None
-    lags = _lags_of_likeness(rest, valid, rate)
+    lags = _similar_lags(rest, valid, rate)
     if len(lags) == 0:
         return None
-    refined = [_refined(lag / rate, times, rest, valid, rate, harmonics, ROUGHLY) for lag in lags]
-    whole = [period for period in refined if SHORTEST_PERIOD <= period <= duration / 2 + 1 / rate]
+    refined = [_refined(lag / rate, times, rest, valid, rate, harmonics, 2) for lag in lags]
+    whole = [period for period in refined if SETTINGS.shortest <= period <= duration / 2 + 1 / rate]
     if not whole:
         return None
     scores = np.array([_predicted(period, times, rest, valid, rate, harmonics) for period in whole])
     best = float(scores.max())
-    period, score = min((p, s) for p, s in zip(whole, scores, strict=True) if s >= best - NEARLY)
+    period, score = min((p, s) for p, s in zip(whole, scores, strict=True) if s >= best - SETTINGS.nearly)
     cycles = duration / period
-    if score < PREDICTED + PREDICTED_FOR_FEW / max(cycles - 1, 1):
+    if score < SETTINGS.predicted + SETTINGS.predicted_of_few / max(cycles - 1, 1):
         return None
-    return _refined(period, times, rest, valid, rate, harmonics, FINELY)
+    return _refined(period, times, rest, valid, rate, harmonics, 12)
 
 
-def checked(series: ArrayLike, mask: ArrayLike | None) -> tuple[Array, Mask]:
+def checked(series: ArrayLike, mask: ArrayLike | None) -> tuple[Array, BoolArray]:
     """Series `(frames, components)` and which of its values are known, or a plain error."""
     values = np.asarray(series, dtype=float)
     if values.ndim == 1:
@@ -196,7 +213,7 @@ def _design(times: Array, duration: float, degree: int, harmonics: int, period: 
     return np.hstack(parts) if parts else np.empty((len(times), 0))
 
 
-def _least_squares(design: Array, values: Array, valid: Mask) -> Array:
+def _least_squares(design: Array, values: Array, valid: BoolArray) -> Array:
     """Coefficients `(terms, components)`; components with the same known frames are solved together."""
     if valid.all():
         # The columns are orthogonal but for the ends of the clip, so the squared condition number is small.
@@ -210,7 +227,7 @@ def _least_squares(design: Array, values: Array, valid: Mask) -> Array:
     return found
 
 
-def _lags_of_likeness(rest: Array, valid: Mask, rate: float) -> NDArray[np.int64]:
+def _similar_lags(rest: Array, valid: BoolArray, rate: float) -> NDArray[np.int64]:
     """Lags in frames, at most half the series, where it differs least from itself; best first."""
     frames = len(rest)
     size = 1 << int(np.ceil(np.log2(2 * frames)))
@@ -228,12 +245,12 @@ def _lags_of_likeness(rest: Array, valid: Mask, rate: float) -> NDArray[np.int64
     relative = difference / np.maximum(running, 1e-300)
     inner = np.arange(1, len(relative) - 1)
     lowest = inner[(relative[inner] <= relative[inner - 1]) & (relative[inner] < relative[inner + 1])]
-    lowest = lowest[lowest >= SHORTEST_PERIOD * rate]
-    return lowest[np.argsort(relative[lowest])][:CANDIDATES]
+    lowest = lowest[lowest >= SETTINGS.shortest * rate]
+    return lowest[np.argsort(relative[lowest])][: SETTINGS.candidates]
 
 
 def _refined(
-    period: float, times: Array, rest: Array, valid: Mask, rate: float, harmonics: int, grids: int
+    period: float, times: Array, rest: Array, valid: BoolArray, rate: float, harmonics: int, grids: int
 ) -> float:
     """The period near this one with the least squared residual: a grid, then finer grids around its best."""
     # Over the whole clip the highest harmonic shifts by less than 1/8 cycle between neighbours of the grid.
@@ -248,14 +265,18 @@ def _refined(
     return float(grid[best])
 
 
-def _residual(period: float, times: Array, rest: Array, valid: Mask, rate: float, harmonics: int) -> float:
+def _residual(
+    period: float, times: Array, rest: Array, valid: BoolArray, rate: float, harmonics: int
+) -> float:
     """Sum of squares that a cycle with a drift of its own leaves of the drift-free series."""
     design = _design(times, float(times[-1]), 1, _resolvable(harmonics, period, rate), period)
     fitted = design @ _least_squares(design, rest, valid)
     return float(np.sum(np.where(valid, rest - fitted, 0.0) ** 2))
 
 
-def _predicted(period: float, times: Array, rest: Array, valid: Mask, rate: float, harmonics: int) -> float:
+def _predicted(
+    period: float, times: Array, rest: Array, valid: BoolArray, rate: float, harmonics: int
+) -> float:
     """Part of the variance of cycles left out that the other cycles predict."""
     design = _design(times, 0.0, 0, _resolvable(harmonics, period, rate), period)
     cycle = np.minimum(times // period, max(int(times[-1] / period + 0.1), 1) - 1).astype(int)

@@ -73,11 +73,7 @@ class Interpolator:
 
     @classmethod
     def prepare(
-        cls,
-        template: ArrayLike,
-        faces: ArrayLike,
-        *,
-        settings: InterpolationSettings | None = None,
+        cls, template: ArrayLike, faces: ArrayLike, *, settings: InterpolationSettings | None = None
     ) -> Interpolator:
         """Factor the template once for all in-betweens of the subject.
 
@@ -97,7 +93,7 @@ class Interpolator:
         poses = checked("template", poses[None] if poses.ndim == 2 else poses, (None, None, 3))
         if poses.size == 0:
             raise InputError("template: there is no vertex")
-        doubles = mesh_operators.welded(poses)
+        doubles = mesh_operators.merge_doubles(poses)
         joined = doubles[checked_faces("faces", np.asarray(faces), poses.shape[1])].astype(np.int32)
         couplings = mesh_operators.couplings(poses, joined)
         # A vertex that only faces without area hold has no neighbours: it goes its own way.
@@ -147,12 +143,7 @@ class Interpolator:
         return PosePair(self, here, there, logs, residuals, flows, stretches, volumes, apart, dtype)
 
     def between(
-        self,
-        first: ArrayLike,
-        second: ArrayLike,
-        weight: ArrayLike,
-        *,
-        stretch: str = "linear",
+        self, first: ArrayLike, second: ArrayLike, weight: ArrayLike, *, stretch: str = "linear"
     ) -> FloatArray:
         """The mesh `weight` of the way from `first` to `second`, or one for each of several weights.
 
@@ -220,11 +211,6 @@ class PosePair:
     apart: tuple[Array, Array] | None
     dtype: Any
 
-    @property
-    def angles(self) -> Array:
-        """How far each face turns, radians, `(faces,)`."""
-        return np.asarray(np.linalg.norm(self.logs, axis=1))
-
     def at(self, weight: ArrayLike, *, stretch: str = "linear") -> FloatArray:
         """The mesh `weight` of the way, `(vertices, 3)`, or `(n, vertices, 3)` for several.
 
@@ -250,21 +236,16 @@ class PosePair:
         _kernels.gather(shared.faces, *measured, geometric, weight, sums)
         found = shared.factor.solve(sums)
         if self.volumes is not None:
-            self._keep_volume(found, (1 - weight) * self.volumes[0] + weight * self.volumes[1])
+            # The field of least gradients that brings volumes to what is wanted, to first order.
+            wanted = (1 - weight) * self.volumes[0] + weight * self.volumes[1]
+            volumes, growth = shared.enclosed(found)
+            swelling = shared.factor.solve(growth)
+            most = np.where(shared.solid, shared.settings.volume * np.abs(wanted), -1.0)
+            _kernels.swell(shared.pieces, wanted - volumes, most, growth, swelling, found)
         _kernels.place_pieces(self.first, self.second, shared.pieces, shared.sizes, weight, found)
         if self.apart is None:
             return found
         return found[shared.doubles] + (1 - weight) * self.apart[0] + weight * self.apart[1]
-
-    def _keep_volume(self, found: Array, wanted: Array) -> None:
-        """Add the field of least gradients that brings volumes to what is wanted, to first order."""
-        from marey.surface.interpolation import _kernels
-
-        shared = self.interpolator
-        volumes, growth = shared.enclosed(found)
-        swelling = shared.factor.solve(growth)
-        most = np.where(shared.solid, shared.settings.volume * np.abs(wanted), -1.0)
-        _kernels.swell(shared.pieces, wanted - volumes, most, growth, swelling, found)
 
 
 def interpolate(
@@ -428,7 +409,7 @@ def _shell(
     vertices: Array, faces: NDArray[np.int32], pieces: Integers, largest_holes: float
 ) -> tuple[NDArray[np.int32], BoolArray]:
     """Faces and caps, and which pieces they enclose but for small holes."""
-    caps = mesh_operators.caps(faces).astype(np.int32)
+    caps = mesh_operators.hole_fans(faces).astype(np.int32)
     shell, count = np.concatenate([faces, caps]), int(pieces.max()) + 1
 
     def area(triangles: NDArray[np.int32]) -> Array:
@@ -436,7 +417,7 @@ def _shell(
         return np.asarray(np.bincount(pieces[triangles[:, 0]], sizes, count), np.float64)
 
     solid = area(caps) < largest_holes * area(faces)
-    solid[pieces[mesh_operators.rims(shell)]] = False
+    solid[pieces[mesh_operators.boundary_edges(shell)]] = False
     return shell, solid
 
 

@@ -42,7 +42,7 @@ class FaceAdjacency:
         both = np.concatenate([links, links[:, ::-1]])
         order = np.argsort(both[:, 0], kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=len(faces)))])
-        islands = mesh_operators.linked(links, len(faces))
+        islands = mesh_operators.connected_sets(links, len(faces))
         return cls(links, starts.astype(np.int64), np.ascontiguousarray(both[order, 1]), islands)
 
 
