@@ -38,9 +38,9 @@ from marey.geometry.paths import figure_eight, square
 from marey.statistics.graphs.graph import core_frames
 from marey.statistics.graphs.path_search import BeamSearch, PathSearchSettings, SteeredWalk, follow
 from marey.statistics.graphs.root_motion import CandidateEdges, prune_transitions
+from marey.surface.synthesis.animate import SurfaceGraph, graph
 from marey.surface.synthesis.placement import edge_motion
 from marey.surface.synthesis.player import Player
-from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
 
 VERTICES, ALPHA, SIZE = 2000, 0.02, 4.0
 ACCURACY, WIDTH = 5.0, 500

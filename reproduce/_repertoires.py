@@ -17,7 +17,7 @@ import marey
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
-from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
+from marey.surface.synthesis.animate import SurfaceGraph, graph
 
 TRIANGLES = 1000
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import marey
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 from tests.cli.commands import refused, result
 
 

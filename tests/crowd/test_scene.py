@@ -45,7 +45,7 @@ def test_scenes_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="at least three corners"):
         Scene((10, 5), [[[0, 0], [1, 1]]])
     with pytest.raises(InputError, match="one of reach, circle, leave"):
-        Goal(rectangle(0, 0, 1, 1), wish="dance")  # type: ignore[arg-type]
+        Goal(rectangle(0, 0, 1, 1), kind="dance")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="5 of a scene where 0 start"):
         scene(0).with_people(5)
 

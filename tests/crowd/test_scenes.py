@@ -138,7 +138,7 @@ def test_a_run_taken_up_again_is_as_if_never_stopped() -> None:
 
 
 def test_whoever_leaves_the_ground_is_gone() -> None:
-    goals = {"away": Goal(rectangle(4.5, 4.5, 5.5, 5.5), wish="leave")}
+    goals = {"away": Goal(rectangle(4.5, 4.5, 5.5, 5.5), kind="leave")}
     scene = Scene((10, 10), (), goals, [Group(12, rectangle(2, 2, 8, 8), "away")], hold=0.0)
     run = simulate(scene, seconds=12, frame_rate=10)
     assert run.departed == 12 and run.tracks.present[0].all()

@@ -19,8 +19,8 @@ from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.convention import CMU_UNIT, Convention
 from marey.io import bvh
-from marey.io._bvh_header import MOST_JOINTS
 from marey.io._bvh_write import channel_table
+from marey.io._limits import LIMITS
 from marey.io.bvh import printed_frame_time, snap_frame_rate
 
 from .bvh_files import Figure
@@ -620,8 +620,8 @@ def test_damage_is_named_by_file_and_line(save, text, message):
 
 
 def test_a_file_with_too_many_joints_is_refused(save):
-    with pytest.raises(FormatError, match=f"more than {MOST_JOINTS} joints"):
-        bvh.read(save(chain(MOST_JOINTS + 1)))
+    with pytest.raises(FormatError, match=f"more than {LIMITS.joints} joints"):
+        bvh.read(save(chain(LIMITS.joints + 1)))
 
 
 def test_a_skeleton_without_channels_has_no_motion(save):

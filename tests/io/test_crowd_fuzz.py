@@ -108,7 +108,7 @@ def test_films_with_changed_bytes_are_footage_or_our_error(tmp_path, ending):
 ROOM = {
     "size": [9, 5],
     "obstacles": [[4, 0, 5, 2], [[4, 3], [5, 3], [5, 5]]],
-    "goals": {"out": {"area": [8, 0, 9, 5], "wish": "reach", "vanish": True}},
+    "goals": {"out": {"area": [8, 0, 9, 5], "kind": "reach", "vanish": True}},
     "groups": [{"people": 3, "start": [0, 0, 3, 5], "goal": "out", "speed": 1.5, "rate": 0.5}],
     "hold": 1,
     "name": "room",

@@ -76,8 +76,8 @@ GROUP = ROOM["groups"][0]
         (changed(obstacles=[[[0, 0], [1, 1], [1e9, 2]]]), "more than 100 km"),
         (changed(goals={"east": {}}), "goals.east: area is missing"),
         (
-            changed(goals={"east": {"area": [0, 0, 1, 1], "wish": "fly"}}),
-            "goals.east: wish 'fly': one of reach",
+            changed(goals={"east": {"area": [0, 0, 1, 1], "kind": "fly"}}),
+            "goals.east: kind 'fly': one of reach",
         ),
         (
             changed(goals={"east": {"area": [0, 0, 1, 1], "vanish": 1}}),

@@ -267,7 +267,7 @@ def test_csv_faster_than_any_runner_is_reported_but_kept(tmp_path):
         ("frame,id,x,y\n", None, "no row"),
         ("# id frame x/m y/m\n", None, "no row"),
         ("frame,id,x,y\n1,2,,\n", None, "no row with a position"),
-        ("time,id,x,y\n1,2,3,4\n", None, "give frame_rate="),
+        ("time,id,x,y\n1,2,3,4\n", None, "pass frame_rate="),
         ("0 1 0 0\n1 1 0 0\n90000000000 2 0 0\n", None, "GB"),
     ],
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import marey
 from marey.crowd.fields import FieldSeries
+from marey.describe import describe, describe_file
 from marey.errors import FormatError, InputError
 from marey.io import zarr_store
 from marey.io.zarr_store import FieldWriter, field_blocks, write
@@ -258,3 +260,15 @@ def test_who_is_where_is_kept_through_interruption(tmp_path):
     np.testing.assert_array_equal(back.presence, presence)
     marey.save(back[2:], tmp_path / "part.zarr")
     np.testing.assert_array_equal(marey.load(tmp_path / "part.zarr").presence, presence[2:])
+
+
+def test_facts_of_a_store_are_read_from_its_header_whatever_its_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series = marey.samples.field(6, 8, seconds=0.4)
+    marey.save(series, tmp_path / "flow.zarr")
+    monkeypatch.setattr(zarr_store, "MAX_SERIES_BYTES", 100_000)
+    monkeypatch.setattr(zarr_store._FieldStore, "bytes_of", lambda self, frames: 1000 * frames)
+    assert describe_file(tmp_path / "flow.zarr") == describe(series)
+    marey.save(marey.samples.mesh_sequence()[:3], tmp_path / "walk.zarr")
+    assert describe_file(tmp_path / "walk.zarr")["frames"] == 3

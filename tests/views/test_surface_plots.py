@@ -13,8 +13,8 @@ from marey.statistics.graphs.graph import MotionGraph
 from marey.statistics.graphs.transitions import Transition, Windows
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 from marey.views import actors, figures, render, style
 from marey.views.figures import surface
 from marey.views.render import KINDS, view

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
     from marey.surface.library import Library
-    from marey.surface.synthesis.surface_graph import SurfaceGraph
+    from marey.surface.synthesis.animate import SurfaceGraph
 
 REQUIRED: Any = object()
 FIGURES = (".png", ".svg", ".pdf")

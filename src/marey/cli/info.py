@@ -48,8 +48,8 @@ def info(
 
 
 def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    from marey.describe import describe
-    from marey.io import container, load
+    from marey.describe import describe_file
+    from marey.io import container
 
     if (path / "dataset.json").is_file():
         from marey.filming import read_dataset
@@ -57,4 +57,4 @@ def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
         return read_dataset(path).facts()
     compressed = path.suffix.lower() == ".mry" and path.is_file() and container.is_compressed(path)
     options = {name: given[f"from_{name}"] for name in ("unit", "up", "frame_rate")}
-    return describe(load(path, root=given["root"], compressed=compressed or None, **options))
+    return describe_file(path, root=given["root"], compressed=compressed or None, **options)

@@ -25,11 +25,13 @@ UNDETERMINED = 1e-7
 class Camera:
     """A pinhole camera with a radial lens.
 
-    intrinsics: `(3, 3)`, takes `(X / Z, Y / Z, 1)` to `(column, row, 1)`; X right, Y down, Z forward
-    rotation, translation: `(3, 3)` and `(3,)`, world metres to camera metres
-    size: (columns, rows) of its images
-    distortion: `(k1, k2)`: straight = seen · (1 + k1 r² + k2 r⁴), r the seen distance from the axis, X / Z
-    name: what to call it
+    Attributes:
+        intrinsics: `(3, 3)`, takes `(X / Z, Y / Z, 1)` to `(column, row, 1)`; X right, Y down, Z forward.
+        rotation: `(3, 3)`, of the world into the camera.
+        translation: `(3,)`, metres, after the rotation.
+        size: (columns, rows) of its images.
+        distortion: `(k1, k2)`: straight = seen · (1 + k1 r² + k2 r⁴), r the seen distance from the axis.
+        name: What to call it.
 
     >>> above = Camera.looking((8.0, 4.0, 20.0), (8.0, 4.0, 0.0), size=(640, 480), field_of_view=1.0)
     >>> above.project([[8.0, 4.0, 0.0]]).tolist()
@@ -73,7 +75,8 @@ class Camera:
     ) -> Camera:
         """From `eye` to `target`, `(x, y, height)` metres; straight down has +y at the top of the image.
 
-        field_of_view: horizontal, radians
+        Args:
+            field_of_view: Horizontal, radians.
         """
         place, aim = checked("eye", eye, (3,)), checked("target", target, (3,))
         forward = aim - place
@@ -131,11 +134,11 @@ class Camera:
         """Where on the plane `height` metres up `(..., 2)` the rays of pixels `(..., 2)` arrive; else NaN."""
         straight = self.straightened(pixels)
         rays = np.concatenate([straight, np.ones((*straight.shape[:-1], 1))], axis=-1)
-        ways = rays @ np.linalg.inv(self.intrinsics).T @ self.rotation
+        directions = rays @ np.linalg.inv(self.intrinsics).T @ self.rotation
         eye = self.position
         with np.errstate(divide="ignore", invalid="ignore"):
-            reach = (height - eye[2]) / ways[..., 2:]
-        return np.where(reach > 0, eye[:2] + reach * ways[..., :2], np.nan)
+            reach = (height - eye[2]) / directions[..., 2:]
+        return np.where(reach > 0, eye[:2] + reach * directions[..., :2], np.nan)
 
     def _normalised(self, pixels: ArrayLike) -> Array:
         offset = np.asarray(pixels, dtype=np.float64) - self.intrinsics[:2, 2]
@@ -170,8 +173,9 @@ def _bent(straight: Array, distortion: tuple[float, float]) -> Array:
 class Homography:
     """A camera of which only the map from its image to the ground is known.
 
-    matrix: `(3, 3)`, image `(column, row, 1)` to ground `(x, y, 1)` in metres
-    name: what to call it
+    Attributes:
+        matrix: `(3, 3)`, image `(column, row, 1)` to ground `(x, y, 1)` in metres.
+        name: What to call it.
 
     >>> above = Homography(orthographic(0.05))
     >>> above.to_ground([[20.0, 40.0]]).tolist()
@@ -214,7 +218,7 @@ def apply(matrix: ArrayLike, points: ArrayLike) -> Array:
 
 
 def inverse(matrix: ArrayLike) -> Array:
-    """The way back, `(3, 3)`."""
+    """The inverse, ground to image, `(3, 3)`."""
     return np.asarray(np.linalg.inv(_regular(checked("homography", matrix, (3, 3)))))
 
 
@@ -247,8 +251,9 @@ def ground_velocities(
 def orthographic(metres_per_pixel: float, *, rotation: float = 0.0, offset: ArrayLike = (0.0, 0.0)) -> Array:
     """The map `(3, 3)` of a camera far above: rows go down, y goes up.
 
-    rotation: radians, counter-clockwise seen from above
-    offset: `(2,)` metres, the ground under pixel (0, 0)
+    Args:
+        rotation: Radians, counter-clockwise seen from above.
+        offset: `(2,)` metres, the ground under pixel (0, 0).
 
     >>> apply(orthographic(0.5, rotation=np.pi / 2, offset=(10, 0)), [2.0, 0.0]).round(9).tolist()
     [10.0, 1.0]

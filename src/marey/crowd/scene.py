@@ -16,7 +16,7 @@ from marey.crowd.grids import pixel_centres
 from marey.crowd.polygons import contains, polygon
 from marey.errors import InputError
 
-Wish = Literal["reach", "circle", "leave"]
+GoalKind = Literal["reach", "circle", "leave"]
 
 MOST_PEOPLE, FASTEST = 1_000_000, 100.0
 
@@ -25,31 +25,33 @@ MOST_PEOPLE, FASTEST = 1_000_000, 100.0
 class Goal:
     """What a group wants.
 
-    wish: `"reach"` the area by the shortest way round obstacles, `"circle"` about its centre
-        (counter-clockwise seen from above), or `"leave"` it in all directions
-    area: polygon `(corners, 2)`, metres
-    vanish: whether people who reach the area are gone
+    Attributes:
+        kind: `"reach"` the area by the shortest path round obstacles, `"circle"` about its centre
+            (counter-clockwise seen from above), or `"leave"` it in all directions.
+        area: Polygon `(corners, 2)`, metres.
+        vanish: Whether people who reach the area are gone.
     """
 
     area: Array
-    wish: Wish = "reach"
+    kind: GoalKind = "reach"
     vanish: bool = True
 
     def __post_init__(self) -> None:
-        if self.wish not in ("reach", "circle", "leave"):
-            raise InputError(f"wish {self.wish!r}: one of reach, circle, leave")
+        if self.kind not in ("reach", "circle", "leave"):
+            raise InputError(f"kind {self.kind!r}: one of reach, circle, leave")
         assign(self, area=polygon("goal", self.area))
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """People who start in one area with one wish.
+    """People who start in one area with one goal.
 
-    people: how many stand there at first
-    start: polygon `(corners, 2)`, metres
-    goal: name of a goal of the scene
-    speed: factor on everyone's desired speed (panic: 4)
-    rate: people per second who come in later, from the same area
+    Attributes:
+        people: How many stand there at first.
+        start: Polygon `(corners, 2)`, metres.
+        goal: Name of a goal of the scene.
+        speed: Factor on everyone's desired speed (panic: 4).
+        rate: People per second who come in later, from the same area.
     """
 
     people: int
@@ -73,13 +75,14 @@ class Group:
 class Scene:
     """A place and who is in it.
 
-    size: (width, depth) in metres; the ground is `0 <= x <= width`, `0 <= y <= depth`
-    obstacles: solid polygons, each `(corners, 2)` metres; where the ground ends without one, it is open
-    goals: by name
-    groups: who is there
-    hold: seconds at the start in which nobody wants to move
-    seconds: how long it lasts
-    name: what to call it
+    Attributes:
+        size: (width, depth) in metres; the ground is `0 <= x <= width`, `0 <= y <= depth`.
+        obstacles: Solid polygons, each `(corners, 2)` metres; where the ground ends without one, it is open.
+        goals: By name.
+        groups: Who is there.
+        hold: Seconds at the start in which people rest.
+        seconds: How long it lasts.
+        name: What to call it.
 
     >>> east = Goal([[15, 0], [16, 0], [16, 8], [15, 8]])
     >>> walkers = Group(20, [[0, 1], [4, 1], [4, 7], [0, 7]], "east")
@@ -134,7 +137,7 @@ class Scene:
         return replace(self, groups=tuple(groups))
 
     def faster(self, factor: float) -> Scene:
-        """Everyone wishes to move so many times as fast."""
+        """Everyone moves so many times as fast."""
         groups = (replace(group, speed=group.speed * factor) for group in self.groups)
         return replace(self, groups=tuple(groups))
 
@@ -143,7 +146,7 @@ class Scene:
         return self._layout() == other._layout()
 
     def _layout(self) -> object:
-        goals = {name: (goal.wish, goal.vanish, goal.area.tolist()) for name, goal in self.goals.items()}
+        goals = {name: (goal.kind, goal.vanish, goal.area.tolist()) for name, goal in self.goals.items()}
         groups = [(group.goal, group.start.tolist()) for group in self.groups]
         return self.size, [one.tolist() for one in self.obstacles], goals, groups
 

@@ -42,7 +42,7 @@ def preset(name: str, *, panic: bool = False) -> Scene:
 
 
 def corridor() -> Scene:
-    """Scene 1: nothing in the way."""
+    """Scene 1: no obstacle."""
     return _street(Group(360, rectangle(1, 1.5, 25, 14.5), "east"), seconds=40)
 
 
@@ -74,14 +74,14 @@ def dispersion() -> Scene:
         rectangle(0, 1, 1, 15),
         rectangle(31, 1, 32, 15),
     )
-    point = Goal(circle((16, 8), 0.25), wish="leave", vanish=False)
+    point = Goal(circle((16, 8), 0.25), kind="leave", vanish=False)
     return Scene((32, 16), walls, {"point": point}, (Group(120, circle((16, 8), 5.0), "point"),), seconds=15)
 
 
 def rotation() -> Scene:
     """Scene 6: all go round a block of 12 m by 12 m, as pilgrims in Mecca do."""
     block = rectangle(26, 26, 38, 38)
-    centre = Goal(block, wish="circle", vanish=False)
+    centre = Goal(block, kind="circle", vanish=False)
     ring = np.concatenate([circle((32, 32), 19.0), circle((32, 32), 10.0)[::-1]])
     return Scene((64, 64), (block,), {"centre": centre}, (Group(600, ring, "centre"),), seconds=40)
 
@@ -93,7 +93,7 @@ def sideway() -> Scene:
 
 
 def crossing() -> Scene:
-    """Scene 8: four groups meet where two streets 14 m wide cross, each on its way to the far end."""
+    """Scene 8: four groups meet where two streets 14 m wide cross, each walking to the far end."""
     corners = tuple(rectangle(x, y, x + 9, y + 9) for x in (0, 23) for y in (0, 23))
     goals = {
         "east": Goal(rectangle(30, 9, 32, 23)),

@@ -1,7 +1,7 @@
 """Long tables of `frame, id, x, y` and the dense arrays of :class:`~marey.crowd.tracks.Tracks`.
 
 People are often annotated only every 6th or 10th frame of a video. Such a table becomes one frame per
-annotation, so that nobody blinks in and out; the numbers of the video's frames are kept as
+annotation, so that agents do not blink in and out; the numbers of the video's frames are kept as
 `first_frame + step * index`. Cost: one sort of the rows; the dense array is bounded.
 """
 
@@ -48,7 +48,7 @@ def dense_from_rows(frame: ArrayLike, id: ArrayLike, x: ArrayLike, y: ArrayLike)
     """Rows in any order, each `(rows,)`, as positions `(frames, agents, 2)` with NaN for absence.
 
     The step between frames is the largest that fits all rows. Where an annotation was interrupted while
-    nobody was there and resumed off its own raster (BIWI ETH does), those rows move by less than a step.
+    no person was there and resumed off its own raster (BIWI ETH does), those rows move by less than a step.
 
     >>> table = dense_from_rows([10, 16, 16], [1, 1, 2], [0.0, 0.5, 3.0], [0.0, 0.0, 1.0])
     >>> table.positions[1].tolist(), table.first_frame, table.frame_step

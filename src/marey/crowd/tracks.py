@@ -37,11 +37,12 @@ from marey.geometry.resampling import sample_positions
 class Tracks(Timed):
     """Positions of agents in metres on the ground plane `(x, y)`.
 
-    positions: `(frames, agents, 2)`; NaN where an agent is absent
-    frame_rate: frames per second
-    ids: `(agents,)`, the agents' own numbers
-    first_frame: the file's number of frame 0
-    frame_step: the file's frames from one of ours to the next (people annotated every 6th video frame: 6)
+    Attributes:
+        positions: `(frames, agents, 2)`; NaN where an agent is absent.
+        frame_rate: Frames per second.
+        ids: `(agents,)`, the agents' own numbers.
+        first_frame: The file's number of frame 0.
+        frame_step: The file's frames from one of ours to the next (annotated every 6th frame: 6).
 
     >>> two = Tracks([[[0, 0], [1, 0]], [[0.1, 0], [np.nan, np.nan]]], 25)
     >>> two.agents, two.present.tolist()
@@ -91,9 +92,10 @@ class Tracks(Timed):
     ) -> Tracks:
         """Tracks of a long table, one row a person and frame, each column `(rows,)`, in any order.
 
-        frame_rate: of the frame numbers. Where only every n-th frame is annotated, the tracks have an
-            n-th of it.
-        unit: of x and y, a name such as `"cm"` or a number of metres
+        Args:
+            frame_rate: Of the frame numbers. Where only every n-th frame is annotated, the tracks have an
+                n-th of it.
+            unit: Of x and y, a name such as `"cm"` or a number of metres.
 
         >>> seen = Tracks.from_rows([0, 10, 10], [7, 7, 8], [0, 50, 300], [0, 0, 0], 25, unit="cm")
         >>> seen.frame_rate, seen.frame_step, seen.positions[1].tolist()
@@ -146,7 +148,7 @@ class Tracks(Timed):
         )
 
     def resample(self, frame_rate: float) -> Tracks:
-        """At another rate, along straight lines; nobody is invented while absent.
+        """At another rate, along straight lines; absences stay absences.
 
         Frame numbers then count frames of the new rate.
 
@@ -203,7 +205,8 @@ class Tracks(Timed):
 def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
     """Recordings of one rate, end to end in time.
 
-    same_people: an id means the same person in every part; False gives everyone a new number
+    Args:
+        same_people: An id means the same person in every part; False gives everyone a new number.
 
     >>> walk = Tracks([[[0, 0]], [[1, 0]]], 10, [7])
     >>> concatenate([walk, walk]).positions.shape, concatenate([walk, walk], same_people=False).agents
@@ -239,7 +242,7 @@ def _of_those_present(
 ) -> Tracks:
     kept = is_present(positions).any(axis=0)
     if not kept.any():
-        raise InputError("nobody is present in these frames")
+        raise InputError("no agent is present in these frames")
     assert tracks.ids is not None
     return replace(
         tracks,

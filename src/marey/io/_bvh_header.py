@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.io._files import decoded, quoted, unique_names
+from marey.io._limits import LIMITS
 
 CHANNELS = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation")
 
-# More than any rig; a header beyond is damage.
-MOST_JOINTS = 20_000
 LONGEST_NAME = 500
 LARGEST = 1e100
 
@@ -219,8 +218,8 @@ def _read_tree(words: _Words) -> _Tree:
         elif top is not None and keyword == b"JOINT":
             open_nodes.append(_open_joint(words, joints, top))
         elif top is not None and keyword in (b"END", b"ENDSITE"):
-            if len(ends) == MOST_JOINTS:
-                raise words.error(f"more than {MOST_JOINTS} end sites")
+            if len(ends) == LIMITS.joints:
+                raise words.error(f"more than {LIMITS.joints} end sites")
             ends.append(_Node("", top, words.word_start))
             words.rest_of_line()
             words.expect(b"{")
@@ -241,8 +240,8 @@ def _open_joint(words: _Words, joints: list[_Node], parent: int) -> int:
         raise words.error("a joint has no name", position)
     if len(name) > LONGEST_NAME:
         raise words.error(f"a joint's name has {len(name)} bytes; at most {LONGEST_NAME} are read", position)
-    if len(joints) == MOST_JOINTS:
-        raise words.error(f"more than {MOST_JOINTS} joints", position)
+    if len(joints) == LIMITS.joints:
+        raise words.error(f"more than {LIMITS.joints} joints", position)
     words.expect(b"{")
     joints.append(_Node(decoded(name), parent, position))
     return len(joints) - 1

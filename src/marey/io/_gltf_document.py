@@ -24,6 +24,7 @@ from marey._arrays import Array, Bytes, Integers
 from marey.errors import FormatError
 from marey.io._files import read_bytes
 from marey.io._json import decode
+from marey.io._limits import LIMITS
 
 # These hide the geometry itself; any other extension can be ignored without moving a vertex.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
@@ -32,9 +33,6 @@ Values = NDArray[np.generic]
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _DTYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _LARGEST_VALUE = {5120: 127, 5121: 255, 5122: 32767, 5123: 65535}
-
-# An accessor without a buffer view is all zeros: nothing in the file bounds how many.
-_MOST_ZEROS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -248,7 +246,7 @@ class Buffers:
         width, dtype, count = _WIDTHS[kind], np.dtype(_DTYPES[component]), entry.integer("count", low=1)
         if "bufferView" in entry.values:
             values = self._strided(entry, width, dtype, count)
-        elif count * width > _MOST_ZEROS:
+        elif count * width > LIMITS.vertices:  # nothing in the file bounds how many
             entry.fail("count", f"{count} values that are stored nowhere")
         else:
             values = np.zeros((count, width), dtype)

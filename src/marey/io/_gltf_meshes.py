@@ -20,6 +20,7 @@ from marey.errors import MareyWarning
 from marey.geometry.colour import to_srgb
 from marey.io._gltf_document import Buffers, Document, Entry, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
+from marey.io._limits import LIMITS
 from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
@@ -28,7 +29,7 @@ T = TypeVar("T", bound=np.generic)
 # Where a vertex came from before it was split at a seam of the texture.
 ORIGIN = "_MAREY_VERTEX"
 _TRIANGLES, _STRIP, _FAN, _POINTS = 4, 5, 6, 0
-_MOST_VERTICES, _MOST_CORNERS, _MOST_DISPLACEMENTS = 1 << 24, 1 << 26, 1 << 27
+_MAX_CORNERS = 4 * LIMITS.vertices
 Influences = tuple[NDArray[np.int64], Array]
 _MOST_SETS = 8
 
@@ -83,10 +84,10 @@ def read_parts(document: Document, buffers: Buffers, nodes: list[int]) -> list[P
         vertices += own
         corners += _element_count(document, buffers, primitive, "indices")
         displacements += own * len(primitive.entries("targets"))
-        if vertices > _MOST_VERTICES or corners > _MOST_CORNERS:
-            primitive.fail("", f"the file has more than {_MOST_VERTICES} vertices or {_MOST_CORNERS} corners")
-        if displacements > _MOST_DISPLACEMENTS:
-            primitive.fail("targets", f"the file moves more than {_MOST_DISPLACEMENTS} vertices")
+        if vertices > LIMITS.vertices or corners > _MAX_CORNERS:
+            primitive.fail("", f"the file has more than {LIMITS.vertices} vertices or {_MAX_CORNERS} corners")
+        if displacements > LIMITS.values:
+            primitive.fail("targets", f"the file moves more than {LIMITS.values} vertices")
     return [_read_part(document, buffers, node, primitive) for node, primitive in chosen]
 
 

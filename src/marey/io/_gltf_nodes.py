@@ -34,8 +34,8 @@ _SLOWEST_GRID, _FASTEST_GRID = 6.0, 1000.0
 # Keys may miss the grid by this part of a frame: float32 times of long clips do. Off the grid, only
 # rounding counts as a hit.
 _GRID_TOLERANCE, _ROUNDING = 0.05, 1e-3
-_MOST_FRAMES = 100_000
-_MOST_LOCAL_POSES = 30_000_000
+_MAX_FRAMES = 100_000
+_MAX_LOCAL_POSES = 30_000_000
 _PATHS = {"rotation": 4, "translation": 3, "scale": 3}
 
 
@@ -326,7 +326,7 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     rate = frame_rate or even or USUAL_RATE
     tolerance = _GRID_TOLERANCE if even else _ROUNDING
     wanted = (times[-1] - times[0]) * rate + tolerance + 1
-    most = min(max(_MOST_FRAMES, 2 * len(times)), _MOST_LOCAL_POSES // max(nodes, 1))
+    most = min(max(_MAX_FRAMES, 2 * len(times)), _MAX_LOCAL_POSES // max(nodes, 1))
     if wanted > most + 1:
         raise FormatError(
             f"animation {clip.name!r:.60} lasts {times[-1] - times[0]:.6g} s: at {rate:g} frames per second "
@@ -414,7 +414,7 @@ def _even_rate(times: Array) -> float | None:
         step = (counts @ since) / (counts @ counts)
     on_grid = np.abs(since - counts * step).max() <= _GRID_TOLERANCE * step
     rate = 1 / step
-    if not on_grid or not _SLOWEST_GRID <= rate <= _FASTEST_GRID or counts[-1] >= _MOST_FRAMES + len(times):
+    if not on_grid or not _SLOWEST_GRID <= rate <= _FASTEST_GRID or counts[-1] >= _MAX_FRAMES + len(times):
         return None
     return next((round(rate, d) for d in range(4) if abs(round(rate, d) / rate - 1) < 1e-5), float(rate))
 

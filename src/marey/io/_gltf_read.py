@@ -33,13 +33,13 @@ from marey.io._gltf_nodes import (
     placed,
     stretched,
 )
+from marey.io._limits import LIMITS
 from marey.surface.sequence import MeshSequence
 
 # A joint's translation that stays this near to its offset, in parts of the largest offset, is still.
 _STILL = 1e-5
 # How far a joint's scale may be from the one at rest before the skin is visibly wrong.
 _SAME_STRETCH = 1e-4
-_MOST_COORDINATES = 1 << 28
 
 
 def read_scene(scene: Scene) -> Character | Motion | MeshSequence:
@@ -112,7 +112,7 @@ def read_sequence(scene: Scene) -> MeshSequence:
         tracks = [*_tracks_of(clip, ancestry), *_weights_of(clip, parts)]
         frames = frames_of(clip, tracks, len(ancestry), scene.frame_rate)
     count, total = 1 if frames is None else len(frames.times), sum(len(p.positions) for p in parts)
-    if count * total * 3 > _MOST_COORDINATES:
+    if count * total * 3 > LIMITS.values:
         raise scene.broken(f"{count} frames of {total} vertices are too many; give a lower frame_rate")
     local = nodes.rest.__getitem__ if frames is None or clip is None else frames.sampler(clip, nodes)
     vertices = _scratch.empty((count, total, 3), np.float32)

@@ -24,7 +24,7 @@ from marey.io import container
 
 
 @dataclass(frozen=True)
-class Limits:
+class Allowance:
     """What a process may take: a start, and so much for each byte of the file.
 
     memory: which memory is counted: all addresses, or the data alone where a library reserves addresses
@@ -37,7 +37,7 @@ class Limits:
     memory: Literal["AS", "DATA"]
 
 
-def read(reader: Callable[..., Any], path: Path, limits: Limits, *, kind: str, **options: Any) -> Any:
+def read(reader: Callable[..., Any], path: Path, allowance: Allowance, *, kind: str, **options: Any) -> Any:
     """What `reader(path, **options)` gives in another process; an error unless it ends well in time.
 
     Args:
@@ -45,11 +45,11 @@ def read(reader: Callable[..., Any], path: Path, limits: Limits, *, kind: str, *
         kind: of the file, for errors, such as `"USD"`.
         options: plain values.
     """
-    seconds = limits.seconds + path.stat().st_size / limits.bytes_per_second
+    seconds = allowance.seconds + path.stat().st_size / allowance.bytes_per_second
     name = f"{reader.__module__}:{reader.__name__}"
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.mry"
-        arguments = (str(result), name, json.dumps(asdict(limits)), json.dumps(options))
+        arguments = (str(result), name, json.dumps(asdict(allowance)), json.dumps(options))
         command = _child.python("marey.io._isolated", str(path.absolute()), *arguments)
         try:
             done = subprocess.run(
@@ -67,9 +67,9 @@ def read(reader: Callable[..., Any], path: Path, limits: Limits, *, kind: str, *
         return container.read(result)
 
 
-def main(source: str, target: str, reader: str, limits: str, options: str) -> None:
+def main(source: str, target: str, reader: str, allowance: str, options: str) -> None:
     """In the other process: the result of `reader` as a container, what went wrong or was noted as JSON."""
-    allowed = Limits(**json.loads(limits))
+    allowed = Allowance(**json.loads(allowance))
     most = allowed.reserved_bytes + allowed.bytes_per_byte * Path(source).stat().st_size
     with contextlib.suppress(ImportError, ValueError, OSError):  # where the system cannot see to that
         import resource

@@ -25,7 +25,7 @@ class Limits:
     """
 
     file: int = 4 << 30
-    table: int = 256 << 20
+    table: int = 128 << 20
     small_json: int = 16 << 20
     ratio: int = 200
     allowance: int = 256 << 20

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from marey.errors import FormatError, MareyError
-from marey.io._zip import LARGEST_RATIO
+from marey.io._limits import LIMITS
 
-# Bytes an array may take whatever its files account for, and chunks that may be missing.
-ALWAYS_ALLOWED, MAX_MISSING = 16 << 20, 10_000
+# Bytes an array may take whatever its files account for.
+ALWAYS_ALLOWED = 16 << 20
 # None of these runs anything, as numcodecs' `pickle` does.
 CODECS = (
     *("bytes", "endian", "transpose", "sharding_indexed", "zstd", "blosc", "lz4", "gzip", "zlib", "bz2"),
@@ -73,13 +73,13 @@ def opened_array(
     declared = [_declared(head, codecs[-1]) for _, head in stored.values()]
     chunk_bytes = math.prod(chunks) * kind.itemsize
     needed = max(math.prod(shape) * max(8, kind.itemsize), chunk_bytes)
-    accounted = max(LARGEST_RATIO * sum(size for size, _ in stored.values()), 8 * sum(declared))
+    accounted = max(LIMITS.ratio * sum(size for size, _ in stored.values()), 8 * sum(declared))
     if needed > max(ALWAYS_ALLOWED, accounted):
         message = f"its {name} are {shape} {kind} and would unpack to {needed / 1e9:.2g} GB"
         raise FormatError(message, path=path)
     if max(declared, default=0) > 2 * chunk_bytes + 64:
         raise FormatError(f"chunks of its {name} are not those of {shape} {kind}", path=path)
-    if math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True)) > len(stored) + MAX_MISSING:
+    if math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True)) > len(stored) + LIMITS.chunks:
         raise FormatError(f"most chunks of its {name}, {shape} in {chunks}, are missing", path=path)
     return array, stored
 

@@ -21,9 +21,10 @@ from marey import _scratch
 from marey._arrays import AnyArray, DType
 from marey.errors import FormatError
 from marey.io._files import check_readable
+from marey.io._limits import LIMITS
 
-# Deflate cannot reach more than the first; more than the others in total, from so small a file, is no motion.
-DEFLATE_RATIO, LARGEST_RATIO, ALWAYS_ALLOWED = 1032, 200, 256 << 20
+# Deflate cannot reach more.
+DEFLATE_RATIO = 1032
 # Deflate gains a tenth on captured coordinates and is twenty times slower than the disk.
 DEFLATED_UP_TO = 1 << 20
 # So that equal content gives equal files.
@@ -54,7 +55,7 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
             total, size = sum(entry.file_size for entry in file.infolist()), path.stat().st_size
             if sum(entry.compress_size for entry in file.infolist()) > size:
                 raise zipfile.BadZipFile("its entries declare more bytes than it has")
-            if total > min(max(ALWAYS_ALLOWED, LARGEST_RATIO * size), DEFLATE_RATIO * size):
+            if total > min(max(LIMITS.allowance, LIMITS.ratio * size), DEFLATE_RATIO * size):
                 raise FormatError(f"would unpack to {total / 1e9:.1f} GB: refused as a zip bomb", path=path)
             yield file
     except _DAMAGED as error:

@@ -27,15 +27,12 @@ from marey.geometry import rotations as so3
 from marey.geometry.convention import UNITS, Convention, unit_size
 from marey.geometry.euler import from_euler
 from marey.io._files import check_poses_fit, decoded, quoted, read_bytes
+from marey.io._limits import LIMITS
 
 CMU_FRAME_RATE = 120.0
-MAX_BONES = 10_000
-MAX_ASF_BYTES = 64 << 20
 TURNS, SLIDES = ("RX", "RY", "RZ"), ("TX", "TY", "TZ", "L")
 _BLANKS = bytes.maketrans(b",()", b"   ")
 
-# Twenty minutes at 120 frames per second take 110 MB.
-MAX_AMC_BYTES = 1 << 27
 _FIRST_FRAME = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*\d+[ \t]*(?=[\r\n#]|\Z)")
 _COMMENT = re.compile(rb"#[^\r\n]*")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -222,8 +219,8 @@ def read_asf(path: Path) -> Asf:
             _describe(bones[-1], line)
         elif section == ":hierarchy" and key not in ("begin", "end"):
             children.append(line)
-        if len(bones) > MAX_BONES:
-            raise line.error(f"more than {MAX_BONES} bones")
+        if len(bones) > LIMITS.joints:
+            raise line.error(f"more than {LIMITS.joints} bones")
     if len(bones) == 1 and not children:
         raise FormatError("no :bonedata or :hierarchy found; not an ASF skeleton", path=path)
     return Asf(_in_order(bones, children, path), position, unit, in_degrees)
@@ -267,7 +264,7 @@ class _Line:
 
 
 def _lines(path: Path) -> list[_Line]:
-    data = read_bytes(path, limit=MAX_ASF_BYTES)
+    data = read_bytes(path, limit=LIMITS.table)
     if b"\0" in data:
         raise FormatError("a binary file, not an ASF skeleton", path=path)
     lines = enumerate(data.translate(_BLANKS).splitlines(), start=1)
@@ -340,7 +337,7 @@ class Amc:
 
 def read_amc(path: Path, freedoms: Mapping[str, int]) -> Amc:
     """The motion in an AMC file, for bones of these names and numbers of freedoms."""
-    text = read_bytes(path, limit=MAX_AMC_BYTES)
+    text = read_bytes(path, limit=LIMITS.table)
     first = _FIRST_FRAME.search(text)
     if first is None:
         raise FormatError("no frame found; not an AMC file", path=path)

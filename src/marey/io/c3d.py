@@ -20,7 +20,7 @@ from marey.io import _isolated
 from marey.io._files import check_readable, unique_names
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
-LIMITS = _isolated.Limits(8.0, 2e6, reserved_bytes=4 << 30, bytes_per_byte=100, memory="AS")
+ALLOWANCE = _isolated.Allowance(8.0, 2e6, reserved_bytes=4 << 30, bytes_per_byte=100, memory="AS")
 
 
 def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = None) -> Markers:
@@ -35,7 +35,7 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
         if file.read(2)[1:] != b"\x50":
             raise FormatError("not a C3D file", path=path)
     size = None if unit is None else unit_size(unit)
-    markers: Markers = _isolated.read(read_markers, path, LIMITS, kind="C3D", unit=size, up=up)
+    markers: Markers = _isolated.read(read_markers, path, ALLOWANCE, kind="C3D", unit=size, up=up)
     return markers
 
 

@@ -62,7 +62,7 @@ MODULES = {
     "marey.statistics.graphs.clips": "DistanceMatrix",
     "marey.statistics.graphs.transitions": "Windows",
     "marey.statistics.graphs.graph": "MotionGraph Walk",
-    "marey.surface.synthesis.surface_graph": "SurfaceGraph",
+    "marey.surface.synthesis.animate": "SurfaceGraph",
     "marey.surface.synthesis.animation": "Provenance Animation AnimationReport",
 }
 TYPES = {name: module for module, names in MODULES.items() for name in names.split()}

@@ -21,11 +21,11 @@ from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes
 from marey.io._files import quoted, read_bytes
+from marey.io._limits import LIMITS
 from marey.io._meshes import Mesh, line_number
 from marey.surface.sequence import MeshSequence
 from marey.surface.texture import Texture
 
-LARGEST_MATERIAL_FILE = 16 << 20
 # Textures of material files, by folder and name.
 Materials = dict[tuple[Path, str], Texture | None]
 
@@ -241,7 +241,7 @@ def _texture(data: bytes, after: int, folder: Path, materials: Materials | None)
 def _colour_map(folder: Path, library: str) -> Texture | None:
     """The first colour map of a material file beside the mesh."""
     file = _meshes.contained_file(folder, library) or _meshes.contained_file(folder, library.split(" ")[0])
-    if file is None or not 0 < file.stat().st_size <= LARGEST_MATERIAL_FILE:
+    if file is None or not 0 < file.stat().st_size <= LIMITS.small_json:
         return None
     for line in read_bytes(file).splitlines():
         words = line.split(maxsplit=1)

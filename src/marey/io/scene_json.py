@@ -39,7 +39,7 @@ Area = list[float | list[float]]
 
 class _Goal(Strict, frozen=True):
     area: Area
-    wish: str = "reach"
+    kind: str = "reach"
     vanish: bool = True
 
 
@@ -91,7 +91,7 @@ def from_json(data: bytes, path: Path) -> Scene:
         built_goals, groups = {}, []
         for name, goal in goals.items():
             place = f"goals.{name}: "
-            built_goals[name] = Goal(_area("area", goal.area, shift), goal.wish, goal.vanish)  # type: ignore[arg-type]
+            built_goals[name] = Goal(_area("area", goal.area, shift), goal.kind, goal.vanish)  # type: ignore[arg-type]
         for number, group in enumerate(parsed.groups):
             place = f"groups[{number}]: "
             start = _area("start", group.start, shift)

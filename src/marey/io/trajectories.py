@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import AnyArray, Array
+from marey._arrays import AnyArray, Array, Integers
 from marey._extras import require
 from marey.crowd.track_tables import LARGEST_NUMBER, Dense, RowError, dense_from_rows
 from marey.crowd.tracks import Tracks
@@ -148,7 +148,10 @@ def _numbered_by_time(table: Table, rate: float | None, path: Path) -> tuple[Tab
         _, gaps = steps(times, table.columns["id"], times, times)
         gaps = gaps if len(gaps) else np.diff(different)
         if len(gaps) == 0:
-            raise FormatError("one time tells no frame rate: give frame_rate= (--from-frame-rate)", path=path)
+            raise FormatError(
+                "cannot infer the frame rate from one time stamp; pass frame_rate= (--from-frame-rate)",
+                path=path,
+            )
         rate = rate_from_times(different, float(np.median(gaps)))
     start = times.min()
     numbers = (times - start) * rate
@@ -262,11 +265,16 @@ def brisk_speed(speeds: Array) -> float:
 
 def steps(frame: Array, person: Array, x: Array, y: Array) -> tuple[Array, Array]:
     """Length of each person's steps from row to row, and the frames they take, each `(steps,)`."""
+    lengths, frames, _ = _steps(frame, person, x, y)
+    return lengths[frames > 0], frames[frames > 0]
+
+
+def _steps(frame: Array, person: Array, x: Array, y: Array) -> tuple[Array, Array, Integers]:
+    """Lengths and frames of steps, also those of no frames, and the rows they begin at."""
     order = np.lexsort((frame, person))
     same = np.diff(person[order]) == 0
     lengths = np.hypot(np.diff(x[order]), np.diff(y[order]))[same]
-    frames = np.diff(frame[order])[same]
-    return lengths[frames > 0], frames[frames > 0]
+    return lengths, np.diff(frame[order])[same], order[:-1][same]
 
 
 def rate_from_velocities(
@@ -278,11 +286,8 @@ def rate_from_velocities(
     >>> rate_from_velocities(rows * 6, np.ones(4), rows * 0.5, rows, np.full(4, 1.25), np.full(4, 2.5))
     15.0
     """
-    order = np.lexsort((frame, person))
-    same = np.diff(person[order]) == 0
-    lengths = np.hypot(np.diff(x[order]), np.diff(y[order]))[same]
-    frames = np.diff(frame[order])[same]
-    speeds = np.hypot(vx, vy)[order][:-1][same]
+    lengths, frames, rows = _steps(frame, person, x, y)
+    speeds = np.hypot(vx, vy)[rows]
     moving = (lengths > 1e-3) & (speeds > 1e-3) & (frames > 0)
     if not moving.any():
         return None

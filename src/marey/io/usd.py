@@ -31,6 +31,7 @@ from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.geometry.mesh import fans
 from marey.io import _isolated
 from marey.io._files import atomic_write, check_readable, unique_names
+from marey.io._limits import LIMITS
 from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence
 from marey.surface.skinning import SkinnedMesh
@@ -41,10 +42,8 @@ PxrObject = Any
 UNSAVED_BYTES = 256 << 20
 
 # A sound file is read at over 20 MB a second; frames go to disk.
-LIMITS = _isolated.Limits(60.0, 1e6, reserved_bytes=2 << 30, bytes_per_byte=20, memory="DATA")
+ALLOWANCE = _isolated.Allowance(60.0, 1e6, reserved_bytes=2 << 30, bytes_per_byte=20, memory="DATA")
 
-# More frames than an hour at 100 a second come of a slip in the time codes.
-MOST_FRAMES = 400_000
 UNEVEN = 0.01
 
 
@@ -72,7 +71,7 @@ def read(
     path = Path(path)
     check_readable(path)
     options = {"frame_rate": frame_rate, "unit": unit, "up": up}
-    sequence: MeshSequence = _isolated.read(read_meshes, path, LIMITS, kind="USD", **options)
+    sequence: MeshSequence = _isolated.read(read_meshes, path, ALLOWANCE, kind="USD", **options)
     return sequence
 
 
@@ -399,7 +398,7 @@ def _frames(
     own = codes_per_second / gaps.mean() if even else float(stage.GetFramesPerSecond())
     rate = frame_rate or round(own, 6)
     count = (times[-1] - times[0]) / codes_per_second * rate
-    if not 0 <= count <= MOST_FRAMES:
+    if not 0 <= count <= LIMITS.frames:
         raise FormatError(f"its time samples make {count:.3g} frames; give a lower frame_rate", path=path)
     if even and rate == round(own, 6):
         return times, rate

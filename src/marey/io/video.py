@@ -66,6 +66,20 @@ def read(path: Path) -> Footage:
     return Footage(len(index.times), index.rows, index.columns, index.frame_rate, open_frames, path.stem)
 
 
+def facts(path: Path) -> dict[str, object]:
+    """What a video holds, as its header says; frames are counted where that does not."""
+    check_readable(path)
+    with _opened(path) as (_, stream):
+        frames, rate, context = stream.frames, stream.average_rate, stream.codec_context
+        if frames > 0 and rate and context is not None:
+            size = {"rows": context.height, "columns": context.width}
+            times = {"frames": frames, "frame_rate": float(rate), "duration": float(frames / rate)}
+            return {"kind": "video", **times, **size}
+    footage = read(path)
+    times = {"frames": footage.frames, "frame_rate": footage.frame_rate, "duration": footage.duration}
+    return {**footage.facts(), **times}
+
+
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
     """Encode footage; the ending chooses how. See :func:`write_frames`."""
     write_frames(footage, path, frame_rate=footage.frame_rate, progress=progress, total=footage.frames)

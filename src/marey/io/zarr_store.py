@@ -54,6 +54,22 @@ def read(path: Place, *, progress: Progress | None = None) -> FieldSeries | Mesh
     return read_meshes(path, progress=progress) if is_mesh else read_fields(path)
 
 
+def facts(path: Place) -> dict[str, object]:
+    """What a store holds, from its header and at most a few of its chunks, whatever its length."""
+    with _zarr.damaged(path, "its header cannot be read"):
+        is_mesh = "vertices" in _zarr.opened_group(path)
+    if is_mesh:
+        meshes = _MeshStore(path)
+        part: MeshSequence | FieldSeries = meshes.sequence(meshes.vertices(slice(0, 1)), slice(0, 1))
+        frames = meshes.frames
+    else:
+        fields = _FieldStore(path)
+        chunks, frames = list(fields.chunks()), fields.frames
+        part = concatenate([fields.series(rows) for rows in chunks[:: -(-len(chunks) // 8)]])
+    times = {"frames": frames, "frame_rate": part.frame_rate, "duration": frames / part.frame_rate}
+    return {**part.facts(), **times}
+
+
 def read_fields(path: Place) -> FieldSeries:
     """A field series, in memory; half precision becomes float32."""
     store = _FieldStore(path)

@@ -6,7 +6,7 @@ from marey.surface.decimation import decimate
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence, concatenate
 from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend
-from marey.surface.synthesis.surface_graph import SurfaceGraph, graph
+from marey.surface.synthesis.animate import SurfaceGraph, graph
 from marey.surface.texture import Texture
 
 __all__ = [

@@ -134,25 +134,16 @@ class FootSkate:
     Attributes:
         speeds: `(frames - 1,)`, metres a second of what touches, from each frame to the next; 0 in the air.
         touching: `(frames - 1,)`, how much touches; weight of the speeds.
-        contacts: number of times a patch came to touch.
-        seconds_in_contact: of all patches together.
     """
 
     speeds: Array
     touching: Array
-    contacts: int
-    seconds_in_contact: float
 
     @property
     def speed(self) -> float:
         """Mean over all that touches, metres a second."""
         total = self.touching.sum()
         return float(self.speeds @ self.touching / total) if total > 0 else 0.0
-
-    @property
-    def per_contact(self) -> float:
-        """Metres slid while a patch touches the ground once."""
-        return self.speed * self.seconds_in_contact / self.contacts if self.contacts else 0.0
 
 
 def foot_skate(sequence: MeshSequence, contacts: Contacts, touching: Array | None = None) -> FootSkate:
@@ -177,9 +168,7 @@ def foot_skate(sequence: MeshSequence, contacts: Contacts, touching: Array | Non
             steps = np.diff(sequence.vertices[i : i + 2][:, contacts.soles].astype(np.float64), axis=0)[0]
             moved = np.hypot(steps[:, 0], steps[:, 2])
             speeds[i] = both[i] @ moved / both[i].sum() * sequence.frame_rate
-    down = weights > 0.5
-    begun = int(down[0].sum() + (down[1:] & ~down[:-1]).sum())
-    return FootSkate(speeds, amounts, begun, float(down.sum()) / sequence.frame_rate)
+    return FootSkate(speeds, amounts)
 
 
 @dataclass(frozen=True, eq=False)

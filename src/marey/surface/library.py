@@ -23,8 +23,9 @@ from marey.surface.sequence import MeshSequence
 class Library:
     """Sequences of one subject: the same faces and frame rate in all of them.
 
-    sequences: at least one; those without a name, or with a name that is taken, are numbered
-    labels: the behaviour each sequence shows, e.g. "walk"; their names, if not given
+    Attributes:
+        sequences: at least one; those without a name, or with a name that is taken, are numbered.
+        labels: the behaviour each sequence shows, e.g. "walk"; their names, if not given.
 
     >>> import marey
     >>> walk = marey.samples.mesh_sequence()

@@ -26,13 +26,16 @@ from marey.surface.texture import Texture
 class MeshSequence(Timed):
     """Triangle meshes of constant connectivity over time. Metres, y up.
 
-    vertices: `(frames, vertices, 3)`, float32 or float64 (kept as given)
-    faces: `(faces, 3)`, indices into the vertices, counter-clockwise seen from outside
-    frame_rate: frames per second
-    uv: `(corners, 2)` or None, texture coordinates, v up
-    uv_faces: `(faces, 3)` or None, indices into `uv` (None with `uv`: same as `faces`)
-    colours: `(vertices, 3)` or None, red green blue in 0…1
-    textures: one per frame, or one for all, or none
+    Attributes:
+        vertices: `(frames, vertices, 3)`, float32 or float64 (kept as given).
+        faces: `(faces, 3)`, indices into the vertices, counter-clockwise seen from outside.
+        frame_rate: frames per second.
+        uv: `(corners, 2)` or None, texture coordinates, v up.
+        uv_faces: `(faces, 3)` or None, indices into `uv` (None with `uv`: same as `faces`).
+        colours: `(vertices, 3)` or None, red green blue in 0…1.
+        textures: one per frame, or one for all, or none.
+        convention: unit and axis of the file it came from.
+        name: of the sequence.
 
     >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 30)
     >>> triangle.frames, len(triangle.faces)

@@ -1,6 +1,6 @@
-"""A long mesh sequence as a few shapes: what makes hundreds of frames play in a browser.
+"""A long mesh sequence as a few shapes, so that hundreds of frames play in a browser.
 
-The way over the ground is taken out into a node (a turn about the vertical and a shift), what is left of
+The motion over the ground is taken out into a node (a turn about the vertical and a shift), what is left of
 every frame is the first one plus a weighted sum of shapes: principal components, as many as keep every vertex
 of every frame within a bound. Cost: some ten times 3 · frames · vertices · shapes multiplications.
 """
@@ -13,30 +13,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _scratch
+from marey import _work
 from marey._arrays import Array
 from marey.geometry.planar import PlanarMotion, align
 from marey.surface.sequence import MeshSequence
 
 Floats = NDArray[np.float32]
 
-# Frames the components are computed from, evenly spread, and the most memory these may take.
-MOST_LEARNED, LEARNED_BYTES = 600, 512 << 20
-# Above this share of the frames, shapes gain too little.
-WORTHWHILE = 0.7
-# Worst frames that become shapes of their own at a time, where components are not enough.
-ADDED_AT_ONCE = 8
-# Of the bound, so that what is rounded to single precision later stays within it.
-MARGIN = 0.98
+# Frames the components are computed from, evenly spread, in at most 512 MB.
+MOST_LEARNED = 600
 
 
 @dataclass(frozen=True)
 class Shapes:
     """Frame f is `placements[f]` applied to `base + weights[f] · targets`.
 
-    placements: one planar motion each frame; base: `(vertices, 3)`; targets: `(shapes, vertices, 3)`
-    weights: `(frames, shapes)`, within 0…1, to which Blender clips them; so the base is no frame
-    error: the farthest any vertex of any frame is from where it was, metres
+    Attributes:
+        placements: one planar motion each frame.
+        base: `(vertices, 3)`.
+        targets: `(shapes, vertices, 3)`.
+        weights: `(frames, shapes)`, within 0…1, to which Blender clips them; so the base is no frame.
+        error: the farthest any vertex of any frame is from where it was, metres.
     """
 
     placements: PlanarMotion
@@ -48,11 +45,12 @@ class Shapes:
     def fitted(self, frame_values: Callable[[slice], Array]) -> Floats:
         """What each shape adds to other values of the vertices, e.g. normals: least squares.
 
-        frame_values: values `(frames, vertices, 3)` of some frames, minus those of the first
+        Args:
+            frame_values: values `(frames, vertices, 3)` of some frames, minus those of the first.
         """
         gathered = np.zeros((self.weights.shape[1], self.base.size))
         weights = self.weights.astype(np.float64) - self.weights[0]
-        for rows in _frame_blocks(len(weights), self.base.size):
+        for rows in _work.blocks(len(weights), 8 * self.base.size):
             gathered += weights[rows].T @ frame_values(rows).reshape(-1, self.base.size)
         solved = np.linalg.lstsq(weights.T @ weights, gathered, rcond=1e-9)[0]
         return solved.astype(np.float32).reshape(self.targets.shape)
@@ -67,8 +65,10 @@ def shapes_of(sequence: MeshSequence, max_error: float) -> Shapes | None:
     (True, True)
     """
     local = _Local(sequence)
-    most = int(WORTHWHILE * (sequence.frames - 1))
-    bound = MARGIN * max_error
+    # With more shapes than this share of the frames, too little is gained.
+    most = int(0.7 * (sequence.frames - 1))
+    # What is rounded to single precision later must stay within the bound.
+    bound = 0.98 * max_error
     basis = _components(local)
     weights = local.weights(basis)
     if local.errors(basis, weights).max() <= bound:
@@ -76,7 +76,8 @@ def shapes_of(sequence: MeshSequence, max_error: float) -> Shapes | None:
         basis, weights = basis[:count], weights[:, :count]
     else:
         while len(basis) <= most and (errors := local.errors(basis, weights)).max() > bound:
-            worst = np.argsort(errors)[-ADDED_AT_ONCE:]
+            # The worst frames become shapes of their own where components are not enough.
+            worst = np.argsort(errors)[-8:]
             basis = _with_frames(basis, local, weights, worst[errors[worst] > bound])
             weights = local.weights(basis)
     if len(basis) > most:
@@ -110,14 +111,14 @@ class _Local:
     def weights(self, basis: Array) -> Array:
         """Of every frame for orthonormal shapes."""
         found = np.empty((len(self.vertices), len(basis)))
-        for rows in _frame_blocks(len(found), self.base.size):
+        for rows in _work.blocks(len(found), 8 * self.base.size):
             found[rows] = self.rows(rows) @ basis.T
         return found
 
     def errors(self, basis: Array, weights: Array) -> Array:
         """The farthest any vertex of each frame is from its place, `(frames,)`."""
         found = np.empty(len(self.vertices))
-        for rows in _frame_blocks(len(found), self.base.size):
+        for rows in _work.blocks(len(found), 8 * self.base.size):
             apart = (self.rows(rows) - weights[rows] @ basis).reshape(-1, *self.base.shape)
             found[rows] = np.sqrt(np.einsum("fvc,fvc->fv", apart, apart).max(axis=1))
         return found
@@ -126,7 +127,7 @@ class _Local:
 def _components(local: _Local) -> Array:
     """Orthonormal shapes `(shapes, 3 · vertices)` by falling variance."""
     frames = len(local.vertices)
-    most = max(2, min(frames, MOST_LEARNED, LEARNED_BYTES // (8 * local.base.size)))
+    most = max(2, min(frames, MOST_LEARNED, (64 << 20) // local.base.size))
     learned = local.rows(np.unique(np.linspace(0, frames - 1, most).astype(np.int64)))
     values, vectors = np.linalg.eigh(learned @ learned.T)
     kept = values > max(values[-1], 1e-30) * 1e-12
@@ -150,8 +151,3 @@ def _with_frames(basis: Array, local: _Local, weights: Array, frames: NDArray[np
     left = local.rows(frames) - weights[frames] @ basis
     added = np.linalg.qr((left - (left @ basis.T) @ basis).T)[0].T
     return np.concatenate([basis, added])
-
-
-def _frame_blocks(frames: int, width: int) -> list[slice]:
-    step = _scratch.rows_per_block(8 * width)
-    return [slice(start, min(start + step, frames)) for start in range(0, frames, step)]

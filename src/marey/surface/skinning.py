@@ -224,6 +224,10 @@ def dual_quaternion_in_numpy(
     out[:] = vertices + factor * (np.cross(r, inner) + w * d - d0 * r)
 
 
+# The kernel pays from the few on; importing numba for it (half a second) only from the many on.
+_FEW, _MANY = 2_000, 5_000_000
+
+
 def _in_blocks(
     points: Floats,
     joints: Ints,
@@ -235,11 +239,18 @@ def _in_blocks(
 ) -> Floats:
     frames = len(matrices)
     out = np.empty((frames, len(points), 3), dtype=points.dtype)
-    mover = _compiled(kernel) if _worth_compiling(frames * joints.size) else twin
+    compiled = None
+    if frames * joints.size >= (_FEW if "numba" in sys.modules else _MANY):
+        from marey.surface import _skinning_kernels
+
+        compiled = getattr(_skinning_kernels, kernel)
     # Temporary numbers a frame: the twin up to 32 a vertex, both about 64 a joint.
-    for block in _work.blocks(frames, 512 * matrices.shape[1] + (256 * len(points) if mover is twin else 0)):
+    for block in _work.blocks(frames, 512 * matrices.shape[1] + (0 if compiled else 256 * len(points))):
         motions = motions_of(matrices[block]).astype(points.dtype, copy=False)
-        mover(points, joints, shares, motions, out[block])
+        if compiled is None:
+            twin(points, joints, shares, motions, out[block])
+        else:
+            compiled(points, joints, shares, _packed(motions), out[block])
     return out
 
 
@@ -247,31 +258,10 @@ def _upper_rows(matrices: Floats) -> Floats:
     return matrices[:, :, :3].reshape(*matrices.shape[:2], 12)
 
 
-# The kernel pays from the few on; importing numba for it (half a second) only from the many on.
-_FEW, _MANY = 2_000, 5_000_000
-# Frames side by side in the kernel's innermost loop.
-_LANES = 32
-
-
-def _worth_compiling(work: int) -> bool:
-    return work >= (_FEW if "numba" in sys.modules else _MANY)
-
-
-def _compiled(kernel: str) -> Mover:
-    from marey.surface import _skinning_kernels
-
-    run = getattr(_skinning_kernels, kernel)
-
-    def mover(points: Floats, joints: Ints, shares: Floats, motions: Floats, out: Floats) -> None:
-        run(points, joints, shares, _packed(motions), out)
-
-    return mover
-
-
 def _packed(motions: Floats) -> Floats:
     """`(frames, joints, n)` as `(blocks, joints, n, lanes)`; the last block repeats its last frame."""
     frames, joints, n = motions.shape
-    lanes = min(_LANES, frames)
+    lanes = min(32, frames)
     blocks = -(-frames // lanes)
     filled = motions[np.minimum(np.arange(blocks * lanes), frames - 1)]
     return np.ascontiguousarray(filled.reshape(blocks, lanes, joints, n).transpose(0, 2, 3, 1))

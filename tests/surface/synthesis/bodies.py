@@ -13,7 +13,7 @@ from marey.statistics.graphs.transitions import Windows, optimal
 from marey.surface.distances import distances
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
-from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.animate import SurfaceGraph
 
 TETRAHEDRON = np.array([[-0.2, 1.0, -0.3], [0.2, 1.0, -0.3], [0.0, 1.0, 0.6], [0.0, 1.6, 0.0]])
 FACES = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])

@@ -11,7 +11,7 @@ from marey.errors import InputError
 from marey.geometry import planar
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Provenance, cross_fade_textures
-from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips, blend_several
+from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips
 from marey.surface.texture import Texture
 from tests.surface.synthesis import bodies
 
@@ -80,13 +80,6 @@ def test_clips_are_synchronised_alike_with_distances_at_hand() -> None:
     assert alone.path[0].tolist() == given.path[0].tolist() == [60, 0]
     assert alone.path[-1].tolist() == given.path[-1].tolist() == [repertoire.library.frames - 1, 59]
     assert alone.cost == pytest.approx(given.cost, rel=0.02)
-
-
-def test_several_clips_mix_by_their_weights() -> None:
-    clips = [bodies.gliding(1e6, length, 30, name) for length, name in ((1.0, "a"), (2.0, "b"), (3.0, "c"))]
-    mixed = blend_several(Library(tuple(clips)), ["a", "b", "c"], [1.0, 1.0, 2.0])
-    middles = np.array([planar.centroid(frame) for frame in mixed.vertices])
-    assert np.linalg.norm(middles[-1] - middles[0]) == pytest.approx(2.25, rel=1e-3)
 
 
 @pytest.mark.parametrize("weight", [1.5, [0.2, np.nan], -0.1])

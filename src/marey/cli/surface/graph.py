@@ -61,7 +61,7 @@ def graph(
     from marey.statistics.graphs.shortest import compare, shortest_costs
     from marey.statistics.graphs.transitions import Windows, table
     from marey.surface.distances import distances as pose_distances
-    from marey.surface.synthesis.surface_graph import SurfaceGraph
+    from marey.surface.synthesis.animate import SurfaceGraph
 
     given = run.given
     known: Any

@@ -1,4 +1,4 @@
-"""What is inside a flow: divergence and vorticity, its parts, its events, the ways through it."""
+"""What is inside a flow: divergence and vorticity, its parts, its events, the paths through it."""
 
 from marey.crowd.analysis.derivatives import divergence, okubo_weiss, vorticity
 from marey.crowd.analysis.events import Event, find_events

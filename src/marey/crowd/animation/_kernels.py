@@ -113,7 +113,7 @@ def step(
     Args:
         start: First agent.
         stop: One past the last agent.
-        fields: At the beginning, the middle and the end of the step, each `(rows, columns, 2)` px/frame.
+        fields: At the start, the middle and the end of the step, each `(rows, columns, 2)` px/frame.
         seconds: Length of the step.
         rate: Frames per second of the fields.
         pull: Share of the field's velocity taken up in the step; 1 = at once.

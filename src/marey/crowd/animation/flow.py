@@ -81,7 +81,7 @@ class Flow:
         return np.asarray(seen / np.float32(255), dtype=np.float32)
 
     def _position(self, seconds: float) -> float:
-        """Fields from the middle of the first, -½ at the series' beginning to frames - ½ at its end."""
+        """Fields from the middle of the first, -½ at the series' start to frames - ½ at its end."""
         frames = self.fields.frames
         passed = seconds * self.fields.frame_rate
         whole = np.rint(2 * passed)

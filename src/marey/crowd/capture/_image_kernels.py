@@ -26,7 +26,11 @@ PENALTIES = {"quadratic": QUADRATIC, "charbonnier": CHARBONNIER, "geman-mcclure"
 def warp(images: Array, field: Array, out: Array, inside: Array) -> None:
     """`out[k](x) = images[k](x + field(x))` by cubic convolution; `inside` is 0 where x leaves the image.
 
-    images, out: `(channels, rows, columns)`; field: `(2, rows, columns)`; inside: `(rows, columns)`
+    Args:
+        images: `(channels, rows, columns)`.
+        field: `(2, rows, columns)`.
+        out: As `images`, filled.
+        inside: `(rows, columns)`, filled.
     """
     channels, rows, columns = images.shape
     wx, wy = np.empty(4, dtype=np.float32), np.empty(4, dtype=np.float32)

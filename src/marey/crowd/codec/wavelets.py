@@ -49,6 +49,6 @@ def backward(coefficients: Integers) -> Integers:
     scale = LIFTING_SCALE
     levels = levels_of(rows, columns)
     kernels.backward_space(work, levels, factors, round(scale**2 * one), round(one / scale**2))
-    curves = work.reshape(frames, -1)
+    curves = work.reshape(frames, rows, -1)
     kernels.backward_time(curves, levels_of(frames), factors, round(scale * one), round(one / scale))
     return work

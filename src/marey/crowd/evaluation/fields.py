@@ -27,11 +27,14 @@ from marey.errors import InputError
 class FieldErrors(Report):
     """Over the pixels that count, of all frames.
 
-    endpoint: mean length of the difference, pixels per frame
-    angular_degrees: mean angle between `(u, v, 1)` vectors
-    divergence, vorticity: root mean square of the difference, per frame
-    relative_divergence, relative_vorticity: the same, over that of the truth; NaN if that has none
-    pixels: how many were counted
+    Attributes:
+        endpoint: Mean length of the difference, pixels per frame.
+        angular_degrees: Mean angle between `(u, v, 1)` vectors.
+        divergence: Root mean square of the difference, per frame.
+        vorticity: As `divergence`.
+        relative_divergence: The same, over that of the truth; NaN if that has none.
+        relative_vorticity: As `relative_divergence`.
+        pixels: How many were counted.
     """
 
     endpoint: float
@@ -122,7 +125,8 @@ def angle_map(estimated: FloatArray, true: FloatArray) -> Array:
 class Truth:
     """What is known: the motion in the image, and where people are on the ground; one of them may be missing.
 
-    all_pixels: whether pixels without people count too
+    Attributes:
+        all_pixels: Whether pixels without people count too.
     """
 
     fields: FieldSeries | None = None
@@ -142,7 +146,7 @@ class Truth:
 def compare(series: FieldSeries, truth: Truth) -> dict[str, Any]:
     """Errors by name: endpoint, angular_degrees, divergence, vorticity, trajectory_m and more.
 
-    Field errors are in pixels of the truth's grid; None where the truth does not tell. `trajectory_m` is the
+    Field errors are in pixels of the truth's grid; None where the truth has none. `trajectory_m` is the
     mean distance after the longest of 1, 2 and 5 seconds that the series is long enough for.
 
     >>> from marey import samples

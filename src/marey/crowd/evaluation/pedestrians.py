@@ -28,11 +28,12 @@ DENSITIES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7
 class Overlaps(Report):
     """Overlapping bodies of tracks.
 
-    pairs: mean number of overlapping pairs at a time
-    people: share of people, at a time, who overlap with someone
-    events: how often a pair that was apart came to overlap
-    deepest: metres by which the worst pair overlapped
-    deepest_share: the same over the sum of the two radii
+    Attributes:
+        pairs: Mean number of overlapping pairs at a time.
+        people: Share of people, at a time, who overlap with someone.
+        events: How often a pair that was apart came to overlap.
+        deepest: Metres by which the worst pair overlapped.
+        deepest_share: The same over the sum of the two radii.
     """
 
     pairs: float
@@ -89,13 +90,15 @@ def overlaps(tracks: Tracks, radius: ArrayLike = BODY_RADIUS, *, tolerance: floa
 class CrowdErrors(Report):
     """Differences of two crowds; all are 0 for one and the same.
 
-    trajectory_m: mean distance, in metres, of everyone from their own true place, while both are there
-    after: the same at 1, 2 and 5 seconds from the start
-    shared: how many ids both have; None and {} above if there are none
-    speeds, directions: Jensen–Shannon distance of their histograms, 0 to 1
-    density: half the summed difference of the shares of people in each square metre, 0 to 1
-    fundamental_diagram: mean difference of speed at equal local density, m/s; None if no density is in both
-    evacuation: mean difference over time of the share of people who have left, 0 to 1
+    Attributes:
+        trajectory_m: Mean distance, in metres, of everyone from their own true place, while both are there.
+        after: The same at 1, 2 and 5 seconds from the start.
+        shared: How many ids both have; None and {} above if there are none.
+        speeds: Jensen–Shannon distance of their histograms, 0 to 1.
+        directions: As `speeds`.
+        density: Half the summed difference of the shares of people in each square metre, 0 to 1.
+        fundamental_diagram: Mean difference of speed at equal local density, m/s; None without a common one.
+        evacuation: Mean difference over time of the share of people who have left, 0 to 1.
     """
 
     trajectory_m: float | None
@@ -135,7 +138,7 @@ def crowd_errors(tracks: Tracks, truth: Tracks) -> CrowdErrors:
 
 
 def fundamental_diagram(tracks: Tracks) -> tuple[Array, Integers]:
-    """Mean speed, m/s, in bins of local density (`DENSITIES`), NaN where nobody was; how many samples.
+    """Mean speed, m/s, in bins of local density (`DENSITIES`), NaN where there is none; how many samples.
 
     The density around a person is that of others within 1.5 m.
     """

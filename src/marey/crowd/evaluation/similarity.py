@@ -27,12 +27,14 @@ STILL = 0.05
 class FlowSimilarity(Report):
     """Differences of two flows; all are 0 for one and the same.
 
-    endpoint: mean difference of the mean velocities, as a share of the second's mean speed
-    angular_degrees: mean angle between the mean velocities, where both move
-    speeds, directions: Jensen–Shannon distance of their histograms, 0 to 1
-    spectrum: root mean square difference of the energy in frequency bands, decibels
-    density: half the summed difference of where people are, 0 to 1, where both tell; None if one does not
-    covered: share of the pixels that count in either that count in both
+    Attributes:
+        endpoint: Mean difference of the mean velocities, as a share of the second's mean speed.
+        angular_degrees: Mean angle between the mean velocities, where both move.
+        speeds: Jensen–Shannon distance of their histograms, 0 to 1.
+        directions: As `speeds`.
+        spectrum: Root mean square difference of the energy in frequency bands, decibels.
+        density: Half the summed difference of where people are, 0 to 1; None if not known.
+        covered: Share of the pixels that count in either that count in both.
     """
 
     endpoint: float

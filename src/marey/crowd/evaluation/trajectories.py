@@ -29,10 +29,12 @@ from marey.errors import InputError
 class TrajectoryError(Report):
     """Distances between carried and true people after `seconds`.
 
-    mean, median: metres
-    within: share no farther off than `diameter` metres, that of a body
-    still: mean distance in metres if people had stayed where they were, to compare with
-    people: how many were followed
+    Attributes:
+        mean: Mean distance, metres.
+        median: Median distance, metres.
+        within: Share no farther off than `diameter` metres, that of a body.
+        still: Mean distance in metres if people had stayed where they were, to compare with.
+        people: How many were followed.
     """
 
     seconds: float
@@ -87,7 +89,7 @@ def trajectory_errors(
 def flow_deviation(tracks: Tracks, fields: FieldSeries, *, repeat: bool = True) -> float:
     """Mean difference of people's velocities from the field's where they are, over the field's mean speed.
 
-    Tracks and series begin together. 0 = exactly the field; NaN if it stands still, or nobody is there twice.
+    Tracks and series begin together. 0 = exactly the field; NaN if it is at rest or no agent is there twice.
 
     >>> east = FieldSeries(np.full((3, 10, 40, 2), [2.0, 0.0]), 10, homography=cameras.orthographic(0.1))
     >>> path = np.stack([0.5 + 0.1 * np.arange(10), np.full(10, -0.5)], axis=1)

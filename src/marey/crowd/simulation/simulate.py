@@ -251,7 +251,7 @@ def _simulator(scene: Scene, people: Pedestrians, parameters: Parameters, seed: 
         edges(scene.obstacles),
         [by_goal[group.goal] for group in scene.groups],
         parameters,
-        goals=[goal.area if goal.wish == "reach" and goal.vanish else None for goal in chosen],
+        goals=[goal.area if goal.kind == "reach" and goal.vanish else None for goal in chosen],
         entrances=[
             Entrance(_free_start(scene, number), group.rate, number, group.speed, parameters.kind)
             for number, group in enumerate(scene.groups)

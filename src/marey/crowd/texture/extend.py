@@ -1,7 +1,7 @@
 """Endless, aperiodic playback of a captured flow: frames in a random order that never shows a cut.
 
 Courty & Corpetti 2007, section 4.2. Where playback jumps, the two stretches of fields are cross-faded over
-some frames about the jump. A frame costs one field, two in a fade; memory is that of the source.
+some frames about the jump. A frame costs one field, two in a fade; memory is that of the capture.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FlowTexture:
         return self.transitions.runs(rng)
 
     def sequence(self, frames: int, rng: Rng = None) -> NDArray[np.int64]:
-        """Which frame of the source is played when, `(frames,)`; half-way through a fade it is the new one.
+        """Which frame of the capture is played when, `(frames,)`; half-way through a fade it is the new one.
 
         >>> import marey
         >>> texture = learn(marey.samples.field(20, 30, seconds=4))
@@ -209,7 +209,8 @@ class PlaybackReport:
 def field_changes(fields: FieldSeries, before: ArrayLike | None = None) -> Array:
     """How much each frame differs from the one before: root mean square, pixels per frame, `(frames - 1,)`.
 
-    before: `(rows, columns, 2)`, the frame before the first one; then there are as many as frames
+    Args:
+        before: `(rows, columns, 2)`, the frame before the first one; then there are as many as frames.
 
     >>> steps = np.zeros((3, 2, 2, 2)); steps[1:] = [3.0, 4.0]
     >>> field_changes(FieldSeries(steps, 25)).tolist()
@@ -227,7 +228,7 @@ def _smooth_fade(texture: FlowTexture) -> int:
         apart = fields.velocities[jumps.sources[k] + 1] - fields.velocities[jumps.targets[k]]
         worst = max(worst, _rms(apart, fields))
     # In a fade both stretches go on, at different phases, while one gives way to the other: fields may change
-    # by a quarter more quickly than the quickest of the source.
+    # by a quarter more quickly than the quickest of the capture.
     room = 0.25 * float(np.quantile(field_changes(fields), 0.99))
     if worst <= 0.0:
         return texture.fade

@@ -221,7 +221,7 @@ class GaussianProcesses:
         return ConditionalProcesses(self, values, marks, errors.copy(), tuple(constraints), trend)
 
     def stream(self, *, rng: Rng, draws: int = 1) -> Stream:
-        """An endless run of `draws` independent figures, which takes constraints on its way."""
+        """An endless run of `draws` independent figures, which takes constraints while it runs."""
         return Stream(self.covariance, self.trend, self.frame_rate, rng=rng, draws=draws)
 
     def _trend(self, start: int, frames: int) -> Array:
@@ -332,8 +332,8 @@ class ConditionalProcesses:
         return reach, grams, errors
 
     def _smoothed(self, covariance: Matern, values: Array, *, variance: bool) -> tuple[Array, Array]:
-        times = np.arange(len(self.values)) / self.model.frame_rate
-        return state_space.smoothed(covariance, times, values, self.known, self.noise, variance=variance)
+        rate = self.model.frame_rate
+        return state_space.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
 
     def _windows(self) -> Iterator[tuple[int, Integers, Array, _Gram]]:
         """Frames to be estimated of each component, their covariance with the known frames around them, and
@@ -398,7 +398,7 @@ def draw(
     ((40, 500, 1), True)
     """
     if isinstance(covariance, Matern):
-        return state_space.prior_sample(covariance, np.arange(frames) / frame_rate, draws=draws, rng=rng)
+        return state_space.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
     values = spectrum(covariance, frame_rate, frames)
     circle = 2 * (len(values) - 1)
     white = rng.standard_normal((draws, circle, covariance.components))

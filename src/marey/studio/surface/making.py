@@ -18,7 +18,7 @@ from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import graph_picture, matrix_picture
 from marey.studio.surface.state import Made, State
 from marey.surface.library import Library
-from marey.surface.synthesis.surface_graph import SurfaceGraph
+from marey.surface.synthesis.animate import SurfaceGraph
 
 
 def with_distances(state: State, progress: Progress) -> State:
@@ -32,7 +32,7 @@ def with_distances(state: State, progress: Progress) -> State:
 
 def with_graph(state: State, alpha: float, progress: Progress) -> State:
     """The graph of the best transitions at this compromise, and its picture."""
-    from marey.surface.synthesis.surface_graph import graph
+    from marey.surface.synthesis.animate import graph
 
     if state.repertoire is not None and state.repertoire.graph.alpha == alpha:
         return with_pictures(state)

@@ -26,8 +26,8 @@ from marey.studio.surface.state import Made, Shown, State, merged
 from marey.studio.surface.trails import ready_made, strip, stroke
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Array = NDArray[np.float64]
 

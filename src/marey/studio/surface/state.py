@@ -13,8 +13,8 @@ from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import Picture
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
+from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, AnimationReport
-from marey.surface.synthesis.surface_graph import SurfaceGraph
 
 Shown = Literal["captured", "animation", "between"]
 

@@ -11,7 +11,7 @@ and some hundred time warps where ends may be trimmed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Protocol
 
@@ -238,27 +238,6 @@ def blend_clips(
     lock = FootLock.of(library, ground)
     frames = placed_frames(library, ground, placement, blender, PlanarMotion.identity(), foot_lock=lock)
     return collect_frames(library, frames, len(times), name=f"{first}-{second}", progress=progress)
-
-
-def blend_several(
-    library: Library, names: Sequence[str], weights: ArrayLike, *, slope: int = 3
-) -> MeshSequence:
-    """A mixture of several clips, added one after another; `weights` `(clips,)` need not sum to 1.
-
-    Averaging many clips that correspond badly damps the motion.
-    """
-    shares = np.asarray(weights, np.float64)
-    if len(names) < 2 or shares.shape != (len(names),):
-        raise InputError(f"blend: give two clips or more, and a weight for each; got {len(names)} clips")
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and shares[0] > 0):
-        raise InputError("blend: weights must not be negative, and the first above 0")
-    chosen = [library.sequences[library.names.index(name)] for name in names]
-    mixed = chosen[0]
-    for i in range(1, len(chosen)):
-        pair = Library((mixed.renamed("mixed"), chosen[i].renamed("next")))
-        share = float(shares[i] / shares[: i + 1].sum())
-        mixed = blend_clips(pair, "mixed", "next", share, slope=slope).sequence
-    return mixed.renamed("-".join(names))
 
 
 def _pose_at(library: Library, time: float) -> FloatArray:

@@ -29,7 +29,7 @@ from marey.surface.distances.template import SAMPLE, ReferencePose
 from marey.surface.library import Library
 
 if TYPE_CHECKING:
-    from marey.surface.synthesis.surface_graph import SurfaceGraph
+    from marey.surface.synthesis.animate import SurfaceGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from marey.surface.synthesis.foot_lock import FootLock
 from marey.surface.synthesis.placement import GroundFrames, Placement, place_edges
 
 if TYPE_CHECKING:
-    from marey.surface.synthesis.surface_graph import SurfaceGraph
+    from marey.surface.synthesis.animate import SurfaceGraph
 
 
 @dataclass(frozen=True, eq=False)
