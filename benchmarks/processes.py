@@ -62,16 +62,18 @@ def main() -> int:
 def draws() -> list[str]:
     """One conditional draw; Matérn 3/2, which scikit-learn and celerite2 (nearly, by two terms) both have."""
     rng = np.random.default_rng(0)
-    times = np.sort(rng.uniform(0, 100, OBSERVED))
-    targets = np.sort(rng.uniform(0, 100, TARGETS))
+    rate, known = 75.0, np.zeros(OBSERVED + TARGETS, dtype=bool)
+    known[rng.permutation(len(known))[:OBSERVED]] = True
+    seconds = np.arange(len(known)) / rate
+    times, targets = seconds[known], seconds[~known]
     covariance = Matern32(1.0, 0.8)
-    path = state_space.prior_sample(covariance, times, draws=1, rng=rng)[0, :, 0]
-    values = path + np.sqrt(NOISE) * rng.normal(size=OBSERVED)
+    still = Trend(np.zeros((1, 1)), 1.0, 0, 0, None)
+    model = GaussianProcesses(covariance, 0.0, still, rate)
+    path = model.sample(len(known), rng=rng)[0] + np.sqrt(NOISE) * rng.normal(size=(len(known), 1))
+    values = path[known, 0]
 
     def ours(count: int = 1) -> np.ndarray:
-        return state_space.conditional_sample(
-            covariance, times, values[:, None], targets, noise=NOISE, draws=count, rng=rng
-        )
+        return model.condition(path, known, noise=NOISE).sample(count, rng=rng)[:, ~known]
 
     check_moments(covariance, times, values, targets, ours(CHECKED_DRAWS)[:, :, 0])
     mine = least_seconds(ours, 9)
@@ -153,7 +155,7 @@ def fits() -> list[str]:
     work = f"learning {COMPONENTS} processes of {FRAMES:,} frames"
     record(work, mine, peer, peer="celerite2 and scipy", bar=1.0)
     own = [
-        state_space.log_likelihood(found.component(c), float(noise[c]), times, series[:, c])[0]
+        state_space.log_likelihood(found.component(c), float(noise[c]), FRAME_RATE, series[:, c])[0]
         for c in range(COMPONENTS)
     ]
     worse = max(b - a for a, b in zip(own, theirs, strict=True))

@@ -124,14 +124,13 @@ def kernels(series: dict[str, np.ndarray]) -> None:
     print(" " * 9 + " ".join(f"{name:>10}" for name in KERNELS))
     for clip_name, values in series.items():
         cells = []
-        times = np.arange(len(values)) / RATE
         for kernel in KERNELS:
             found, noise = fit(values[:, :5], RATE, kernel=kernel)
             total = 0.0
             for c in range(5):
                 own, level = found.component(c), float(noise[c])
                 if isinstance(own, Matern):
-                    total += state_space.log_likelihood(own, level, times, values[:, c])[0]
+                    total += state_space.log_likelihood(own, level, RATE, values[:, c])[0]
                 else:
                     total += log_likelihood(own, level, RATE, values[:, c])[0]
             cells.append(f"{total / len(values):10.3f}")

@@ -37,6 +37,21 @@ def test_undo_walks_back_through_the_states_and_stops_at_the_first(states: list[
     assert history.reset() == states[0] and history.steps == 0
 
 
+@given(st.lists(st.integers(), min_size=1, max_size=20), st.integers(0, 25), st.integers(0, 25))
+def test_redo_takes_back_undo_until_something_new_is_done(states: list[int], back: int, again: int) -> None:
+    history = History(states[0])
+    for state in states[1:]:
+        history.push(state)
+    for _ in range(back):
+        history.undo()
+    for _ in range(again):
+        history.redo()
+    last = len(states) - 1
+    assert history.now == states[min(max(last - back, 0) + again, last)]
+    history.push(99)
+    assert history.undone == 0 and history.redo() == 99
+
+
 def test_a_long_history_forgets_the_oldest_but_never_what_was_opened() -> None:
     history = History(-1)
     for state in range(MOST_STEPS + 50):

@@ -62,6 +62,8 @@ def test_a_library_plays_sequence_by_sequence_and_undo_goes_back(
     timeline.seek(7)
     assert panel.state.frame_of_library(timeline.frame) == library.number(library.names[1], 7)
     assert panel.undo() and panel.state.sequence == 0
+    assert panel.redo() and panel.state.sequence == 1 and not panel.redo()
+    assert panel.undo() and panel.state.sequence == 0
 
 
 def test_sequences_of_one_subject_join_the_library_and_others_replace_it(

@@ -86,6 +86,7 @@ class Studio:
             self._folders.append(folder)
         with gui.add_folder("Result"):
             self._undo = gui.add_button("Undo", icon="arrow-back-up", color="gray", hint="Ctrl+Z")
+            self._redo = gui.add_button("Redo", icon="arrow-forward-up", color="gray", hint="Ctrl+Y")
             self._reset = gui.add_button("Reset", icon="rotate", color="gray", hint="Back to what was opened")
             self._exporter = Exporter(desk, lambda: self.active.exports())
         self._connect()
@@ -93,11 +94,12 @@ class Studio:
     def _connect(self) -> None:
         desk = self.desk
         self._scale.on_click(desk.guard(lambda event: self._switch(event.target.value)))
-        self._undo.on_click(desk.guard(lambda _: self.undo()))
+        undo, redo = desk.guard(lambda _: self.undo()), desk.guard(lambda _: self.redo())
+        self._undo.on_click(undo)
+        self._redo.on_click(redo)
         self._reset.on_click(desk.guard(lambda _: self.reset()))
-        desk.gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl").on_trigger(
-            desk.guard(lambda _: self.undo())
-        )
+        desk.gui.add_command("Undo", hotkey="Z", modifier="cmd/ctrl").on_trigger(undo)
+        desk.gui.add_command("Redo", hotkey="Y", modifier="cmd/ctrl").on_trigger(redo)
         desk.changed = self._refresh
 
     @property
@@ -174,6 +176,12 @@ class Studio:
             self.desk.say("There is nothing to undo.")
         self._refresh()
 
+    def redo(self) -> None:
+        """Make the change again that was undone last."""
+        if not self.active.redo():
+            self.desk.say("There is nothing to redo.")
+        self._refresh()
+
     def reset(self) -> None:
         """Back to what was opened."""
         if not self.active.reset():
@@ -214,8 +222,9 @@ class Studio:
     def _refresh(self) -> None:
         panel = self.active
         self._caption.content = f"**{panel.title}**" + (f" · {plain(panel.name)}" if panel.name else "")
-        steps = panel.history.steps if panel.history is not None else 0
-        self._undo.disabled = self._reset.disabled = not steps
+        history = panel.history
+        self._undo.disabled = self._reset.disabled = history is None or not history.steps
+        self._redo.disabled = history is None or not history.undone
         self._exporter.refresh()
 
 

@@ -1,4 +1,4 @@
-"""Undo: states are frozen, so remembering one costs a reference."""
+"""Undo and redo: states are frozen, so remembering one costs a reference."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ class History(Generic[State]):
 
     >>> history = History("opened")
     >>> history.push("bent"); history.push("compressed")
-    >>> history.undo(), history.now, history.reset()
-    ('bent', 'bent', 'opened')
+    >>> history.undo(), history.redo(), history.undo(), history.reset()
+    ('bent', 'compressed', 'bent', 'opened')
     """
 
     def __init__(self, first: State):
         self._states = [first]
+        self._undone: list[State] = []
 
     @property
     def now(self) -> State:
@@ -32,8 +33,14 @@ class History(Generic[State]):
         """How many times one can undo."""
         return len(self._states) - 1
 
+    @property
+    def undone(self) -> int:
+        """How many times one can redo."""
+        return len(self._undone)
+
     def push(self, state: State) -> None:
         """Go on to a new state; the oldest but the first are forgotten beyond `MOST_STEPS`."""
+        self._undone.clear()
         self._states.append(state)
         if len(self._states) > MOST_STEPS + 1:
             del self._states[1]
@@ -41,10 +48,17 @@ class History(Generic[State]):
     def undo(self) -> State:
         """Go back one step, if there is one."""
         if len(self._states) > 1:
-            self._states.pop()
+            self._undone.append(self._states.pop())
+        return self.now
+
+    def redo(self) -> State:
+        """Go forward to the state that was undone last, if there is one."""
+        if self._undone:
+            self._states.append(self._undone.pop())
         return self.now
 
     def reset(self) -> State:
         """Go back to what was opened."""
-        del self._states[1:]
+        while self.steps:
+            self.undo()
         return self.now

@@ -101,6 +101,13 @@ class Panel(ABC, Generic[State]):
         self._shown(self.history.undo())
         return True
 
+    def redo(self) -> bool:
+        """Forward to what was undone last; false if there is nothing."""
+        if self.history is None or not self.history.undone:
+            return False
+        self._shown(self.history.redo())
+        return True
+
     def reset(self) -> bool:
         """Back to what was opened; false if it is already shown."""
         if self.history is None or not self.history.steps:

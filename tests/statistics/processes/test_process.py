@@ -7,7 +7,6 @@ import pytest
 
 from marey.errors import InputError
 from marey.io import container
-from marey.statistics.processes import state_space
 from marey.statistics.processes.covariances import Matern32, SquaredExponential
 from marey.statistics.processes.process import (
     GaussianProcesses,
@@ -145,18 +144,6 @@ def test_components_do_not_mix():
     for c in range(2):
         alone = model(covariance.component(c)).condition(values[:, [c]], known[:, [c]]).mean
         assert np.allclose(both[:, [c]], alone, atol=1e-12)
-
-
-def test_draws_at_any_times_follow_the_joint_posterior():
-    rng = np.random.default_rng(9)
-    covariance = Matern32(1.0, 0.6)
-    times, targets = np.sort(rng.uniform(0, 2, 25)), rng.uniform(-0.5, 2.5, 30)
-    values = rng.normal(size=25)
-    drawn = state_space.conditional_sample(
-        covariance, times, values[:, None], targets, noise=0.05, draws=DRAWS, rng=rng
-    )
-    mean, matrix = dense.posterior(covariance, times, values, np.full(25, 0.05), targets)
-    assert max(dense.worst_in_errors(drawn[:, :, 0], mean, matrix)) < MOST_ERRORS
 
 
 def test_a_key_is_met_and_a_measured_value_is_not():

@@ -15,7 +15,7 @@ def dataset(
         "Name of a scene (marey crowd simulate --list), its number, or a JSON file.", "SCENE"
     ),
     out: Out = option(..., "The folder to write.", "DIR"),
-    scenario: Literal["soft", "panic"] = option("soft", "People walk, or wish to run four times as fast."),
+    scenario: Literal["soft", "panic"] = option("soft", "People walk, or want to run four times as fast."),
     camera: list[Literal["above", "side", "both"]] = option((), "Viewpoint; repeatable; above if not given."),
     shading: list[Literal["on", "off", "both"]] = option(
         (), "Sun and shadows, or colours alone; repeatable; on if not given."

@@ -100,7 +100,7 @@ def desired_directions(scene: Scene, goal: str) -> DirectionField:
     chosen = scene.goals[goal]
     free = passable(scene, step)
     distance = distances_to(free, chosen.area, spacing=step)
-    if distance.min() > (step if chosen.kind == "reach" else 1e9):
+    if np.isinf(distance).all() or (chosen.kind == "reach" and distance.min() > step):
         raise InputError(f"goal {goal!r}: its area lies in walls or outside the ground")
     if chosen.kind == "reach":
         _check_reachable(scene, goal, free, distance, step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from marey._arrays import Array, BoolArray, Integers
+from marey._arrays import Array, BoolArray
 from marey._compiling import njit
 
 # Relative change of the predicted covariance below which a filter on even steps has settled.
@@ -81,7 +81,6 @@ def durbin(
 def filter_sums(
     series: Array,
     known: BoolArray,
-    which: Integers,
     A: Array,
     Q: Array,
     P0: Array,
@@ -93,7 +92,7 @@ def filter_sums(
 ) -> tuple[float, float, Array, Array]:
     """Innovation sums of one series by the Kalman filter, with derivatives, forward.
 
-    which: `(frames,)`, the step that leads to each frame; A, Q: `(steps, n, n)`; dA, dQ: `(steps, p, n, n)`
+    A, Q, P0: `(n, n)`, transition, covariance of what a step adds, stationary one; dA, dQ, dP0: `(p, n, n)`
     """
     frames, n, p = series.shape[0], P0.shape[0], d_noise.shape[0]
     a, P = np.zeros(n), P0.copy()
@@ -108,18 +107,15 @@ def filter_sums(
     settled = False
     for t in range(frames):
         if t > 0:
-            step = which[t]
-            if settled and step != which[t - 1]:
-                settled = False
             for i in range(n):
                 a[i] = 0.0
                 for j in range(n):
-                    a[i] += A[step, i, j] * af[j]
+                    a[i] += A[i, j] * af[j]
             for q in range(p):
                 for i in range(n):
                     da[q, i] = 0.0
                     for j in range(n):
-                        da[q, i] += dA[step, q, i, j] * af[j] + A[step, i, j] * daf[q, j]
+                        da[q, i] += dA[q, i, j] * af[j] + A[i, j] * daf[q, j]
             if not settled:
                 for q in range(p):
                     for i in range(n):
@@ -127,18 +123,18 @@ def filter_sums(
                             dPf[i, j] = dP[q, i, j]
                             if known[t - 1]:
                                 dPf[i, j] -= dK[q, i] * P[j, 0] + K[i] * dP[q, j, 0]
-                    _product(dA[step, q], Pf, AP)
-                    _product_transposed(AP, A[step], new)
+                    _product(dA[q], Pf, AP)
+                    _product_transposed(AP, A, new)
                     for i in range(n):
                         for j in range(n):
-                            dP[q, i, j] = new[i, j] + new[j, i] + dQ[step, q, i, j]
-                    _product(A[step], dPf, AP)
-                    _product_transposed(AP, A[step], new)
+                            dP[q, i, j] = new[i, j] + new[j, i] + dQ[q, i, j]
+                    _product(A, dPf, AP)
+                    _product_transposed(AP, A, new)
                     for i in range(n):
                         for j in range(n):
                             dP[q, i, j] += new[i, j]
-                change = _predict(A, Q, step, Pf, AP, P)
-                settled = change < SETTLED * scale and known[t - 1] and t > 1 and which[t - 1] == step
+                change = _predict(A, Q, Pf, AP, P)
+                settled = change < SETTLED * scale and known[t - 1] and t > 1
         if not known[t]:
             settled = False
             af[:] = a
@@ -178,7 +174,6 @@ def smooth(
     series: Array,
     known: BoolArray,
     noise: Array,
-    which: Integers,
     A: Array,
     Q: Array,
     P0: Array,
@@ -199,13 +194,12 @@ def smooth(
         A_own, Q_own, P, scale = A[c], Q[c], P0[c].copy(), P0[c, 0, 0]
         settled = False
         for t in range(frames):
-            step = which[t]
             if t > 0:
-                same = step == which[t - 1] and known[c, t] and noise[c, t] == noise[c, t - 1]
+                same = known[c, t] and noise[c, t] == noise[c, t - 1]
                 if settled and same:
                     gains[t], Ps[t], inverse[t] = gains[t - 1], Ps[t - 1], inverse[t - 1]
                     continue
-                change = _predict(A_own, Q_own, step, Pf, AP, P)
+                change = _predict(A_own, Q_own, Pf, AP, P)
                 settled = t > 1 and change < SETTLED * scale and same and known[c, t - 1]
             F = noise[c, t] + P[0, 0]
             inverse[t] = 1 / F if known[c, t] and 1e-14 * scale < F else 0.0
@@ -221,7 +215,7 @@ def smooth(
                     s = 0.0
                     if t > 0:
                         for j in range(n):
-                            s += A_own[which[t], i, j] * af[j]
+                            s += A_own[i, j] * af[j]
                     a[t, i] = s
                 v[t] = series[c, d, t] - a[t, 0] if inverse[t] > 0.0 else 0.0
                 for i in range(n):
@@ -240,7 +234,7 @@ def smooth(
                 for i in range(n):
                     s = 0.0
                     for j in range(n):
-                        s += A_own[which[t], j, i] * back[j]
+                        s += A_own[j, i] * back[j]
                     r[i] = s
         if want_variance:
             N[:] = 0.0
@@ -260,32 +254,31 @@ def smooth(
                     for j in range(n):
                         total -= Ps[t, i, 0] * spare[i, j] * Ps[t, j, 0]
                 variances[c, t] = max(total, 0.0)
-                _product(spare, A_own[which[t]], AP)
-                _product(A_own[which[t]].T, AP, N)
+                _product(spare, A_own, AP)
+                _product(A_own.T, AP, N)
 
 
 @njit(cache=True, nogil=True)
 def prior_paths(
-    start: int, stop: int, which: Integers, A: Array, roots: Array, first: Array, noise: Array, values: Array
+    start: int, stop: int, A: Array, roots: Array, first: Array, noise: Array, values: Array
 ) -> None:
     """Write paths `(components, draws, frames)` driven by `noise (components, draws, frames, n)`.
 
-    A, roots: `(components, steps, n, n)`; first: `(components, n, n)`, root of the stationary covariance
+    A, roots, first: `(components, n, n)`, first is the root of the stationary covariance
     """
     _, draws, frames, n = noise.shape
     x, y = np.zeros(n), np.zeros(n)
     for c in range(start, stop):
         for d in range(draws):
             for t in range(frames):
-                step = which[t]
-                root = first[c] if t == 0 else roots[c, step]
+                root = first[c] if t == 0 else roots[c]
                 for i in range(n):
                     s = 0.0
                     for j in range(i + 1):
                         s += root[i, j] * noise[c, d, t, j]
                     if t > 0:
                         for j in range(n):
-                            s += A[c, step, i, j] * x[j]
+                            s += A[c, i, j] * x[j]
                     y[i] = s
                 x[:] = y
                 values[c, d, t] = x[0]
@@ -331,61 +324,41 @@ def convolve(start: int, stop: int, noise: Array, taps: Array, values: Array) ->
 
 
 @njit(cache=True, nogil=True)
-def process_noise(A: Array, P0: Array) -> Array:
-    """Covariance of what each step adds, `P0 - A P0 Aᵀ`: `(components, steps, n, n)`."""
-    components, steps, n, _ = A.shape
-    Q, AP, moved = np.zeros_like(A), np.empty((n, n)), np.zeros((n, n))
-    for c in range(components):
-        A_own, Q_own, P = A[c], Q[c], P0[c]
-        for step in range(steps):
-            _predict(A_own, Q_own, step, P, AP, moved)
-            for i in range(n):
-                for j in range(n):
-                    Q_own[step, i, j] = P[i, j] - moved[i, j]
-    return Q
-
-
-@njit(cache=True, nogil=True)
 def lower_roots(matrices: Array) -> Array:
-    """Lower triangular roots of positive semidefinite `(components, steps, n, n)`.
-
-    Directions without variance stay zero.
-    """
-    components, steps, n, _ = matrices.shape
+    """Lower triangular roots of positive semidefinite `(m, n, n)`; directions without variance stay zero."""
     roots = np.zeros_like(matrices)
-    for c in range(components):
-        for step in range(steps):
-            matrix, root = matrices[c, step], roots[c, step]
-            for j in range(n):
-                s = matrix[j, j]
+    for m in range(len(matrices)):
+        matrix, root = matrices[m], roots[m]
+        for j in range(len(matrix)):
+            s = matrix[j, j]
+            for k in range(j):
+                s -= root[j, k] ** 2
+            if s <= 1e-14 * matrix[j, j] or s <= 0.0:
+                continue
+            root[j, j] = np.sqrt(s)
+            for i in range(j + 1, len(matrix)):
+                s = matrix[i, j]
                 for k in range(j):
-                    s -= root[j, k] ** 2
-                if s <= 1e-14 * matrix[j, j] or s <= 0.0:
-                    continue
-                root[j, j] = np.sqrt(s)
-                for i in range(j + 1, n):
-                    s = matrix[i, j]
-                    for k in range(j):
-                        s -= root[i, k] * root[j, k]
-                    root[i, j] = s / root[j, j]
+                    s -= root[i, k] * root[j, k]
+                root[i, j] = s / root[j, j]
     return roots
 
 
 @njit(cache=True, nogil=True)
-def _predict(A: Array, Q: Array, step: int, Pf: Array, AP: Array, P: Array) -> float:
-    """Write `A Pf Aᵀ + Q` of a step into P; the largest change of an entry. AP: scratch."""
+def _predict(A: Array, Q: Array, Pf: Array, AP: Array, P: Array) -> float:
+    """Write `A Pf Aᵀ + Q` into P; the largest change of an entry. AP: scratch."""
     n, change = len(P), 0.0
     for i in range(n):
         for j in range(n):
             s = 0.0
             for k in range(n):
-                s += A[step, i, k] * Pf[k, j]
+                s += A[i, k] * Pf[k, j]
             AP[i, j] = s
     for i in range(n):
         for j in range(i + 1):
-            value = Q[step, i, j]
+            value = Q[i, j]
             for k in range(n):
-                value += AP[i, k] * A[step, j, k]
+                value += AP[i, k] * A[j, k]
             change = max(change, abs(value - P[i, j]))
             P[i, j] = P[j, i] = value
     return change

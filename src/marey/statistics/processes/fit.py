@@ -104,7 +104,6 @@ class Likelihood:
     def __init__(self, kind: type[Covariance], values: Array, known: BoolArray, frame_rate: float):
         self.kind, self.values, self.known, self.frame_rate = kind, values, known, frame_rate
         self.count = int(known.sum())
-        self.times = np.arange(len(values)) / frame_rate
         self.runs = runs(known)
 
     def at(self, point: Array) -> tuple[Covariance, float]:
@@ -128,7 +127,7 @@ class Likelihood:
     def _sums(self, point: Array) -> state_space.Sums:
         covariance, noise = self.at(point)
         if isinstance(covariance, Matern):
-            return state_space.innovation_sums(covariance, noise, self.times, self.values, self.known)
+            return state_space.innovation_sums(covariance, noise, self.frame_rate, self.values, self.known)
         parts = [innovation_sums(covariance, noise, self.frame_rate, self.values[a:b]) for a, b in self.runs]
         return state_space.Sums(*(sum(each) for each in zip(*parts, strict=True)))
 

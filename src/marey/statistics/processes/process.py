@@ -332,8 +332,8 @@ class ConditionalProcesses:
         return reach, grams, errors
 
     def _smoothed(self, covariance: Matern, values: Array, *, variance: bool) -> tuple[Array, Array]:
-        times = np.arange(len(self.values)) / self.model.frame_rate
-        return state_space.smoothed(covariance, times, values, self.known, self.noise, variance=variance)
+        rate = self.model.frame_rate
+        return state_space.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
 
     def _windows(self) -> Iterator[tuple[int, Integers, Array, _Gram]]:
         """Frames to be estimated of each component, their covariance with the known frames around them, and
@@ -398,7 +398,7 @@ def draw(
     ((40, 500, 1), True)
     """
     if isinstance(covariance, Matern):
-        return state_space.prior_sample(covariance, np.arange(frames) / frame_rate, draws=draws, rng=rng)
+        return state_space.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
     values = spectrum(covariance, frame_rate, frames)
     circle = 2 * (len(values) - 1)
     white = rng.standard_normal((draws, circle, covariance.components))

@@ -238,10 +238,8 @@ class Recursion:
         from marey.statistics.processes import _kernels
 
         self.rng = rng.spawn(1)[0]
-        system = state_space.system_of(covariance, [0.0, 1 / frame_rate])
-        self.transition = np.ascontiguousarray(system.A[:, 0])
-        self.roots = _kernels.lower_roots(system.Q)[:, 0]
-        first = _kernels.lower_roots(system.P0[:, None])[:, 0]
+        self.transition, added, stationary = state_space.system_of(covariance, frame_rate)
+        self.roots, first = _kernels.lower_roots(added), _kernels.lower_roots(stationary)
         self.states = first @ rng.standard_normal((*first.shape[:2], draws))
 
     def frames(self, count: int) -> Array:
