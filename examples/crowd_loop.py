@@ -22,7 +22,7 @@ there = film.crowd_flow.presence > 127
 print(f"{field_errors(flow.velocities, film.crowd_flow.velocities, there).endpoint:.3f} pixels a frame off")
 
 # New people in it, in metres, for a game engine or a plot.
-people = flow.animate(people=40, avoid=True, seconds=2, frame_rate=25)
+people = flow.animate(people=40, avoid="social", seconds=2, frame_rate=25)
 marey.save(people, folder / "people.csv")
 marey.views.view(people, folder / "people.png")
 print(f"look at {folder}")

@@ -183,13 +183,11 @@ def compare(found: Motion, truth: Motion) -> ReconstructionReport:
                 "amplitude_cm": round(100 * float(np.ptp(ours)), 2),
                 "true_amplitude_cm": round(100 * float(np.ptp(theirs)), 2),
             }
-    return ReconstructionReport(
-        round(float(errors.mean()), 4),
-        round(float(np.sqrt((errors**2).mean())), 4),
-        round(float(errors.max()), 4),
-        {name: round(float(error), 4) for name, error in zip(shared, errors.mean(axis=0))},
-        swings,
+    usual, squared, most = (
+        round(float(x), 4) for x in (errors.mean(), np.sqrt((errors**2).mean()), errors.max())
     )
+    each = {name: round(float(error), 4) for name, error in zip(shared, errors.mean(axis=0))}
+    return ReconstructionReport(usual, squared, most, each, swings)
 
 
 class _Task:

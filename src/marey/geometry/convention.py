@@ -1,6 +1,6 @@
-"""Units and up axis of a file, and the way between them and marey's own: metres, y up, right-handed.
+"""Units and up axis of a file, and conversion to marey's own: metres, y up, right-handed.
 
-A file is converted on the way in and remembers its convention, so that writing it back changes nothing.
+A file is converted when it is read and remembers its convention, so that writing it back changes nothing.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Number = TypeVar("Number", float, Array)
 
 
 def minimum_jerk(x: Number) -> Number:
-    """The way from 0 at x = 0 to 1 at x = 1 of least squared jerk; 0 before and 1 after.
+    """The curve from 0 at x = 0 to 1 at x = 1 of least squared jerk; 0 before and 1 after.
 
     Velocity and acceleration are 0 at both ends (Flash and Hogan 1985).
 

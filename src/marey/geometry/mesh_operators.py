@@ -159,7 +159,7 @@ def face_links(faces: ArrayLike) -> NDArray[np.int64]:
 
 
 def is_closed(faces: ArrayLike) -> bool:
-    """Whether every edge is run once each way: the faces then enclose a volume.
+    """Whether every edge is run once in each direction: the faces then enclose a volume.
 
     >>> is_closed([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), is_closed([[0, 1, 2]])
     (True, False)
@@ -172,7 +172,7 @@ def is_closed(faces: ArrayLike) -> bool:
 
 
 def boundary_edges(faces: ArrayLike) -> NDArray[np.int64]:
-    """Edges of faces `(faces, 3)` that are run one way only, `(edges, 2)`: those around holes.
+    """Edges of faces `(faces, 3)` that one face alone has, `(edges, 2)`: the boundary.
 
     >>> boundary_edges([[0, 1, 2], [2, 1, 3]]).tolist()
     [[0, 1], [1, 3], [2, 0], [3, 2]]

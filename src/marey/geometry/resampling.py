@@ -64,7 +64,7 @@ def linear(values: ArrayLike, positions: ArrayLike) -> NDArray[Any]:
 
 
 def neighbours(frames: int, positions: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The frame at or before each position, and the fraction in [0, 1) of the way to the next one.
+    """The frame at or before each position, and the fraction in [0, 1) of the step to the next one.
 
     >>> neighbours(3, [0.0, 0.25, 2.0])
     (array([0, 0, 2]), array([0.  , 0.25, 0.  ]))

@@ -281,7 +281,7 @@ _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def _leading(q: Array) -> Array:
-    """The first component that is not zero, whose sign tells q from -q."""
+    """The first component that is not zero, whose sign distinguishes q from -q."""
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     return np.where(w != 0.0, w, np.where(x != 0.0, x, np.where(y != 0.0, y, z)))
 

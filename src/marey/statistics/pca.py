@@ -21,8 +21,11 @@ from marey.statistics.geodesics import number_of_modes, principal_axes
 class PrincipalComponents:
     """A mean and orthonormal directions along which samples vary most.
 
-    mean: `(numbers,)`; directions: `(modes, numbers)`
-    variances: `(modes,)`, of the coordinates, falling; spectrum: `(numbers,)`, all of them
+    Attributes:
+        mean: `(numbers,)`.
+        directions: `(modes, numbers)`.
+        variances: `(modes,)`, of the coordinates, falling.
+        spectrum: `(numbers,)`, all of them.
 
     >>> found = principal_components([[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]], modes=1)
     >>> found.decode(found.encode([[3.0, 6.0]])).round(9)

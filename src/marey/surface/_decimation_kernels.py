@@ -22,7 +22,7 @@ Faces = NDArray[np.int32]
 # it already was.
 LEAST_COSINE = 0.3
 LEAST_QUALITY = 0.1
-# Most neighbours of a vertex that is looked at; one with more stays.
+# A vertex with more neighbours stays.
 RING = 64
 # Share of the squared length of a collapse in its cost: in flat places short ones come first.
 LENGTH_SHARE = 1e-3

@@ -1,4 +1,4 @@
-"""A texture image that is read only when somebody looks at it."""
+"""A texture image that is read only when it is needed."""
 
 from __future__ import annotations
 

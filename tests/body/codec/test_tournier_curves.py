@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body.codec import channel_bytes, engine_bytes
-from marey.body.codec.tournier.curves import coarse_length, decimate, expand, published_ratio
+from marey.body.codec.tournier.clip import coarse_length, decimate, expand, published_ratio
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from tests.body.carriers import carried

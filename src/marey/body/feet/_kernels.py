@@ -29,22 +29,17 @@ from marey.geometry._inline_kernels import (
     vector,
 )
 
+Chain = tuple[Array, Array, Array, Array, Integers, Integers]
+LimitRows = tuple[int, Integers, Array, Array]
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_OPTIONS)
 def add_leg(
-    band: Array,
-    right: Array,
-    columns: Integers,
-    chain: tuple[Array, Array, Array, Array, Integers, Integers],
-    limits: tuple[int, Integers, Array, Array],
-    change: Array,
-    bounds: tuple[Array, Array],
-    contact: NDArray[np.bool_],
-    slide: float,
+    band: Array, right: Array, columns: Integers, chain: Chain, limits: LimitRows, change: Array,
+    bounds: tuple[Array, Array], contact: NDArray[np.bool_], slide: float,
     weights: tuple[float, float, float],
-) -> None:
+) -> None:  # fmt: skip
     """Add the equations of a leg to those of all unknowns.
 
     Args:
@@ -102,15 +97,9 @@ def add_leg(
 
 @njit(**_OPTIONS)
 def leg_frame(
-    chain: tuple[Array, Array, Array, Array, Integers, Integers],
-    frame: int,
-    own: Array,
-    limits: tuple[int, Integers, Array, Array],
-    places: Array,
-    slopes: Array,
-    over: Array,
+    chain: Chain, frame: int, own: Array, limits: LimitRows, places: Array, slopes: Array, over: Array,
     turning: Array,
-) -> None:
+) -> None:  # fmt: skip
     """A leg in one frame with its unknowns `own` `(12,)`.
 
     Args:

@@ -111,7 +111,14 @@ class ContactProfile:
         found, heights = contacts(example, settings=settings), ground_heights(example, settings)
         fast = foot_speeds(example, settings)
         above = foot_positions(example)[..., 1] - heights
-        clearance = _clearance(fast, above, settings)
+        clearance = np.full((fast.shape[1], len(PACES)), -settings.sink)
+        for foot, i in np.ndindex(fast.shape[1], len(PACES) - 1):
+            # An entry stands for the speeds about it; too few frames say nothing.
+            near = np.abs(fast[:, foot] - PACES[i + 1]) < 0.5 * (PACES[i + 1] - PACES[i])
+            low = float(clearance[foot, i])
+            if near.sum() >= 8:
+                low = max(float(np.quantile(above[near, foot], settings.clearance)), -settings.sink)
+            clearance[foot, i + 1] = low
         speed = _contact_speed(fast, settings)
         return cls(heights, speed, found.mean(axis=0), slide_speed(example, found), clearance, settings)
 
@@ -206,20 +213,6 @@ def _contact_speed(fast: Array, settings: FeetSettings) -> float:
     """A foot that swings fast rolls fast while in contact."""
     swing = float(np.percentile(fast, 98)) if fast.size else 0.0
     return max(settings.speed, settings.swing_share * swing)
-
-
-def _clearance(fast: Array, above: Array, settings: FeetSettings) -> Array:
-    found = np.full((fast.shape[1], len(PACES)), -settings.sink)
-    for foot in range(fast.shape[1]):
-        for i in range(1, len(PACES)):
-            # An entry stands for the speeds about it; too few frames say nothing.
-            near = np.abs(fast[:, foot] - PACES[i]) < 0.5 * (PACES[i] - PACES[i - 1])
-            if near.sum() >= 8:
-                low = float(np.quantile(above[near, foot], settings.clearance))
-                found[foot, i] = max(low, -settings.sink)
-            else:
-                found[foot, i] = found[foot, i - 1]
-    return found
 
 
 def _smoothed(values: Array, frames: float) -> Array:

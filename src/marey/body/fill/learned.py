@@ -68,7 +68,10 @@ class Prediction:
 def predict(coordinates: WindowCoordinates, gap: Gap, edges: Edges) -> Prediction:
     """The content of a gap as the rest of the clip suggests."""
     settings, rate = coordinates.settings, coordinates.motion.frame_rate
-    starts = _thinned(coordinates.complete(edges), edges.frames, settings)
+    starts = coordinates.complete(edges)
+    most = max(min(settings.max_windows, settings.max_window_frames // edges.frames), settings.min_windows)
+    if len(starts) > most:
+        starts = starts[np.linspace(0, len(starts) - 1, most).round().astype(int)]
     enough = len(starts) >= settings.min_windows
     others = np.flatnonzero(~coordinates.gap_mask[gap.first : gap.stop].any(axis=0))
     others = others[others > 0]
@@ -120,7 +123,11 @@ def _learn(
         exemplars: Whether to compare poses at the edges.
     """
     settings, rate = coordinates.settings, coordinates.motion.frame_rate
-    folds = _folds(starts, edges.frames, settings.folds)
+    # Neighbouring windows to be left out together, and those that share no frame with them.
+    folds: Folds = []
+    for test in np.array_split(np.arange(len(starts)), min(settings.folds, len(starts))):
+        first, last = starts[test[0]] - edges.frames, starts[test[-1]] + edges.frames
+        folds.append((test, np.flatnonzero((starts <= first) | (starts >= last))))
     apart, counts = None, np.ones(len(starts))
     if exemplars:
         features = coordinates.poses_at_edges(np.append(starts, gap.first), edges)
@@ -277,24 +284,8 @@ def _scaled(missed: Array, around: Array, around_gap: Array) -> Array:
     return np.asarray(missed * np.clip((here / happens) ** power, 0.1, 5.0)[:, None, None])
 
 
-def _thinned(starts: Indices, frames: int, settings: FillSettings) -> Indices:
-    most = max(min(settings.max_windows, settings.max_window_frames // frames), settings.min_windows)
-    if len(starts) <= most:
-        return starts
-    return np.asarray(starts[np.linspace(0, len(starts) - 1, most).round().astype(int)])
-
-
 def _inside(windows: Array, edges: Edges) -> Array:
     return windows[:, edges.before : edges.before + edges.frames]
-
-
-def _folds(starts: Indices, frames: int, folds: int) -> Folds:
-    """Neighbouring windows to be left out together, and those that share no frame with them."""
-    found = []
-    for test in np.array_split(np.arange(len(starts)), min(folds, len(starts))):
-        apart = (starts <= starts[test[0]] - frames) | (starts >= starts[test[-1]] + frames)
-        found.append((test, np.flatnonzero(apart)))
-    return found
 
 
 def _loss(errors: Array, counts: Array | None) -> float:

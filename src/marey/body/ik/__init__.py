@@ -1,10 +1,8 @@
 """Inverse kinematics: poses that meet targets, of the whole skeleton or within a pose model."""
 
 from marey.body.ik.engine import IKSettings
-from marey.body.ik.fixed_root import points_in_root_frame, solve_in_model
-from marey.body.ik.report import IKReport, TargetError
-from marey.body.ik.solver import PoseResult, PoseSolver, solve_pose
-from marey.body.ik.targets import Contact, LookAt, Orient, Pin, Reach, Target
+from marey.body.ik.solver import PoseResult, PoseSolver, points_in_root_frame, solve_in_model, solve_pose
+from marey.body.ik.targets import Contact, IKReport, LookAt, Orient, Pin, Reach, Target, TargetError
 from marey.body.ik.trajectory import ClipResult, blend_pose, solve_clip
 
 __all__ = [

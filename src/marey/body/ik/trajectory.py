@@ -35,9 +35,8 @@ from marey.body.ik.engine import (
     pull_back,
     world,
 )
-from marey.body.ik.report import IKReport, report_on
 from marey.body.ik.solver import ROOTS, PoseResult, starting_poses, typical_change
-from marey.body.ik.targets import Target, compile_targets, goals_and_weights, places_of
+from marey.body.ik.targets import IKReport, Target, compile_targets, goals_and_weights, places_of, report_on
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.limits.limits import Limits
 from marey.body.motion import Motion

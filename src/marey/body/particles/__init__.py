@@ -12,13 +12,13 @@ from marey.body.particles.constraints import (
     Distance,
     NearPose,
     Noisy,
+    PoseBatch,
     PosePrior,
     feet_on_floor,
 )
 from marey.body.particles.filter import FilteredMotion, FilterSettings, Solution, solve, solve_many
 from marey.body.particles.hands import FingerResult, fingers_from_tips, hand_chain, hand_of_clip
 from marey.body.particles.polish import polished, polished_pose
-from marey.body.particles.poses import PoseBatch
 
 __all__ = [
     "ArticulatedChain",

@@ -24,8 +24,7 @@ from marey._arrays import Array, FloatArray, assign, checked
 from marey._random import Rng, as_generator
 from marey.body.limits import JointFreedom, SwingTwistLimits, human_joints
 from marey.body.motion import Motion
-from marey.body.particles.constraints import Constraint
-from marey.body.particles.poses import PoseBatch
+from marey.body.particles.constraints import Constraint, PoseBatch
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError

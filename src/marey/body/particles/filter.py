@@ -27,9 +27,8 @@ from marey._arrays import Array, IntArray
 from marey._random import Rng, as_generator
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, Evolution, RandomWalk
-from marey.body.particles.constraints import Constraint, Errors, Target, as_constraints
+from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints, smoothed
 from marey.body.particles.polish import Guide, remaining, step_targets
-from marey.body.particles.poses import PoseBatch, smoothed
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous

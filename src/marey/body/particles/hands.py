@@ -24,10 +24,18 @@ from marey._report import Result
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain
-from marey.body.particles.constraints import Constraint, Coupled, NearPose, Noisy, PosePrior, Reach
+from marey.body.particles.constraints import (
+    Constraint,
+    Coupled,
+    NearPose,
+    Noisy,
+    PoseBatch,
+    PosePrior,
+    Reach,
+    smoothed,
+)
 from marey.body.particles.filter import solve
 from marey.body.particles.polish import polished_pose
-from marey.body.particles.poses import PoseBatch, smoothed
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError

@@ -23,8 +23,7 @@ import numpy as np
 from marey._arrays import Array, IntArray
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, RandomWalk
-from marey.body.particles.constraints import Constraint, Errors, Target, as_constraints
-from marey.body.particles.poses import PoseBatch
+from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk

@@ -77,7 +77,12 @@ def plan_contacts(motion: Motion, targets: list[Target], *, release: bool = Fals
         columns = np.flatnonzero(np.isin(joints, list(foot_of(motion, target))))
         own = contact[:, columns]
         near = _contact_near(np.asarray(own.any(axis=1)), target.frame, motion.frame_rate)
-        whole = near is not None and not release and _moves_whole(motion, target, near, own)
+        whole = False
+        if near is not None and not release:
+            # A foot has its contact elsewhere, if that is short and it is not lifted.
+            lifted = own[target.frame].any() and abs(target.offset[1]) > LIFTED
+            short = near[1] - near[0] <= LONGEST * motion.frame_rate
+            whole = bool(short and near[0] > 0 and near[1] < motion.frames - 1 and not lifted)
         moved.append(near if whole else None)
         if near is None:
             continue
@@ -169,11 +174,3 @@ def _contact_near(held: BoolArray, frame: int, rate: float) -> tuple[int, int] |
             first = a
     inside = first + np.flatnonzero(held[first : last + 1])
     return (int(inside[0]), int(inside[-1])) if len(inside) else None
-
-
-def _moves_whole(motion: Motion, target: Target, near: tuple[int, int], contact: BoolArray) -> bool:
-    """Whether a foot has its contact elsewhere, instead of being released."""
-    first, last = near
-    lifted = contact[target.frame].any() and abs(target.offset[1]) > LIFTED
-    short = last - first <= LONGEST * motion.frame_rate
-    return bool(short and first > 0 and last < motion.frames - 1 and not lifted)

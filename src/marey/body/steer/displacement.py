@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey.body.kinematics import GlobalPose, forward_kinematics, global_frames
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
-from marey.body.pose_samples import pose_rotations
+from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.steer.requests import Window, covered, factor
 from marey.geometry import rotations as so3
 from marey.geometry.continuity import like, unwrap

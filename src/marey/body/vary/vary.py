@@ -26,8 +26,7 @@ from marey.body.anatomy import anatomy
 from marey.body.feet.contacts import skate, skate_heights
 from marey.body.limits.limits import RangeLimits, soft_clip
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
-from marey.body.pose_samples import pose_samples
+from marey.body.pose_model import PoseModel, pose_samples
 from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, positions_in_heading_frame, yaw
 from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
 from marey.errors import InputError
@@ -205,7 +204,12 @@ class _Learned:
         path = self.poses.root_motion
         away = samples.numbers - (0.0 if path is None else path.decode(self.coordinates))
         self.detail = np.concatenate([detail.reshape(motion.frames, -1), away], axis=1)
-        simulated = (self.detail - self.detail.mean(axis=0)) * self._simulated_detail()
+        # Much of a leg's detail is the shock of a step: anywhere else feet would pop. It is not drawn anew,
+        # nor is that of the root's rotation.
+        anew, skeleton = np.ones(self.detail.shape[1]), motion.skeleton
+        turns = anew[: 3 * skeleton.joints].reshape(-1, 3)
+        turns[[0, *(j for leg in anatomy(skeleton).legs for j in skeleton.descendants(leg.root))]] = 0.0
+        simulated = (self.detail - self.detail.mean(axis=0)) * anew
         self.detail_process = ExampleProcess.of(simulated)
         self.ranges = RangeLimits.of_poses(samples.rotations, self.poses.geodesics.mean, give=settings.give)
         self.speeds = samples.numbers.min(axis=0), samples.numbers.max(axis=0)
@@ -267,19 +271,6 @@ class _Learned:
         if noise is not None and deviation > 0:
             found += (1 - near) * np.sin(angle) * self.detail_process.sample(frames, rngs=[noise])[0]
         return np.asarray(found)
-
-    def _simulated_detail(self) -> Array:
-        """1 for features of the detail that are drawn anew, 0 for those of the legs and the root's rotation.
-
-        Much of a leg's detail is the shock of a step: anywhere else feet would pop.
-        """
-        skeleton = self.example.skeleton
-        found = np.ones(self.detail.shape[1])
-        turns = found[: 3 * skeleton.joints].reshape(-1, 3)
-        turns[0] = 0.0
-        for leg in anatomy(skeleton).legs:
-            turns[list(skeleton.descendants(leg.root))] = 0.0
-        return found
 
     def planted(self, variant: Motion, kept: NDArray[np.intp], *, limits: bool) -> Motion:
         """The clip with planted feet, as far as the legs allow, but for part of the example's own skate."""

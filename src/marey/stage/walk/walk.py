@@ -204,7 +204,7 @@ class _Walkers:
 
     def pose(self, person: int) -> None:
         """Pose one person, by random numbers of the seed and the person's number alone."""
-        from marey.stage.walk import _pose_kernels, _step_kernels
+        from marey.stage.walk import _kernels
 
         size, chain = float(self.sizes[person]), self.chains[person]
         own, draws = np.random.SeedSequence((self.seed, 1), spawn_key=(person,)).spawn(2)
@@ -217,7 +217,7 @@ class _Walkers:
         path = self.paths.positions[person], self.paths.headings[person]
         frames = len(speed)
         phase, stands, paces = np.empty(frames), np.empty(frames, np.bool_), np.empty((frames, 4))
-        _step_kernels.step_along(
+        _kernels.step_along(
             speed, path, self.rate, size, (speeds, cadences, duties), SETTINGS, float(rng.random()), phase,
             stands, paces,
         )  # fmt: skip
@@ -226,7 +226,7 @@ class _Walkers:
         scatter = rng.normal(size=(2, steps, 3)) * SETTINGS.scatter
         under = np.stack([one.under for one in mine])
         footfalls = np.empty((2, steps, 3))
-        _step_kernels.footfalls((phase, stands, paces), path, under, size, scatter, first, footfalls)
+        _kernels.footfalls((phase, stands, paces), path, under, size, scatter, first, footfalls)
         usual = np.median(speed[self.paths.present[person]]) / np.sqrt(size)
         distribution = self.distributions[chain[int(np.abs(speeds - usual).argmin())]]
         drawn = np.sin(0.5 * np.pi * self.deviation) * distribution.sample(draws), distribution.modes
@@ -235,7 +235,7 @@ class _Walkers:
         posture[:3] = 0.0
         feet = np.stack([one.feet for one in mine])
         tables = self.body[chain] + posture, feet, strides, self.still[chain[0]] + posture
-        _pose_kernels.pose(
+        _kernels.pose(
             self.figure, tables, drawn, (phase, paces, footfalls, first), path, self.rate, size, SETTINGS,
             self.rotations[person], self.roots[person], self.paths.margin,
         )  # fmt: skip

@@ -220,7 +220,7 @@ def condition(
 
 
 class _Energy:
-    """The quadratic energy of a series: its residuals, and the stationary distribution at its beginning."""
+    """The quadratic energy of a series: its residuals, and the stationary distribution at its start."""
 
     def __init__(self, model: VectorAutoregression) -> None:
         self.model = model

@@ -449,7 +449,7 @@ def _solved(total: Array, right: Array) -> tuple[Array, bool]:
     """`total⁻¹ right`, and whether there is one; rows that say the same twice are taken together."""
     from scipy.linalg.lapack import dpotrf, dpotrs
 
-    # Ones on the diagonal, so that rows of different units are weighed alike.
+    # Ones on the diagonal, so that rows of different units have equal weight.
     scale = 1.0 / np.sqrt(np.maximum(np.diag(total), 1e-300))
     balanced, wanted = total * scale[:, None] * scale, right * scale[:, None]
     root, failed = dpotrf(balanced, lower=1)

@@ -25,7 +25,7 @@ class Coder:
     """Writes when made without data, reads when made with it.
 
     groups: contexts in groups of one for every step of a unary code; the first 48 are those of an expected
-        magnitude in quarter octaves, which begin with the odds of a geometric law
+        magnitude in quarter octaves, which begin with the odds of a geometric distribution
     mixers: sets of mixing weights, one for every step of a unary code
     room: bytes that can be written
     """
@@ -87,7 +87,7 @@ def rates() -> Whole:
 
 @cache
 def first_probabilities(groups: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Even odds, except where a magnitude is expected: there those of a geometric law with that mean."""
+    """Even odds, or where a magnitude is expected those of a geometric distribution with that mean."""
     from marey.statistics.coding import _kernels as kernels
 
     probabilities = np.full(groups * kernels.SLOTS + kernels.SINGLE, 32768, np.int32)

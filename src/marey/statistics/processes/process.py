@@ -221,7 +221,7 @@ class GaussianProcesses:
         return ConditionalProcesses(self, values, marks, errors.copy(), tuple(constraints), trend)
 
     def stream(self, *, rng: Rng, draws: int = 1) -> Stream:
-        """An endless run of `draws` independent figures, which takes constraints on its way."""
+        """An endless run of `draws` independent figures, which takes constraints while it runs."""
         return Stream(self.covariance, self.trend, self.frame_rate, rng=rng, draws=draws)
 
     def _trend(self, start: int, frames: int) -> Array:

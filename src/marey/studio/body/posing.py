@@ -20,8 +20,8 @@ from marey.studio.body.section import Section, workable
 from marey.studio.body.state import State
 
 if TYPE_CHECKING:
-    from marey.body.ik.report import IKReport
     from marey.body.ik.solver import PoseResult, PoseSolver
+    from marey.body.ik.targets import IKReport
     from marey.studio.body.panel import BodyPanel
 
 Array = NDArray[np.float64]

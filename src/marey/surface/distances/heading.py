@@ -1,7 +1,7 @@
 """Relative heading of two poses from the rotations of all triangles.
 
 Footprints, by which Boukhayma 2017 aligns poses (eq. 2.3), mislead where the legs of two poses are crossed:
-those of a walk half a cycle apart lie on each other best when far off course. The turn about the vertical
+those of a walk half a cycle apart lie on each other best at a wrong heading. The turn about the vertical
 that brings the rotations of all triangles nearest, in least squares, has a closed form too: a product of
 matrices for all pairs. It is within some degrees of the one that makes the surface distance least.
 Cost: seconds for 2,600 frames.

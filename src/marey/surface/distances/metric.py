@@ -1,6 +1,6 @@
 """Distances of all poses of a library to each other.
 
-The surface metric (Boukhayma 2017, eq. 2.14) tells poses by how triangles turn and stretch: d(i, j) is the
+The surface metric (Boukhayma 2017, eq. 2.14) compares poses by how triangles turn and stretch: d(i, j) is the
 mean over the surface of angle + 0.01 ‖log S‖, where R and S take a triangle from pose i to pose j. It is
 symmetric, in radians, and independent of how finely the surface is cut. The publication prints a sum over
 triangles and shows values that only a mean has; here it is a mean, each triangle weighted with its area. The

@@ -1,7 +1,6 @@
 """The codec of Tournier 2011, chapter 9: a pose model, and coarse curves of root and end effectors."""
 
-from marey.body.codec.tournier.clip import Pin, TournierClip, decode, displace
-from marey.body.codec.tournier.curves import coarse_length, published_ratio
+from marey.body.codec.tournier.clip import Pin, TournierClip, coarse_length, decode, displace, published_ratio
 from marey.body.codec.tournier.encode import encode, encode_within
 
 __all__ = [

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array, FloatArray
 from marey.body.anatomy import end_effectors
 from marey.body.clip_header import Header
-from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip, decode_frames
-from marey.body.codec.tournier.curves import decimate
+from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip, decimate, decode_frames
 from marey.body.compare import joint_error, relative_distortion
 from marey.body.kinematics import points_on
 from marey.body.motion import Motion

@@ -46,7 +46,12 @@ def encode(
         least = 1000 * _SMALLEST_ERROR
         raise InputError(f"errors below {least:g} mm are not offered, got {allowed * 1000:g} mm")
     header = _fine_header(motion, allowed)
-    parts = overlapping(_segment_lengths(motion.frames, motion.frame_rate), motion.frame_rate)
+    # Lengths of segments, overlaps included, are nearly equal and none is longer than it may be.
+    shared = overlap(motion.frame_rate)
+    longest = max(round(SETTINGS.longest * motion.frame_rate), 4 * shared)
+    count = max(1, -(-(motion.frames - shared) // (longest - shared))) if motion.frames > longest else 1
+    edges = np.linspace(0, motion.frames - shared, count + 1).round().astype(int)
+    parts = overlapping([int(length) + shared for length in np.diff(edges)], motion.frame_rate)
     prepared = prepare_segments(motion, header, parts)
     tightness = np.full(len(parts), 1.0 if len(parts) == 1 else SETTINGS.blend_allowance)
 
@@ -65,10 +70,16 @@ def encode(
         sizes = [[e.segment.frames, len(e.data), e.segment.basis.modes] for e in found]
         header = header.with_content(segments=sizes)
         payload = b"".join(encoded.data for encoded in found)
-        missed = [] if max_error is None else _missed_blends(payload, header, motion, parts, max_error)
+        # Segments with frames, shared with a neighbour, whose blend is beyond the error.
+        missed: set[int] = set()
+        for number, part in enumerate(parts[1:], start=1) if max_error is not None else ():
+            both = range(part.start, part.start + shared)
+            blend = header.motion(*decode(payload, header, both))
+            if joint_errors(motion[both.start : both.stop], blend, shell=SHELL).max() > max_error:
+                missed |= {number - 1, number}
         if not missed:
             return header, payload
-        for number in missed:
+        for number in sorted(missed):
             tightness[number] *= SETTINGS.tightening
             found[number] = searched(number)
     raise UnreachableError("segments of the clip cannot be blended within the error; allow more")
@@ -127,19 +138,6 @@ def prepare_segments(motion: Motion, header: Header, parts: list[range]) -> list
     return found
 
 
-def _missed_blends(
-    payload: bytes, header: Header, motion: Motion, parts: list[range], largest: float
-) -> list[int]:
-    """Segments with frames, shared with a neighbour, whose blend is beyond the error."""
-    missed: set[int] = set()
-    for number, part in enumerate(parts[1:], start=1):
-        frames = range(part.start, part.start + overlap(header.frame_rate))
-        blend = header.motion(*decode(payload, header, frames))
-        if joint_errors(motion[part.start : frames.stop], blend, shell=SHELL).max() > largest:
-            missed |= {number - 1, number}
-    return sorted(missed)
-
-
 def _fine_header(motion: Motion, allowed: float) -> Header:
     """Header with a skeleton that is no more than a small part of the error off in any pose."""
     still = min(STILL, allowed / 100)
@@ -162,17 +160,6 @@ def _skeleton_error(skeleton: Skeleton, rounded: Skeleton) -> float:
         errors[joint] += errors[skeleton.parents[joint]]
     ends = np.linalg.norm(rounded.end_offsets - skeleton.end_offsets, axis=1)
     return float(max(errors.max(), (errors[skeleton.end_parents] + ends).max(initial=0.0)))
-
-
-def _segment_lengths(frames: int, frame_rate: float) -> list[int]:
-    """Lengths of segments, overlaps included, nearly equal and none longer than it may be."""
-    shared = overlap(frame_rate)
-    longest = max(round(SETTINGS.longest * frame_rate), 4 * shared)
-    if frames <= longest:
-        return [frames]
-    count = -(-(frames - shared) // (longest - shared))
-    edges = np.linspace(0, frames - shared, count + 1).round().astype(int)
-    return [int(length) + shared for length in np.diff(edges)]
 
 
 def _best_step(

@@ -187,6 +187,8 @@ def encode_segment(
         patient: coefficients are shifted against excessive errors before steps are refined; this needs no
             extra bits but more iterations.
     """
+    from scipy.ndimage import maximum_filter1d
+
     header, frames = data.header, data.frames
     skeleton, columns = header.skeleton, data.channels.columns
     centre = rounded_centre(skeleton, data.channels, step, frames)
@@ -225,7 +227,10 @@ def encode_segment(
         excess = np.stack(limbs_off, axis=1) / limit
         refinements, pushed = divmod(tries, pushes + 1)
         if pushed < pushes:
-            off = _offending(excess, header.frame_rate)[:, groups]
+            # 1 where limbs are too far off, and around, else 0.
+            off = np.where(excess > 1, 1.0, 0.0)
+            reach = max(1, round(SETTINGS.around * header.frame_rate))
+            off = maximum_filter1d(off, 2 * reach + 1, axis=0, mode="constant")[:, groups]
             wanted = wanted + analyse(SETTINGS.push * off * (modes - decoded), data.levels)
             continue
         refinement = refinement + _refinement(excess, block_length(header.frame_rate), refinements)
@@ -285,16 +290,6 @@ def _measured(data: SegmentData, channels: Channels, curves: Array, frames: Inte
     bounded = np.empty((len(curves), skeleton.joints))
     total = displacements(curves, frames, columns.starts, slides, *means, *figure, *original, SHELL, bounded)
     return bounded, float(total / (len(curves) * (skeleton.joints + len(skeleton.end_parents))))
-
-
-def _offending(excess: Array, frame_rate: float) -> Array:
-    """1 where limbs `(frames, limbs)` are too far off, and around, else 0."""
-    found = np.where(excess > 1, 1.0, 0.0)
-    spread = found.copy()
-    for shift in range(1, max(1, round(SETTINGS.around * frame_rate)) + 1):
-        spread[shift:] = np.maximum(spread[shift:], found[:-shift])
-        spread[:-shift] = np.maximum(spread[:-shift], found[shift:])
-    return spread
 
 
 def _refinement(excess: Array, length: int, tries: int) -> Integers:

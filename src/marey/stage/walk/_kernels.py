@@ -1,4 +1,4 @@
-"""Compiled loops of walking bodies: all joints of one person at a time, without the GIL.
+"""Compiled loops of walking bodies: phases, footfalls and joints of one person at a time, without the GIL.
 
 Importing this module imports numba: do so inside functions.
 """
@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, Integers
+from marey._arrays import Array, BoolArray, Integers
 from marey._compiling import njit
 from marey.geometry._inline_kernels import (
     Quaternion,
@@ -28,23 +28,17 @@ from marey.geometry._inline_kernels import (
 )
 from marey.stage.walk.gait import GaitSettings
 
+Singles = NDArray[np.float32]
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**_OPTIONS)
 def pose(
     figure: tuple[Array, Array, Array, Integers, Integers, Array, Array],
-    tables: tuple[Array, Array, Array, Array],
-    drawn: tuple[Array, Array],
-    steps: tuple[Array, Array, Array, int],
-    path: tuple[Array, Array],
-    rate: float,
-    scale: float,
-    settings: GaitSettings,
-    rotations: NDArray[np.float32],
-    root: NDArray[np.float32],
-    margin: int,
-) -> None:
+    tables: tuple[Array, Array, Array, Array], drawn: tuple[Array, Array],
+    steps: tuple[Array, Array, Array, int], path: tuple[Array, Array], rate: float, scale: float,
+    settings: GaitSettings, rotations: Singles, root: Singles, margin: int,
+) -> None:  # fmt: skip
     """All joints of one person, written to `rotations` and `root`.
 
     Args:
@@ -102,9 +96,8 @@ def pose(
         pelvis = quaternion(hips[t])
         _keep(rotations, row, 0, pelvis)
         for m in range(1, trunk.shape[0]):
-            _keep(
-                rotations, row, trunk[m], product(quaternion(local[trunk[m]]), exp(vector(posed[t, 3 * m :])))
-            )
+            turned = product(quaternion(local[trunk[m]]), exp(vector(posed[t, 3 * m :])))
+            _keep(rotations, row, trunk[m], turned)
         for side in range(2):
             _leg(
                 pelvis, root[row], offsets, legs[side], frames_at_rest[side], world, scale, ankles[side, t],
@@ -148,17 +141,9 @@ def _body_at(
 
 @njit(**_OPTIONS)
 def _foot_at(
-    feet: Array,
-    strides: Array,
-    pace: Array,
-    phase: float,
-    side: int,
-    scale: float,
-    settings: GaitSettings,
-    footfalls: Array,
-    first: int,
-    out: Array,
-) -> None:
+    feet: Array, strides: Array, pace: Array, phase: float, side: int, scale: float, settings: GaitSettings,
+    footfalls: Array, first: int, out: Array,
+) -> None:  # fmt: skip
     """Position of the ball (0 to 2), rotation vectors of foot (3 to 5) and toes (6 to 8), heading (9)."""
     i, w, share, duty = int(pace[0]), pace[1], pace[2], pace[3]
     j = min(i + 1, feet.shape[0] - 1)
@@ -209,18 +194,9 @@ def _ease(sink: Array, reach: int, most: float) -> None:
 
 @njit(**_OPTIONS)
 def _leg(
-    pelvis: Quaternion,
-    root: NDArray[np.float32],
-    offsets: Array,
-    leg: Integers,
-    at_rest: Array,
-    world: Array,
-    scale: float,
-    ankle: Array,
-    sole: Quaternion,
-    rotations: NDArray[np.float32],
-    row: int,
-) -> None:
+    pelvis: Quaternion, root: Singles, offsets: Array, leg: Integers, at_rest: Array, world: Array,
+    scale: float, ankle: Array, sole: Quaternion, rotations: Singles, row: int,
+) -> None:  # fmt: skip
     """Hip, knee and ankle of a leg that ends at `ankle`, the knee towards where pelvis and foot face."""
     hx, hy, hz = rotate(pelvis, _scaled(offsets[leg[0]], scale))
     upper, lower = scale * _length(offsets[leg[1]]), scale * _length(offsets[leg[2]])
@@ -257,7 +233,7 @@ def _turn_to(hinge: Vector, bone: Vector, at_rest: Array) -> Quaternion:
 
 
 @njit(**_OPTIONS)
-def _keep(rotations: NDArray[np.float32], row: int, joint: int, q: Quaternion) -> None:
+def _keep(rotations: Singles, row: int, joint: int, q: Quaternion) -> None:
     """Store a unit quaternion, of the two signs the one near the frame before."""
     scale = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if row > 0:
@@ -288,3 +264,123 @@ def _unit(v: Vector) -> tuple[float, Vector]:
 @njit(**_OPTIONS)
 def _cross(a: Vector, b: Vector) -> Vector:
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit(**_OPTIONS)
+def step_along(
+    speed: Array, path: tuple[Array, Array], rate: float, scale: float, curve: tuple[Array, Array, Array],
+    settings: GaitSettings, start: float, phase: Array, stands: BoolArray, paces: Array,
+) -> None:  # fmt: skip
+    """Phases of a person's steps: they follow speed, end with both feet down, and begin again after a shift.
+
+    Args:
+        speed: `(frames,)`, metres a second.
+        path: position `(frames, 2)` and heading `(frames,)`.
+        rate: frames a second.
+        scale: size of the person over that of the figure.
+        curve: speeds, cadences and duties of the person's cycles, slow to fast.
+        start: phase of the first frame.
+        phase: result `(frames,)`, cycles.
+        stands: result `(frames,)`.
+        paces: result `(frames, 4)`, cycle, share of the next, share of a full step, share that feet are down.
+    """
+    position, heading = path
+    quick = math.sqrt(scale)
+    now, must, standing = start, start, False
+    x, z, facing = position[0, 0], position[0, 1], heading[0]
+    for t in range(speed.shape[0]):
+        cadence = _pace(curve, speed[t] / quick, settings.stand_duty, paces[t])
+        if standing:
+            away = math.hypot(position[t, 0] - x, position[t, 1] - z)
+            if speed[t] > settings.start:
+                standing, must = False, now
+            elif away > settings.drift * scale or abs(heading[t] - facing) > settings.turn:
+                standing, must = False, now + 1.0
+        if not standing:
+            after = now + max(cadence / quick, settings.slowest) / rate
+            rest = settings.both_down + 0.5 * (math.floor(2 * (now - settings.both_down) + 1e-9) + 1)
+            if speed[t] < settings.stop and after >= rest and rest >= must - 1e-6:
+                after, standing = rest, True
+                x, z, facing = position[t, 0], position[t, 1], heading[t]
+            now = after
+        phase[t] = now
+        stands[t] = standing
+
+
+@njit(**_OPTIONS)
+def footfalls(
+    steps: tuple[Array, BoolArray, Array], path: tuple[Array, Array], under: Array, scale: float,
+    scatter: Array, first: int, found: Array,
+) -> None:  # fmt: skip
+    """Where the balls of the feet are set down: beside the path, where the body passes in mid-stance.
+
+    A person who stops before that has the foot beside the body.
+
+    Args:
+        steps: phases, stands and paces of :func:`step_along`.
+        path: position `(frames, 2)` and heading `(frames,)`.
+        under: `(cycles, 2, 2)`, metres to the left and ahead of the path at which feet stand.
+        scale: size of the person over that of the figure.
+        scatter: `(2, steps, 3)`, random metres to the left and ahead, and radians.
+        first: number of the first step.
+        found: result `(2, steps, 3)`, x, z and heading.
+    """
+    phase, stands, paces = steps
+    frames, count = phase.shape[0], found.shape[1]
+    for foot in range(2):
+        before = phase[0] - 0.5 * foot - 0.5 * paces[0, 3]
+        k = math.floor(before) - first
+        for j in range(min(k + 1, count)):
+            _set_down(path, paces, 0, 0.0, under, scale, scatter, found, foot, j)
+        for t in range(1, frames):
+            after = max(before, phase[t] - 0.5 * foot - 0.5 * paces[t, 3])
+            while after >= first + k + 1 and k + 1 < count:
+                part = min(max((first + k + 1 - before) / max(after - before, 1e-9), 0.0), 1.0)
+                k += 1
+                _set_down(path, paces, t - 1, part, under, scale, scatter, found, foot, k)
+            if stands[t] and math.floor(phase[t] - 0.5 * foot) >= first + k + 1 and k + 1 < count:
+                k += 1
+                _set_down(path, paces, t, 0.0, under, scale, scatter, found, foot, k)
+            before = after
+        for j in range(k + 1, count):
+            _set_down(path, paces, frames - 1, 0.0, under, scale, scatter, found, foot, j)
+
+
+@njit(**_OPTIONS)
+def _pace(curve: tuple[Array, Array, Array], speed: float, stand_duty: float, out: Array) -> float:
+    """Cycle, share of the next, of a full step, and that feet are down, to `out`; cycles a second."""
+    speeds, cadences, duties = curve
+    last = speeds.shape[0] - 1
+    i, w, share = 0, 0.0, 1.0
+    if speed <= speeds[0]:
+        share = math.sqrt(max(speed, 0.0) / speeds[0])
+        cadence, duty = cadences[0] * share, stand_duty + share * (duties[0] - stand_duty)
+    elif speed >= speeds[last]:
+        i, cadence, duty = last, cadences[last] * math.sqrt(speed / speeds[last]), duties[last]
+    else:
+        while speed >= speeds[i + 1]:
+            i += 1
+        w = (speed - speeds[i]) / (speeds[i + 1] - speeds[i])
+        cadence = (1 - w) * cadences[i] + w * cadences[i + 1]
+        duty = (1 - w) * duties[i] + w * duties[i + 1]
+    out[0], out[1], out[2], out[3] = i, w, share, duty
+    return cadence
+
+
+@njit(**_OPTIONS)
+def _set_down(
+    path: tuple[Array, Array], paces: Array, t: int, part: float, under: Array, scale: float, scatter: Array,
+    found: Array, foot: int, k: int,
+) -> None:  # fmt: skip
+    """Footfall k, where the body is at frame t + part."""
+    position, heading = path
+    later = min(t + 1, position.shape[0] - 1)
+    i, w = int(paces[t, 0]), paces[t, 1]
+    j = min(i + 1, under.shape[0] - 1)
+    yaw = (1 - part) * heading[t] + part * heading[later]
+    left = scale * ((1 - w) * under[i, foot, 0] + w * under[j, foot, 0]) + scatter[foot, k, 0]
+    ahead = scale * ((1 - w) * under[i, foot, 1] + w * under[j, foot, 1]) + scatter[foot, k, 1]
+    c, s = math.cos(yaw), math.sin(yaw)
+    found[foot, k, 0] = (1 - part) * position[t, 0] + part * position[later, 0] + c * left + s * ahead
+    found[foot, k, 1] = (1 - part) * position[t, 1] + part * position[later, 1] - s * left + c * ahead
+    found[foot, k, 2] = yaw + scatter[foot, k, 2]
