@@ -54,10 +54,10 @@ def organised(folder: Path) -> Exhibit:
     """A few captured sequences, and the graph of the best ways between all their frames."""
     library = samples.mesh_library(vertices=800)
     start = time.perf_counter()
-    repertoire = surfaces.graph(library, alpha=0.02, distances=distances(library, triangles=TRIANGLES))
+    subject = surfaces.graph(library, alpha=0.02, distances=distances(library, triangles=TRIANGLES))
     seconds = time.perf_counter() - start
-    save(repertoire, folder / "subject.mry")
-    graph = repertoire.graph
+    save(subject, folder / "subject.mry")
+    graph = subject.graph
     picture = figures.graph_picture(graph, library.names, size=(1280, 560))
     style.save(picture, folder / "graph.png")
     return Exhibit(
@@ -81,12 +81,12 @@ def organised(folder: Path) -> Exhibit:
 def directed(folder: Path) -> Exhibit:
     """The subject walks a figure-eight."""
     curve = figure_eight(2.0)
-    repertoire = load(folder / "subject.mry")
+    subject = load(folder / "subject.mry")
     np.savetxt(
         folder / "eight.csv", curve.points[::4, 0::2], "%.3f", delimiter=",", header="x,z", comments=""
     )
     start = time.perf_counter()
-    made = repertoire.animate(path=curve, width=60)
+    made = subject.animate(path=curve, width=60)
     seconds = time.perf_counter() - start
     sequence = made.sequence
     save(sequence, folder / "eight.glb", max_error=0.001)

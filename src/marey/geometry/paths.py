@@ -1,4 +1,4 @@
-"""A curve to follow, sampled evenly along its length, with the behaviours asked for on its parts."""
+"""Paths to follow, sampled evenly along their length, with the behaviours asked for on their parts."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import assign, checked
+from marey._arrays import Array, assign, checked
 from marey.errors import InputError
 
-Array = NDArray[np.float64]
-
-# Metres between two samples.
-SPACING = 0.05
-LONGEST, FURTHEST = 10_000.0, 1e9
+# Metres: the longest path that can be followed.
+LONGEST = 10_000.0
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What is to be shown on a part of a curve.
+    """What is to be shown on a part of a path.
 
-    labels: one of these behaviours
-    start, stop: metres along the curve
+    Args:
+        labels: One of these behaviours.
+        start: Metres along the path where the part begins.
+        stop: Metres along the path where it ends.
     """
 
     labels: tuple[str, ...]
@@ -34,11 +33,12 @@ class Behaviour:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """A way on the ground or through space.
+    """A path on the ground or in space.
 
-    points: `(samples, 3)`, metres, evenly spaced
-    spatial: whether heights count; on the ground they do not
-    behaviours: what is asked for on parts of it; elsewhere anything goes
+    Args:
+        points: `(samples, 3)`, metres, evenly spaced.
+        spatial: Whether heights count; on the ground they do not.
+        behaviours: What is asked for on parts of it; elsewhere anything is allowed.
 
     >>> square = Path.through([[0, 0], [2, 0], [2, 2], [0, 2], [0, 0]])
     >>> square.length, square.points.shape[1]
@@ -50,30 +50,30 @@ class Path:
     behaviours: tuple[Behaviour, ...] = ()
 
     def __post_init__(self) -> None:
-        points = checked("curve", self.points, (None, 3))
+        points = checked("path", self.points, (None, 3))
         if len(points) < 2:
-            raise InputError("curve: it has no length")
+            raise InputError("path: it has no length")
         assign(self, points=points, behaviours=tuple(self.behaviours))
 
     @classmethod
     def through(
-        cls, corners: ArrayLike, *, behaviours: Sequence[Behaviour] = (), spacing: float = SPACING
+        cls, corners: ArrayLike, *, behaviours: Sequence[Behaviour] = (), spacing: float = 0.05
     ) -> Path:
         """The polygon through corners `(n, 2)` on the ground (x, z), or `(n, 3)` in space (x, y, z)."""
         given = np.asarray(corners, dtype=np.float64)
         if given.ndim != 2 or given.shape[1] not in (2, 3) or len(given) < 2:
             raise InputError(
-                f"curve: expected two or more points (x, z) or (x, y, z), got shape {given.shape}"
+                f"path: expected two or more points (x, z) or (x, y, z), got shape {given.shape}"
             )
-        wrong = ~(np.abs(given) <= FURTHEST).all(axis=1)
+        wrong = ~(np.abs(given) <= 1e9).all(axis=1)
         if wrong.any():
-            raise InputError(f"curve: point {int(wrong.argmax()) + 1} is not finite, or too far off")
+            raise InputError(f"path: point {int(wrong.argmax()) + 1} is not finite, or too far off")
         spatial = given.shape[1] == 3
         points = given if spatial else np.insert(given, 1, 0.0, axis=1)
         along = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
         if not spacing <= along[-1] <= LONGEST:
             raise InputError(
-                f"curve: it is {along[-1]:.3g} m long; {spacing} m to {LONGEST:,.0f} m can be followed"
+                f"path: it is {along[-1]:.3g} m long; {spacing} m to {LONGEST:,.0f} m can be followed"
             )
         apart = np.concatenate([[True], np.diff(along) > 0])
         count = round(along[-1] / spacing) + 1
@@ -83,7 +83,7 @@ class Path:
 
     @cached_property
     def spacing(self) -> float:
-        """Metres along the curve between two samples."""
+        """Metres along the path between two samples."""
         return self.length / (len(self.points) - 1)
 
     @cached_property

@@ -10,19 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray
-
-Array = NDArray[np.float64]
+from marey._arrays import Array, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class PlanarMotion:
     """A turn about the vertical through the origin, then a shift along the ground; or many of them.
 
-    angle: `(...)`, radians
-    shift: `(..., 2)`, metres along x and z
+    Args:
+        angle: `(...)`, radians.
+        shift: `(..., 2)`, metres along x and z.
 
     >>> quarter = PlanarMotion(np.array(np.pi / 2), np.array([0.0, 1.0]))
     >>> quarter.apply([[1.0, 5.0, 0.0]]).round(12).tolist()

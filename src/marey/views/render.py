@@ -110,9 +110,9 @@ def view(
 
     An image (.png) of a motion, mesh, character or set of markers is a strip of poses along time; of tracks,
     scenes and fields, a plot; of footage, a contact sheet; of a pose model, its modes; of a motion model,
-    its distribution over time; of pose distances, the matrix; of a repertoire, its graph. Clips (.mp4, .gif)
-    run at the speed of the capture; that of a motion model is a new motion. A page (.html) is one file that
-    plays in any browser, offline; of what does not move, and where `kind` is given, it shows the image.
+    its distribution over time; of pose distances, the matrix; of a surface graph, its graph. Clips (.mp4,
+    .gif) run at the speed of the capture; that of a motion model is a new motion. A page (.html) is one file
+    that plays in any browser, offline; of what does not move, and where `kind` is given, it shows the image.
 
     Args:
         thing: What to draw.
@@ -122,7 +122,7 @@ def view(
         kind: What an image shows: of a motion or character "strip", "curves" (joint angles) or "path";
             of fields "flow", "divergence", "vorticity", "parts", "paths", "streaks" or "spectrum";
             of a pose model "modes" or "variance"; of a motion model "dynamics" or "strip" (a new motion); of
-            a simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a repertoire "graph" or
+            a simulated crowd "streaks" (3 s at four times), "path" or "plan"; of a surface graph "graph" or
             "matrix"; of an animation of captured meshes "strip", "path" (from above) or "timeline".
         title: Of a page; its file's name if None.
         progress: Called with frames done and their number.
@@ -230,8 +230,8 @@ def _write_clip(
     if isinstance(thing, Scene):
         raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
     if isinstance(thing, DistanceMatrix | SurfaceGraph):
-        kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a repertoire"
-        raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a repertoire first")
+        kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a surface graph"
+        raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a surface graph first")
     wanted = None if frame_rate is None else _checked_clip_rate(frame_rate, path)
     if isinstance(thing, PoseModel):
         wanted = wanted or USUAL_RATE

@@ -133,15 +133,15 @@ def run(
         if written is not None:
             check_folder(written)
             check_apart(written, *(given for given in (source, path, poses, steer) if given is not None))
-    repertoire = load_with_bar(source, clip=None)
-    if not isinstance(repertoire, SurfaceGraph):
-        held = type(repertoire).__name__
+    subject = load_with_bar(source, clip=None)
+    if not isinstance(subject, SurfaceGraph):
+        held = type(subject).__name__
         raise InputError(f"{source}: holds a {held}, not a graph; make one with `marey surface graph`")
     curve = None if path is None else _curve(path, behaviour or [])
     with progress_bar("animating") as progress:
         if curve is not None:
             made = animate.follow_path(
-                repertoire,
+                subject,
                 curve,
                 track=_vertices(track),
                 accuracy=accuracy,
@@ -149,25 +149,21 @@ def run(
                 progress=progress,
             )
         elif poses is not None:
-            keys, times = read_key_poses(poses, repertoire.library)
+            keys, times = read_key_poses(poses, subject.library)
             made = animate.walk_through_poses(
-                repertoire, keys, times.tolist(), tolerance=tolerance, progress=progress
+                subject, keys, times.tolist(), tolerance=tolerance, progress=progress
             )
         elif steer is not None:
             wishes = read_directions(steer)
             lasting = float(wishes[-1, 0]) + AFTER_LAST_WISH if seconds is None else seconds
-            made = animate.steer(
-                repertoire, wishes, lasting, start=start, accuracy=accuracy, progress=progress
-            )
+            made = animate.steer(subject, wishes, lasting, start=start, accuracy=accuracy, progress=progress)
         elif wander:
-            made = animate.random_walk(repertoire, seconds or 0.0, seed, start=start, progress=progress)
+            made = animate.random_walk(subject, seconds or 0.0, seed, start=start, progress=progress)
         else:
-            made = animate.walk_between(
-                repertoire, start or "", end or "", seconds=seconds, progress=progress
-            )
+            made = animate.walk_between(subject, start or "", end or "", seconds=seconds, progress=progress)
     _write(made, target, curve)
     if provenance is not None:
-        write_provenance(made, repertoire.library, provenance)
+        write_provenance(made, subject.library, provenance)
     assert made.report is not None
     if made.report.label_violations:
         note(f"{made.report.label_violations} frames show a behaviour that was not asked for there")

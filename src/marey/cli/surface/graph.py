@@ -146,28 +146,28 @@ def run(
         with _stage("comparing poses", "distances", seconds) as progress:
             known = distances(library, triangles=triangles, progress=progress)
     # Without transitions it costs nothing to see whether all are of the same sequences.
-    repertoire = SurfaceGraph(library, known, MotionGraph.chains(library.starts, alpha=alpha, windows=chosen))
-    repertoire, baseline = _graphs(repertoire, kind, "short" if short_ends else "strict", seconds)
+    subject = SurfaceGraph(library, known, MotionGraph.chains(library.starts, alpha=alpha, windows=chosen))
+    subject, baseline = _graphs(subject, kind, "short" if short_ends else "strict", seconds)
     with _stage("comparing graphs", "costs", seconds) as progress:
         baseline_costs = shortest_costs(baseline, progress=progress)
-        costs = baseline_costs if kind == "motion" else shortest_costs(repertoire.graph, progress=progress)
+        costs = baseline_costs if kind == "motion" else shortest_costs(subject.graph, progress=progress)
         compared = compare(costs, baseline_costs)
-    save(repertoire, target)
+    save(subject, target)
     if picture is not None:
         from marey.views import figures, style
 
-        style.save(figures.graph_picture(repertoire.graph, library.names), picture)
+        style.save(figures.graph_picture(subject.graph, library.names), picture)
     files = [str(path) for path in (target, picture) if path is not None]
-    emit({**_facts(repertoire, compared), "seconds": seconds, "files": files}, as_json=json)
+    emit({**_facts(subject, compared), "seconds": seconds, "files": files}, as_json=json)
 
 
 def _graphs(
-    repertoire: SurfaceGraph, kind: str, ends: Ends, seconds: dict[str, float]
+    subject: SurfaceGraph, kind: str, ends: Ends, seconds: dict[str, float]
 ) -> tuple[SurfaceGraph, MotionGraph]:
     """With the graph that was asked for, and the motion graph."""
-    alpha, windows = repertoire.graph.alpha, repertoire.graph.windows
+    alpha, windows = subject.graph.alpha, subject.graph.windows
     with _stage("finding transitions", "transitions", seconds) as progress:
-        found = table(repertoire.distances, windows=windows, alpha=alpha, ends=ends, progress=progress)
+        found = table(subject.distances, windows=windows, alpha=alpha, ends=ends, progress=progress)
     with _stage("building the graph", "graph", seconds) as progress:
         baseline = motion_graph(found, alpha=alpha)
         chosen = baseline if kind == "motion" else essential_graph(found, alpha=alpha, progress=progress)
@@ -176,17 +176,17 @@ def _graphs(
             f"there is no transition: windows of {windows.shortest} frames or more must fit into both "
             "sequences; --windows A:B allows shorter ones"
         )
-    short = [one.name for one in repertoire.library.sequences if one.frames < windows.shortest]
+    short = [one.name for one in subject.library.sequences if one.frames < windows.shortest]
     if short and chosen.synthetic.any():
         note(
             f"no transition enters or leaves {', '.join(short)}: shorter than windows of {windows.shortest} "
             "frames; --windows A:B allows shorter ones"
         )
-    return replace(repertoire, graph=chosen), baseline
+    return replace(subject, graph=chosen), baseline
 
 
-def _facts(repertoire: SurfaceGraph, compared: CostComparison) -> dict[str, Any]:
-    graph, library = repertoire.graph, repertoire.library
+def _facts(subject: SurfaceGraph, compared: CostComparison) -> dict[str, Any]:
+    graph, library = subject.graph, subject.library
     joined = connectivity(graph)
     return {
         "frames": graph.frames,

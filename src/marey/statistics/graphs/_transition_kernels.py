@@ -11,7 +11,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from marey._compiling import njit
@@ -28,13 +27,6 @@ COLUMN = CELL - 1
 ROUNDS = 60
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-_GIVEN = types.Array(types.float32, 2, "C", readonly=True)
-_COSTS = types.Array(types.float64, 2, "C")
-_NUMBERS = types.Array(types.int64, 2, "C")
-_ROW = types.Array(types.float64, 1, "C")
-_LENGTHS = types.Array(types.int64, 1, "C", readonly=True)
-_INDEX = types.int64
-_REAL = types.float64
 
 
 @njit(**_OPTIONS)
@@ -76,7 +68,7 @@ def step_costs(
             longer[c] = shorter[c] + single[c]
 
 
-@njit(types.void(_GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _COSTS, _NUMBERS, _COSTS, _COSTS), **_OPTIONS)
+@njit(**_OPTIONS)
 def fill(
     values: Given, top: int, left: int, extra: float, begins: int,
     costs: Floats, kept: Whole, down: Floats, across: Floats,
@@ -111,12 +103,7 @@ def fill(
                   across[q - 1, low:], q * CELL)  # fmt: skip
 
 
-@njit(
-    types.Tuple((_REAL, _INDEX, _INDEX, _INDEX, _REAL))(
-        _GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _INDEX, types.boolean, _COSTS, _NUMBERS, _COSTS, _COSTS
-    ),
-    **_OPTIONS,
-)
+@njit(**_OPTIONS)
 def best_of_pair(
     values: Given, top: int, left: int, extra: float, begins: int, first_end: int, mean: bool,
     costs: Floats, kept: Whole, down: Floats, across: Floats,
@@ -145,7 +132,7 @@ def best_of_pair(
     return total, cells, row + 1, columns - (kept[row, last] & COLUMN), extra
 
 
-@njit(types.int64(_GIVEN, _INDEX, _INDEX, _REAL, _INDEX, _COSTS, _INDEX, _NUMBERS), **_OPTIONS)
+@njit(**_OPTIONS)
 def trace(
     values: Given, top: int, left: int, extra: float, slope: int, costs: Floats, row: int, path: Whole
 ) -> int:
@@ -175,11 +162,7 @@ def trace(
     return cells + 1
 
 
-@njit(
-    types.void(_GIVEN, _LENGTHS, _LENGTHS, _LENGTHS, _LENGTHS, _LENGTHS, _INDEX, _INDEX, _REAL, types.boolean,
-               _ROW, _NUMBERS),
-    **_OPTIONS,
-)  # fmt: skip
+@njit(**_OPTIONS)
 def pairs(
     values: Given, sources: Whole, stops: Whole, destinations: Whole, beginnings: Whole, shortest: Whole,
     longest: int, slope: int, extra: float, mean: bool, sums: Floats, lengths: Whole,
@@ -295,11 +278,7 @@ def source_row(
             break
 
 
-@njit(
-    types.void(_GIVEN, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _INDEX, _REAL,
-               types.Array(types.float32, 2, "C"), types.Array(types.int16, 3, "C")),
-    **_OPTIONS,
-)  # fmt: skip
+@njit(**_OPTIONS)
 def block(
     values: Given, first: int, last: int, stop: int, left: int, right: int, shortest: int, longest: int,
     slope: int, short: int, extra: float, sums: NDArray[np.float32], lengths: NDArray[np.int16],
