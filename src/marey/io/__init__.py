@@ -83,7 +83,7 @@ PARTS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
     ("SimulatedCrowd", "Tracks", lambda crowd: crowd.tracks),
 )
 
-# Keys by which JSON files are told apart.
+# Keys by which kinds of JSON files differ.
 JSON_KEYS = {
     "Frames": "deepmimic",
     "kind": "cameras",

@@ -111,7 +111,7 @@ def build_sequence(builder: Builder, sequence: MeshSequence, *, normals: bool) -
 
 
 def build_shapes(builder: Builder, sequence: MeshSequence, shapes: Shapes, *, normals: bool) -> list[int]:
-    """A mesh, a few shapes as morph targets, their weights, and the way over the ground."""
+    """A mesh, a few shapes as morph targets, their weights, and the path over the ground."""
     normal, turned = _shape_normals(sequence, shapes) if normals else (None, None)
     look = _Look(builder, sequence, shapes.base, normal)
     targets = [

@@ -2,8 +2,8 @@
 
 Joints may have any channels in any order; a rotation is the product of its channels' in the order given
 (intrinsic), and position channels take the place of the joint's OFFSET. The file says neither its unit of
-length nor which axis is up: :func:`read` guesses (see `_bvh_guesses`) unless told. Cost: about a
-nanosecond a byte and 5 an angle; memory beyond the result is the file's bytes.
+length nor which axis is up: :func:`read` infers both (:func:`infer_unit`, :func:`infer_up`) unless they are
+given. Cost: about a nanosecond a byte and 5 an angle; memory beyond the result is the file's bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CMU_JOINTS = {"lhipjoint", "rhipjoint", "lowerback"}
 STATURES = (1.0, 2.2)
 HUMAN_UNITS = ("m", "cm", "mm", "in")
 
-# Stature over the longest way through the bones, hand to foot: 0.66-0.75 on rigs with hands and feet.
+# Stature over the longest chain of bones, hand to foot: 0.66-0.75 on rigs with hands and feet.
 STATURE_OF_SPAN = 0.7
 
 # How much longer than wide a figure must be along z to be taken for standing so.
@@ -121,7 +121,7 @@ def read(
 def write(
     motion: Motion, path: str | Path, *, unit: str | float | None = None, up: UpAxis | None = None
 ) -> None:
-    """Write a motion as BVH, in the unit and with the up axis of the file it came from unless told.
+    """Write a motion as BVH, in the unit and with the up axis of the file it came from unless they are given.
 
     Joints keep the channels they were read with; where those cannot hold the motion (a hinge that has
     been turned otherwise, a joint that slides) they become three rotations, or positions and rotations.
@@ -164,7 +164,7 @@ def _warn_if_misread(motion: Motion, convention: Convention, path: Path) -> None
     if guessed.up != convention.up:
         hints.append(f"up={convention.up!r} (--from-up {convention.up}), not {guessed.up}")
     if hints:
-        message = f"{path}: BVH does not say how it measures; read this file with {' and '.join(hints)}"
+        message = f"{path}: BVH stores no unit and no up axis; read it back with {' and '.join(hints)}"
         warnings.warn(MareyWarning(message), stacklevel=3)
 
 
@@ -329,7 +329,7 @@ def printed_frame_time(frame_rate: float) -> str:
 
 
 def longest_chain(skeleton: Skeleton, positions: Array) -> float:
-    """Length of the longest way through the bones from one end to another: the same in every pose."""
+    """Length of the longest chain of bones from one end to another: the same in every pose."""
     lengths = np.linalg.norm(positions, axis=1).tolist()
     ends: dict[int, list[float]] = {}
     for joint, length in zip(skeleton.end_parents.tolist(), np.linalg.norm(skeleton.end_offsets, axis=1)):

@@ -1,6 +1,6 @@
-"""Tables of what an animation is asked for (CSV): a path, key poses at times, directions while playing.
+"""Constraints of an animation as tables (CSV): a path, key poses at times, directions while playing.
 
-A path has columns `x, z` (metres on the ground) or `x, y, z`, and `label` where behaviours are asked for: a
+A path has columns `x, z` (metres on the ground) or `x, y, z`, and `label` where behaviours are wanted: a
 row's label holds from there to the next row. Key poses have `pose` (`SEQUENCE:FRAME`, or a number of the
 library) and `time` (seconds). Directions have `time, x, z`; one holds until the next. Shares of a second clip
 have `time` and `share`, straight between rows.
@@ -21,7 +21,7 @@ from marey.io._tables import Table, read_table, write_table
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
 
-# Seconds; what is asked for later is a slip of the pen.
+# Seconds; a later constraint is a mistake.
 LONGEST_TIME = 3600.0
 
 
@@ -29,9 +29,9 @@ def read_path(path: Path) -> paths.Path:
     """The curve through the points of a table, with the behaviours its labels ask for.
 
     >>> import tempfile
-    >>> table = Path(tempfile.mkdtemp()) / "way.csv"
+    >>> table = Path(tempfile.mkdtemp()) / "path.csv"
     >>> _ = table.write_text("x,z,label\\n0,0,walk\\n0,3,run\\n0,9,\\n")
-    >>> [(asked.labels, asked.start, asked.stop) for asked in read_path(table).behaviours]
+    >>> [(part.labels, part.start, part.stop) for part in read_path(table).behaviours]
     [(('walk',), 0.0, 3.0), (('run',), 3.0, 9.0)]
     """
     table = read_table(path, ("x", "z"), without_header=(("x", "z"), ("x", "y", "z")))

@@ -61,7 +61,7 @@ def read(
 
 
 def write(
-    thing: Character | Motion | MeshSequence,
+    data: Character | Motion | MeshSequence,
     path: Path,
     *,
     normals: bool = True,
@@ -87,19 +87,19 @@ def write(
     ('shoulder', 'elbow')
     """
     builder = Builder()
-    if isinstance(thing, Motion):
-        roots = build_motion(builder, thing)
-    elif isinstance(thing, Character):
-        roots = build_character(builder, thing)
+    if isinstance(data, Motion):
+        roots = build_motion(builder, data)
+    elif isinstance(data, Character):
+        roots = build_character(builder, data)
     else:
-        bound = _allowed(thing, max_error)
-        shapes = shapes_of(thing, bound) if bound and thing.frames > 2 else None
+        bound = _allowed(data, max_error)
+        shapes = shapes_of(data, bound) if bound and data.frames > 2 else None
         if shapes is None:
-            roots = build_sequence(builder, thing, normals=normals)
+            roots = build_sequence(builder, data, normals=normals)
         else:
-            roots = build_shapes(builder, thing, shapes, normals=normals)
+            roots = build_shapes(builder, data, shapes, normals=normals)
             message = (
-                f"{path}: {thing.frames} frames are stored as {len(shapes.targets)} shapes, no vertex more "
+                f"{path}: {data.frames} frames are stored as {len(shapes.targets)} shapes, no vertex more "
                 f"than {1000 * shapes.error:.2g} mm off; max_error=0 (--max-error 0) stores every frame"
             )
             if max_error is None:

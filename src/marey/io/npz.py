@@ -92,7 +92,7 @@ def write(
     unit: str | float | None = None,
     up: UpAxis | None = None,
 ) -> None:
-    """All frames to one file, in the sequence's own precision, and convention unless told otherwise.
+    """All frames to one file, in the sequence's own precision, and convention unless others are given.
 
     Textures are left out, which a warning says; a `.mry` or `.glb` file holds them. Pose distances have no
     convention.

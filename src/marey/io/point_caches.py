@@ -87,7 +87,7 @@ def write(
 ) -> None:
     """The points of all frames as float32, and beside them the first frame as OBJ: `walk.obj` for `walk.pc2`.
 
-    Both are in the sequence's convention unless told otherwise.
+    Both are in the sequence's convention unless another is given.
     """
     path = Path(path)
     sequence = sequence.with_convention(unit=unit, up=up)

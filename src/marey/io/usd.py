@@ -75,7 +75,7 @@ def read(
     return sequence
 
 
-def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
+def write(data: Character | Motion | MeshSequence, path: Path) -> None:
     """Write `.usdc` or `.usd` (binary) or `.usda` (text).
 
     A motion comes with a figure of simple bones, so that there is something to see. Of a character's
@@ -93,24 +93,24 @@ def write(thing: Character | Motion | MeshSequence, path: Path) -> None:
     path = Path(path)
     with atomic_write(path) as draft:
         try:
-            _write(thing, draft)
+            _write(data, draft)
         except Tf.ErrorException as error:
             raise InputError(f"{path}: cannot be written: is the disk full?") from error
 
 
-def _write(thing: Character | Motion | MeshSequence, path: Path) -> None:
+def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
     from pxr import Usd
 
     stage = Usd.Stage.CreateNew(str(path))
-    if isinstance(thing, MeshSequence):
-        _set_up(stage, thing.frames, thing.frame_rate)
-        _write_sequence(stage, thing)
-    elif isinstance(thing, Motion):
-        _set_up(stage, thing.frames, thing.frame_rate)
-        _write_motion(stage, thing)
+    if isinstance(data, MeshSequence):
+        _set_up(stage, data.frames, data.frame_rate)
+        _write_sequence(stage, data)
+    elif isinstance(data, Motion):
+        _set_up(stage, data.frames, data.frame_rate)
+        _write_motion(stage, data)
     else:
-        _set_up(stage, thing.motion.frames, thing.motion.frame_rate)
-        _write_character(stage, thing)
+        _set_up(stage, data.motion.frames, data.motion.frame_rate)
+        _write_character(stage, data)
     stage.GetRootLayer().Save()
 
 
