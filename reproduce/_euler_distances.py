@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from marey.geometry import euler, rotations
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 
 
 def euler_angles(clips: list[np.ndarray], *, order: str = "ZYX", root: int | None = 0) -> DistanceMatrix:

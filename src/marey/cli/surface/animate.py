@@ -16,7 +16,7 @@ LONGEST, AFTER_LAST = 3600.0, 2.0
 
 
 def _behaviour(text: str) -> Any:
-    from marey.geometry.paths import LONGEST, Behaviour
+    from marey.geometry.planar import LONGEST, Behaviour
 
     found = re.fullmatch(rf"([^=]+)(?:=({NUMBER}):({NUMBER}))?", text.strip())
     if found is None:

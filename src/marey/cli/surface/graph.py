@@ -57,9 +57,9 @@ def graph(
     the motion graph. Frames in dead ends cannot lead on; animations begin and end in the core.
     """
     from marey.statistics.graphs.build import essential_graph, motion_graph
-    from marey.statistics.graphs.graph import MotionGraph
+    from marey.statistics.graphs.graph import MotionGraph, Windows
     from marey.statistics.graphs.shortest import compare, shortest_costs
-    from marey.statistics.graphs.transitions import Windows, table
+    from marey.statistics.graphs.transitions import table
     from marey.surface.distances import distances as pose_distances
     from marey.surface.synthesis.animate import SurfaceGraph
 

@@ -89,7 +89,7 @@ def transition(
 
 
 def _windows(frame_rate: float, method: str, length: int | None, slope: int) -> Any:
-    from marey.statistics.graphs.transitions import Windows
+    from marey.statistics.graphs.graph import Windows
 
     usual = Windows.at(frame_rate, slope=slope)
     if method == "optimal":
