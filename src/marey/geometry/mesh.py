@@ -6,7 +6,8 @@ vertices give float32 vectors; sums are taken in float64.
 
 Differential operators are sparse (Boukhayma 2017, section 2.4.2, eqs 2.24-2.44). Functions on the surface
 have one value a vertex and are linear on each face; their gradients have one vector a face. `laplacian` is
-Gᵀ D G, positive semi-definite (minus the analyst's Laplacian, summed over areas). Faces without area weigh nothing.
+Gᵀ D G, positive semi-definite (minus the analyst's Laplacian, summed over areas). Faces without area
+weigh nothing.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Graph, Out, Seed, option
-from marey.cli._parse import NUMBER, Numbers, Parsed
+from marey.cli._options import NUMBER, Graph, Numbers, Out, Parsed, Seed, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

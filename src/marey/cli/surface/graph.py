@@ -8,8 +8,7 @@ from typing import Any, Literal
 from marey.cli._console import stage, warn
 from marey.cli._inputs import library as load_library
 from marey.cli._inputs import read
-from marey.cli._options import OF_MESHES, Distances, Figure, Out, argument, option
-from marey.cli._parse import FrameRange
+from marey.cli._options import OF_MESHES, Distances, Figure, FrameRange, Out, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import FormatError, InputError
 

@@ -6,7 +6,8 @@ Cost: the search, then a few milliseconds a frame.
 
 A walk becomes meshes one after another (section 3.4 and algorithm 3). Captured frames are only moved along
 the ground; transitions are blended. Pieces are half-open, so that no frame comes twice, and the number of
-frames is one more than the steps of the walk. :func:`stream` holds one mesh in memory, however long the animation.
+frames is one more than the steps of the walk. :func:`stream` holds one mesh in memory at
+a time.
 """
 
 from __future__ import annotations
