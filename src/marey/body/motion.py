@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, assign, checked, checked_rate, read_only
+from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate, read_only
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton

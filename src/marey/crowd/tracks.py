@@ -20,13 +20,14 @@ from marey._arrays import (
     FloatArray,
     IntArray,
     Integers,
+    Timed,
+    as_slice,
     assign,
     checked,
     checked_rate,
     read_only,
 )
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.crowd.track_tables import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
 from marey.geometry.convention import unit_size

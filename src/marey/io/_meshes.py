@@ -15,7 +15,7 @@ import numpy as np
 
 from marey import _scratch
 from marey._arrays import FloatArray, IntArray, read_only
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series

@@ -17,7 +17,7 @@ import numpy as np
 
 from marey import _scratch
 from marey._arrays import read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes, obj, ply

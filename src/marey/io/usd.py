@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from marey import _scratch
 from marey._arrays import Array, FloatArray, IntArray, Integers, read_only
-from marey._extras import require
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, InputError, MareyError, MareyWarning
+from marey.errors import FormatError, InputError, MareyError, MareyWarning, require
 from marey.geometry import rotations as rot
 from marey.geometry.colour import from_srgb, to_srgb
 from marey.geometry.convention import Convention, UpAxis, unit_size

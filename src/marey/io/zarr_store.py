@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from marey import _scratch
 from marey._arrays import AnyArray, BoolArray, DType, FloatArray, checked, checked_rate, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention

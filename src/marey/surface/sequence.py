@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey import _scratch
-from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, read_only
+from marey._arrays import FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate, read_only
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
 from marey.geometry.convention import Convention, UpAxis, unit_size

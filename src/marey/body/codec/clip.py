@@ -16,9 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from marey._arrays import assign
-from marey._progress import Progress
-from marey._timed import as_slice
+from marey._arrays import as_slice, assign
+from marey._work import Progress
 from marey.body.clip_header import Header, pack_header, unpack_header
 from marey.body.codec.tournier.clip import TournierClip, decode_frames
 from marey.body.codec.tournier.encode import DROPPED, encode_within

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, runs
-from marey._progress import Progress, tracked
 from marey._random import Rng
 from marey._report import Result
+from marey._work import Progress, tracked
 from marey.body.fill.coordinates import (
     Edges,
     FillSettings,

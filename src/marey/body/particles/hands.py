@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked, checked_rate
-from marey._progress import Progress
 from marey._random import Rng, as_generator
 from marey._report import Result
+from marey._work import Progress
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain

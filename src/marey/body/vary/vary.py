@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey._progress import Progress
 from marey._random import Rng, seed_sequence
 from marey._report import Report, Result
+from marey._work import Progress
 from marey.body import feet
 from marey.body.anatomy import anatomy
 from marey.body.feet.contacts import skate, skate_heights

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, assign, read_only
-from marey._progress import Progress
-from marey._timed import as_slice
+from marey._arrays import BoolArray, FloatArray, as_slice, assign, read_only
+from marey._work import Progress
 from marey.crowd.codec import coder
 from marey.crowd.codec.coder import Step
 from marey.crowd.fields import FieldSeries, check_memory, concatenate

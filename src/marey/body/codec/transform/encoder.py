@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.clip_header import STILL, Header
 from marey.body.codec.transform.channels import CURVES, LIMBS, SHELL
 from marey.body.codec.transform.segment import STEPS_AN_OCTAVE, decode, overlap, overlapping
