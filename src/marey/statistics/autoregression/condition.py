@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray, checked, runs
+from marey._arrays import Array, checked, runs
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics._linear import banded_root
@@ -319,7 +319,7 @@ class Energy:
 
     def free_runs(self) -> list[FreeRun]:
         """Long runs of frames without knowledge or evidence, where the transition can be inverted."""
-        free, order = self.unknown.all(axis=1), self.model.order
+        order, free = self.model.order, np.asarray(self.unknown.all(axis=1))
         free[:order] = False
         if self.soft is not None:
             free[self.soft.frames] = False
@@ -333,7 +333,7 @@ class Energy:
 
         order = self.model.order
         kept = np.ones(len(self.known), dtype=bool)
-        residuals: BoolArray = np.asarray(np.arange(len(kept)) >= order)
+        residuals = np.arange(len(kept)) >= order
         for run in free:
             kept[run.first : run.stop - order] = residuals[run.first : run.stop] = False
         known, unknown, residuals = self.known[kept], self.unknown[kept], residuals[kept]
