@@ -21,7 +21,7 @@ from marey.crowd.cameras import Homography
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.polygons import on_ground
-from marey.crowd.scene import Scene as Place
+from marey.crowd.scenes import Scene as Place
 from marey.crowd.tracks import Tracks
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb

@@ -16,10 +16,8 @@ from numpy.typing import ArrayLike
 
 from marey import _work
 from marey._arrays import Array, Integers, checked, checked_rate, read_only
-from marey.crowd.animation.flow import Fields, Flow
-from marey.crowd.animation.ground import WALKABLE
-from marey.crowd.track_tables import check_size
-from marey.crowd.tracks import Tracks
+from marey.crowd.animation.ground import WALKABLE, Fields, Flow
+from marey.crowd.tracks import Tracks, check_size
 from marey.errors import InputError
 
 Avoid = Literal["none", "social"]

@@ -260,7 +260,7 @@ class DataTerm:
         Returns:
             Matrices `(3, rows, columns)` (uu, uv, vv) and right-hand sides `(2, rows, columns)`.
         """
-        from marey.crowd.capture._image_kernels import PENALTIES, data_system
+        from marey.crowd.capture._kernels import PENALTIES, data_system
 
         matrices = np.empty((3, *self.weight.shape), dtype=np.float32)
         right = np.empty((2, *self.weight.shape), dtype=np.float32)
@@ -271,7 +271,7 @@ class DataTerm:
 
 def channels(image: Plane, constancy: str | None) -> Plane:
     """What has to stay the same from image to image, `(channels, rows, columns)`."""
-    from marey.crowd.capture._image_kernels import differentiate
+    from marey.crowd.capture._kernels import differentiate
 
     if constancy == "brightness":
         return np.ascontiguousarray(image[None], dtype=np.float32)
@@ -321,7 +321,7 @@ def linearised(
         unit_stiffness: Divide by the mean squared slope, so that a unit of energy is a squared pixel.
         normalise: How much strong edges are held back, 0 = not at all.
     """
-    from marey.crowd.capture import _image_kernels as kernels
+    from marey.crowd.capture import _kernels as kernels
 
     count, rows, columns = first.shape
     warped = np.empty_like(first)
@@ -457,7 +457,7 @@ def improve(
         iterations: Of the solver.
         residual: Share of the residual at which it stops.
     """
-    from marey.crowd.capture._operator_kernels import conjugate_gradients
+    from marey.crowd.capture._kernels import conjugate_gradients
 
     order = len(opened) - 1
     if step == 1:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, FloatArray
 from marey._report import Report
-from marey.crowd.analysis.derivatives import divergence, vorticity
+from marey.crowd.analysis.measures import divergence, vorticity
 from marey.crowd.evaluation.trajectories import trajectory_errors
 from marey.crowd.fields import UNKNOWN, FieldSeries
 from marey.crowd.grids import on_grid, pixel_map

@@ -18,8 +18,7 @@ from marey._arrays import Array
 from marey._report import Report
 from marey.crowd import cameras
 from marey.crowd.animation.agents import BODY_RADIUS, advect
-from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.ground import OUTSIDE, WALKABLE, WalkableGround
+from marey.crowd.animation.ground import OUTSIDE, WALKABLE, Flow, WalkableGround
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks, is_present
 from marey.errors import InputError
