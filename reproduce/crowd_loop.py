@@ -22,7 +22,7 @@ import numpy as np
 
 from marey.crowd import FieldSeries, capture
 from marey.crowd.evaluation import trajectory_errors
-from marey.crowd.evaluation.trajectories import TrajectoryError
+from marey.crowd.evaluation.pedestrians import TrajectoryError
 from marey.crowd.scenes import preset
 from marey.filming import read_dataset, write_dataset
 from marey.filming.dataset import Dataset

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.capture.background import Background
+from marey.crowd.capture.framing import Background
 from marey.crowd.codec import compress
 from marey.crowd.density import DensityGrid
 from marey.crowd.evaluation import Truth, compare, flow_similarity

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import assign, checked_rate
 from marey._timed import Timed, as_slice
-from marey.crowd.grids import check_same_images
+from marey.crowd.fields import check_same_images
 from marey.errors import InputError
 from marey.geometry.resampling import nearest, sample_positions
 

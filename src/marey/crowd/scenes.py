@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from marey._arrays import Array, BoolArray, assign
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import pixel_centres
 from marey.crowd.polygons import contains, polygon, rectangle
 from marey.errors import InputError
 

@@ -108,15 +108,6 @@ def dense_from_rows(frame: ArrayLike, id: ArrayLike, x: ArrayLike, y: ArrayLike)
     return Dense(positions, ids, first, step, moved)
 
 
-def rows_from_dense(
-    positions: FloatArray, ids: IntArray, frame_numbers: IntArray
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """`frame, id, x, y` of everyone present, each `(rows,)`, frame by frame."""
-    index, agent = np.nonzero(np.isfinite(positions).all(axis=-1))
-    x, y = positions[index, agent].T
-    return frame_numbers[index], ids[agent], x, y
-
-
 def common_step(frames: IntArray, agents: IntArray) -> int:
     """Frames between two annotations, of rows sorted by agent and then frame.
 
@@ -251,7 +242,9 @@ class Tracks(Timed):
         [[30], [4], [0.0], [1.0]]
         """
         assert self.ids is not None
-        return rows_from_dense(self.positions, self.ids, self.frame_numbers)
+        index, agent = np.nonzero(np.isfinite(self.positions).all(axis=-1))
+        x, y = self.positions[index, agent].T
+        return self.frame_numbers[index], self.ids[agent], x, y
 
     @property
     def frames(self) -> int:

@@ -20,9 +20,16 @@ from marey import _work
 from marey._arrays import Array, BoolArray, IntArray, assign, checked, checked_rate, read_only
 from marey._progress import Progress, tracked
 from marey._random import Rng, as_generator
-from marey.crowd.animation.agents import LEAST_AGENTS, Agents, AgentSettings
+from marey.crowd.animation.agents import (
+    LEAST_AGENTS,
+    MOST_AGENTS,
+    Agents,
+    AgentSettings,
+    inflow_seeds,
+    mark_apart,
+    poisson_disk_seeds,
+)
 from marey.crowd.animation.ground import WALKABLE, Fields, Flow
-from marey.crowd.animation.seeding import MOST_AGENTS, inflow_seeds, mark_apart, poisson_disk_seeds
 from marey.crowd.polygons import contains, polygon
 from marey.crowd.simulation.engine import ForceEngine
 from marey.crowd.simulation.pedestrians import Interaction, Parameters, Pedestrians

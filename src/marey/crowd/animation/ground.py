@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey.crowd import cameras
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import FieldSeries, pixel_centres
 from marey.crowd.spectrum.fourier import FourierFields
 from marey.errors import InputError
 

@@ -9,7 +9,7 @@ mask hides is filled smoothly before and means nothing after (0.02 to 0.5 micros
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,33 +22,20 @@ from marey.crowd.capture.pyramid import Plane
 from marey.errors import InputError
 
 
-@dataclass(frozen=True, kw_only=True)
-class WindowSettings:
-    """What Lucas–Kanade takes.
+class LucasKanade:
+    """Least squares in a Gaussian window round every pixel.
 
     Attributes:
         window: Standard deviation of the Gaussian window, pixels.
         ridge: Share of the mean stiffness added to each window's own, which keeps flat windows still.
         warps: Linearisations a level.
-        levels: Of the pyramid; None = as many as there are.
     """
 
-    window: float = 5.0
-    ridge: float = 0.01
-    warps: int = 3
-    levels: int | None = None
+    window, ridge, warps = 5.0, 0.01, 3
 
-    def __post_init__(self) -> None:
-        if not self.window > 0 or not self.ridge >= 0 or self.warps < 1:
-            raise InputError("window must be positive, ridge not negative, warps at least one")
-
-
-class LucasKanade:
-    """Least squares in a Gaussian window round every pixel."""
-
-    def __init__(self, shape: tuple[int, int], mask: BoolArray | None, settings: WindowSettings) -> None:
-        self.settings, self.mask = settings, mask
-        self.shapes = pyramid.sizes(*shape, levels=settings.levels)
+    def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
+        self.mask = mask
+        self.shapes = pyramid.sizes(*shape)
         self.masks = None if mask is None else pyramid.masks(mask, self.shapes)
 
     def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
@@ -63,7 +50,7 @@ class LucasKanade:
         field = np.zeros((2, *self.shapes[-1]), np.float32)
         for level in range(len(self.shapes) - 1, -1, -1):
             field = pyramid.resized_field(field, self.shapes[level])
-            for _ in range(self.settings.warps):
+            for _ in range(self.warps):
                 term = linearised(
                     before[level][None], after[level][None], field, weights[level], penalty="quadratic"
                 )
@@ -74,56 +61,19 @@ class LucasKanade:
         from cv2 import GaussianBlur
 
         matrices, right = term.system(field)
-        a, b, d, p, q = (GaussianBlur(plane, (0, 0), self.settings.window) for plane in (*matrices, *right))
-        u, v = (GaussianBlur(plane, (0, 0), self.settings.window) for plane in field)
+        a, b, d, p, q = (GaussianBlur(plane, (0, 0), self.window) for plane in (*matrices, *right))
+        u, v = (GaussianBlur(plane, (0, 0), self.window) for plane in field)
         # The ridge pulls towards the field so far, smoothed: it decides where the window is flat.
-        ridge = np.float32(self.settings.ridge * 0.5 * float((a + d).mean()) + 1e-12)
+        ridge = np.float32(self.ridge * 0.5 * float((a + d).mean()) + 1e-12)
         a, d, p, q = a + ridge, d + ridge, p + ridge * u, q + ridge * v
         determinant = a * d - b * b
         return np.stack([(d * p - b * q) / determinant, (a * q - b * p) / determinant]).astype(np.float32)
 
 
-PRESETS = {"ultrafast": 0, "fast": 1, "medium": 2}
-
-
-@dataclass(frozen=True, kw_only=True)
-class DisSettings:
-    """`preset`: "ultrafast", "fast" or "medium", from quick to exact."""
-
-    preset: str = "medium"
-
-    def __post_init__(self) -> None:
-        if self.preset not in PRESETS:
-            raise InputError(f"preset: one of {', '.join(PRESETS)}, not '{self.preset}'")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FarnebackSettings:
-    """What Farnebäck's method takes.
-
-    Attributes:
-        levels: Of the pyramid.
-        window: Side of the averaging window, pixels.
-        iterations: At each level.
-        neighbourhood: Side of a polynomial's neighbourhood, pixels (5 or 7).
-        deviation: Standard deviation of its Gaussian, pixels.
-    """
-
-    levels: int = 5
-    window: int = 15
-    iterations: int = 5
-    neighbourhood: int = 7
-    deviation: float = 1.5
-
-    def __post_init__(self) -> None:
-        if min(self.levels, self.window, self.iterations, self.neighbourhood) < 1 or not self.deviation > 0:
-            raise InputError("levels, window, iterations, neighbourhood and deviation must be positive")
-
-
 class Dis:
     """Dense inverse search (Kroeger et al. 2016)."""
 
-    def __init__(self, shape: tuple[int, int], mask: BoolArray | None, settings: DisSettings) -> None:
+    def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
         import cv2
 
         # Patches of 8 pixels on at least one halved level.
@@ -133,8 +83,8 @@ class Dis:
                 " choose divcurl, hs, lk or farneback"
             )
         self.mask = mask
-        # The type information of OpenCV does not list it in every release.
-        self.engine = getattr(cv2, "DISOpticalFlow_create")(PRESETS[settings.preset])  # noqa: B009
+        # The preset `medium`; the type information of OpenCV does not list it in every release.
+        self.engine = getattr(cv2, "DISOpticalFlow_create")(2)  # noqa: B009
 
     def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
         """The field `(2, rows, columns)` from `first` to `second`."""
@@ -144,17 +94,17 @@ class Dis:
 class Farneback:
     """Polynomial expansion (Farnebäck 2003)."""
 
-    def __init__(self, shape: tuple[int, int], mask: BoolArray | None, settings: FarnebackSettings) -> None:
-        self.mask, self.settings = mask, settings
+    def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
+        self.mask = mask
 
     def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
         """The field `(2, rows, columns)` from `first` to `second`."""
         import cv2
 
         images = (_grey(first, self.mask), _grey(second, self.mask))
-        s, start, no_flags = self.settings, None, 0
-        numbers = (0.5, s.levels, s.window, s.iterations, s.neighbourhood, s.deviation, no_flags)
-        return _planes(cv2.calcOpticalFlowFarneback(*images, start, *numbers))  # type: ignore[call-overload]
+        # 5 halved levels, window 15, 5 iterations, polynomials of 7 pixels, deviation 1.5, no flags.
+        numbers = (0.5, 5, 15, 5, 7, 1.5, 0)
+        return _planes(cv2.calcOpticalFlowFarneback(*images, None, *numbers))  # type: ignore[call-overload]
 
 
 def _grey(image: Plane, mask: BoolArray | None) -> NDArray[np.uint8]:
@@ -179,9 +129,9 @@ _HORN_SCHUNCK = divcurl.Settings(
 _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
     "divcurl": (divcurl.DivCurl, divcurl.Settings()),
     "hs": (divcurl.DivCurl, _HORN_SCHUNCK),
-    "lk": (LucasKanade, WindowSettings()),
-    "dis": (Dis, DisSettings()),
-    "farneback": (Farneback, FarnebackSettings()),
+    "lk": (LucasKanade, None),
+    "dis": (Dis, None),
+    "farneback": (Farneback, None),
 }
 METHODS = tuple(_METHODS)
 REGULARISED = ("divcurl", "hs")
@@ -197,8 +147,8 @@ class FlowEstimator:
         shape: Rows and columns.
         method: One of :data:`METHODS`.
         mask: `(rows, columns)`, True where the image counts; the field is 0 elsewhere.
-        settings: What differs from the method's own, e.g. `{"alpha": 250}`; see
-            :class:`~marey.crowd.capture.divcurl.Settings` and its siblings.
+        settings: What differs from the own :class:`~marey.crowd.capture.divcurl.Settings` of `divcurl` and
+            `hs`, e.g. `{"alpha": 250}`.
         mask_mode: "cut" (nothing crosses the mask's border) or "decorrelate" (Courty & Corpetti 2007, section
             5.1: masked pixels get new noise in every image, and a robust data term gives them up).
 
@@ -224,10 +174,11 @@ class FlowEstimator:
                 f"images: need two grey ones of at least 8 × 8 pixels, got {shape[0]} × {shape[1]}"
             )
         kind, usual = _METHODS[method]
-        known = [field.name for field in fields(usual)]
+        known = [field.name for field in fields(usual)] if usual else []
         for name in settings or {}:
             if name not in known:
-                raise InputError(f"method {method}: it has no option '{name}'; it has {', '.join(known)}")
+                listed = ", ".join(known) or "none"
+                raise InputError(f"method {method}: it has no option '{name}'; it has {listed}")
         self.shape, self.method, self.mask_mode = shape, method, mask_mode
         self.mask: BoolArray | None = None
         if mask is not None:
@@ -235,7 +186,8 @@ class FlowEstimator:
             if not self.mask.any():
                 raise InputError("mask: it hides the whole image")
         hidden = self.mask if mask_mode == "cut" else None
-        self._estimate: Callable[..., Plane] = kind(shape, hidden, replace(usual, **(settings or {})))
+        own = (replace(usual, **(settings or {})),) if usual else ()
+        self._estimate: Callable[..., Plane] = kind(shape, hidden, *own)
         self._pairs = 0
 
     def __call__(

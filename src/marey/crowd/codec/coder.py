@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, Integers
-from marey.crowd.fields import UNKNOWN, known_presence
-from marey.crowd.grids import fill_masked
+from marey.crowd.fields import UNKNOWN, fill_masked, known_presence
 from marey.errors import FormatError
 from marey.statistics.coding.range_coder import LARGEST_NUMBER, Coder
 from marey.statistics.coding.wavelet import LIFTING_SCALE, LIFTING_STEPS

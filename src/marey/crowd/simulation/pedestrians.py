@@ -346,7 +346,7 @@ def _positions_apart(
     walls: ArrayLike | None = None,
 ) -> Array:
     """Random positions `(count, 2)` in an area, `spacing` apart: Poisson disks, or rows if it is crowded."""
-    from marey.crowd.animation.seeding import mark_apart
+    from marey.crowd.animation.agents import mark_apart
 
     if not (np.isfinite(spacing) and spacing > 0):
         raise InputError(f"spacing: must be more than 0 metres, got {spacing}")

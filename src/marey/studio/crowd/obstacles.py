@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import FieldSeries, pixel_centres
 from marey.crowd.polygons import as_one_ring
 from marey.crowd.scenes import Scene
 from marey.errors import InputError
