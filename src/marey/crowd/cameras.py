@@ -291,15 +291,15 @@ def fit(pixels: ArrayLike, ground: ArrayLike) -> Array:
     zero, one = np.zeros((len(plane), 3)), np.column_stack([plane, np.ones(len(plane))])
     system = np.block([[one, zero, -image[:, :1] * plane], [zero, one, -image[:, 1:] * plane]])
     sizes = np.linalg.svd(system, compute_uv=False)
-    if found is None or sizes[-1] <= UNDETERMINED * sizes[0] or _singular(found):
+    matrix = None if found is None or _singular(found) else np.linalg.inv(found)
+    if matrix is None or sizes[-1] <= UNDETERMINED * sizes[0] or _singular(matrix):
         raise InputError(
             "homography: the points do not fix it, three of four lie on a line (or two on one spot); "
             "give points that span the ground"
         )
-    matrix = np.linalg.inv(found)
     if abs(matrix[2, 2]) > 1e-12 * np.abs(matrix).max():
         matrix = matrix / matrix[2, 2]
-    return np.asarray(_regular(matrix))
+    return np.asarray(matrix)
 
 
 def facing(matrix: ArrayLike, pixels: ArrayLike) -> BoolArray:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from marey import _work
 from marey._arrays import Array, BoolArray, IntArray, assign, checked, checked_rate, read_only
-from marey._progress import Progress, tracked
 from marey._random import Rng, as_generator
+from marey._work import Progress, tracked
 from marey.crowd.animation.agents import (
     LEAST_AGENTS,
     MOST_AGENTS,

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
 from marey._arrays import Array, FloatArray, read_only
-from marey._progress import Progress
 from marey._random import Rng
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.errors import InputError
 from marey.statistics.graphs.texture import (

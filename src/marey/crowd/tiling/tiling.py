@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, Integers, assign, read_only
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.crowd.analysis.measures import divergence, vorticity
 from marey.crowd.fields import FieldSeries, concatenate, mixed_presence, pixel_centres
 from marey.crowd.polygons import contains, polygon, wall_normals
