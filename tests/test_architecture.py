@@ -17,7 +17,6 @@ BASE = {
     "_compiling",
     "_random",
     "_report",
-    "_scratch",
     "_work",
     "errors",
 }

@@ -15,8 +15,8 @@ from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.geometry.rotations import continuous
 
 # Norms this far from 1 are a mistake; those between (single precision, rounded text) are made 1 exactly.
 UNIT_TOLERANCE = 1e-6

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import (
     Array,
     BoolArray,
@@ -276,7 +276,7 @@ def _in_blocks(positions: FloatArray, frames: int, compute: Callable[[FloatArray
     stride = annotation_stride(is_present(positions))
     agents = positions.shape[1]
     result = np.empty((frames, agents, 2))
-    size = _scratch.rows_per_block(16 * max(frames, len(positions)))
+    size = _arrays.rows_per_block(16 * max(frames, len(positions)))
     for block in (slice(start, start + size) for start in range(0, agents, size)):
         result[:, block] = compute(positions[:, block], stride)
     return result

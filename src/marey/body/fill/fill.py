@@ -32,7 +32,7 @@ from marey.body.fill.learned import Prediction, predict
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion, concatenate
 from marey.errors import InputError
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 if TYPE_CHECKING:
     from marey.statistics.processes.process import ConditionalProcesses

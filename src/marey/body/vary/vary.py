@@ -31,8 +31,8 @@ from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, p
 from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import fade, minimum_jerk
+from marey.geometry.rotations import continuous
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend

@@ -338,18 +338,9 @@ def _assembled(like: FieldSeries, coded: list[tuple[int, bytes, bytes, bytes]]) 
     return CompressedFields(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
-def is_compressed_fields(data: bytes) -> bool:
-    """Whether a file that begins with these bytes is a compressed field series.
-
-    >>> is_compressed_fields(b"MRYF...")
-    True
-    """
-    return data.startswith(MAGIC)
-
-
 def _opened(data: bytes) -> tuple[dict[str, Any], int]:
     """The header, and where the blocks begin."""
-    if not is_compressed_fields(data):
+    if not data.startswith(MAGIC):
         raise FormatError("not a compressed field series")
     start = len(MAGIC) + 5
     if len(data) < start + 4:

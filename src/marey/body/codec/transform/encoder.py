@@ -28,7 +28,7 @@ from marey.body.kinematics import GlobalPose, end_positions, local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 _SMALLEST_ERROR = 1e-5  # metres
 # For the progress bar.
