@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import BinaryIO
 
+import msgspec
 import numpy as np
 
 from marey._arrays import Array
@@ -214,12 +215,13 @@ def write_table(file: BinaryIO, table: Array, is_angle: Sequence[bool], unit: fl
             f"the motion is too large to be written in units of {unit:g} m; choose a larger unit"
         )
     lengths = min(max(math.ceil(LENGTH_DECIMALS + math.log10(unit)), 3), 15)
-    # Rounded to these decimals, fifteen digits show them all and no others; huge numbers are written in full.
+    # Rounded to these decimals, the shortest text shows them all; huge numbers have none to round.
     huge = np.abs(table).max() >= 1e8
-    line = " ".join(["%r" if huge else "%.15g"] * table.shape[1]) + "\n"
+    encoder, blanks = msgspec.json.Encoder(), bytes.maketrans(b",", b" ")
     for rows in np.array_split(table, 1 + table.size // BLOCK):
         rounded = rows if huge else np.where(is_angle, rows.round(ANGLE_DECIMALS), rows.round(lengths)) + 0.0
-        file.write((line * len(rows) % tuple(rounded.ravel().tolist())).encode())
+        text = encoder.encode_lines(rounded.tolist()).replace(b".0,", b",").replace(b".0]", b"]")
+        file.write(text.translate(blanks, b"[]"))
 
 
 def _indent(depth: int) -> str:
