@@ -21,6 +21,7 @@ from marey.geometry.colour import to_srgb
 from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
 from marey.io._limits import LIMITS
+from marey.io._meshes import image_type
 from marey.surface.skinning import SkinnedMesh
 from marey.surface.texture import Texture
 
@@ -265,13 +266,6 @@ def _read_texture(image: Entry) -> Texture | None:
         warnings.warn(message, MareyWarning, stacklevel=2)
         return None
     return texture
-
-
-def image_type(data: bytes) -> str | None:
-    """The MIME type of a PNG or JPEG, else None."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    return "image/jpeg" if data.startswith(b"\xff\xd8\xff") else None
 
 
 @dataclass
