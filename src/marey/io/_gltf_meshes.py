@@ -156,10 +156,9 @@ def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
     uv, image = _read_uv(primitive, surface, len(positions))
     base = None if surface is None else surface.numbers("baseColorFactor", 4)
     plain = None if base is None or image is not None else to_srgb(base[:3])
-    colours = _attribute(primitive, "COLOR_0", 3, 4, rows=len(positions))
-    if colours is not None:
-        light = colours[:, :3].astype(np.float64)
-        colours = to_srgb(light if base is None else light * base[:3])[kept]
+    colours, light = None, _attribute(primitive, "COLOR_0", 3, 4, rows=len(positions))
+    if light is not None:
+        colours = to_srgb(light[:, :3].astype(np.float64) * (1.0 if base is None else base[:3]))[kept]
     return Part(
         node=node,
         positions=positions[kept],

@@ -8,6 +8,7 @@ given. Cost: about a nanosecond a byte and 5 an angle; memory beyond the result 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -252,11 +253,14 @@ def _breaks_rows(text: memoryview, header: Header) -> bool:
     Either each frame begins on a new line, or no line is as long as a frame; else a number is missing in
     one row and too many in another.
     """
-    counts = [len(line.split()) for line in bytes(text).splitlines()]
-    starts = set(np.cumsum([0, *counts]).tolist())
-    frames_begin_lines = starts.issuperset(range(0, sum(counts), header.columns))
+    lines = re.finditer(rb"[^\r\n]*[^\s][^\r\n]*", text)
+    counts = np.fromiter((len(line[0].split()) for line in lines), np.int64)
+    begin_frames = (np.cumsum(counts) - counts) % header.columns == 0
     declared = header.frames * header.columns
-    return sum(counts) == declared and (frames_begin_lines or header.columns not in counts)
+    return bool(
+        counts.sum() == declared
+        and (begin_frames.sum() == header.frames or not (counts == header.columns).any())
+    )
 
 
 def infer_unit(skeleton: Skeleton, positions: Array) -> float:

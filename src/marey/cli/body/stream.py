@@ -26,7 +26,7 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-@command()
+@command(check=lambda values: _check_kind(values["out"], values["characters"]))
 def stream(
     source: ModelOrClip,
     run: Run,
@@ -59,7 +59,6 @@ def stream(
 
     if out is not None:
         check_place(out, [path for _, path, _ in pin])
-        _check_kind(out, characters)
     if isinstance(source, MotionModel):
         if modes is not None:
             raise InputError(
@@ -95,7 +94,9 @@ def stream(
     return Output(None, report, files=files)
 
 
-def _check_kind(out: Path, characters: int) -> None:
+def _check_kind(out: Path | None, characters: int) -> None:
+    if out is None:
+        return
     ending = out.suffix.lower()
     if ending in IMAGES and characters > MAX_DRAWN:
         raise InputError(f"{out}: an image has room for {MAX_DRAWN} characters, not {characters}")

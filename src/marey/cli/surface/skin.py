@@ -11,7 +11,22 @@ from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
 
 
-@command()
+def _files(stems: list[str], out: Path) -> list[Path]:
+    """Where the sequences go, checked: a file for one clip, or a folder."""
+    from marey.io._files import check_folder_target
+
+    if out.suffix and not out.is_dir():
+        check_ending(out, ["MeshSequence"])
+        if len(stems) > 1:
+            raise InputError(f"{out}: {len(stems)} clips go to a folder; give a name without an ending")
+        return [out]
+    if twice := next((stem for stem in stems if stems.count(stem) > 1), None):
+        raise InputError(f"two clips are called {twice}: their meshes would have one name; rename one")
+    check_folder_target(out, [f"{stem}.npz" for stem in stems])
+    return [out / f"{stem}.npz" for stem in stems]
+
+
+@command(check=lambda values: _files([Path(path).stem for path in values["motions"]], values["out"]))
 def skin(
     motions: Clips,
     run: Run,
@@ -41,24 +56,14 @@ def skin(
     import numpy as np
 
     from marey.io import save
-    from marey.io._files import atomic_write_folder, check_folder_target
+    from marey.io._files import atomic_write_folder
 
     stems = [path.stem for path in run.paths["motions"]]
-    files = [out / f"{stem}.npz" for stem in stems]
-    single = bool(out.suffix) and not out.is_dir()
-    if single:
-        check_ending(out, ["MeshSequence"])
-        if len(stems) > 1:
-            raise InputError(f"{out}: {len(stems)} clips go to a folder; give a name without an ending")
-        files = [out]
-    elif twice := next((stem for stem in stems if stems.count(stem) > 1), None):
-        raise InputError(f"two clips are called {twice}: their meshes would have one name; rename one")
-    else:
-        check_folder_target(out, [file.name for file in files])
+    files = _files(stems, out)
     clips = [replace(motion, name=stem) for motion, stem in zip(motions, stems, strict=True)]
     with stage("skinning") as skinning:
         library = skinned(clips, character, vertices=vertices, frame_rate=frame_rate, method=method)
-    if single:
+    if files == [out]:
         save(library.sequences[0], out)
     else:
         with atomic_write_folder(out, [file.name for file in files]) as draft:
