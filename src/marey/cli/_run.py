@@ -106,9 +106,9 @@ class Command(click.Command):
         function: Callable[..., Output],
         writes: Sequence[str],
         views: Sequence[str],
-        check: Callable[[dict[str, Any]], object] | None,
+        before: Callable[[dict[str, Any]], None] | None,
     ) -> None:
-        self.function, self.writes, self.views, self.check = function, writes, views, check
+        self.function, self.writes, self.views, self.before = function, writes, views, before
         self.specs: dict[str, Spec] = {}
         self.run_name: str | None = None
         params: list[click.Parameter] = []
@@ -174,8 +174,8 @@ class Command(click.Command):
             check_ending(path, (), FIGURES)
         for path in (*by_role["out"], *by_role["also"], *by_role["figure"]):
             check_place(path, by_role["in"])
-        if self.check is not None:
-            self.check(values)
+        if self.before is not None:
+            self.before(values)
         run = Run(dict(values), given, as_json)
         for name, spec in self.specs.items():
             if spec.load is not None and values[name] not in (None, ()):
@@ -224,17 +224,17 @@ def command(
     *,
     writes: str | Sequence[str] = (),
     views: Sequence[str] = (),
-    check: Callable[[dict[str, Any]], object] | None = None,
+    before: Callable[[dict[str, Any]], None] | None = None,
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
 
     Args:
         writes: Data types that OUT may hold, by name; empty if the command checks and writes itself.
         views: Endings of images, clips and pages that OUT may have besides.
-        check: Called with all parameters before an input is read; raises if the result could not be written.
+        before: Further checks of the options, before inputs are read; called with values by name.
     """
     kinds = (writes,) if isinstance(writes, str) else writes
-    return lambda function: Command(function, kinds, views, check)
+    return lambda function: Command(function, kinds, views, before)
 
 
 def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:

@@ -26,7 +26,13 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-@command(check=lambda values: _check_kind(values["out"], values["characters"]))
+def _check(values: dict[str, Any]) -> None:
+    if values["out"] is not None:
+        check_place(values["out"], [path for _, path, _ in values["pin"]])
+        _check_kind(values["out"], values["characters"])
+
+
+@command(before=_check)
 def stream(
     source: ModelOrClip,
     run: Run,
@@ -57,8 +63,6 @@ def stream(
     from marey.body.dynamics import MotionModel
     from marey.body.stream import MotionStream
 
-    if out is not None:
-        check_place(out, [path for _, path, _ in pin])
     if isinstance(source, MotionModel):
         if modes is not None:
             raise InputError(
@@ -94,9 +98,7 @@ def stream(
     return Output(None, report, files=files)
 
 
-def _check_kind(out: Path | None, characters: int) -> None:
-    if out is None:
-        return
+def _check_kind(out: Path, characters: int) -> None:
     ending = out.suffix.lower()
     if ending in IMAGES and characters > MAX_DRAWN:
         raise InputError(f"{out}: an image has room for {MAX_DRAWN} characters, not {characters}")

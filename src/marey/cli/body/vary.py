@@ -1,7 +1,7 @@
 """`marey body vary`: new versions of one clip."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from marey.cli._console import stage
 from marey.cli._options import Clip, Out, Seed, option
@@ -10,20 +10,24 @@ from marey.cli._run import Output, Run, check_ending, command, save_files
 
 
 def _pattern(source: Path, out: Path, format: str | None) -> Path:
-    """Where the variants go, checked."""
-    from marey.io._files import check_target
-
+    """The variants' files, `%d` for their number."""
     ending = source.suffix.lower() if format is None else f".{format.lower().lstrip('.')}"
     if format is not None:
         check_ending(Path(f"--format {ending}"), ["Motion"])
     elif ending not in (".bvh", ".mry", ".glb"):
         ending = ".bvh"
-    pattern = out / f"{source.stem}-%d{ending}"
-    check_target(pattern)
-    return pattern
+    return out / f"{source.stem}-%d{ending}"
 
 
-@command(check=lambda values: _pattern(values["motion"], values["out"], values["format"]))
+def _check(values: dict[str, Any]) -> None:
+    from marey.io._files import check_target
+
+    if values["figure"] is not None:
+        check_ending(values["figure"], (), (".png", ".jpg", ".mp4"))
+    check_target(_pattern(values["motion"], values["out"], values["format"]))
+
+
+@command(before=_check)
 def vary(
     motion: Clip,
     run: Run,
@@ -54,8 +58,6 @@ def vary(
     from marey import body
 
     pattern = _pattern(run.path("motion"), out, format)
-    if figure is not None:
-        check_ending(figure, (), (".png", ".jpg", ".mp4"))
     with stage("varying") as varying:
         variants = body.vary(
             motion,
