@@ -57,8 +57,8 @@ def graph(
     """
     from marey.statistics.graphs.build import essential_graph, motion_graph
     from marey.statistics.graphs.graph import MotionGraph, Windows
-    from marey.statistics.graphs.shortest import compare, shortest_costs
     from marey.statistics.graphs.transitions import table
+    from marey.statistics.graphs.walks import compare, shortest_costs
     from marey.surface.distances import distances as pose_distances
     from marey.surface.synthesis.animate import SurfaceGraph
 
