@@ -21,7 +21,7 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.graphs.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
 from marey.surface.distances.metric import distances as pose_distances

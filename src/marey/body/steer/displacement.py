@@ -15,7 +15,7 @@ original). A step costs O(observations³ + observations² · numbers).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +79,6 @@ class Observations(NamedTuple):
     positions: Array
     noise: Array
 
-    def some(self, which: NDArray[np.bool_]) -> Observations:
-        """Those of them that are chosen."""
-        fields: list[NDArray[Any]] = [field[which] for field in self]
-        return Observations(*fields)
-
     @classmethod
     def joined(cls, parts: list[Observations]) -> Observations:
         """Several as one."""
@@ -102,7 +97,8 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
     if not len(inside):
         return motion
     smooth = factor(inside, windows)
-    asked = asked.some(np.isin(asked.frames, inside))
+    known = np.isin(asked.frames, inside)
+    asked = Observations(*(np.asarray(values)[known] for values in asked))
     at = smooth[np.searchsorted(inside, asked.frames)]
     numbers = _solve(motion, prior.at(asked.frames), at, asked, smooth.shape[1])
     turns, shifts = prior.at(inside).displacement(smooth @ numbers)
