@@ -73,7 +73,7 @@ def test_mistakes_are_told_in_one_line(walk: Path, tmp_path: Path, capsys: Captu
     assert "there is no frame 99" in told(f"{walk}:0", f"{walk}:99", out)
     assert "20 frames" in told(walk, f"{walk}:1", out)
     assert "one of poisson" in told(f"{walk}:0", f"{walk}:1", out, "--method", "cubic")
-    assert "write a mesh" in told(f"{walk}:0", f"{walk}:1", tmp_path / "x.bvh")
+    assert "write meshes as" in told(f"{walk}:0", f"{walk}:1", tmp_path / "x.bvh")
     (tmp_path / "triangle.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     assert "connectivity" in told(f"{walk}:0", tmp_path / "triangle.obj", out)
     np.savez(tmp_path / "points.npz", vertices=np.ones((2, 4, 3)), faces=np.zeros((0, 3), int))

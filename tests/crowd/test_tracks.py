@@ -226,6 +226,6 @@ def test_slices_keep_the_numbers_of_the_file():
 def test_blocks_of_agents_change_nothing(monkeypatch):
     tracks = walkers(frames=30, agents=9)
     whole = tracks.resample(33).positions, tracks.velocities()
-    monkeypatch.setattr("marey._scratch.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("marey._arrays.BLOCK_BYTES", 1000)
     parts = tracks.resample(33).positions, tracks.velocities()
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(whole, parts, strict=True))

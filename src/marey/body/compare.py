@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from marey import _work
 from marey._arrays import Array, checked, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError

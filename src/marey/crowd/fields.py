@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, BoolArray, FloatArray, assign, checked, checked_rate, read_only
+from marey._arrays import (
+    Array,
+    BoolArray,
+    FloatArray,
+    Timed,
+    as_slice,
+    assign,
+    checked,
+    checked_rate,
+    read_only,
+)
 from marey._random import Rng
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.crowd.grids import check_same_images
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions

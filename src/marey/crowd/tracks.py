@@ -13,20 +13,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import (
     Array,
     BoolArray,
     FloatArray,
     IntArray,
     Integers,
+    Timed,
+    as_slice,
     assign,
     checked,
     checked_rate,
     read_only,
 )
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.crowd.track_tables import check_size, dense_from_rows, rows_from_dense
 from marey.errors import InputError
 from marey.geometry.convention import unit_size
@@ -275,7 +276,7 @@ def _in_blocks(positions: FloatArray, frames: int, compute: Callable[[FloatArray
     stride = annotation_stride(is_present(positions))
     agents = positions.shape[1]
     result = np.empty((frames, agents, 2))
-    size = _scratch.rows_per_block(16 * max(frames, len(positions)))
+    size = _arrays.rows_per_block(16 * max(frames, len(positions)))
     for block in (slice(start, start + size) for start in range(0, agents, size)):
         result[:, block] = compute(positions[:, block], stride)
     return result

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import __version__
-from marey._progress import Progress
 from marey._random import Rng
+from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.scene import Scene

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera

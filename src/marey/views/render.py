@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import checked_rate
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
 from marey.body.motion import Motion

@@ -9,7 +9,7 @@ from marey.body.ik import engine
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded, turn_rates, world
 from marey.body.kinematics import points_on
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body_inverse
+from marey.geometry.matrices import dexp_body_inverse
 from tests.body.jacobians import orientation_jacobian, position_jacobian
 
 Array = NDArray[np.float64]

@@ -44,8 +44,8 @@ from marey.body.steer.requests import (
 )
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import like
 from marey.statistics.autoregression import condition
 
 METHODS = ("displace", *dynamics.METHODS)

@@ -19,8 +19,8 @@ from marey.body.dynamics import fit_autoregression
 from marey.body.motion import Motion
 from marey.body.root_motion import about_y, yaw
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import continuous
 from marey.statistics.autoregression import condition
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, IntArray, assign, checked, checked_rate, read_only
-from marey._progress import Progress, tracked
 from marey._random import Rng, as_generator
+from marey._work import Progress, tracked
 from marey.crowd.animation.agents import Agents, AgentSettings
 from marey.crowd.animation.avoidance import SocialForces
 from marey.crowd.animation.flow import Fields, Flow

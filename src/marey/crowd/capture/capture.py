@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey import __version__, _work
 from marey._arrays import read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.capture import background as backgrounds
 from marey.crowd.capture.background import Background
 from marey.crowd.capture.flow import METHODS, REGULARISED, FlowEstimator

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, assign, read_only
-from marey._progress import Progress
-from marey._timed import as_slice
+from marey._arrays import BoolArray, FloatArray, as_slice, assign, read_only
+from marey._work import Progress
 from marey.crowd.codec import coder
 from marey.crowd.codec.coder import Step
 from marey.crowd.fields import FieldSeries, check_memory, concatenate
@@ -339,18 +338,9 @@ def _assembled(like: FieldSeries, coded: list[tuple[int, bytes, bytes, bytes]]) 
     return CompressedFields(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
-def is_compressed_fields(data: bytes) -> bool:
-    """Whether a file that begins with these bytes is a compressed field series.
-
-    >>> is_compressed_fields(b"MRYF...")
-    True
-    """
-    return data.startswith(MAGIC)
-
-
 def _opened(data: bytes) -> tuple[dict[str, Any], int]:
     """The header, and where the blocks begin."""
-    if not is_compressed_fields(data):
+    if not data.startswith(MAGIC):
         raise FormatError("not a compressed field series")
     start = len(MAGIC) + 5
     if len(data) < start + 4:

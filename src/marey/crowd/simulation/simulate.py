@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import Array, FloatArray, IntArray, assign, checked, checked_rate
-from marey._progress import Progress
+from marey._arrays import Array, FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate
 from marey._random import Rng, seed_number
-from marey._timed import Timed, as_slice
+from marey._work import Progress
 from marey.crowd import scenes
 from marey.crowd.polygons import as_one_ring, edges, on_ground
 from marey.crowd.scene import Scene

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 

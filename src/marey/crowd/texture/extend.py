@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, read_only
-from marey._progress import Progress
 from marey._random import Rng
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries, mixed_presence
 from marey.crowd.texture.distances import flow_scale, frame_distances
 from marey.errors import InputError

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, Integers, assign, read_only
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.crowd.analysis.derivatives import divergence, vorticity
 from marey.crowd.fields import FieldSeries, concatenate, mixed_presence
 from marey.crowd.grids import pixel_centres

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd import scenes
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage

@@ -13,7 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
