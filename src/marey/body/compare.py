@@ -11,7 +11,7 @@ a joint and pair, 2 s for 2,600 frames of 31 joints.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,9 @@ from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.statistics.graphs.clips import DistanceMatrix
+
+if TYPE_CHECKING:
+    from marey.statistics.graphs.graph import DistanceMatrix
 
 # Frames measured together: a few megabytes for a human figure.
 _BLOCK = 4096
@@ -161,6 +163,8 @@ def geodesic(
     >>> bool(apart.between(0, 1).diagonal().max() < 1e-5), apart.metric
     (True, 'skeleton')
     """
+    from marey.statistics.graphs.graph import DistanceMatrix
+
     if not len(clips):
         raise InputError("skeleton distances: there is no clip")
     if names and len(names) != len(clips):

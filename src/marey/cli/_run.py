@@ -42,8 +42,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import click
 
 from marey.cli._console import print_result, stage
-from marey.cli._options import FIGURES, READ, REQUIRED, Spec
-from marey.cli._parse import Parsed, choice, number
+from marey.cli._options import FIGURES, READ, REQUIRED, Parsed, Spec, choice, number
 from marey.errors import InputError
 
 NOUNS = {

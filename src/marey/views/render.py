@@ -20,14 +20,14 @@ from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.stage.walk.walk import WalkingCrowd
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance

@@ -12,7 +12,7 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -54,6 +54,7 @@ class CompressedFields:
     mask: BoolArray | None = field(init=False, compare=False)
     homography: FloatArray | None = field(init=False, compare=False)
     _blocks: tuple[_Block, ...] = field(init=False, compare=False)
+    _like: FieldSeries = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         header, payload = _opened(self.data)
@@ -86,6 +87,7 @@ class CompressedFields:
             mask=whole.mask,
             homography=whole.homography,
             _blocks=table,
+            _like=whole,
         )
 
     def __repr__(self) -> str:
@@ -140,14 +142,7 @@ class CompressedFields:
         if block.presence:
             unknown = self.data[end : end + block.unknown]
             presence = read_only(coder.decode_presence(self.data[middle:end], unknown, shape))
-        return FieldSeries(
-            read_only(velocities),
-            self.frame_rate,
-            mask=self.mask,
-            homography=self.homography,
-            name=self.name,
-            presence=presence,
-        )
+        return replace(self._like, velocities=read_only(velocities), presence=presence)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from marey._work import Progress
 from marey.crowd import scenes
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
