@@ -15,7 +15,7 @@ original). A step costs O(observations³ + observations² · numbers).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,8 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
         return motion
     smooth = factor(inside, windows)
     known = np.isin(asked.frames, inside)
-    asked = Observations(*(np.asarray(values)[known] for values in asked))
+    chosen: list[NDArray[Any]] = [values[known] for values in asked]
+    asked = Observations(*chosen)
     at = smooth[np.searchsorted(inside, asked.frames)]
     numbers = _solve(motion, prior.at(asked.frames), at, asked, smooth.shape[1])
     turns, shifts = prior.at(inside).displacement(smooth @ numbers)
