@@ -19,9 +19,9 @@ from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.graphs.graph import MotionGraph
 from marey.statistics.graphs.transitions import Windows
 from marey.surface.library import Library
+from marey.surface.sequence import Texture
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.texture import Texture
 
 
 def same(a: object, b: object) -> bool:

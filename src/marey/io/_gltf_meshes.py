@@ -21,8 +21,8 @@ from marey.geometry.colour import to_srgb
 from marey.io._gltf_document import Buffers, Document, Entry, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
 from marey.io._limits import LIMITS
+from marey.surface.sequence import Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 T = TypeVar("T", bound=np.generic)
 

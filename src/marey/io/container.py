@@ -28,7 +28,7 @@ from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, check_readable, read_bytes
 from marey.io._limits import LIMITS
 from marey.io._zip import opened, read_array, store_array, store_bytes
-from marey.surface.texture import Texture
+from marey.surface.sequence import Texture
 
 VERSION = 1
 HEADER = "header.json"
@@ -38,8 +38,7 @@ MODULES = {
     "marey.body.skeleton": "Skeleton",
     "marey.body.motion": "Motion",
     "marey.body.markers": "Markers",
-    "marey.surface.texture": "Texture",
-    "marey.surface.sequence": "MeshSequence",
+    "marey.surface.sequence": "Texture MeshSequence",
     "marey.surface.skinning": "SkinnedMesh",
     "marey.character": "Character",
     "marey.crowd.tracks": "Tracks",

@@ -21,10 +21,9 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators
 from marey.geometry.colour import from_srgb
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
 from marey.surface.synthesis.animation import Animation
-from marey.surface.texture import Texture
 from marey.views import style
 from marey.views.camera import direction
 from marey.views.mannequin import figure
@@ -389,7 +388,7 @@ def _mesh_look(first: Array, surface: SkinnedMesh | MeshSequence, *, textured: b
     if mesh.volume(first, faces) < 0:
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
     closed = mesh_operators.is_closed(welded[faces])
-    worn = {"uv": surface.uv, "uv_faces": uv_faces} if textured else {}
+    worn: dict[str, Any] = {"uv": surface.uv, "uv_faces": uv_faces} if textured else {}
     return Appearance(faces, paint, welded=welded, closed=closed, **worn)
 
 

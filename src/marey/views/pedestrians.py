@@ -144,8 +144,9 @@ def _scene(
     wide, deep = np.ptp(everywhere[:, [0, 2]], axis=0)
     extent = float(max(wide, deep))
     ground = Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0)
-    quality = {"texel": texel, "sky": 3, "samples": 4 if many else 8}
-    scene = Renderer(look, ground, size=size, subject_size=STATURE, **quality)
+    scene = Renderer(
+        look, ground, size=size, subject_size=STATURE, texel=texel, sky=3, samples=4 if many else 8
+    )
     towards = direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
     centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
     return scene, framing(everywhere, towards, size, margin=0.92), centre

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
 from marey.geometry import mesh, mesh_operators, planar
-from marey.surface.distances.heading import yaw_between
+from marey.surface.distances.template import yaw_between
 from marey.surface.interpolation.unwrap import FaceAdjacency, unwrap
 from marey.surface.sequence import checked_faces
 

@@ -132,7 +132,7 @@ def _flow_sheet(fields: FieldSeries, size: tuple[int, int], largest: float) -> F
 def _show_flow(axes: Axes, velocities: Array, free: Array, largest: float, across: int) -> None:
     """Colours and arrows of a field on given axes."""
     axes.imshow(_masked_colours(velocities, free, largest), interpolation="bilinear")
-    look = {"width": 0.0016, "color": style.INK, "alpha": 0.8}
+    look: Any = {"width": 0.0016, "color": style.INK, "alpha": 0.8}
     axes.quiver(*_arrows(velocities, free, largest, across), angles="xy", scale_units="xy", scale=1.0, **look)
 
 

@@ -361,7 +361,7 @@ def blend_paths(
             label = f"{name}: {_length(path):.1f} m in {sequence.frames / sequence.frame_rate:.1f} s"
             axes.plot(*path.T, color=colour, lw=width, label=label)
             marks = path[:: max(round(sequence.frame_rate), 1)]
-            axes.scatter(*marks.T, s=18, color=style.PAPER, edgecolor=colour, zorder=4)
+            axes.scatter(marks[:, 0], marks[:, 1], s=18, color=style.PAPER, edgecolor=colour, zorder=4)
             paths.append(path)
         # Never a sliver: a straight path gets room at its sides.
         _frame_ground(axes, np.concatenate(paths), narrowest=0.5)
@@ -617,10 +617,10 @@ def path_from_above(
         axes = figure.subplots()
         if target is not None:
             axes.plot(*target.T, color=style.FAINT, lw=9, label="asked for", zorder=1)
-        axes.scatter(*prints.T, s=14, color=style.SOFT_INK, alpha=0.5, lw=0, zorder=2)
+        axes.scatter(prints[:, 0], prints[:, 1], s=14, color=style.SOFT_INK, alpha=0.5, lw=0, zorder=2)
         _coloured_path(axes, path, animation.provenance.synthetic)
         marks = path[:: max(round(sequence.frame_rate), 1)]
-        axes.scatter(*marks.T, s=16, color=style.PAPER, edgecolor=style.INK, lw=0.9, zorder=4)
+        axes.scatter(marks[:, 0], marks[:, 1], s=16, color=style.PAPER, edgecolor=style.INK, lw=0.9, zorder=4)
         axes.plot(*path[0], "o", color=style.INK, ms=7, zorder=5)
         _frame_ground(axes, np.concatenate([path, prints, *([] if target is None else [target])]))
         # From above x runs to the right and z down the page.

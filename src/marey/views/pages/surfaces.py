@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.shapes import shapes_of
 from marey.surface.synthesis.animation import Animation
-from marey.surface.texture import Texture
 from marey.views.actors import actor
 from marey.views.pages.bodies import add_points
 from marey.views.pages.page import BUDGET, Page
