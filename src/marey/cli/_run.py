@@ -42,8 +42,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import click
 
 from marey.cli._console import print_result, stage
-from marey.cli._options import FIGURES, READ, REQUIRED, Spec
-from marey.cli._parse import Parsed, choice, number
+from marey.cli._options import FIGURES, READ, REQUIRED, Parsed, Spec, choice, number
 from marey.errors import InputError
 
 NOUNS = {
@@ -101,8 +100,14 @@ class Word(click.Argument):
 class Command(click.Command):
     """A function as a command; see the module."""
 
-    def __init__(self, function: Callable[..., Output], writes: Sequence[str], views: Sequence[str]) -> None:
-        self.function, self.writes, self.views = function, writes, views
+    def __init__(
+        self,
+        function: Callable[..., Output],
+        writes: Sequence[str],
+        views: Sequence[str],
+        before: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self.function, self.writes, self.views, self.before = function, writes, views, before
         self.specs: dict[str, Spec] = {}
         self.run_name: str | None = None
         params: list[click.Parameter] = []
@@ -168,6 +173,8 @@ class Command(click.Command):
             check_ending(path, (), FIGURES)
         for path in (*by_role["out"], *by_role["also"], *by_role["figure"]):
             check_place(path, by_role["in"])
+        if self.before is not None:
+            self.before(values)
         run = Run(dict(values), given, as_json)
         for name, spec in self.specs.items():
             if spec.load is not None and values[name] not in (None, ()):
@@ -213,16 +220,20 @@ class Command(click.Command):
 
 
 def command(
-    *, writes: str | Sequence[str] = (), views: Sequence[str] = ()
+    *,
+    writes: str | Sequence[str] = (),
+    views: Sequence[str] = (),
+    before: Callable[[dict[str, Any]], None] | None = None,
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
 
     Args:
         writes: Data types that OUT may hold, by name; empty if the command checks and writes itself.
         views: Endings of images, clips and pages that OUT may have besides.
+        before: Further checks of the options, before inputs are read; called with values by name.
     """
     kinds = (writes,) if isinstance(writes, str) else writes
-    return lambda function: Command(function, kinds, views)
+    return lambda function: Command(function, kinds, views, before)
 
 
 def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:

@@ -19,7 +19,7 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators
+from marey.geometry import mesh
 from marey.geometry.colour import from_srgb
 from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
@@ -383,11 +383,11 @@ def _mesh_look(first: Array, surface: SkinnedMesh | MeshSequence, *, textured: b
         paint = from_srgb(surface.colours)
     else:
         paint = np.tile(style.linear(style.CLAY), (len(first), 1))
-    welded = mesh_operators.merge_doubles(first)
+    welded = mesh.merge_doubles(first)
     # Some files turn their surfaces inside out; the light would then shine within.
     if mesh.volume(first, faces) < 0:
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
-    closed = mesh_operators.is_closed(welded[faces])
+    closed = mesh.is_closed(welded[faces])
     worn: dict[str, Any] = {"uv": surface.uv, "uv_faces": uv_faces} if textured else {}
     return Appearance(faces, paint, welded=welded, closed=closed, **worn)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked_rate
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -21,7 +21,7 @@ from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -29,7 +29,7 @@ from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.io.images import encode_image
 from marey.stage.walk.walk import WalkingCrowd
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import clip, frame_at
-from marey.cli._options import ModelOrClip, Out, Seed, option
-from marey.cli._parse import Parsed
+from marey.cli._options import ModelOrClip, Out, Parsed, Seed, option
 from marey.cli._run import Output, Run, check_ending, check_place, command, save_files
 from marey.errors import InputError
 
@@ -26,7 +25,13 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-@command()
+def _check(values: dict[str, Any]) -> None:
+    if values["out"] is not None:
+        check_place(values["out"], [path for _, path, _ in values["pin"]])
+        _check_kind(values["out"], values["characters"])
+
+
+@command(before=_check)
 def stream(
     source: ModelOrClip,
     run: Run,
@@ -57,9 +62,6 @@ def stream(
     from marey.body.dynamics import MotionModel
     from marey.body.stream import MotionStream
 
-    if out is not None:
-        check_place(out, [path for _, path, _ in pin])
-        _check_kind(out, characters)
     if isinstance(source, MotionModel):
         if modes is not None:
             raise InputError(

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
-from marey.geometry.paths import Behaviour, Path
+from marey.geometry.planar import Behaviour, Path
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import graph_picture, matrix_picture
 from marey.studio.surface.state import Made, State

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray, checked, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.deformation import deformation
 from marey.surface.distances.template import (
     SAMPLE,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, FloatArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.geometry import mesh
 from marey.surface.interpolation.interpolator import Interpolator, checked_weights, interpolate
 
