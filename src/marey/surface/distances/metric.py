@@ -34,7 +34,7 @@ from marey.surface.distances.template import (
     yaw_between,
     yaw_offsets,
 )
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 Metric = Literal["surface", "euclidean", "planar"]
 Matrix = NDArray[np.float32]

@@ -31,7 +31,7 @@ from marey.geometry.resampling import linear
 from marey.statistics.graphs.root_motion import EdgeMotion, transition_times
 from marey.surface.contacts import Contacts, find_contacts, patch_averages
 from marey.surface.distances.template import SAMPLE, ReferencePose, yaw_offsets
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 if TYPE_CHECKING:
     from marey.surface.synthesis.animate import SurfaceGraph
