@@ -101,8 +101,10 @@ class Word(click.Argument):
 class Command(click.Command):
     """A function as a command; see the module."""
 
-    def __init__(self, function: Callable[..., Output], writes: Sequence[str], views: Sequence[str]) -> None:
-        self.function, self.writes, self.views = function, writes, views
+    def __init__(
+        self, function: Callable[..., Output], writes: Sequence[str], views: Sequence[str], reports: str
+    ) -> None:
+        self.function, self.writes, self.views, self.reports = function, writes, views, reports
         self.specs: dict[str, Spec] = {}
         self.run_name: str | None = None
         params: list[click.Parameter] = []
@@ -115,7 +117,10 @@ class Command(click.Command):
         readers = dict.fromkeys(name for spec in self.specs.values() for name in spec.reads or ())
         self.reads = [name for name in readers if name not in self.specs]
         params += [_parameter(name, *READ[name])[0] for name in self.reads]
-        params.append(_parameter("json", bool, Spec("One JSON object on standard output.", default=False))[0])
+        always, _, some = (part.strip() for part in reports.partition(";"))
+        keys = f", with at least {always}" * bool(always) + f"; where it applies, {some}" * bool(some)
+        json_help = f"One JSON object on standard output{keys}."
+        params.append(_parameter("json", bool, Spec(json_help, default=False))[0])
         text = inspect.cleandoc(function.__doc__ or "").replace("\nExamples:\n", "\n\b\nExamples:\n")
         super().__init__(function.__name__, params=params, callback=self.run, help=text)
 
@@ -213,16 +218,18 @@ class Command(click.Command):
 
 
 def command(
-    *, writes: str | Sequence[str] = (), views: Sequence[str] = ()
+    *, writes: str | Sequence[str] = (), views: Sequence[str] = (), reports: str = ""
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
 
     Args:
         writes: Data types that OUT may hold, by name; empty if the command checks and writes itself.
         views: Endings of images, clips and pages that OUT may have besides.
+        reports: Keys that scripts may rely on in the JSON object; after a semicolon, those that depend on the
+            data.
     """
     kinds = (writes,) if isinstance(writes, str) else writes
-    return lambda function: Command(function, kinds, views)
+    return lambda function: Command(function, kinds, views, reports)
 
 
 def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:
@@ -315,12 +322,12 @@ def _parameter(name: str, annotation: Any, default: Any) -> tuple[click.Paramete
     written = f"--{name.strip('_').replace('_', '-')}"
     names = spec.names or (f"{written}/--no-{written[2:]}" if flag and spec.default is True else written,)
     shown = not (spec.default in (None, False, ()) or required)
+    # To click, a default of None is a value. A missing result is found when words are placed.
+    default = {} if required else {"default": spec.default}
     made = click.Option(
         [*names, name], type=kind, metavar=spec.metavar, help=spec.help, is_flag=flag, multiple=several,
-        default=None if required else spec.default, show_default=shown,
+        show_default=shown, required=required and spec.role != "out", **default,
     )  # fmt: skip
-    # A missing result is found when words are placed, other required options by click.
-    made.required = required and spec.role != "out"
     return made, spec
 
 

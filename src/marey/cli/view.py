@@ -6,7 +6,7 @@ from marey.cli._parse import Size
 from marey.cli._run import Output, Run, command
 
 
-@command()
+@command(reports="path")
 def view(
     source: Anything,
     run: Run,

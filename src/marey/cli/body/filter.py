@@ -9,7 +9,7 @@ from marey.cli._parse import Duration, Names
 from marey.cli._run import Output, command
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="change_degrees")
 def filter(
     motion: WholeClip,
     out: Out,

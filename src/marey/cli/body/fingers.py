@@ -12,7 +12,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="error_cm")
 def fingers(
     run: Run,
     source: Path = argument(

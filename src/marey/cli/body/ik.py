@@ -21,7 +21,7 @@ def _range(text: str) -> tuple[float | None, float | None]:
 TimeRange = Annotated[tuple[float | None, float | None], Parsed(_range, "write it as A:B in seconds")]
 
 
-@command(writes=("Motion", "CompressedMotion"), views=(".png",))
+@command(writes=("Motion", "CompressedMotion"), views=(".png",), reports="residual_cm, milliseconds, modes")
 def ik(
     motion: Clip,
     run: Run,

@@ -11,7 +11,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="frames; error_cm")
 def reconstruct(
     run: Run,
     source: Path = argument(

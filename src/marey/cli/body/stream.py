@@ -26,7 +26,7 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-@command()
+@command(reports="frames_per_second")
 def stream(
     source: ModelOrClip,
     run: Run,

@@ -9,7 +9,7 @@ from marey.cli._parse import Numbers
 from marey.cli._run import Output, Run, check_ending, command, save_files
 
 
-@command()
+@command(reports="files, deviation_cm, foot_slide_ratio")
 def vary(
     motion: Clip,
     run: Run,

@@ -9,7 +9,7 @@ from marey.cli._parse import Size
 from marey.cli._run import Output, command
 
 
-@command()
+@command(reports="frames, people, files")
 def dataset(
     scene: str = argument(
         "Name of a scene (marey crowd simulate --list), its number, or a JSON file.", "SCENE"

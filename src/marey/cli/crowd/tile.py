@@ -10,7 +10,7 @@ from marey.cli._run import Output, check_place, command
 from marey.errors import InputError
 
 
-@command(writes="FieldSeries")
+@command(writes="FieldSeries", reports="information, bytes")
 def tile(
     first: Path = argument("What lies where, or a capture.", "PLACE.json|A", role="in"),
     second: Path | None = argument("Another capture.", "B", None, role="in"),

@@ -28,7 +28,11 @@ def _behaviour(text: str) -> Any:
 BehaviourRange = Annotated[Any, Parsed(_behaviour, "write LABEL=A:B, metres along the path, e.g. run=5:12")]
 
 
-@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"))
+@command(
+    writes="MeshSequence",
+    views=(".png", ".mp4", ".gif"),
+    reports="frames, captured_frames, path_error, label_violations, time_errors",
+)
 def animate(
     graph: Graph,
     out: Out = option(
