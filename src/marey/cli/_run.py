@@ -71,6 +71,8 @@ class Output:
     in the end holds keyword arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
+    marks: Any = None
+    """Places `(frames, marks, 3)` to show in an image of the clip that was made."""
     files: Sequence[Path] = ()
     """Files written, if not just OUT."""
     timed: bool = True
@@ -211,6 +213,10 @@ class Command(click.Command):
         with stage(f"drawing {out.name}") as progress:
             if result.draw is not None:
                 result.draw(out, progress)
+            elif result.marks is not None:
+                from marey.views.drawings import draw_figures
+
+                draw_figures([result.data], out, marks=result.marks, progress=progress)
             else:
                 from marey.views import view
 

@@ -95,13 +95,7 @@ def ik(
     for line in report.lines():
         warn(line)
     facts = {**report.as_dict(), "poses": poses, "frames": result.frames}
-
-    def draw(path: Any, progress: Any) -> None:
-        from marey.views.drawings import draw_figures
-
-        draw_figures([result], path, marks=_marks(targets, result.frames), progress=progress)
-
-    return Output(_stored(result, run, max_error), facts, draw=draw)
+    return Output(_stored(result, run, max_error), facts, marks=_marks(targets, result.frames))
 
 
 def _body(motion: Any, model: Any, no_model: bool, run: Run) -> tuple[Any, str]:
