@@ -23,10 +23,8 @@ from marey import samples
 from marey._arrays import FloatArray
 from marey.crowd import FieldSeries
 from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
-from marey.crowd.animation.agents import AVOID, Agents
-from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.ground import WalkableGround
-from marey.crowd.animation.seeding import poisson_disk_seeds
+from marey.crowd.animation.agents import AVOID, Agents, poisson_disk_seeds
+from marey.crowd.animation.ground import Flow, WalkableGround
 from marey.crowd.cameras import orthographic
 from marey.crowd.evaluation import flow_deviation, overlaps
 

@@ -29,12 +29,11 @@ from flow import peers
 from numpy.typing import NDArray
 
 from marey.crowd.capture import FlowEstimator, plan_capture
-from marey.crowd.capture.background import make_background, sampled_frames
 from marey.crowd.capture.capture import SETTINGS, data_weight
+from marey.crowd.capture.framing import make_background, sampled_frames
 from marey.crowd.evaluation.fields import ErrorSums
-from marey.crowd.evaluation.trajectories import trajectory_errors
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import on_grid, pixel_map
+from marey.crowd.evaluation.pedestrians import trajectory_errors
+from marey.crowd.fields import FieldSeries, on_grid, pixel_map
 from marey.crowd.scenes import preset
 from marey.crowd.tracks import Tracks
 from marey.filming import Dataset, View, read_dataset, write_dataset

@@ -24,8 +24,8 @@ from _ledger import record
 from numpy.typing import NDArray
 
 from marey.crowd.capture import FlowEstimator, estimate
-from marey.crowd.capture.background import make_background
 from marey.crowd.capture.capture import data_weight
+from marey.crowd.capture.framing import make_background
 from marey.crowd.evaluation.fields import field_errors
 from marey.io import flo
 

@@ -38,7 +38,7 @@ from _crowd_places import (
 )
 
 from marey.crowd.simulation import Interaction, Parameters
-from marey.crowd.simulation.constants import POPULATIONS
+from marey.crowd.simulation.pedestrians import POPULATIONS
 
 FITTED, DENSE = "uo-050-180-180", "uo-180-180-120"
 SEARCHED, SEEDS = (2,), (2, 3)

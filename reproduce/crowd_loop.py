@@ -22,10 +22,10 @@ import numpy as np
 
 from marey.crowd import FieldSeries, capture
 from marey.crowd.evaluation import trajectory_errors
-from marey.crowd.evaluation.trajectories import TrajectoryError
+from marey.crowd.evaluation.pedestrians import TrajectoryError
 from marey.crowd.scenes import preset
 from marey.filming import read_dataset, write_dataset
-from marey.filming.reading import Dataset
+from marey.filming.dataset import Dataset
 
 SCENES = ("obstacle", "rotation", "sideway")
 METHODS = ("divcurl", "dis")

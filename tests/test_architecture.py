@@ -15,12 +15,8 @@ BASE = {
     "_arrays",
     "_child",
     "_compiling",
-    "_extras",
-    "_progress",
     "_random",
     "_report",
-    "_scratch",
-    "_timed",
     "_work",
     "errors",
 }

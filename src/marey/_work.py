@@ -2,7 +2,7 @@
 
 Results come in order and do not depend on how many threads there are. An exception, also one raised by
 `progress` or Ctrl-C, drops what has not begun and waits for what has. A function that is itself run by one
-of the threads does its own sharing in that thread alone.
+of the threads does its own sharing in that thread alone. `progress` is a function called with (done, total).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from functools import cache
 from itertools import islice
 from typing import TypeVar
 
-from marey._progress import Progress, tracked
 from marey.errors import InputError
 
+Progress = Callable[[int, int], None]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -144,3 +144,17 @@ def _cores() -> int:
 def _pool(process: int, jobs: int) -> ThreadPoolExecutor:
     # A pool does not survive a fork, hence one for each process.
     return ThreadPoolExecutor(jobs, "marey", initializer=setattr, initargs=(_thread, "is_ours", True))
+
+
+def tracked(items: Iterable[Item], progress: Progress | None, total: int | None = None) -> Iterator[Item]:
+    """Iterate over `items`, reporting after each.
+
+    >>> seen = []
+    >>> list(tracked("ab", lambda done, total: seen.append((done, total)))), seen
+    (['a', 'b'], [(1, 2), (2, 2)])
+    """
+    count = total if total is not None else len(items) if isinstance(items, Sized) else 0
+    for done, item in enumerate(items, start=1):
+        yield item
+        if progress is not None:
+            progress(done, count)

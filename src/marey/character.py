@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from marey._arrays import read_only
-from marey._timed import as_slice
+from marey._arrays import as_slice, read_only
 from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion
 from marey.errors import InputError

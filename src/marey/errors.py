@@ -1,4 +1,4 @@
-"""What can go wrong, sorted by what the user can do about it.
+"""What can go wrong, sorted by what the user can do about it, and optional dependencies.
 
 Every message says what is wrong, where (file, line, joint, frame) and what to do. The command line
 prints a :class:`MareyError` as one line and exits with 2.
@@ -6,7 +6,9 @@ prints a :class:`MareyError` as one line and exits with 2.
 
 from __future__ import annotations
 
+from importlib import import_module
 from os import PathLike, fspath
+from typing import Any
 
 
 class MareyError(Exception):
@@ -49,3 +51,17 @@ class UnreachableError(MareyError):
 
 class MareyWarning(UserWarning):
     """Something in the input that was put right or passed over; the command line prints it as one line."""
+
+
+def require(module: str, *, extra: str) -> Any:
+    """Import `module`, or say which extra brings it.
+
+    >>> require("json", extra="video").dumps([1])
+    '[1]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this needs the package '{module.split('.')[0]}': install it with  pip install 'marey[{extra}]'"
+        ) from error

@@ -98,7 +98,7 @@ def test_what_is_wrong_is_said_in_one_line(
         ((film, out, "--alpha", "-1"), "must be positive"),
         ((film, out, "--camera", folder / "not.mp4"), "no camera we know"),
         ((film, out, "--camera", folder / "H.txt", "--plane-height", "1"), "calibrated camera"),
-        ((film, out, "--jobs", "0"), "at least one"),
+        ((film, out, "--jobs", "0"), "at least 1"),
         ((film, tmp_path / "flow.bvh"), "fields are written as"),
         ((film, tmp_path / "none" / "flow.zarr"), "there is no folder"),
     ):

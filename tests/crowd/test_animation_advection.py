@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from marey.crowd import FieldSeries
 from marey.crowd.animation import advect
-from marey.crowd.animation.flow import Flow
-from marey.crowd.animation.ground import SOLID, WALKABLE, WalkableGround
+from marey.crowd.animation.ground import SOLID, WALKABLE, Flow, WalkableGround
 from marey.crowd.cameras import Camera, apply, inverse, orthographic
 from marey.crowd.spectrum import compress
 from marey.errors import InputError

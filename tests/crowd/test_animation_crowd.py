@@ -12,8 +12,8 @@ from scipy.spatial import cKDTree
 from marey import samples
 from marey.crowd import FieldSeries
 from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance, animate
+from marey.crowd.animation.agents import inflow_seeds, poisson_disk_seeds
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
-from marey.crowd.animation.seeding import inflow_seeds, poisson_disk_seeds
 from marey.crowd.cameras import apply, orthographic
 from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.errors import InputError

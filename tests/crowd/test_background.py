@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.capture.background import (
+from marey.crowd.capture.framing import (
     SETTINGS,
     UNKNOWN,
     brightness,

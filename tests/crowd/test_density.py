@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from marey.crowd.density import DensityGrid
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Scene, cell_centres
+from marey.crowd.scenes import Scene, cell_centres
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

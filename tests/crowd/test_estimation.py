@@ -210,7 +210,7 @@ def test_still_noiseless_and_flat_images_do_not_move() -> None:
         ({"mask": np.zeros((40, 48), dtype=bool)}, "hides the whole image"),
         ({"mask": np.zeros((4, 48), dtype=bool)}, "mask"),
         ({"weight": np.full((40, 48), 2.0)}, "between 0 and 1"),
-        ({"method": "dis", "preset": "slow"}, "preset"),
+        ({"method": "dis", "preset": "slow"}, "no option 'preset'"),
     ],
 )
 def test_wrong_options_are_refused_in_words(options: dict[str, object], words: str) -> None:

@@ -14,7 +14,7 @@ from marey.crowd.capture.pyramid import Plane
 
 def product(field: Plane, weights: Plane) -> Plane:
     """Half the gradient of the regulariser."""
-    from marey.crowd.capture import _operator_kernels as kernels
+    from marey.crowd.capture import _kernels as kernels
 
     out = np.empty_like(field)
     (kernels.second_order_product if len(weights) == 3 else kernels.first_order_product)(field, weights, out)
@@ -106,7 +106,7 @@ def test_bends_beyond_the_scale_count_less() -> None:
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_conjugate_gradients_solve_what_a_dense_solver_does(order: int) -> None:
-    from marey.crowd.capture._operator_kernels import conjugate_gradients
+    from marey.crowd.capture._kernels import conjugate_gradients
 
     rng = np.random.default_rng(4)
     weights = 5 * divcurl.open_terms(holed(8, 8, 1), order)
@@ -179,7 +179,7 @@ def test_the_linearised_residual_is_the_derivative_of_the_warped_one(constancy: 
 
 
 def test_warping_by_whole_pixels_is_exact_and_knows_the_border() -> None:
-    from marey.crowd.capture._image_kernels import warp
+    from marey.crowd.capture._kernels import warp
 
     picture = np.random.default_rng(0).normal(size=(1, 9, 11)).astype(np.float32)
     field = np.zeros((2, 9, 11), dtype=np.float32)

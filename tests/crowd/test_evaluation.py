@@ -22,7 +22,7 @@ from marey.crowd.evaluation import (
     overlaps,
     trajectory_errors,
 )
-from marey.crowd.grids import on_grid, pixel_map
+from marey.crowd.fields import on_grid, pixel_map
 from marey.errors import InputError
 
 RNG = np.random.default_rng(0)

@@ -14,10 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 import marey
 from marey.crowd.codec import CompressedFields, compress
-from marey.crowd.codec.coder import Step, VolumeCoder
-from marey.crowd.codec.wavelets import backward, forward
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import fill_masked
+from marey.crowd.codec.coder import Step, VolumeCoder, backward, forward
+from marey.crowd.fields import FieldSeries, fill_masked
 from marey.crowd.spectrum import compress as fourier
 from marey.crowd.spectrum import field_error
 from marey.errors import FormatError, InputError

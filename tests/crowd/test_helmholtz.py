@@ -7,10 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.analysis.derivatives import divergence, okubo_weiss, vorticity
-from marey.crowd.analysis.events import find_events
 from marey.crowd.analysis.helmholtz import Helmholtz, split, with_gains
-from marey.crowd.analysis.lines import path_lines, streak_lines
+from marey.crowd.analysis.measures import (
+    divergence,
+    find_events,
+    okubo_weiss,
+    path_lines,
+    streak_lines,
+    vorticity,
+)
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 from tests.crowd.flows import street

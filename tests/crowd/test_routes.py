@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Goal, Group, Scene, cell_centres
+from marey.crowd.scenes import Goal, Group, Scene, cell_centres
 from marey.crowd.simulation import routes
 from marey.crowd.simulation.routes import desired_directions, passable
 from marey.errors import InputError

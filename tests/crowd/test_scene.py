@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.crowd.polygons import area, as_one_ring, contains, free_regions, rectangle
-from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import InputError
 
 EAST = {"east": Goal(rectangle(9, 0, 10, 5))}

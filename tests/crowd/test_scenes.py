@@ -11,7 +11,7 @@ import pytest
 from marey.crowd import scenes
 from marey.crowd.evaluation import overlaps
 from marey.crowd.polygons import contains, rectangle
-from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.scenes import Goal, Group, Scene
 from marey.crowd.simulation import Parameters
 from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
 from marey.errors import InputError

@@ -17,7 +17,7 @@ from marey.crowd.simulation import (
     Simulator,
     random_pedestrians,
 )
-from marey.crowd.simulation.constants import POPULATIONS, SETTINGS
+from marey.crowd.simulation.pedestrians import POPULATIONS, SETTINGS
 from marey.crowd.simulation.walls import distances
 
 from .simulation_reference import field_of, recorded

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.crowd.analysis.lines import grid_points, path_lines
+from marey.crowd.analysis.measures import grid_points, path_lines
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import compress, denoise, error_curve, field_error, information, restyle
-from marey.crowd.spectrum.bases import BASES, coefficients, functions, values
 from marey.crowd.spectrum.edit import foreground_gain, noise_level, style_gains
-from marey.crowd.spectrum.fourier import SELECTS, FourierFields
+from marey.crowd.spectrum.fourier import BASES, SELECTS, FourierFields, coefficients, functions, values
 from marey.errors import InputError
 from tests.crowd.flows import street
 

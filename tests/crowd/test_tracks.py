@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import marey.crowd.track_tables
-from marey.crowd.track_tables import RowError
-from marey.crowd.tracks import Tracks, annotation_stride, concatenate
+import marey.crowd.tracks
+from marey.crowd.tracks import RowError, Tracks, annotation_stride, concatenate
 from marey.errors import InputError
 
 NAN = float("nan")
@@ -42,7 +41,7 @@ def tables(draw):
 @given(tables())
 def test_rows_survive_the_way_through_dense_arrays_wherever_nothing_moves(table):
     frame, person, x, y = table
-    dense = marey.crowd.track_tables.dense_from_rows(frame, person, x, y)
+    dense = marey.crowd.tracks.dense_from_rows(frame, person, x, y)
     tracks = Tracks.from_rows(frame, person, x, y, 25.0)
     back = np.stack(tracks.to_rows(), axis=-1)
     given = np.stack([frame, person, x, y], axis=-1)
@@ -62,14 +61,14 @@ def test_the_annotation_raster_becomes_the_frame_rate():
 def test_an_annotation_that_resumes_off_its_raster_moves_by_less_than_a_step():
     first, second = np.arange(0, 30, 6), np.arange(100, 130, 6)
     frame = np.concatenate([first, second])
-    table = marey.crowd.track_tables.dense_from_rows(frame, np.repeat([1, 2], 5), frame * 0.1, frame * 0.0)
+    table = marey.crowd.tracks.dense_from_rows(frame, np.repeat([1, 2], 5), frame * 0.1, frame * 0.0)
     assert (table.frame_step, table.moved) == (6, 2)
     assert np.isfinite(table.positions[:5, 0]).all() and np.isfinite(table.positions[17:22, 1]).all()
 
 
 def test_people_annotated_in_turns_keep_the_finer_raster():
     frame = [0, 6, 12, 3, 9, 15]
-    table = marey.crowd.track_tables.dense_from_rows(frame, [1, 1, 1, 2, 2, 2], range(6), range(6))
+    table = marey.crowd.tracks.dense_from_rows(frame, [1, 1, 1, 2, 2, 2], range(6), range(6))
     assert (table.frame_step, table.moved, len(table.positions)) == (3, 0, 6)
 
 
@@ -226,6 +225,6 @@ def test_slices_keep_the_numbers_of_the_file():
 def test_blocks_of_agents_change_nothing(monkeypatch):
     tracks = walkers(frames=30, agents=9)
     whole = tracks.resample(33).positions, tracks.velocities()
-    monkeypatch.setattr("marey._scratch.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("marey._arrays.BLOCK_BYTES", 1000)
     parts = tracks.resample(33).positions, tracks.velocities()
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(whole, parts, strict=True))

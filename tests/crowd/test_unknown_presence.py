@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.capture.background import Background
+from marey.crowd.capture.framing import Background
 from marey.crowd.codec import compress
 from marey.crowd.density import DensityGrid
 from marey.crowd.evaluation import Truth, compare, flow_similarity
 from marey.crowd.fields import FieldSeries
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.spectrum import denoise
 from marey.crowd.texture import learn
 from marey.crowd.texture.join import cross_fade, join_at

@@ -12,7 +12,7 @@ import pytest
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.scenes import Goal, Group, Scene
 from marey.crowd.simulation.simulate import simulate
 from marey.errors import FormatError, InputError
 from marey.filming import Dataset, film_crowd, read_dataset, write_dataset

@@ -11,12 +11,11 @@ from marey import samples
 from marey.crowd import scenes
 from marey.crowd.cameras import Camera
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
-from marey.filming.cameras import FIELD_OF_VIEW, VIEWS, camera_of, ring_camera
 from marey.filming.pedestrians import RenderedPedestrians
-from marey.filming.renderer import CrowdRenderer, RenderedFrame
+from marey.filming.renderer import FIELD_OF_VIEW, VIEWS, CrowdRenderer, RenderedFrame, camera_of, ring_camera
 from marey.stage.walk.figure import figure
 
 SIZE = (320, 240)

@@ -9,7 +9,7 @@ from scipy.signal import savgol_filter
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.derivatives import angular_motion
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body
 from tests.geometry.signals import shaken, wander
 
 

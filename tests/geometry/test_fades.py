@@ -8,8 +8,8 @@ import pytest
 from marey._arrays import runs
 from marey.errors import InputError
 from marey.geometry import rotations
-from marey.geometry.continuity import like
 from marey.geometry.fades import distance_to, fade, minimum_jerk
+from marey.geometry.rotations import like
 
 
 def test_minimum_jerk_starts_and_ends_at_rest():

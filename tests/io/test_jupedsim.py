@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import marey
 from marey.crowd import scenes
 from marey.crowd.polygons import contains, rectangle
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.crowd.tracks import Tracks
 from marey.errors import FormatError, InputError, MareyError

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from marey import _scratch
+from marey import _arrays
 from marey.errors import InputError
 
 CHILD = """
@@ -17,7 +17,7 @@ import resource, sys
 from pathlib import Path
 import numpy as np
 import marey
-from marey import _scratch
+from marey import _arrays
 from marey.io import _gltf_write, gltf,  npz, obj, point_caches, zarr_store
 import zarr
 
@@ -30,7 +30,7 @@ for ending in (".npz", ".mry", ".zarr", ".pc2", ".glb"):
 marey.save(small, folder / "small_%d.obj")
 marey.load(folder / "small_%d.obj")
 np.ones((300, 300), np.float32) @ np.ones((300, 300), np.float32)  # linear algebra takes its own room now
-_scratch.LARGEST_IN_MEMORY = _gltf_write.LARGEST_IN_MEMORY = 4 << 20
+_arrays.LARGEST_IN_MEMORY = _gltf_write.LARGEST_IN_MEMORY = 4 << 20
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 limit = (int(status["VmData"].split()[0]) << 10) + (60 << 20)
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -40,7 +40,7 @@ try:
 except MemoryError:
     pass
 
-vertices = _scratch.empty((170, 60_000, 3), np.float32)
+vertices = _arrays.empty((170, 60_000, 3), np.float32)
 first = np.random.default_rng(0).random(vertices.shape[1:], np.float32)
 for frame in range(len(vertices)):
     vertices[frame] = first
@@ -74,10 +74,10 @@ def test_a_sequence_larger_than_the_memory_allowed_is_written_read_and_changed(t
 
 
 def test_large_arrays_behave_as_those_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scratch, "LARGEST_IN_MEMORY", 1000)
-    monkeypatch.setattr(_scratch, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(_arrays, "LARGEST_IN_MEMORY", 1000)
+    monkeypatch.setattr(_arrays, "BLOCK_BYTES", 256)
     values = np.random.default_rng(0).random((40, 5, 3))
-    large = _scratch.mapped(np.negative, values, np.float32)
+    large = _arrays.mapped(np.negative, values, np.float32)
     assert large.flags.writeable
     np.testing.assert_array_equal(large, -values.astype(np.float32))
     from marey._arrays import checked
@@ -92,6 +92,6 @@ def test_large_arrays_behave_as_those_in_memory(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_too_little_room_on_disk_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_scratch, "LARGEST_IN_MEMORY", 1000)
+    monkeypatch.setattr(_arrays, "LARGEST_IN_MEMORY", 1000)
     with pytest.raises(InputError, match="set TMPDIR to a folder with more room"):
-        _scratch.empty((1 << 50,), np.float32)
+        _arrays.empty((1 << 50,), np.float32)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.crowd import scenes as presets
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import format_of, scene_json
 from marey.io.scene_json import from_wkt, to_wkt

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marey
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError, MissingExtraError
 from marey.studio import drawing
 from marey.studio.app import Studio

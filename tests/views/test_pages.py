@@ -22,7 +22,7 @@ import marey
 from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from marey.crowd.polygons import area, rectangle
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.views import pedestrians
 from marey.views.shapes import block, triangles

@@ -27,8 +27,8 @@ from marey.body.steer.displacement import DisplacementPrior, Observations, displ
 from marey.body.steer.requests import Window
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import like
 
 
 @dataclass(frozen=True)

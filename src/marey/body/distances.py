@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from marey import _work
 from marey._arrays import Array, checked, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry import rotations
 from marey.statistics.graphs.clips import DistanceMatrix

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, assign, checked, checked_rate
+from marey._arrays import BoolArray, FloatArray, Timed, as_slice, assign, checked, checked_rate
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.body.resample import resample_markers
 from marey.errors import InputError
 from marey.geometry.convention import Convention

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, assign, checked, checked_rate, read_only
+from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate, read_only
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.body import kinematics, mirror, resample, selection
 from marey.body.kinematics import GlobalPose, local_positions
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.geometry.rotations import continuous
 
 # Norms this far from 1 are a mistake; those between (single precision, rounded text) are made 1 exactly.
 UNIT_TOLERANCE = 1e-6

@@ -17,7 +17,7 @@ from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body
 
 # Weights (squared lever arms) and kinetic energies below this share of the largest count as this share.
 LEAST_ARM = 1e-3

@@ -27,7 +27,7 @@ from marey.body.trackers import Trackers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.alignment import align
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.mean import rotation_mean
+from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked
-from marey._progress import Progress
 from marey._random import Rng
+from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.errors import InputError

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import FloatArray, assign, checked, checked_rate
-from marey._timed import Timed, as_slice
+from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate
 from marey.body.ik.targets import END, Orient, Reach, Target, find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.markers import Markers

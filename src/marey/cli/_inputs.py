@@ -16,7 +16,7 @@ from marey.errors import InputError
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
-    from marey.crowd.scene import Scene
+    from marey.crowd.scenes import Scene
     from marey.surface.library import Library
     from marey.surface.sequence import MeshSequence
 

@@ -71,6 +71,8 @@ class Output:
     in the end holds keyword arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
+    picture: tuple[Any, ...] = ()
+    """As `figure`, what is drawn if OUT is an image."""
     marks: Any = None
     """Places `(frames, marks, 3)` to show in an image of the clip that was made."""
     files: Sequence[Path] = ()
@@ -104,9 +106,15 @@ class Command(click.Command):
     """A function as a command; see the module."""
 
     def __init__(
-        self, function: Callable[..., Output], writes: Sequence[str], views: Sequence[str], reports: str
+        self,
+        function: Callable[..., Output],
+        writes: Sequence[str],
+        views: Sequence[str],
+        reports: str,
+        before: Callable[[dict[str, Any]], None] | None,
     ) -> None:
-        self.function, self.writes, self.views, self.reports = function, writes, views, reports
+        self.function, self.writes, self.views = function, writes, views
+        self.reports, self.before = reports, before
         self.specs: dict[str, Spec] = {}
         self.run_name: str | None = None
         params: list[click.Parameter] = []
@@ -175,6 +183,8 @@ class Command(click.Command):
             check_ending(path, (), FIGURES)
         for path in (*by_role["out"], *by_role["also"], *by_role["figure"]):
             check_place(path, by_role["in"])
+        if self.before is not None:
+            self.before(values)
         run = Run(dict(values), given, as_json)
         for name, spec in self.specs.items():
             if spec.load is not None and values[name] not in (None, ()):
@@ -213,6 +223,8 @@ class Command(click.Command):
         with stage(f"drawing {out.name}") as progress:
             if result.draw is not None:
                 result.draw(out, progress)
+            elif result.picture and out.suffix.lower() in FIGURES:
+                _draw_figure(out, *result.picture)
             elif result.marks is not None:
                 from marey.views.drawings import draw_figures
 
@@ -224,7 +236,11 @@ class Command(click.Command):
 
 
 def command(
-    *, writes: str | Sequence[str] = (), views: Sequence[str] = (), reports: str = ""
+    *,
+    writes: str | Sequence[str] = (),
+    views: Sequence[str] = (),
+    reports: str = "",
+    before: Callable[[dict[str, Any]], None] | None = None,
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
 
@@ -233,18 +249,19 @@ def command(
         views: Endings of images, clips and pages that OUT may have besides.
         reports: Keys that scripts may rely on in the JSON object; after a semicolon, those that depend on the
             data.
+        before: Further checks of the options, before inputs are read; called with values by name.
     """
     kinds = (writes,) if isinstance(writes, str) else writes
-    return lambda function: Command(function, kinds, views, reports)
+    return lambda function: Command(function, kinds, views, reports, before)
 
 
 def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:
     """An ending that can hold none of the data types `writes` and is none of `views` is an error."""
-    from marey.io import FORMATS, format_to_write
+    from marey.io import FORMATS
 
-    if path.suffix.lower() in views or (writes and set(writes) & set(format_to_write(path).writes)):
-        return
     able = dict.fromkeys(e for known in FORMATS if set(writes) & set(known.writes) for e in known.endings)
+    if path.suffix.lower() in (*able, *views):
+        return
     held = f"write {NOUNS[writes[0]]} as {', '.join(able)}" if writes else "write a figure as"
     seen = f"{' or an image as' * bool(writes)} {', '.join(views)}" if views else ""
     raise InputError(f"{path}: {held}{seen}")
@@ -252,15 +269,17 @@ def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -
 
 def check_place(path: Path, inputs: Sequence[Path]) -> None:
     """A result that could not be written after the work, or that would replace its input, is an error."""
-    from marey.io._files import check_target
+    from marey.io._files import check_target, is_numbered
 
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{path}: would be written over its own input; give another name")
         if source.is_dir() and source.resolve() in path.resolve().parents and source.suffix == ".zarr":
             raise InputError(f"{path}: would be written into its own input; give another place")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    # The folder of a numbered series is made.
+    folder = path.parent.parent if is_numbered(path) else path.parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {folder}")
     check_target(path)
 
 

@@ -275,33 +275,31 @@ def fit(pixels: ArrayLike, ground: ArrayLike) -> Array:
     >>> bool(np.allclose(apply(matrix, corners), [[0, 5], [10, 5], [9, 0], [1, 0]]))
     True
     """
-    from scipy.optimize import least_squares
+    from cv2 import findHomography
 
     seen, known = checked("pixels", pixels, (None, 2)), checked("ground", ground, (None, 2))
     if len(seen) != len(known):
         raise InputError(f"homography: {len(seen)} pixels and {len(known)} places on the ground")
     if len(seen) < 4:
         raise InputError(f"homography: at least four points are needed, there are {len(seen)}")
-    to_seen, to_known = _normaliser("pixels", seen), _normaliser("ground", known)
-    image, plane = apply(to_seen, seen), apply(to_known, known)
-    # Ground to image, linear in its entries but the last, which is 1: the points' centre is in view.
+    for name, points in (("pixels", seen), ("ground", known)):
+        if not np.ptp(points, axis=0).max() > 1e-12 * max(1.0, np.abs(points).max()):
+            raise InputError(f"homography: the {name} all fall on one point")
+    # Of the ground to the image, whose distances are to be least.
+    found, _ = findHomography(known, seen)
+    image, plane = ((points - points.mean(axis=0)) / points.std() for points in (seen, known))
     zero, one = np.zeros((len(plane), 3)), np.column_stack([plane, np.ones(len(plane))])
     system = np.block([[one, zero, -image[:, :1] * plane], [zero, one, -image[:, 1:] * plane]])
-    entries, _, rank, _ = np.linalg.lstsq(system, image.T.ravel(), rcond=UNDETERMINED)
-    if rank < 8 or abs(np.linalg.det(np.append(entries, 1.0).reshape(3, 3))) < UNDETERMINED:
+    sizes = np.linalg.svd(system, compute_uv=False)
+    matrix = None if found is None or _singular(found) else np.linalg.inv(found)
+    if matrix is None or sizes[-1] <= UNDETERMINED * sizes[0] or _singular(matrix):
         raise InputError(
             "homography: the points do not fix it, three of four lie on a line (or two on one spot); "
             "give points that span the ground"
         )
-
-    def errors(entries: Array) -> Array:
-        return np.asarray((apply(np.append(entries, 1.0).reshape(3, 3), plane) - image).ravel())
-
-    entries = least_squares(errors, entries, xtol=1e-15, ftol=1e-15, gtol=1e-15).x
-    matrix = np.linalg.inv(to_known) @ np.linalg.inv(np.append(entries, 1.0).reshape(3, 3)) @ to_seen
     if abs(matrix[2, 2]) > 1e-12 * np.abs(matrix).max():
         matrix = matrix / matrix[2, 2]
-    return np.asarray(_regular(matrix))
+    return np.asarray(matrix)
 
 
 def facing(matrix: ArrayLike, pixels: ArrayLike) -> BoolArray:
@@ -322,19 +320,11 @@ def _homogeneous(matrix: Array, points: ArrayLike) -> Array:
 
 
 def _regular(matrix: Array) -> Array:
-    size = np.abs(matrix).max()
-    # Rows of a map from pixels to metres differ by powers of the image's size: compare with their product.
-    rows = np.prod(np.linalg.norm(matrix, axis=1))
-    if not size > 0 or abs(np.linalg.det(matrix)) <= 1e-13 * rows:
+    if _singular(matrix):
         raise InputError("homography: it is singular, the whole image would fall on a line")
     return matrix
 
 
-def _normaliser(name: str, points: Array) -> Array:
-    """The similarity that brings points `(n, 2)` to mean 0 and mean distance √2."""
-    middle = points.mean(axis=0)
-    distance = np.linalg.norm(points - middle, axis=1).mean()
-    if not distance > 1e-12 * max(1.0, np.abs(points).max()):
-        raise InputError(f"homography: the {name} all fall on one point")
-    scale = np.sqrt(2.0) / distance
-    return np.array([[scale, 0, -scale * middle[0]], [0, scale, -scale * middle[1]], [0, 0, 1.0]])
+def _singular(matrix: Array) -> bool:
+    # Rows of a map from pixels to metres differ by powers of the image's size: compare with their product.
+    return not abs(np.linalg.det(matrix)) > 1e-13 * np.prod(np.linalg.norm(matrix, axis=1))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, BoolArray, checked
 from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries, known_presence
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.datasets.fetch import fetch, find_on_disk
 from marey.datasets.registry import Record, packaged
 from marey.errors import InputError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import quote
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.datasets.packages import HINT, ensure_parent, unpack
 from marey.datasets.registry import DataFile, PackageSource, Record, Registry, UrlSource
 from marey.errors import DownloadError, FormatError, InputError

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey.crowd.cameras import Camera
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.views.renderer import sample_offsets
 
 Array = NDArray[Any]
@@ -92,7 +92,7 @@ def background(scene: Scene, camera: Camera, *, shading: bool) -> Background:
     >>> seen.depths.shape, bool(np.allclose(1 / seen.depths[..., -1], 10))
     ((24, 32, 5), True)
     """
-    from marey.filming import _background_kernels
+    from marey.filming import _kernels
 
     corners = np.concatenate([*scene.obstacles, np.zeros((0, 2))])
     starts = np.cumsum([0, *(len(one) for one in scene.obstacles)])
@@ -107,7 +107,7 @@ def background(scene: Scene, camera: Camera, *, shading: bool) -> Background:
 
     def cast(across: float, down: float) -> None:
         def part(top: int, bottom: int) -> None:
-            _background_kernels.cast_rays(
+            _kernels.cast_rays(
                 eye, rays, corners, starts, SETTINGS.wall_height, across, down, top, bottom,
                 depth, kind, point, normal,
             )  # fmt: skip
@@ -119,7 +119,7 @@ def background(scene: Scene, camera: Camera, *, shading: bool) -> Background:
     fine = SETTINGS.rays
     for i in range(fine**2):
         cast((i % fine + 0.5) / fine - 0.5, (i // fine + 0.5) / fine - 0.5)
-        _background_kernels.paint(depth, kind, point, normal, noise_table(), focal, albedo)
+        _kernels.paint(depth, kind, point, normal, noise_table(), focal, albedo)
         facing += np.maximum(normal @ sun, 0.0)
         up += 0.55 + 0.45 * normal[..., 1]
     albedo, facing, up = (part / fine**2 for part in (albedo, facing, up))
@@ -141,7 +141,7 @@ def background(scene: Scene, camera: Camera, *, shading: bool) -> Background:
 
 @cache
 def noise_table() -> Array:
-    """`(32, 32, 32)` in -1 … 1, for `_background_kernels.noise`."""
+    """`(32, 32, 32)` in -1 … 1, for `_kernels.noise`."""
     return np.random.default_rng(7).uniform(-1, 1, (32, 32, 32)).astype(np.float32)
 
 
@@ -149,7 +149,7 @@ def _light_map(
     scene: Scene, camera: Camera, corners: Array, starts: Array, sun: Array
 ) -> tuple[Light, Array]:
     """The light, and how high walls reach in its shadow map."""
-    from marey.filming import _background_kernels
+    from marey.filming import _kernels
     from marey.views._light_kernels import EMPTY
 
     low, high = _ground_seen(scene, camera)
@@ -163,7 +163,7 @@ def _light_map(
     shape = tuple(int(n) for n in np.ceil((high - low)[::-1] / texel) + 1)
     heights = np.full(shape, EMPTY, dtype=np.float32)
     if len(corners):
-        _background_kernels.wall_shadows(corners, starts, SETTINGS.wall_height, shears, low, texel, heights)
+        _kernels.wall_shadows(corners, starts, SETTINGS.wall_height, shears, low, texel, heights)
     colours = np.array(SETTINGS.sun_colour), np.array(SETTINGS.sky_colour)
     return Light(sun, *colours, low, texel), heights
 

@@ -18,7 +18,7 @@ from marey._arrays import Array, checked_rate
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.filters import check_half_width
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body
 
 
 class AngularMotion(NamedTuple):

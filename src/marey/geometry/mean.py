@@ -20,7 +20,7 @@ from marey._arrays import Array, BoolArray, IntArray
 from marey.errors import InputError
 from marey.geometry import rotations as rot
 from marey.geometry._batch import dot, length, pays, quaternions, time_axis
-from marey.geometry.continuity import like
+from marey.geometry.rotations import like
 
 _UPPER_3, _UPPER_4 = np.triu_indices(3), np.triu_indices(4)
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from marey.errors import InputError
 from marey.geometry import rotations as rot
 from marey.geometry._batch import Array, dot, square, vectors
-from marey.geometry.tangent import angle_minus_sine, inverse_second, one_minus_cosine
+from marey.geometry.matrices import angle_minus_sine, inverse_second, one_minus_cosine
 
 
 class Rigid(NamedTuple):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import Array, checked, read_only
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
@@ -115,7 +115,7 @@ def read_sequence(scene: Scene) -> MeshSequence:
     if count * total * 3 > LIMITS.values:
         raise scene.broken(f"{count} frames of {total} vertices are too many; give a lower frame_rate")
     local = nodes.rest.__getitem__ if frames is None or clip is None else frames.sampler(clip, nodes)
-    vertices = _scratch.empty((count, total, 3), np.float32)
+    vertices = _arrays.empty((count, total, 3), np.float32)
     places: dict[int, Placed] = {}
     start = 0
     for part in parts:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import FloatArray, IntArray, read_only
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series
@@ -62,7 +62,7 @@ def read_sequence(
     files = series_files(path, (ending,))
     first = parse(read_bytes(files[0]), files[0], None)
     rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
-    vertices = _scratch.empty((len(files), *first.vertices.shape), first.vertices.dtype)
+    vertices = _arrays.empty((len(files), *first.vertices.shape), first.vertices.dtype)
     textures = []
     for i, file in enumerate(tracked(files, progress)):
         mesh = first if i == 0 else parse(read_bytes(file), file, first)
@@ -115,14 +115,14 @@ def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
     """The file's coordinates in metres and y up, in their own precision."""
     if convention == Convention():
         return vertices
-    return _scratch.mapped(convention.to_marey, vertices, vertices.dtype)
+    return _arrays.mapped(convention.to_marey, vertices, vertices.dtype)
 
 
 def from_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
     """Inverse of :func:`to_marey`."""
     if convention == Convention():
         return vertices
-    return _scratch.mapped(convention.from_marey, vertices, vertices.dtype)
+    return _arrays.mapped(convention.from_marey, vertices, vertices.dtype)
 
 
 def settings(

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._extras import require
-from marey.crowd.track_tables import LARGEST_ARRAY
-from marey.errors import FormatError, MareyError
+from marey.crowd.tracks import LARGEST_ARRAY
+from marey.errors import FormatError, MareyError, require
 from marey.io._files import check_readable, quoted, read_bytes
 from marey.io._numbers import parse_table
 

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import AnyArray, DType
 from marey.errors import FormatError
 from marey.io._files import check_readable
@@ -70,7 +70,7 @@ def array_names(file: zipfile.ZipFile) -> list[str]:
 def read_array(file: zipfile.ZipFile, name: str, path: Path, *, kinds: str = "fiub") -> AnyArray:
     """One array, of numbers unless other `kinds` of NumPy are allowed, as its header and the zip agree on.
 
-    One of more than :data:`marey._scratch.LARGEST_IN_MEMORY` bytes is a map of a scratch file.
+    One of more than :data:`marey._arrays.LARGEST_IN_MEMORY` bytes is a map of a scratch file.
     """
     entry = file.getinfo(f"{name}.npy")
     with file.open(entry) as stream:
@@ -84,7 +84,7 @@ def read_array(file: zipfile.ZipFile, name: str, path: Path, *, kinds: str = "fi
                 f"array {name!r} declares {declared} bytes and holds {entry.file_size - stream.tell()}",
                 path=path,
             )
-        array = _scratch.empty(shape[::-1] if fortran else shape, dtype)
+        array = _arrays.empty(shape[::-1] if fortran else shape, dtype)
         _fill(array, stream)
     return array.T if fortran else array
 

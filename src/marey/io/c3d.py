@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import FloatArray
-from marey._extras import require
 from marey.body.markers import Markers
-from marey.errors import FormatError
+from marey.errors import FormatError, require
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.io import _isolated
 from marey.io._files import check_readable, unique_names

@@ -21,8 +21,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from marey._arrays import AnyArray, read_only
-from marey.body.codec.clip import CompressedMotion, is_compressed_clip
-from marey.crowd.codec.series import CompressedFields, is_compressed_fields
+from marey.body.codec.clip import MAGIC as CLIP_MAGIC
+from marey.body.codec.clip import CompressedMotion
+from marey.crowd.codec.series import MAGIC as FIELDS_MAGIC
+from marey.crowd.codec.series import CompressedFields
 from marey.crowd.spectrum.fourier import FourierFields
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, check_readable, read_bytes
@@ -45,9 +47,8 @@ MODULES = {
     "marey.crowd.tracks": "Tracks",
     "marey.crowd.simulation.simulate": "SimulatedCrowd",
     "marey.crowd.simulation.engine": "State",
-    "marey.crowd.simulation.pedestrians": "Pedestrians",
-    "marey.crowd.simulation.constants": "Parameters Interaction",
-    "marey.crowd.scene": "Scene Goal Group",
+    "marey.crowd.simulation.pedestrians": "Pedestrians Parameters Interaction",
+    "marey.crowd.scenes": "Scene Goal Group",
     "marey.crowd.fields": "FieldSeries",
     "marey.crowd.spectrum.fourier": "FourierFields",
     "marey.statistics.geodesics.linear": "PrincipalGeodesics",
@@ -103,9 +104,9 @@ def read(path: Path, *, compressed: bool = False) -> Any:
         first_bytes = file.read(16)
     try:
         data: object
-        if is_compressed_clip(first_bytes):
+        if first_bytes.startswith(CLIP_MAGIC):
             data = CompressedMotion(read_bytes(path))
-        elif is_compressed_fields(first_bytes):
+        elif first_bytes.startswith(FIELDS_MAGIC):
             data = CompressedFields(read_bytes(path))
         else:
             data = _read_archive(path)
@@ -122,7 +123,7 @@ def is_compressed(path: Path) -> bool:
     """Whether a file is a compressed clip, by its first bytes."""
     check_readable(path)
     with path.open("rb") as file:
-        return is_compressed_clip(file.read(16))
+        return file.read(16).startswith(CLIP_MAGIC)
 
 
 def read_compressed(path: Path) -> CompressedMotion:

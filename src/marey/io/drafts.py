@@ -17,8 +17,7 @@ from typing import Any
 from marey.crowd.fields import FieldSeries, check_memory
 from marey.errors import InputError
 from marey.io import format_to_write, save, zarr_store
-from marey.io._files import check_target, is_numbered
-from marey.io._made import move_into
+from marey.io._files import check_target, is_numbered, move_into
 from marey.io.zarr_store import FIELD_PARTS, FieldWriter
 
 NOTE = "made_from.json"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import read_only
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.crowd.fields import FieldSeries
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series

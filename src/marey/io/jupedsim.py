@@ -18,10 +18,9 @@ import numpy as np
 
 from marey._arrays import Array, BoolArray, FloatArray
 from marey.crowd.polygons import rectangle
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
-from marey.crowd.track_tables import RowError
-from marey.crowd.tracks import Tracks
+from marey.crowd.tracks import RowError, Tracks
 from marey.errors import FormatError, InputError
 from marey.io._files import atomic_write, check_readable
 from marey.io._limits import LIMITS

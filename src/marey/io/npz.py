@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import AnyArray, read_only
 from marey.errors import FormatError, InputError, MareyError, MareyWarning
 from marey.geometry.convention import Convention, UpAxis
@@ -116,7 +116,7 @@ def write(
     }
     vertices = sequence.vertices
     with atomic_write(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
-        frames = (_meshes.from_marey(vertices[rows], convention) for rows in _scratch.blocks(vertices))
+        frames = (_meshes.from_marey(vertices[rows], convention) for rows in _arrays.blocks(vertices))
         store_blocks(file, "vertices.npy", vertices.shape, vertices.dtype, frames)
         for name, values in arrays.items():
             if values is not None:
@@ -129,7 +129,7 @@ def _floating(values: AnyArray) -> AnyArray:
     dtype = np.dtype(np.float32 if single else np.float64)
     if values.dtype == dtype:
         return values
-    return _scratch.mapped(lambda rows: rows.astype(dtype), np.atleast_1d(values), dtype)
+    return _arrays.mapped(lambda rows: rows.astype(dtype), np.atleast_1d(values), dtype)
 
 
 def _dequantised(arrays: dict[str, AnyArray]) -> NDArray[np.float64]:
@@ -139,7 +139,7 @@ def _dequantised(arrays: dict[str, AnyArray]) -> NDArray[np.float64]:
         if values.shape not in ((), (1,), (3,)) or vertices.shape[-1:] != (3,):
             raise InputError(f"{name}: expected one number or three, got shape {values.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        return _scratch.mapped(lambda rows: rows.astype(np.float64) * scale + offset, vertices, np.float64)
+        return _arrays.mapped(lambda rows: rows.astype(np.float64) * scale + offset, vertices, np.float64)
 
 
 def _convention(arrays: dict[str, AnyArray]) -> Convention:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes

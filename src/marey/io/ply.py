@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray, Array, Bytes, DType, FloatArray, IntArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import FormatError
 from marey.geometry.convention import UpAxis
 from marey.geometry.mesh import fans

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
 from marey.io import _meshes, obj, ply
@@ -64,7 +64,7 @@ def read(
             path=path,
         )
     rate = frame_rate if frame_rate is not None else layout.frame_rate or mesh.frame_rate
-    vertices = _scratch.empty((layout.frames, layout.points, 3), np.float32)
+    vertices = _arrays.empty((layout.frames, layout.points, 3), np.float32)
     for rows, values in _blocks(path, layout):
         vertices[rows] = _meshes.to_marey(values, mesh.convention)
         if progress is not None:
@@ -100,7 +100,7 @@ def write(
     mesh = path.with_suffix(".obj").name
     with atomic_write_files(path, [path.name, mesh]) as folder, (folder / path.name).open("wb") as file:
         file.write(header)
-        for rows in _scratch.blocks(vertices):
+        for rows in _arrays.blocks(vertices):
             with np.errstate(over="ignore"):
                 block = _meshes.from_marey(vertices[rows], sequence.convention).astype(order)
             if not np.isfinite(block).all():
@@ -162,7 +162,7 @@ def _rate(path: Path, frames: int) -> float | None:
 
 
 def _blocks(path: Path, layout: _Layout) -> Iterator[tuple[slice, np.ndarray]]:
-    step = _scratch.rows_per_block(12 * layout.points)
+    step = _arrays.rows_per_block(12 * layout.points)
     with path.open("rb") as file:
         file.seek(layout.start)
         for start in range(0, layout.frames, step):

@@ -9,8 +9,8 @@
 
 An area is a list of corners `[[x, y], …]` or a rectangle `[west, south, east, north]`, metres. In place of
 `size` and `obstacles`, `"walkable": "POLYGON (…)"` takes a walkable area of JuPedSim or PedPy (OGC 06-103r4,
-read by Shapely). Further keys are the fields of :class:`~marey.crowd.scene.Scene`, `Goal` and `Group`. Errors
-name the place.
+read by Shapely). Further keys are the fields of :class:`~marey.crowd.scenes.Scene`, `Goal` and `Group`.
+Errors name the place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.crowd.polygons import Region, area, free_regions, rectangle
-from marey.crowd.scene import Goal, Group, Scene
+from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, read_bytes
 from marey.io._json import Strict, decode

@@ -27,10 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray, Array, Integers
-from marey._extras import require
-from marey.crowd.track_tables import LARGEST_NUMBER, Dense, RowError, dense_from_rows
-from marey.crowd.tracks import Tracks
-from marey.errors import FormatError, InputError, MareyWarning
+from marey.crowd.tracks import LARGEST_NUMBER, Dense, RowError, Tracks, dense_from_rows
+from marey.errors import FormatError, InputError, MareyWarning, require
 from marey.geometry.convention import unit_size
 from marey.io._files import atomic_write
 from marey.io._trajectory_tables import UNITS, Table, positive, read_table

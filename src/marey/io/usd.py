@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import Array, FloatArray, IntArray, Integers, read_only
-from marey._extras import require
 from marey.body.kinematics import local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
-from marey.errors import FormatError, InputError, MareyError, MareyWarning
+from marey.errors import FormatError, InputError, MareyError, MareyWarning, require
 from marey.geometry import rotations as rot
 from marey.geometry.colour import from_srgb, to_srgb
 from marey.geometry.convention import Convention, UpAxis, unit_size
@@ -415,7 +414,7 @@ def _placed(
     from pxr import UsdGeom
 
     starts = _starts(parts)
-    vertices: NDArray[np.float32] = _scratch.empty((len(codes), starts[-1], 3), np.float32)
+    vertices: NDArray[np.float32] = _arrays.empty((len(codes), starts[-1], 3), np.float32)
     cache = UsdGeom.XformCache()
     for frame, code in enumerate(codes):
         cache.SetTime(code)

@@ -21,10 +21,9 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import checked_rate
-from marey._extras import require
-from marey._progress import Progress, tracked
+from marey._work import Progress, tracked
 from marey.crowd.footage import Footage, Image
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, require
 from marey.io._files import atomic_write, check_readable
 from marey.io._limits import LIMITS
 

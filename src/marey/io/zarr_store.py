@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _scratch
+from marey import _arrays
 from marey._arrays import AnyArray, BoolArray, DType, FloatArray, checked, checked_rate, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention
@@ -88,7 +88,7 @@ def field_blocks(path: Place) -> Iterator[FieldSeries]:
 
 
 def read_meshes(path: Place, *, progress: Progress | None = None) -> MeshSequence:
-    """A mesh sequence; more than :data:`marey._scratch.LARGEST_IN_MEMORY` bytes are a map of a scratch file.
+    """A mesh sequence; more than :data:`marey._arrays.LARGEST_IN_MEMORY` bytes are a map of a scratch file.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "triangle.zarr"
@@ -97,7 +97,7 @@ def read_meshes(path: Place, *, progress: Progress | None = None) -> MeshSequenc
     2
     """
     store = _MeshStore(path)
-    vertices = _scratch.empty((store.frames, *store.array.shape[1:]), store.dtype)
+    vertices = _arrays.empty((store.frames, *store.array.shape[1:]), store.dtype)
     for rows in store.chunks():
         vertices[rows] = store.vertices(rows)
         if progress is not None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.anatomy import anatomy
 from marey.body.kinematics import GlobalPose
 from marey.body.motion import Motion

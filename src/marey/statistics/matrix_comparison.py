@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
 from marey._arrays import Array, Integers, checked
-from marey._progress import Progress
 from marey._random import Rng, as_generator
+from marey._work import Progress
 from marey.errors import InputError
 
 Order = NDArray[np.uint32]

@@ -13,9 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from marey._extras import require
-from marey._progress import Progress
-from marey.errors import InputError, MareyWarning
+from marey._work import Progress
+from marey.errors import InputError, MareyWarning, require
 from marey.studio.desk import Desk
 from marey.studio.exporting import Exporter
 from marey.studio.loopback import HOST, check_strangers_are_refused, strangers_refused

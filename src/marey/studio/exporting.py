@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.studio.desk import Desk
 from marey.studio.panel import Export

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.studio.plain import plain
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from marey._extras import require
-from marey.errors import MissingExtraError
+from marey.errors import MissingExtraError, require
 from marey.studio.client import asked_plain, corrected
 
 HOST = "127.0.0.1"

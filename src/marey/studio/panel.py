@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.studio.desk import Desk
 from marey.studio.history import History

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey import _scratch
-from marey._arrays import FloatArray, IntArray, assign, checked, checked_rate, read_only
+from marey import _arrays
+from marey._arrays import FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate, read_only
 from marey._report import rounded
-from marey._timed import Timed, as_slice
 from marey.errors import InputError
 from marey.geometry import mesh, resampling, rotations
 from marey.geometry.convention import Convention, UpAxis, unit_size
@@ -101,8 +100,8 @@ class MeshSequence(Timed):
         textures = self.textures
         if len(textures) > 1:
             textures = tuple(textures[i] for i in resampling.nearest(self.frames, positions))
-        vertices = _scratch.empty((len(positions), *self.vertices.shape[1:]), self.vertices.dtype)
-        for rows in _scratch.blocks(vertices):
+        vertices = _arrays.empty((len(positions), *self.vertices.shape[1:]), self.vertices.dtype)
+        for rows in _arrays.blocks(vertices):
             vertices[rows] = resampling.linear(self.vertices, positions[rows])
         read_only(vertices)
         return replace(self, vertices=vertices, textures=textures, frame_rate=rate)
@@ -191,7 +190,7 @@ def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
     if len(set(textures)) == 1:
         textures = textures[:1]
     shape = sum(s.frames for s in sequences), *first.vertices.shape[1:]
-    vertices = _scratch.empty(shape, np.result_type(*(s.vertices for s in sequences)))
+    vertices = _arrays.empty(shape, np.result_type(*(s.vertices for s in sequences)))
     np.concatenate([s.vertices for s in sequences], out=vertices)
     return replace(first, vertices=read_only(vertices), textures=textures)
 
@@ -199,7 +198,7 @@ def concatenate(sequences: Sequence[MeshSequence]) -> MeshSequence:
 def mirrored(vertices: FloatArray) -> FloatArray:
     """Points `(..., 3)` on the other side of the plane x = 0."""
     other_side = np.array([-1, 1, 1], vertices.dtype)
-    return read_only(_scratch.mapped(lambda rows: rows * other_side, vertices, vertices.dtype))
+    return read_only(_arrays.mapped(lambda rows: rows * other_side, vertices, vertices.dtype))
 
 
 def turned_over(faces: IntArray) -> IntArray:
@@ -219,7 +218,7 @@ def transformed(
     move = checked("translation", translation, (3,))
     matrix = (scale * rotations.to_matrix(turn)).astype(vertices.dtype)
     shift = move.astype(vertices.dtype)
-    return read_only(_scratch.mapped(lambda rows: rows @ matrix.T + shift, vertices, vertices.dtype))
+    return read_only(_arrays.mapped(lambda rows: rows @ matrix.T + shift, vertices, vertices.dtype))
 
 
 def checked_appearance(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.motion import Motion
 from marey.body.steer.requests import TimedReach, targets
 from marey.io._files import atomic_write

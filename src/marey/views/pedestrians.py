@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera
@@ -21,7 +21,7 @@ from marey.crowd.cameras import Homography
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.polygons import on_ground
-from marey.crowd.scene import Scene as Place
+from marey.crowd.scenes import Scene as Place
 from marey.crowd.tracks import Tracks
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb
@@ -491,6 +491,6 @@ def draw_overlay(
 
 def seen_through(fields_homography: Array, fields_shape: tuple[int, int], film: Footage) -> Homography:
     """The camera of a film of which the homography of a field `(rows, columns)` is known."""
-    from marey.crowd.grids import pixel_map
+    from marey.crowd.fields import pixel_map
 
     return Homography(fields_homography @ pixel_map((film.rows, film.columns), fields_shape))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import checked_rate
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
 from marey.body.motion import Motion
@@ -20,7 +20,7 @@ from marey.body.pose_model import PoseModel
 from marey.character import Character
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError

@@ -29,7 +29,7 @@ from marey.body.codec.transform.trial import SETTINGS, SegmentData, encode_segme
 from marey.body.compare import joint_errors
 from marey.body.kinematics import global_frames, points_on
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 from marey.statistics.coding.wavelet import analyse, band_frames, band_sizes, synthesise
 
 WALK = marey.samples.walk(seconds=2, frame_rate=30)

@@ -9,7 +9,7 @@ from marey.body.ik import engine
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded, turn_rates, world
 from marey.body.kinematics import orientation_jacobian, points_on, position_jacobian
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body_inverse
+from marey.geometry.matrices import dexp_body_inverse
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from marey._arrays import assign
-from marey._progress import Progress
-from marey._timed import as_slice
+from marey._arrays import as_slice, assign
+from marey._work import Progress
 from marey.body.clip_header import Header, pack_header, unpack_header
 from marey.body.codec.tournier.clip import TournierClip, decode_frames
 from marey.body.codec.tournier.encode import DROPPED, encode_within
@@ -64,7 +63,7 @@ class CompressedMotion:
 
     def __post_init__(self) -> None:
         data = self.data
-        if not is_compressed_clip(data):
+        if not data.startswith(MAGIC):
             raise FormatError("not a compressed clip")
         if len(data) < len(MAGIC) + 5:
             raise FormatError("the compressed clip is cut off")
@@ -208,15 +207,6 @@ def assemble(method: Method, header: Header, payload: Data) -> CompressedMotion:
     header = replace(header, content={"method": method, **header.content})
     body = MAGIC + bytes([VERSION]) + pack_header(header) + payload
     return CompressedMotion(body + zlib.crc32(body).to_bytes(4, "little"))
-
-
-def is_compressed_clip(data: Data) -> bool:
-    """Whether a file that begins with these bytes is a compressed clip.
-
-    >>> is_compressed_clip(b"MRYC...")
-    True
-    """
-    return data.startswith(MAGIC)
 
 
 def channel_bytes(motion: Motion) -> int:

@@ -26,7 +26,7 @@ from marey.body.limits.limits import CompiledLimits
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)

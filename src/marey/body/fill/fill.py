@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, runs
-from marey._progress import Progress, tracked
 from marey._random import Rng
 from marey._report import Result
+from marey._work import Progress, tracked
 from marey.body.fill.coordinates import (
     Edges,
     FillSettings,
@@ -32,7 +32,7 @@ from marey.body.fill.learned import Prediction, predict
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion, concatenate
 from marey.errors import InputError
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 if TYPE_CHECKING:
     from marey.statistics.processes.process import ConditionalProcesses

@@ -23,7 +23,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body
 
 # What an effector measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5

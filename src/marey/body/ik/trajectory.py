@@ -44,8 +44,8 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True, eq=False)

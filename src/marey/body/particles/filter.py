@@ -31,8 +31,8 @@ from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Targ
 from marey.body.particles.polish import Guide, remaining, step_targets
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.mean import rotation_mean
+from marey.geometry.rotations import continuous
 
 ESTIMATES = ("path", "mean", "best")
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked, checked_rate
-from marey._progress import Progress
 from marey._random import Rng, as_generator
 from marey._report import Result
+from marey._work import Progress
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain
@@ -40,8 +40,8 @@ from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.mean import rotation_mean
+from marey.geometry.rotations import continuous
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least mobility.
 LEAST_FRAMES, STILL, LEAST_MOBILITY = 20, 0.01, 0.1

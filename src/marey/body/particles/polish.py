@@ -25,8 +25,8 @@ from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, RandomWalk
 from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import continuous
 
 # Radians of the finite differences; radians that cost as much as an error by its own noise, in motions.
 DIFFERENCE, MOTION_SCALE = 1e-4, 10.0

@@ -20,8 +20,8 @@ from marey.body.motion import Motion
 from marey.body.steer.displacement import Observations
 from marey.body.steer.requests import Target, Window, covered
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like
 from marey.geometry.fades import fade
+from marey.geometry.rotations import like
 
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
 HELD, LIFTED = 5e-4, 0.03

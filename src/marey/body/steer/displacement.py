@@ -26,9 +26,8 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.steer.requests import Window, covered, factor
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like, unwrap
-from marey.geometry.matrices import hat, to_matrix
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body, hat, to_matrix
+from marey.geometry.rotations import like, unwrap
 
 
 @dataclass(frozen=True)

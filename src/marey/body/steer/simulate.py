@@ -19,8 +19,8 @@ from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.steer.requests import Target, Window, covered, merge_windows
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import like
 from marey.statistics.autoregression import condition
 
 # Seconds before and after a target whose poses are given too: it is passed at the right velocity.

@@ -20,8 +20,8 @@ from marey.body.motion import Motion
 from marey.body.root_motion import about_y, yaw
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.rotations import continuous
 from marey.statistics.autoregression import condition
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint

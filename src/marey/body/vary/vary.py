@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey._progress import Progress
 from marey._random import Rng, seed_sequence
 from marey._report import Report, Result
+from marey._work import Progress
 from marey.body import feet
 from marey.body.anatomy import anatomy
 from marey.body.feet.contacts import skate, skate_heights
@@ -31,8 +31,8 @@ from marey.body.root_motion import RootMotion, about_y, integrate_root_motion, p
 from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.fades import fade, minimum_jerk
+from marey.geometry.rotations import continuous
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend

@@ -26,7 +26,13 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-@command(reports="frames_per_second")
+def _check(values: dict[str, Any]) -> None:
+    if values["out"] is not None:
+        check_place(values["out"], [path for _, path, _ in values["pin"]])
+        _check_kind(values["out"], values["characters"])
+
+
+@command(reports="frames_per_second", before=_check)
 def stream(
     source: ModelOrClip,
     run: Run,
@@ -57,9 +63,6 @@ def stream(
     from marey.body.dynamics import MotionModel
     from marey.body.stream import MotionStream
 
-    if out is not None:
-        check_place(out, [path for _, path, _ in pin])
-        _check_kind(out, characters)
     if isinstance(source, MotionModel):
         if modes is not None:
             raise InputError(

@@ -1,7 +1,7 @@
 """`marey body vary`: new versions of one clip."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from marey.cli._console import stage
 from marey.cli._options import Clip, Out, Seed, option
@@ -9,7 +9,25 @@ from marey.cli._parse import Numbers
 from marey.cli._run import Output, Run, check_ending, command, save_files
 
 
-@command(reports="files, deviation_cm, foot_slide_ratio")
+def _pattern(source: Path, out: Path, format: str | None) -> Path:
+    """The variants' files, `%d` for their number."""
+    ending = source.suffix.lower() if format is None else f".{format.lower().lstrip('.')}"
+    if format is not None:
+        check_ending(Path(f"--format {ending}"), ["Motion"])
+    elif ending not in (".bvh", ".mry", ".glb"):
+        ending = ".bvh"
+    return out / f"{source.stem}-%d{ending}"
+
+
+def _check(values: dict[str, Any]) -> None:
+    from marey.io._files import check_target
+
+    if values["figure"] is not None:
+        check_ending(values["figure"], (), (".png", ".jpg", ".mp4"))
+    check_target(_pattern(values["motion"], values["out"], values["format"]))
+
+
+@command(reports="files, deviation_cm, foot_slide_ratio", before=_check)
 def vary(
     motion: Clip,
     run: Run,
@@ -38,18 +56,8 @@ def vary(
         marey body vary walk.bvh -o far --deviation 1 --figure far.png
     """
     from marey import body
-    from marey.io._files import check_target
 
-    source = run.path("motion")
-    ending = source.suffix.lower() if format is None else f".{format.lower().lstrip('.')}"
-    if format is not None:
-        check_ending(Path(f"--format {ending}"), ["Motion"])
-    elif ending not in (".bvh", ".mry", ".glb"):
-        ending = ".bvh"
-    if figure is not None:
-        check_ending(figure, (), (".png", ".jpg", ".mp4"))
-    pattern = out / f"{source.stem}-%d{ending}"
-    check_target(pattern)
+    pattern = _pattern(run.path("motion"), out, format)
     with stage("varying") as varying:
         variants = body.vary(
             motion,
@@ -66,7 +74,7 @@ def vary(
             progress=varying,
         )
     digits = max(2, len(str(count)))
-    names = [f"{source.stem}-{number:0{digits}d}{ending}" for number in range(1, count + 1)]
+    names = [pattern.name.replace("%d", f"{number:0{digits}d}") for number in range(1, count + 1)]
     files = save_files(list(variants), pattern, names)
     if figure is not None:
         from marey.views.drawings import draw_variants

@@ -154,7 +154,7 @@ def animate(
 def _calibrated(field: Any, camera: Path | None, height: float, scale: float | None) -> tuple[Any, Any]:
     """The series with a homography, if one is known, and the camera that was given."""
     from marey.crowd.cameras import Camera, orthographic
-    from marey.crowd.grids import pixel_map
+    from marey.crowd.fields import pixel_map
     from marey.io import cameras
 
     if scale is not None:

@@ -49,6 +49,8 @@ def tile(
         if figure is not None:
             raise InputError("--figure: of captures in space only")
         return _in_time(fields(first, {}), fields(second, {}), blend, window, out)
+    if second is None and first.suffix.lower() != ".json":
+        raise InputError(f"{first}: give two captures, or a .json file that says what lies where")
     if second is None:
         check_place(out, tiling_json.captures(first))
         tiling = tiling_json.read(first)

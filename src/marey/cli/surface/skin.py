@@ -1,8 +1,9 @@
 """`marey surface skin`: skeleton clips on a rigged mesh, as mesh sequences."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from marey.cli._console import stage
 from marey.cli._inputs import skinned
@@ -11,7 +12,29 @@ from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
 
 
-@command()
+def _files(sources: Sequence[Path], out: Path) -> list[Path]:
+    """A file a clip: OUT itself, or .npz files in the folder OUT."""
+    stems = [path.stem for path in sources]
+    if out.suffix and not out.is_dir():
+        if len(stems) > 1:
+            raise InputError(f"{out}: {len(stems)} clips go to a folder; give a name without an ending")
+        return [out]
+    if twice := next((stem for stem in stems if stems.count(stem) > 1), None):
+        raise InputError(f"two clips are called {twice}: their meshes would have one name; rename one")
+    return [out / f"{stem}.npz" for stem in stems]
+
+
+def _check(values: dict[str, Any]) -> None:
+    from marey.io._files import check_folder_target
+
+    out, files = values["out"], _files(values["motions"], values["out"])
+    if files == [out]:
+        check_ending(out, ["MeshSequence"])
+    else:
+        check_folder_target(out, [file.name for file in files])
+
+
+@command(before=_check)
 def skin(
     motions: Clips,
     run: Run,
@@ -41,24 +64,14 @@ def skin(
     import numpy as np
 
     from marey.io import save
-    from marey.io._files import atomic_write_folder, check_folder_target
+    from marey.io._files import atomic_write_folder
 
-    stems = [path.stem for path in run.paths["motions"]]
-    files = [out / f"{stem}.npz" for stem in stems]
-    single = bool(out.suffix) and not out.is_dir()
-    if single:
-        check_ending(out, ["MeshSequence"])
-        if len(stems) > 1:
-            raise InputError(f"{out}: {len(stems)} clips go to a folder; give a name without an ending")
-        files = [out]
-    elif twice := next((stem for stem in stems if stems.count(stem) > 1), None):
-        raise InputError(f"two clips are called {twice}: their meshes would have one name; rename one")
-    else:
-        check_folder_target(out, [file.name for file in files])
-    clips = [replace(motion, name=stem) for motion, stem in zip(motions, stems, strict=True)]
+    sources = run.paths["motions"]
+    files = _files(sources, out)
+    clips = [replace(motion, name=path.stem) for motion, path in zip(motions, sources, strict=True)]
     with stage("skinning") as skinning:
         library = skinned(clips, character, vertices=vertices, frame_rate=frame_rate, method=method)
-    if single:
+    if files == [out]:
         save(library.sequences[0], out)
     else:
         with atomic_write_folder(out, [file.name for file in files]) as draft:

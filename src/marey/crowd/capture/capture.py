@@ -23,11 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey import __version__, _work
 from marey._arrays import read_only
-from marey._progress import Progress
-from marey.crowd.capture import background as backgrounds
-from marey.crowd.capture.background import Background
+from marey._work import Progress
+from marey.crowd.capture import framing
 from marey.crowd.capture.flow import METHODS, REGULARISED, FlowEstimator
-from marey.crowd.capture.framing import Grey, Mask, Size, View, WorkingGrid, frame_footage
+from marey.crowd.capture.framing import Background, Grey, Mask, Size, View, WorkingGrid, frame_footage
 from marey.crowd.fields import UNKNOWN, FieldSeries, check_memory
 from marey.crowd.footage import Footage
 from marey.errors import InputError
@@ -275,20 +274,20 @@ class CapturePlan:
         if not self.presence:
             while True:
                 yield None
-        if self.footage.duration < backgrounds.SETTINGS.shortest:
+        if self.footage.duration < framing.SETTINGS.shortest:
             while True:
-                yield backgrounds.unknown_background(self.rows, self.columns)
+                yield framing.unknown_background(self.rows, self.columns)
         known: dict[int, NDArray[np.uint8]] = {}
         frame = start
         while True:
-            shared, samples = backgrounds.sampled_frames(self.footage.frames, self.footage.frame_rate, frame)
+            shared, samples = framing.sampled_frames(self.footage.frames, self.footage.frame_rate, frame)
             known = {number: known[number] for number in samples if number in known}
             missing = [number for number in samples if number not in known]
             if missing:
                 # Windows move forwards, so what is missing lies together at the end.
                 images = self._images(missing[0], missing[-1] + 1, samples.step)
                 known.update(zip(missing, (np.rint(image).astype(np.uint8) for image in images), strict=True))
-            background = backgrounds.make_background(np.stack([known[number] for number in samples]))
+            background = framing.make_background(np.stack([known[number] for number in samples]))
             for _ in range(frame, shared.stop):
                 yield background
             frame = shared.stop

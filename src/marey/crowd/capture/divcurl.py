@@ -5,8 +5,8 @@ Summed over the plane, the squared gradients of divergence and curl are the squa
 components: the two have the same interior equation and differ at the border only, where the first leaves
 every harmonic motion undetermined and the second just the affine ones, six numbers. That is why the second
 form is used. Terms that touch a masked pixel are cut. The papers leave the numerical scheme open; this one
-takes a few linearisations a level, each with a few reweightings of the robust penalties (section 5.1) and
-conjugate gradients in between. Cost: two to three microseconds a pixel on one core.
+takes a few linearisations a level, each with robust penalties reweighted (section 5.1) and solved by
+conjugate gradients. Cost: two to three microseconds a pixel on one core.
 """
 
 from __future__ import annotations
@@ -54,10 +54,8 @@ class Settings:
         normalise: How much strong edges are held back, 0 = not at all.
         least_change: Grey levels of change at which a pixel counts half in the motion of a crowd.
         still_weight: What a pixel without change counts there.
-        levels: Of the pyramid; None = as many as there are.
         warps: Linearisations a level.
-        reweightings: In each linearisation.
-        iterations: Solver steps in each reweighting.
+        iterations: Solver steps in each linearisation.
         residual: Share of the residual at which the solver stops.
         median: Side of the median filter after each warp, pixels; 0 = none.
     """
@@ -75,9 +73,7 @@ class Settings:
     normalise: float = 1.0
     least_change: float = 2.8
     still_weight: float = 0.01
-    levels: int | None = None
     warps: int = 5
-    reweightings: int = 1
     iterations: int = 12
     residual: float = 1e-3
     median: int | None = None
@@ -91,15 +87,14 @@ class Settings:
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise InputError(f"{name}: must be positive, got {value}")
-        for name in ("warps", "reweightings", "iterations", "levels"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name}: at least 1, got {value}")
+        for name in ("warps", "iterations"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: at least 1, got {getattr(self, name)}")
         if not (math.isfinite(self.normalise) and self.normalise >= 0):
             raise InputError(f"normalise: must not be negative, got {self.normalise}")
 
     def completed(self, rows: int, columns: int) -> Settings:
-        """The settings in effect for images of that size: nothing but `alpha` and `levels` is None.
+        """The settings in effect for images of that size: nothing but `alpha` is None.
 
         A given alpha means the published energy: brightness alone, a quadratic regulariser, no filter.
 
@@ -143,7 +138,7 @@ class DivCurl:
 
     def __init__(self, shape: tuple[int, int], mask: BoolArray | None, settings: Settings) -> None:
         self.settings = settings = settings.completed(*shape)
-        self.shapes = pyramid.sizes(*shape, levels=settings.levels)
+        self.shapes = pyramid.sizes(*shape)
         self.mask = mask
         whole = np.ones(shape, dtype=np.bool_) if mask is None else mask
         self.masks = pyramid.masks(whole, self.shapes)
@@ -197,19 +192,18 @@ class DivCurl:
                 unit_stiffness=free,
                 normalise=settings.normalise if free else 0.0,
             )
-            for _ in range(settings.reweightings):
-                matrices, right = term.system(field)
-                field = improve(
-                    matrices,
-                    right,
-                    field,
-                    self.opened[level],
-                    alpha=self._alpha(level, _stiffness(matrices, term.weight)),
-                    robust_scale=settings.robust_scale if settings.smoothness == "robust" else 0.0,
-                    step=step,
-                    iterations=(reach if warp == 0 else effort) * settings.iterations,
-                    residual=settings.residual,
-                )
+            matrices, right = term.system(field)
+            field = improve(
+                matrices,
+                right,
+                field,
+                self.opened[level],
+                alpha=self._alpha(level, _stiffness(matrices, term.weight)),
+                robust_scale=settings.robust_scale if settings.smoothness == "robust" else 0.0,
+                step=step,
+                iterations=(reach if warp == 0 else effort) * settings.iterations,
+                residual=settings.residual,
+            )
             if settings.median:
                 whole = self._unmasked(field)
                 field = np.stack([medianBlur(plane, settings.median) for plane in whole])
@@ -260,7 +254,7 @@ class DataTerm:
         Returns:
             Matrices `(3, rows, columns)` (uu, uv, vv) and right-hand sides `(2, rows, columns)`.
         """
-        from marey.crowd.capture._image_kernels import PENALTIES, data_system
+        from marey.crowd.capture._kernels import PENALTIES, data_system
 
         matrices = np.empty((3, *self.weight.shape), dtype=np.float32)
         right = np.empty((2, *self.weight.shape), dtype=np.float32)
@@ -271,7 +265,7 @@ class DataTerm:
 
 def channels(image: Plane, constancy: str | None) -> Plane:
     """What has to stay the same from image to image, `(channels, rows, columns)`."""
-    from marey.crowd.capture._image_kernels import differentiate
+    from marey.crowd.capture._kernels import differentiate
 
     if constancy == "brightness":
         return np.ascontiguousarray(image[None], dtype=np.float32)
@@ -321,7 +315,7 @@ def linearised(
         unit_stiffness: Divide by the mean squared slope, so that a unit of energy is a squared pixel.
         normalise: How much strong edges are held back, 0 = not at all.
     """
-    from marey.crowd.capture import _image_kernels as kernels
+    from marey.crowd.capture import _kernels as kernels
 
     count, rows, columns = first.shape
     warped = np.empty_like(first)
@@ -457,7 +451,7 @@ def improve(
         iterations: Of the solver.
         residual: Share of the residual at which it stops.
     """
-    from marey.crowd.capture._operator_kernels import conjugate_gradients
+    from marey.crowd.capture._kernels import conjugate_gradients
 
     order = len(opened) - 1
     if step == 1:

@@ -19,17 +19,14 @@ Plane = NDArray[np.float32]
 """`(rows, columns)`, or several of them."""
 
 
-def sizes(rows: int, columns: int, *, levels: int | None = None) -> list[tuple[int, int]]:
+def sizes(rows: int, columns: int) -> list[tuple[int, int]]:
     """Rows and columns of every level, finest first; halved until a side would fall below 16 pixels.
 
     >>> sizes(60, 80)
     [(60, 80), (30, 40)]
     """
     found = [(rows, columns)]
-    while levels is None or len(found) < levels:
-        half = ((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2)
-        if min(half) < 16:
-            break
+    while min(half := ((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2)) >= 16:
         found.append(half)
     return found
 

@@ -1,5 +1,5 @@
 """Field series in few bytes: space–time wavelets, rounding, a range coder; any block of frames on its own."""
 
-from marey.crowd.codec.series import CompressedFields, compress, is_compressed_fields
+from marey.crowd.codec.series import CompressedFields, compress
 
-__all__ = ["CompressedFields", "compress", "is_compressed_fields"]
+__all__ = ["CompressedFields", "compress"]

@@ -12,15 +12,14 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from marey._arrays import BoolArray, FloatArray, assign, read_only
-from marey._progress import Progress
-from marey._timed import as_slice
+from marey._arrays import BoolArray, FloatArray, as_slice, assign, read_only
+from marey._work import Progress
 from marey.crowd.codec import coder
 from marey.crowd.codec.coder import Step
 from marey.crowd.fields import FieldSeries, check_memory, concatenate
@@ -55,6 +54,7 @@ class CompressedFields:
     mask: BoolArray | None = field(init=False, compare=False)
     homography: FloatArray | None = field(init=False, compare=False)
     _blocks: tuple[_Block, ...] = field(init=False, compare=False)
+    _like: FieldSeries = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         header, payload = _opened(self.data)
@@ -87,6 +87,7 @@ class CompressedFields:
             mask=whole.mask,
             homography=whole.homography,
             _blocks=table,
+            _like=whole,
         )
 
     def __repr__(self) -> str:
@@ -141,14 +142,7 @@ class CompressedFields:
         if block.presence:
             unknown = self.data[end : end + block.unknown]
             presence = read_only(coder.decode_presence(self.data[middle:end], unknown, shape))
-        return FieldSeries(
-            read_only(velocities),
-            self.frame_rate,
-            mask=self.mask,
-            homography=self.homography,
-            name=self.name,
-            presence=presence,
-        )
+        return replace(self._like, velocities=read_only(velocities), presence=presence)
 
 
 @dataclass(frozen=True)
@@ -339,18 +333,9 @@ def _assembled(like: FieldSeries, coded: list[tuple[int, bytes, bytes, bytes]]) 
     return CompressedFields(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
-def is_compressed_fields(data: bytes) -> bool:
-    """Whether a file that begins with these bytes is a compressed field series.
-
-    >>> is_compressed_fields(b"MRYF...")
-    True
-    """
-    return data.startswith(MAGIC)
-
-
 def _opened(data: bytes) -> tuple[dict[str, Any], int]:
     """The header, and where the blocks begin."""
-    if not is_compressed_fields(data):
+    if not data.startswith(MAGIC):
         raise FormatError("not a compressed field series")
     start = len(MAGIC) + 5
     if len(data) < start + 4:

@@ -1,15 +1,24 @@
 """Crowd motion against the truth: fields, trajectories, pedestrians, and the similarity of flows."""
 
-from marey.crowd.evaluation.fields import FieldErrors, Truth, compare, error_map, field_errors
+from marey.crowd.evaluation.fields import (
+    FieldErrors,
+    FlowSimilarity,
+    Truth,
+    compare,
+    error_map,
+    field_errors,
+    flow_similarity,
+)
 from marey.crowd.evaluation.pedestrians import (
     CrowdErrors,
     Overlaps,
+    TrajectoryError,
     crowd_errors,
+    flow_deviation,
     fundamental_diagram,
     overlaps,
+    trajectory_errors,
 )
-from marey.crowd.evaluation.similarity import FlowSimilarity, flow_similarity
-from marey.crowd.evaluation.trajectories import TrajectoryError, flow_deviation, trajectory_errors
 
 __all__ = [
     "CrowdErrors",

@@ -1,8 +1,13 @@
 """Simulated crowds: pedestrians who walk to their goals among walls and each other by social forces."""
 
-from marey.crowd.simulation.constants import Interaction, Parameters
 from marey.crowd.simulation.engine import Entrance, ForceEngine, Simulator, State
-from marey.crowd.simulation.pedestrians import Pedestrians, joined, random_pedestrians
+from marey.crowd.simulation.pedestrians import (
+    Interaction,
+    Parameters,
+    Pedestrians,
+    joined,
+    random_pedestrians,
+)
 from marey.crowd.simulation.routes import DirectionField
 
 __all__ = [

@@ -22,8 +22,16 @@ from numpy.typing import ArrayLike
 from marey import _work
 from marey._arrays import Array, IntArray, assign
 from marey.crowd.polygons import contains
-from marey.crowd.simulation.constants import POPULATIONS, SETTINGS, Interaction, Parameters
-from marey.crowd.simulation.pedestrians import Pedestrians, as_polygon, joined, random_pedestrians
+from marey.crowd.simulation.pedestrians import (
+    POPULATIONS,
+    SETTINGS,
+    Interaction,
+    Parameters,
+    Pedestrians,
+    as_polygon,
+    joined,
+    random_pedestrians,
+)
 from marey.crowd.simulation.routes import DirectionField, flattened
 from marey.crowd.simulation.walls import Grid, as_walls, distances, index_of
 from marey.errors import InputError
@@ -238,7 +246,7 @@ class ForceEngine:
         return max(moving / (2.0 * self._max_move), math.sqrt(2.0 * stiffness))
 
     def _prepare(self) -> None:
-        from marey.crowd.simulation._pair_kernels import power_table
+        from marey.crowd.simulation._step_kernels import power_table
 
         chosen = self.parameters
         people, obstacles = chosen.people, chosen.obstacles

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, FloatArray, assign, checked
 from marey.crowd.polygons import contains, edges, nearest_on_edge
-from marey.crowd.scene import Scene, cell_centres
+from marey.crowd.scenes import Scene, cell_centres
 from marey.errors import InputError
 
 

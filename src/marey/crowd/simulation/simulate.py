@@ -14,19 +14,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from marey._arrays import Array, FloatArray, IntArray, assign, checked, checked_rate
-from marey._progress import Progress
+from marey._arrays import Array, FloatArray, IntArray, Timed, as_slice, assign, checked, checked_rate
 from marey._random import Rng, seed_number
-from marey._timed import Timed, as_slice
+from marey._work import Progress
 from marey.crowd import scenes
 from marey.crowd.polygons import as_one_ring, edges, on_ground
-from marey.crowd.scene import Scene
-from marey.crowd.simulation.constants import Parameters
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.engine import Entrance, Frame, Simulator, State
-from marey.crowd.simulation.pedestrians import Pedestrians, joined, random_pedestrians
+from marey.crowd.simulation.pedestrians import Parameters, Pedestrians, joined, random_pedestrians
 from marey.crowd.simulation.routes import desired_directions
-from marey.crowd.track_tables import check_size
-from marey.crowd.tracks import Tracks
+from marey.crowd.tracks import Tracks, check_size
 from marey.errors import InputError
 
 TRAITS = ("radius", "mass", "response_time", "desired_speed")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._arrays import Array, BoolArray, FloatArray, read_only
 from marey.crowd.fields import UNKNOWN, FieldSeries
-from marey.crowd.spectrum import bases
+from marey.crowd.spectrum import fourier
 from marey.crowd.spectrum.fourier import compress
 from marey.errors import InputError
 
@@ -122,9 +122,9 @@ def restyle(
         return fields
     styled = np.empty(fields.velocities.shape, dtype=fields.velocities.dtype)
     for part in _work.blocks(fields.rows, 16 * fields.frames * fields.columns):
-        found = bases.coefficients(fields.velocities[:, part], "dct")
+        found = fourier.coefficients(fields.velocities[:, part], "dct")
         found *= gains[:, None, None, None]
-        styled[:, part] = bases.values(found, "dct")
+        styled[:, part] = fourier.values(found, "dct")
     _limit_speeds(styled, limit)
     if fields.mask is not None:
         _keep_off_walls(styled, fields.velocities, fields.mask)
@@ -137,7 +137,7 @@ def style_gains(style: float | str | Gains, frames: int, frame_rate: float) -> A
     >>> style_gains(2.0, 8, 16.0).round(2).tolist()
     [1.0, 4.0, 4.0, 1.15, 0.5, 0.5, 0.5, 0.5]
     """
-    hertz = bases.frequencies("dct", frames, frame_rate)
+    hertz = fourier.frequencies("dct", frames, frame_rate)
     if callable(style):
         gains = np.array(style(hertz), dtype=np.float64)
         if gains.shape != hertz.shape or not np.isfinite(gains).all():

@@ -1,9 +1,11 @@
 """Temporal Fourier compression: a share of the frequencies of every pixel stands for its velocity over time.
 
 Courty & Corpetti 2007, section 3.2, table 1 (the lowest 10 %) and figure 2; Courty 2013, section 6.1 (the
-most energetic 10 %). What is dropped is mostly noise, above all where no person walks. The paper counts
+most energetic 10 %). Orthonormal bases are cosines (mirrored ends) and Fourier pairs (periodic); function 0
+is the constant, then frequencies rise, and any function has a value at any real time. The paper counts
 information in per cent without defining it; here it is the share of the energy, with the temporal mean and,
-harsher, without. Cost: one transform of the series, or a product with a `(kept, frames)` matrix.
+harsher, without. Cost: one transform, O(frames log frames) a pixel, or a product with a `(kept, frames)`
+matrix.
 """
 
 from __future__ import annotations
@@ -18,9 +20,83 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _work
 from marey._arrays import Array, BoolArray, FloatArray, assign, checked, checked_rate, read_only
 from marey.crowd.fields import FieldSeries, check_memory
-from marey.crowd.spectrum import bases
-from marey.crowd.spectrum.bases import Basis, checked_basis
 from marey.errors import InputError
+
+Basis = Literal["dct", "dft"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+
+
+def checked_basis(basis: str) -> Basis:
+    """`basis` if it is one."""
+    if basis not in BASES:
+        raise InputError(f"basis {basis!r}: one of {', '.join(BASES)}")
+    return basis
+
+
+def coefficients(values: NDArray[Any], basis: Basis) -> Array:
+    """Coefficients `(frames, …)` of values `(frames, …)`, sorted by frequency.
+
+    >>> coefficients(np.ones((4, 1)), "dct").ravel().round(12).tolist()
+    [2.0, 0.0, 0.0, 0.0]
+    """
+    from scipy import fft
+
+    if basis == "dct":
+        return np.asarray(fft.dct(values.astype(np.float64), axis=0, norm="ortho"))
+    frames = len(values)
+    spectrum = fft.rfft(values.astype(np.float64), axis=0, norm="ortho")
+    found = np.empty(values.shape)
+    found[0] = spectrum[0].real
+    pairs = (frames - 1) // 2
+    found[1 : 2 * pairs : 2] = np.sqrt(2.0) * spectrum[1 : pairs + 1].real
+    found[2 : 2 * pairs + 1 : 2] = -np.sqrt(2.0) * spectrum[1 : pairs + 1].imag
+    if frames % 2 == 0:
+        found[-1] = spectrum[-1].real
+    return found
+
+
+def values(coefficients: Array, basis: Basis) -> Array:
+    """Inverse of :func:`coefficients`, at the frames."""
+    from scipy import fft
+
+    if basis == "dct":
+        return np.asarray(fft.idct(coefficients, axis=0, norm="ortho"))
+    frames = len(coefficients)
+    pairs = (frames - 1) // 2
+    spectrum = np.zeros((frames // 2 + 1, *coefficients.shape[1:]), dtype=np.complex128)
+    spectrum[0] = coefficients[0]
+    spectrum[1 : pairs + 1] = coefficients[1 : 2 * pairs : 2] - 1j * coefficients[2 : 2 * pairs + 1 : 2]
+    spectrum[1 : pairs + 1] /= np.sqrt(2.0)
+    if frames % 2 == 0:
+        spectrum[-1] = coefficients[-1]
+    return np.asarray(fft.irfft(spectrum, n=frames, axis=0, norm="ortho"))
+
+
+def functions(basis: Basis, frames: int, index: ArrayLike, times: ArrayLike) -> Array:
+    """Functions `index` `(kept,)` of a basis of `frames` at real `times` `(n,)` in frames: `(n, kept)`.
+
+    >>> functions("dct", 4, [0, 1], [0.0, 1.5]).round(3).tolist()
+    [[0.5, 0.653], [0.5, 0.0]]
+    """
+    number = np.asarray(index, dtype=np.int64)
+    at = np.asarray(times, dtype=np.float64)[:, None]
+    scale = np.where(number == 0, 1.0, np.sqrt(2.0)) / np.sqrt(frames)
+    if basis == "dct":
+        return np.asarray(scale * np.cos(np.pi * number * (at + 0.5) / frames))
+    turns = (number + 1) // 2
+    if frames % 2 == 0:
+        scale = np.where(number == frames - 1, 1.0 / np.sqrt(frames), scale)
+    angle = 2 * np.pi * turns * at / frames
+    return np.asarray(scale * np.where(number % 2 == 1, np.cos(angle), np.sin(angle) + (number == 0)))
+
+
+def frequencies(basis: Basis, frames: int, frame_rate: float) -> Array:
+    """Frequency of each function, Hz `(frames,)`."""
+    number = np.arange(frames)
+    if basis == "dct":
+        return np.asarray(number * frame_rate / (2 * frames))
+    return np.asarray((number + 1) // 2 * frame_rate / frames)
+
 
 Select = Literal["low", "energy-shared", "energy-pixel"]
 SELECTS: tuple[Select, ...] = get_args(Select)
@@ -101,11 +177,11 @@ class FourierFields:
         check_memory(len(at), rows, columns, "take some of them with velocities_at")
         basis = checked_basis(self.basis)
         if self.index.ndim == 1:
-            matrix = bases.functions(basis, self.frames, self.index, at).astype(np.float32)
+            matrix = functions(basis, self.frames, self.index, at).astype(np.float32)
             flat = self.coefficients.reshape(len(self.index), -1)
             return np.asarray((matrix @ flat).reshape(len(at), rows, columns, 2))
         values = np.empty((len(at), rows, columns, 2), dtype=np.float32)
-        every = bases.functions(basis, self.frames, np.arange(self.frames), at)
+        every = functions(basis, self.frames, np.arange(self.frames), at)
         for part in _work.blocks(rows, 16 * self.frames * columns):
             spread = np.zeros((self.frames, part.stop - part.start, columns, 2))
             index = self.index[:, part].astype(np.int64)
@@ -159,7 +235,7 @@ def compress(
     kept = np.empty((count, *fields.velocities.shape[1:]))
     index: NDArray[Any] = np.arange(count)
     if select == "low":
-        matrix = bases.functions(basis, fields.frames, index, np.arange(fields.frames)).T
+        matrix = functions(basis, fields.frames, index, np.arange(fields.frames)).T
         for part in _row_blocks(fields):
             kept[:, part] = np.tensordot(matrix, fields.velocities[:, part].astype(np.float64), axes=1)
     elif select == "energy-shared":
@@ -250,7 +326,7 @@ def error_curve(fields: FieldSeries, *, basis: str = "dct", select: str = "low")
 def _spectrum(fields: FieldSeries, basis: Basis) -> Iterator[tuple[slice, Array]]:
     """Coefficients `(frames, some rows, columns, 2)` of a few rows after the other."""
     for part in _row_blocks(fields):
-        yield part, bases.coefficients(fields.velocities[:, part], basis)
+        yield part, coefficients(fields.velocities[:, part], basis)
 
 
 def _energy(fields: FieldSeries, basis: Basis, select: str) -> Array:

@@ -5,8 +5,15 @@ Courty & Corpetti 2007, section 4.2. :func:`learn` compares all frames, :class:`
 
 from __future__ import annotations
 
-from marey.crowd.texture.distances import flow_scale, frame_distances
-from marey.crowd.texture.extend import FlowTexture, PlaybackReport, extend, field_changes, learn
+from marey.crowd.texture.extend import (
+    FlowTexture,
+    PlaybackReport,
+    extend,
+    field_changes,
+    flow_scale,
+    frame_distances,
+    learn,
+)
 
 __all__ = [
     "FlowTexture",

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from marey._arrays import Array, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries, concatenate, mixed_presence
-from marey.crowd.texture.distances import check_same_pixels, frame_distances
+from marey.crowd.texture.extend import check_same_pixels, frame_distances
 from marey.errors import InputError
 from marey.statistics.graphs.texture import diagonal_filter, margin
 from marey.statistics.warping import Alignment, align_costs, time_map

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import FieldSeries, pixel_centres
 from marey.errors import InputError
 
 Masked = Literal["wall", "open"]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.colour import from_srgb
 from marey.geometry.mesh import vertex_normals

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array, Integers
-from marey._progress import Progress
 from marey._random import Rng, seed_number
+from marey._work import Progress
 from marey.body.limits.limits import soft_clip
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton

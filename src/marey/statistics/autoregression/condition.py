@@ -1,9 +1,10 @@
 """The distribution of a series of a vector autoregression given what is known of it.
 
 Known numbers, noisy measurements and linear constraints are conditioned on exactly. The energy ½ Σ rᵀQ⁻¹r of
-the residuals is quadratic with a banded matrix, so runs of unknown frames, independent given the known frames
-between them, each take one banded Cholesky factorisation: O(frames · order² · components³). Conditional
-simulation by double kriging has the same distribution (Courty 2013, section 3.2.2.2).
+the residuals is quadratic with a banded matrix, which takes one banded Cholesky factorisation: O(frames ·
+order² · components³). Long runs of free frames are passed in one transition instead, and filled by a free run
+that is corrected to end where it must: O(frames · order · components²). Conditional simulation by double
+kriging has the same distribution (Courty 2013, section 3.2.2.2).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, BoolArray, checked, runs
+from marey._arrays import Array, checked, runs
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics._linear import banded_root
@@ -55,16 +56,118 @@ def evidence(frames: ArrayLike, matrix: ArrayLike, values: ArrayLike, noise: Arr
     return Evidence(np.asarray(frames, dtype=np.intp), precision, vector)
 
 
-class UnknownFrames(NamedTuple):
-    """Unknown numbers that depend on one another.
+class FreeRun(NamedTuple):
+    """Frames of which nothing is known; all but the last `order` are left out of the banded system.
 
     Args:
-        places: `(n,)`, where they are in the flattened series, ascending.
-        factor: `(width, n)`, banded Cholesky factor of their precision, lower form.
+        first: First frame.
+        stop: One past the last frame.
+        matrix: A^n of the state, newest frame first, with n the number of frames.
+        energy: Precision of the states at the end and before the run together.
     """
 
+    first: int
+    stop: int
+    matrix: Array
+    energy: Array
+
+    @property
+    def precision(self) -> Array:
+        """Inverse of the covariance that the n frames add to the state."""
+        return self.energy[: len(self.matrix), : len(self.matrix)]
+
+
+class UnknownNumbers(NamedTuple):
+    """The unknown numbers of a series around its mean. Series are `(frames, count, components)`.
+
+    Args:
+        model: Of the series.
+        places: `(n,)`, where the numbers of the banded system are in the flattened series, ascending.
+        factor: `(width, n)`, banded Cholesky factor of their precision, lower form.
+        free: Runs that the banded system leaves out.
+    """
+
+    model: VectorAutoregression
     places: NDArray[np.intp]
     factor: Array
+    free: list[FreeRun]
+
+    def sample(self, frames: int, rng: np.random.Generator, count: int) -> Array:
+        from scipy.linalg.lapack import dtbtrs
+
+        noise = rng.standard_normal((len(self.places), count))
+        series = self._placed(dtbtrs(self.factor, noise, uplo="L", trans="T")[0], frames)
+        size, root = self.model.components, self.model.noise_root.T
+        self.fill(
+            series, [rng.standard_normal((run.stop - run.first, count, size)) @ root for run in self.free]
+        )
+        return series
+
+    def covariance_times(self, vectors: Array) -> Array:
+        from scipy.linalg import cho_solve_banded
+
+        order, steps = self.model.order, self.model.coefficients
+        pull, forcings = vectors.copy(), []
+        for run in self.free:
+            inside = pull[run.first : run.stop].copy()
+            inside[-order:] = 0.0
+            adjoint = self._adjoint(inside)
+            forcings.append(adjoint @ self.model.noise)
+            weights = _state(self._forward(forcings[-1])[-order:]) @ run.precision
+            pull[run.stop - order : run.stop] += _frames(weights, order)
+            pull[run.first - order : run.first] -= _frames(weights @ run.matrix, order)
+            for back in range(1, order + 1):
+                ahead = range(back, order + 1)
+                pull[run.first - back] += sum(adjoint[i - back] @ steps[i - 1] for i in ahead)
+        flat = pull.swapaxes(1, 2).reshape(-1, pull.shape[1])[self.places]
+        found = cho_solve_banded((self.factor, True), flat, check_finite=False)
+        series = self._placed(found, len(vectors))
+        self.fill(series, forcings)
+        return series
+
+    def fill(self, series: Array, forcings: list[Array] | None = None) -> None:
+        """Fill the free runs in place: forced runs from the frames before, corrected to end in those kept."""
+        order, noise = self.model.order, self.model.noise
+        for i, run in enumerate(self.free):
+            part = series[run.first - order : run.stop]
+            missed = _state(part[-order:]) - _state(part[:order]) @ run.matrix.T
+            forcing = np.zeros_like(part[order:]) if forcings is None else forcings[i]
+            if forcings is not None:
+                missed -= _state(self._forward(forcing)[-order:])
+            pull = np.zeros_like(forcing)
+            pull[-order:] = _frames(missed @ run.precision, order)
+            part[order:-order] = self._forward(forcing + self._adjoint(pull) @ noise, part[:order])[:-order]
+
+    def _forward(self, forcing: Array, history: Array | float = 0.0) -> Array:
+        """Frames of the recursion after a history, `forcing` added to each."""
+        return _run(forcing, self.model.transposed_coefficients, history)
+
+    def _adjoint(self, vectors: Array) -> Array:
+        """The transpose of the map from forcing to frames."""
+        return _run(vectors[::-1], self.model.coefficients)[::-1]
+
+    def _placed(self, numbers: Array, frames: int) -> Array:
+        flat = np.zeros((frames * self.model.components, numbers.shape[1]))
+        flat[self.places] = numbers
+        return np.ascontiguousarray(flat.reshape(frames, -1, numbers.shape[1]).swapaxes(1, 2))
+
+
+def _run(forcing: Array, steps: Array, history: Array | float = 0.0) -> Array:
+    from marey.statistics.autoregression._kernels import run_forward
+
+    series = np.empty((len(steps) + len(forcing), *forcing.shape[1:]))
+    series[: len(steps)], series[len(steps) :] = history, forcing
+    run_forward(series, steps)
+    return series[len(steps) :]
+
+
+def _state(frames: Array) -> Array:
+    """States `(count, order · components)`, newest frame first, of the last frames of series."""
+    return frames[::-1].swapaxes(0, 1).reshape(frames.shape[1], -1)
+
+
+def _frames(state: Array, order: int) -> Array:
+    return state.reshape(len(state), order, -1).swapaxes(0, 1)[::-1]
 
 
 class Imposed(NamedTuple):
@@ -93,25 +196,21 @@ class ConditionalSeries:
 
     Args:
         mean: `(frames, components)`.
-        unknown: Where the series is not known.
+        energy: Of the series.
+        unknown: The numbers that are not known.
         imposed: Functionals imposed since, in that order.
     """
 
     mean: Array
-    unknown: tuple[UnknownFrames, ...]
+    energy: Energy
+    unknown: UnknownNumbers
     imposed: tuple[Imposed, ...] = ()
 
     def sample(self, rng: Rng = None, count: int | None = None) -> Array:
         """Series `(frames, components)`, or `(count, frames, components)`, of this distribution."""
-        from scipy.linalg.lapack import dtbtrs
-
         rng = np.random.default_rng(rng)
         number = 1 if count is None else count
-        flat = np.zeros((self.mean.size, number))
-        for one in self.unknown:
-            noise = rng.standard_normal((len(one.places), number))
-            flat[one.places] = dtbtrs(one.factor, noise, uplo="L", trans="T")[0]
-        series = flat.T.reshape(number, *self.mean.shape)
+        series = self.unknown.sample(len(self.mean), rng, number).swapaxes(0, 1)
         for imposed in self.imposed:
             errors = rng.standard_normal((number, len(imposed.rows))) * imposed.deviations
             series = imposed.correct(series, errors)
@@ -120,14 +219,8 @@ class ConditionalSeries:
 
     def covariance_times(self, vectors: ArrayLike) -> Array:
         """The covariance of the series times vectors, both `(n, frames, components)`."""
-        from scipy.linalg import cho_solve_banded
-
         given = np.asarray(vectors, dtype=np.float64)
-        flat = given.reshape(len(given), -1).T
-        found = np.zeros_like(flat)
-        for one in self.unknown:
-            found[one.places] = cho_solve_banded((one.factor, True), flat[one.places], check_finite=False)
-        series = found.T.reshape(given.shape)
+        series = self.unknown.covariance_times(given.swapaxes(0, 1)).swapaxes(0, 1)
         for imposed in self.imposed:
             series = imposed.correct(series, 0.0)
         return series
@@ -162,13 +255,13 @@ class ConditionalSeries:
 
         frames, size = self.mean.shape
         found = np.zeros((frames, size, size))
-        for one in self.unknown:
-            inverse = selected_inverse(np.ascontiguousarray(one.factor.T))
-            frame, part = np.divmod(one.places, size)
-            for away in range(min(size, inverse.shape[1])):
-                near = np.flatnonzero(frame[away:] == frame[: len(frame) - away])
-                a, b = part[near], part[near + away]
-                found[frame[near], a, b] = found[frame[near], b, a] = inverse[near, away]
+        one = self.energy.factored([])[0] if self.unknown.free else self.unknown
+        inverse = selected_inverse(np.ascontiguousarray(one.factor.T))
+        frame, part = np.divmod(one.places, size)
+        for away in range(min(size, inverse.shape[1])):
+            near = np.flatnonzero(frame[away:] == frame[: len(frame) - away])
+            a, b = part[near], part[near + away]
+            found[frame[near], a, b] = found[frame[near], b, a] = inverse[near, away]
         for imposed in self.imposed:
             found -= np.einsum("itb,itc->tbc", imposed.gains, imposed.responses)
         return found
@@ -205,75 +298,87 @@ def condition(
     order = model.order
     if len(given) < order:
         raise InputError(f"the series has {len(given)} frames; a model of order {order} needs as many")
-    unknown = np.isnan(given)
-    series = np.where(unknown, 0.0, given - model.mean)
-    mean, found = np.where(unknown, model.mean, given), []
-    energy = _Energy(model)
-    # Fewer than `order` known frames do not separate the unknown ones around them.
-    for first, last in runs(np.convolve(unknown.any(axis=1), np.ones(order)) > 0):
-        window = slice(max(first - order, 0), min(last + 1, len(given)))
-        places, band, pull = energy.of(unknown, series, window, soft)
-        factor = banded_root(band)
-        mean.ravel()[places] += cho_solve_banded((factor, True), pull, check_finite=False)
-        found.append(UnknownFrames(places, factor))
-    return ConditionalSeries(mean, tuple(found))
+    energy = Energy(model, given, soft)
+    unknown, pull = energy.factored(energy.free_runs())
+    series = energy.known.copy()
+    series.ravel()[unknown.places] = cho_solve_banded((unknown.factor, True), pull, check_finite=False)
+    unknown.fill(series[:, None])
+    return ConditionalSeries(np.where(energy.unknown, series + model.mean, given), energy, unknown)
 
 
-class _Energy:
-    """The quadratic energy of a series: its residuals, and the stationary distribution at its start."""
+class Energy:
+    """The quadratic energy of a series: its residuals, evidence, and the stationary start."""
 
-    def __init__(self, model: VectorAutoregression) -> None:
-        self.model = model
-        self.steps = np.concatenate([np.eye(model.components)[None], -model.coefficients])
-        try:
-            self.weighed = np.linalg.solve(model.noise, self.steps)
-        except np.linalg.LinAlgError as error:
-            raise InputError("the model's noise is singular: some numbers never vary freely") from error
-        self.products = self.steps.swapaxes(1, 2)[:, None] @ self.weighed
+    # Shorter free runs, in orders of the model, are not worth a transition.
+    SHORTEST_RUN = 12
 
-    def of(
-        self, unknown: BoolArray, series: Array, window: slice, soft: Evidence | None
-    ) -> tuple[NDArray[np.intp], Array, Array]:
-        """The unknown numbers of a window: places in the flattened series, band, and linear term."""
+    def __init__(self, model: VectorAutoregression, given: Array, soft: Evidence | None) -> None:
+        self.model, self.soft = model, soft
+        self.unknown = np.isnan(given)
+        self.known = np.where(self.unknown, 0.0, given - model.mean)
+
+    def free_runs(self) -> list[FreeRun]:
+        """Long runs of frames without knowledge or evidence, where the transition can be inverted."""
+        order, free = self.model.order, np.asarray(self.unknown.all(axis=1))
+        free[:order] = False
+        if self.soft is not None:
+            free[self.soft.frames] = False
+        spans = [(first, stop) for first, stop in runs(free) if stop - first >= self.SHORTEST_RUN * order]
+        passed = [(first, stop, self.model.transition_energy(stop - first)) for first, stop in spans]
+        return [FreeRun(first, stop, *step) for first, stop, step in passed if step is not None]
+
+    def factored(self, free: list[FreeRun]) -> tuple[UnknownNumbers, Array]:
+        """The unknown numbers outside of free runs, their precision factored, and their linear term."""
         from marey.statistics.autoregression._kernels import add_to_band
 
-        order, size = self.model.order, self.model.components
-        here, known = unknown[window], series[window]
-        counts, frames = here.sum(axis=1), len(here)
-        numbers = int(counts.sum())
-        ranks = np.where(here, here.ravel().cumsum().reshape(here.shape) - 1, -1)
-        band = np.zeros((numbers, int(np.convolve(counts, np.ones(order + 1, dtype=int)).max())))
-        rest = sum(known[order - i : frames - i] @ step.T for i, step in enumerate(self.steps))
-        pull = np.zeros_like(known)
-        for i, step in enumerate(self.weighed):
+        order = self.model.order
+        kept = np.ones(len(self.known), dtype=bool)
+        residuals = np.arange(len(kept)) >= order
+        for run in free:
+            kept[run.first : run.stop - order] = residuals[run.first : run.stop] = False
+        known, unknown, residuals = self.known[kept], self.unknown[kept], residuals[kept]
+        counts, frames = unknown.sum(axis=1), len(known)
+        ranks = np.where(unknown, unknown.ravel().cumsum().reshape(unknown.shape) - 1, -1)
+        reach = max(order + 1, 2 * order if free else 0)
+        width = int(np.convolve(counts, np.ones(reach, dtype=int)).max())
+        band, pull = np.zeros((int(counts.sum()), width)), np.zeros_like(known)
+        steps, weighed, products = self.model.residual_energy
+        rest = sum(known[order - i : frames - i] @ step.T for i, step in enumerate(steps))
+        rest = rest * residuals[order:, None]
+        for i, step in enumerate(weighed):
             pull[order - i : frames - i] -= rest @ step
         for back in range(order + 1):
-            self._add_pairs(band, ranks, back)
-        if window.start == 0 and here[:order].any():
-            start = self.model.stationary_precision
-            pull[:order] -= (start @ known[order - 1 :: -1].ravel()).reshape(order, size)[::-1]
-            blocks = start.reshape(order, size, order, size).swapaxes(1, 2).reshape(-1, size, size)
-            row, column = np.divmod(np.arange(order**2), order)
-            add_to_band(band, blocks, np.arange(order**2), ranks[order - 1 - row], ranks[order - 1 - column])
-        if soft is not None:
-            inside = (soft.frames >= window.start) & (soft.frames < window.stop)
-            at, precision = soft.frames[inside] - window.start, soft.precision[inside]
+            # Which of the residuals that hold both frames, `back` apart, there are, as bits.
+            at, ahead = np.arange(back, frames), np.arange(order + 1 - back)
+            there = np.append(residuals, np.zeros(order, dtype=bool))[at[:, None] + ahead] @ (1 << ahead)
+            sets, which = np.unique(there, return_inverse=True)
+            inside = sets[:, None] >> ahead & 1
+            blocks = np.einsum("si,iab->sab", inside, products[ahead, ahead + back])
+            add_to_band(band, blocks, which, ranks[at], ranks[at - back])
+        if unknown[:order].any():
+            _add_states(band, pull, known, ranks, order, self.model.stationary_precision)
+        number = np.cumsum(kept) - 1
+        for run in free:
+            _add_states(band, pull, known, ranks, int(number[run.stop - 1]) + 1, run.energy)
+        if self.soft is not None:
+            at, precision = number[self.soft.frames], self.soft.precision
             held = np.einsum("nij,nj->ni", precision, known[at] + self.model.mean)
-            np.add.at(pull, at, soft.vector[inside] - held)
+            np.add.at(pull, at, self.soft.vector - held)
             add_to_band(band, precision, np.arange(len(at)), ranks[at], ranks[at])
-        places = np.flatnonzero(here)
-        return places + window.start * size, band.T, pull.ravel()[places]
+        places = np.flatnonzero(self.unknown & kept[:, None])
+        return UnknownNumbers(self.model, places, banded_root(band.T), free), pull[unknown]
 
-    def _add_pairs(self, band: Array, ranks: NDArray[np.int64], back: int) -> None:
-        """Add the energy between frames that are `back` frames apart."""
-        from marey.statistics.autoregression._kernels import add_to_band
 
-        order, frames = self.model.order, len(ranks)
-        at = np.arange(back, frames)
-        # The residuals of frames at + low … at + high hold both.
-        low, high = np.maximum(order - at, 0), np.minimum(order - back, frames - 1 - at)
-        spans, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
-        ahead = np.arange(order + 1 - back)
-        inside = (spans[:, :1] <= ahead) & (ahead <= spans[:, 1:])
-        blocks = np.einsum("si,iab->sab", inside, self.products[ahead, ahead + back])
-        add_to_band(band, blocks, which.ravel(), ranks[at], ranks[at - back])
+def _add_states(
+    band: Array, pull: Array, known: Array, ranks: NDArray[np.int64], stop: int, precision: Array
+) -> None:
+    """Add the energy ½ sᵀPs of the frames before `stop`, newest first."""
+    from marey.statistics.autoregression._kernels import add_to_band
+
+    size = known.shape[1]
+    count = len(precision) // size
+    at = stop - 1 - np.arange(count)
+    pull[at] -= (precision @ known[at].ravel()).reshape(count, size)
+    blocks = precision.reshape(count, size, count, size).swapaxes(1, 2).reshape(-1, size, size)
+    row, column = np.divmod(np.arange(count**2), count)
+    add_to_band(band, blocks, np.arange(count**2), ranks[at[row]], ranks[at[column]])

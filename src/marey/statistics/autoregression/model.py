@@ -101,6 +101,34 @@ class VectorAutoregression:
         assert whole is not None
         return whole
 
+    def transition_energy(self, steps: int) -> tuple[Array, Array] | None:
+        """The matrix Fⁿ of so many steps, and the precision that they give to the states (after, before).
+
+        That is (I, −Fⁿ)ᵀ W⁻¹ (I, −Fⁿ) with W the noise gathered; None where W is too near to singular.
+        """
+        from scipy.linalg.lapack import dpotrf, dtrtrs
+
+        if steps not in self._energies:
+            matrix, covariance = self.transition(steps)
+            root, failed = dpotrf(covariance, lower=1)
+            # The share of each variance that the numbers before it leave open bounds the rounding errors.
+            if failed or (np.diagonal(root) ** 2 < 1e-9 * np.diagonal(covariance)).any():
+                self._energies[steps] = None
+            else:
+                half = dtrtrs(root, np.concatenate([np.eye(len(matrix)), -matrix], axis=1), lower=1)[0]
+                self._energies[steps] = matrix, half.T @ half
+        return self._energies[steps]
+
+    @cached_property
+    def residual_energy(self) -> tuple[Array, Array, Array]:
+        """Steps `B = (I, −A₁ … −A_m)` of the residuals, `Q⁻¹B_j` and `B_iᵀQ⁻¹B_j`."""
+        steps = np.concatenate([np.eye(self.components)[None], -self.coefficients])
+        try:
+            weighed = np.linalg.solve(self.noise, steps)
+        except np.linalg.LinAlgError as error:
+            raise InputError("the model's noise is singular: some numbers never vary freely") from error
+        return steps, weighed, steps.swapaxes(1, 2)[:, None] @ weighed
+
     @cached_property
     def stationary(self) -> Array:
         """Covariance of the state `(order · components)²` in the long run."""
@@ -196,3 +224,7 @@ class VectorAutoregression:
         push = np.zeros_like(self.companion)
         push[: self.components, : self.components] = self.noise
         return [Transition(self.companion, push)]
+
+    @cached_property
+    def _energies(self) -> dict[int, tuple[Array, Array] | None]:
+        return {}

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.tangent import dexp_body, dexp_body_inverse, inverse_second
+from marey.geometry.matrices import dexp_body, dexp_body_inverse, inverse_second
 from marey.statistics.geodesics.linear import PrincipalGeodesics, principal_axes
 
 Map = Callable[[Array], Array]

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, assign, checked
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from marey.geometry.matrices import dexp_body
 from marey.geometry.mean import rotation_mean
-from marey.geometry.tangent import dexp_body
 
 # Squared radians that are rounding: a pose that does not change.
 NOTHING = 1e-24

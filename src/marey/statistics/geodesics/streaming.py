@@ -20,7 +20,6 @@ import numpy as np
 from marey._arrays import Array
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import like
 from marey.geometry.mean import (
     Slopes,
     add_sums,
@@ -31,6 +30,7 @@ from marey.geometry.mean import (
     rotation_mean,
     slopes_of,
 )
+from marey.geometry.rotations import like
 
 # Poses kept of a stream, evenly spaced.
 LARGEST_SAMPLE = 8192

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array, BoolArray, FloatArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Duration, Kind, MotionGraph, frames_with_next
 from marey.statistics.graphs.shortest import least_costs

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError, UnreachableError
 from marey.geometry.paths import Behaviour, Path
 from marey.geometry.planar import PlanarMotion

@@ -17,7 +17,7 @@ import numpy as np
 
 from marey import _work
 from marey._arrays import Array, BoolArray, FloatArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.clips import ClipIndex, DistanceMatrix

@@ -14,7 +14,7 @@ import numpy as np
 
 from marey import _work
 from marey._arrays import Array
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph, Walk
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
 from marey._arrays import Array, FloatArray, Integers, assign, checked
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.studio.body.figure import Body
 from marey.studio.body.section import Section, workable
 from marey.studio.body.state import Small, State

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.motion import Motion
 from marey.io import save
 from marey.io._files import atomic_write

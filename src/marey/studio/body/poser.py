@@ -18,7 +18,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.skeleton import Skeleton
 from marey.errors import MareyWarning
-from marey.geometry.tangent import dexp_body
+from marey.geometry.matrices import dexp_body
 from marey.studio.body.section import workable
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.studio.body.handles import GRABBED, Balls, Pull
 from marey.studio.body.section import Section, workable

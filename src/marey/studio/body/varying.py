@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.studio.body.section import Section, workable
 from marey.studio.body.state import State

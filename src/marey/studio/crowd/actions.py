@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 from marey.studio.crowd.bodies import check_few

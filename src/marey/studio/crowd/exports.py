@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries
 from marey.io._files import atomic_write
 from marey.studio.crowd.maps import PeopleMaps

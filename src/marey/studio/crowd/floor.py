@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey.crowd import cameras as plane
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import pixel_centres
 from marey.crowd.tracks import Tracks
 
 Array = NDArray[np.float64]

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
-from marey.crowd.analysis.derivatives import divergence, vorticity
+from marey.crowd.analysis.measures import divergence, vorticity
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.density import WIDTH, DensityFrame, DensityGrid
-from marey.crowd.fields import UNKNOWN, FieldSeries
-from marey.crowd.grids import pixel_centres
-from marey.crowd.scene import Scene
+from marey.crowd.fields import UNKNOWN, FieldSeries, pixel_centres
+from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd.floor import Floor
 

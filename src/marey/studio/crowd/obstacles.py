@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
-from marey.crowd.fields import FieldSeries
-from marey.crowd.grids import pixel_centres
+from marey.crowd.fields import FieldSeries, pixel_centres
 from marey.crowd.polygons import as_one_ring
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.errors import InputError
 from marey.studio.crowd.floor import Floor, Sheet
 from marey.studio.crowd.state import State, Stroke

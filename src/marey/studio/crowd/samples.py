@@ -40,9 +40,8 @@ def filmed_square() -> Footage:
     (288, 384)
     """
     from marey.crowd.simulation.simulate import simulate
-    from marey.filming.cameras import camera_of
     from marey.filming.pedestrians import RenderedPedestrians
-    from marey.filming.renderer import CrowdRenderer
+    from marey.filming.renderer import CrowdRenderer, camera_of
 
     scene = scenes.preset("crossing").with_people(60)
     crowd = simulate(scene, seconds=scene.hold + SECONDS, frame_rate=FRAME_RATE)

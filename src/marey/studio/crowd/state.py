@@ -12,7 +12,7 @@ from marey.crowd.animation.ground import WalkableGround
 from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError

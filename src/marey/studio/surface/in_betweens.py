@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray
-from marey._progress import Progress
+from marey._work import Progress
 from marey.geometry.planar import PlanarMotion, centroid
 from marey.surface.interpolation import Interpolator, PosePair, distortion, linear_interpolation
 from marey.surface.library import Library

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.paths import Behaviour, Path
 from marey.studio.surface.in_betweens import Between

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import samples
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.studio.desk import Desk

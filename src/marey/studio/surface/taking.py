@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.studio.panel import Export
 from marey.studio.surface.state import State
 from marey.surface.sequence import MeshSequence

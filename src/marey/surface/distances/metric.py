@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray, checked, read_only
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
 from marey.statistics.graphs.clips import DistanceMatrix

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from marey._arrays import Array, FloatArray
-from marey._progress import Progress
+from marey._work import Progress
 from marey.surface.interpolation.distortion import Distortion, distortion
 from marey.surface.interpolation.interpolator import Interpolator, interpolate
 

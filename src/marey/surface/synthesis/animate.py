@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._progress import Progress
 from marey._random import Rng
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.paths import Path
 from marey.geometry.planar import PlanarMotion

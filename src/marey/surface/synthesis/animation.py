@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, Integers, assign, checked, read_only
-from marey._progress import Progress
 from marey._report import Report
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Walk
 from marey.surface.library import Library

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, FloatArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marey._arrays import Array, FloatArray, Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion

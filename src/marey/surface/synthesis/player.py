@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Integers
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import MotionGraph, Walk

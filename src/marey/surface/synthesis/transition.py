@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.clips import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, Windows, optimal, standard, warped

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.crowd.footage import Footage
-from marey.crowd.scene import Scene
+from marey.crowd.scenes import Scene
 from marey.crowd.simulation.routes import desired_directions
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.analysis import derivatives, events, helmholtz
-from marey.crowd.analysis.lines import grid_points, path_lines, streak_lines
+from marey.crowd.analysis import helmholtz, measures
+from marey.crowd.analysis.measures import grid_points, path_lines, streak_lines
 from marey.crowd.evaluation import Truth, error_map
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
@@ -160,13 +160,13 @@ LINES, NAMED, LOOKED_AT = 22, 6, 400
 def divergence(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
     """Where people part (positive) and meet (negative), mean over time, with the strongest events named."""
     kinds = ("source", "sink")
-    return _map(fields, derivatives.divergence, kinds, "Divergence", "divergence (1/frame)", size)
+    return _map(fields, measures.divergence, kinds, "Divergence", "divergence (1/frame)", size)
 
 
 def vorticity(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
     """Where people turn, clockwise positive, mean over time, with the strongest events named."""
     kinds = ("clockwise", "anticlockwise")
-    return _map(fields, derivatives.vorticity, kinds, "Vorticity", "vorticity (1/frame)", size)
+    return _map(fields, measures.vorticity, kinds, "Vorticity", "vorticity (1/frame)", size)
 
 
 def flow_parts(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
@@ -327,7 +327,7 @@ def _map(
         if fields.mask is not None:
             _walls(axes, fields)
         some = fields[:LOOKED_AT]
-        chosen = [event for event in events.find_events(some) if event.kind in kinds][:NAMED]
+        chosen = [event for event in measures.find_events(some) if event.kind in kinds][:NAMED]
         for event in chosen:
             axes.plot(event.column, event.row, "o", mfc="none", mec=style.INK, ms=9)
             seconds = event.frame / fields.frame_rate

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked
-from marey._progress import Progress
+from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion, centroid
 from marey.statistics.graphs.clips import DistanceMatrix

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.io.video import write_frames

@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import Array, FloatArray, assign, checked
-from marey._timed import as_slice
+from marey._arrays import Array, FloatArray, as_slice, assign, checked
 from marey.body.anatomy import EndEffector
 from marey.body.clip_header import Header, whole
 from marey.body.motion import Motion

@@ -24,8 +24,8 @@ from marey._arrays import Array, Integers
 from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
-from marey.geometry.continuity import continuous
 from marey.geometry.mean import rotation_mean
+from marey.geometry.rotations import continuous
 
 # Logarithms this long, radians, are followed, as they may pass pi.
 _FAR = 2.2

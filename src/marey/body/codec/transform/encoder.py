@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from marey._progress import Progress
+from marey._work import Progress
 from marey.body.clip_header import STILL, Header
 from marey.body.codec.transform.channels import CURVES, LIMBS, SHELL
 from marey.body.codec.transform.segment import STEPS_AN_OCTAVE, decode, overlap, overlapping
@@ -28,7 +28,7 @@ from marey.body.kinematics import GlobalPose, end_positions, local_positions
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, UnreachableError
-from marey.geometry.continuity import continuous
+from marey.geometry.rotations import continuous
 
 _SMALLEST_ERROR = 1e-5  # metres
 # For the progress bar.
