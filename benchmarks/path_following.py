@@ -33,14 +33,13 @@ from _locomotion import locomotion
 from _repertoires import measured
 
 import marey
-from marey.geometry import paths
-from marey.geometry.paths import figure_eight, square
+from marey.geometry import planar
+from marey.geometry.planar import figure_eight, square
 from marey.statistics.graphs.graph import core_frames
 from marey.statistics.graphs.path_search import BeamSearch, PathSearchSettings, SteeredWalk, follow
 from marey.statistics.graphs.root_motion import CandidateEdges, prune_transitions
-from marey.surface.synthesis.animate import SurfaceGraph, graph
+from marey.surface.synthesis.animate import Player, SurfaceGraph, graph
 from marey.surface.synthesis.placement import edge_motion
-from marey.surface.synthesis.player import Player
 
 VERTICES, ALPHA, SIZE = 2000, 0.02, 4.0
 ACCURACY, WIDTH = 5.0, 500
@@ -84,7 +83,7 @@ def subject(name: str, made: SurfaceGraph) -> list[str]:
     return missed + [f"{name}: {wrong}" for wrong in steering(player)]
 
 
-def along(made: SurfaceGraph, ways: CandidateEdges, curve: paths.Path) -> list[str]:
+def along(made: SurfaceGraph, ways: CandidateEdges, curve: planar.Path) -> list[str]:
     """Ours and the peer along one curve; what ours is not better at."""
     settings = PathSearchSettings(accuracy=ACCURACY, width=WIDTH)
     found = follow(made.graph, ways.motion, curve, settings)

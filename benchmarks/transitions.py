@@ -22,8 +22,8 @@ import numpy as np
 from _ledger import record
 from numpy.typing import NDArray
 
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.transitions import Windows, optimal, optimal_pairs, table, warped
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
+from marey.statistics.graphs.transitions import optimal, optimal_pairs, table, warped
 
 FRAME_RATE, SEQUENCES = 30.0, 10
 BAR_OVER_LOOP, BAR_SECONDS = 1000.0, 60.0

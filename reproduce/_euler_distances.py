@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from marey.geometry import euler, rotations
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.geometry import matrices, rotations
+from marey.statistics.graphs.graph import DistanceMatrix
 
 
 def euler_angles(clips: list[np.ndarray], *, order: str = "ZYX", root: int | None = 0) -> DistanceMatrix:
@@ -28,7 +28,7 @@ def euler_angles(clips: list[np.ndarray], *, order: str = "ZYX", root: int | Non
         _, twist = rotations.swing_twist(rotations.inverse(poses[:, root]), (0.0, 1.0, 0.0))
         poses[:, root] = rotations.multiply(twist, poses[:, root])
         headings = -2.0 * np.arctan2(twist[:, 2], twist[:, 0])
-    angles = euler.to_euler(poses, order).reshape(frames, -1)
+    angles = matrices.to_euler(poses, order).reshape(frames, -1)
     squares = np.zeros((frames, frames))
     for column in angles.T:
         apart = np.abs(column[:, None] - column)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import marey
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
 from marey.surface.synthesis.animate import SurfaceGraph, graph

@@ -24,7 +24,7 @@ from marey.body.distances import geodesic
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.statistics.matrix_comparison import (
     Correlogram,
     Mantel,

@@ -21,15 +21,14 @@ import numpy as np
 from _locomotion import locomotion
 from _repertoires import measured, repertoire
 
-from marey.geometry import paths
-from marey.geometry.paths import Behaviour, figure_eight, square
-from marey.geometry.planar import centroid
+from marey.geometry import planar
+from marey.geometry.planar import Behaviour, centroid, figure_eight, square
 from marey.statistics.graphs.path_search import PathWalk, follow
 from marey.statistics.graphs.root_motion import EdgeMotion
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.library import Library
+from marey.surface.synthesis.animate import Player, synthesize
 from marey.surface.synthesis.placement import edge_motion
-from marey.surface.synthesis.player import Player, synthesize
 from marey.views import figures, style
 
 ALPHAS = (0.01, 0.05, 0.2)
@@ -95,7 +94,7 @@ def main() -> int:
     return 0 if judged(results) else 1
 
 
-def courses(library: Library) -> dict[str, paths.Path]:
+def courses(library: Library) -> dict[str, planar.Path]:
     """The curves to follow by name; behaviours the library does not show are left out."""
     shown = set(library.labels)
     walking = tuple(label for label in WALKING if label in shown)
@@ -111,7 +110,7 @@ def courses(library: Library) -> dict[str, paths.Path]:
     return found
 
 
-def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
+def winding(library: Library, behaviours: list[Behaviour]) -> planar.Path:
     """A winding way through space at the height of a walking body, higher where one jumps."""
     x = np.linspace(0, 17, 341)
     z = 0.8 * np.sin(x / 17 * 2 * np.pi)
@@ -119,10 +118,10 @@ def winding(library: Library, behaviours: list[Behaviour]) -> paths.Path:
     walks = [s for s, label in zip(library.sequences, library.labels, strict=True) if label in WALKING]
     height = float(np.median([sequence.vertices[..., 1].mean() for sequence in walks]))
     y = height + 0.2 * np.sin(np.pi * np.clip((way - 12.0) / 2.5, 0, 1)) ** 2
-    return paths.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
+    return planar.Path.through(np.stack([x, y, z], axis=1), behaviours=behaviours)
 
 
-def along(player: Player, motion: EdgeMotion, curve: paths.Path, picture: Path) -> Result:
+def along(player: Player, motion: EdgeMotion, curve: planar.Path, picture: Path) -> Result:
     """Search, play, measure and draw one curve."""
     made = player.subject
     began = time.process_time()
@@ -156,7 +155,7 @@ def along(player: Player, motion: EdgeMotion, curve: paths.Path, picture: Path) 
     )
 
 
-def wrong_labels(library: Library, curve: paths.Path, found: PathWalk, *ends: np.ndarray) -> int:
+def wrong_labels(library: Library, curve: planar.Path, found: PathWalk, *ends: np.ndarray) -> int:
     """Frames of which neither pose is of a behaviour asked for there, borders' tolerance not granted."""
     labels = np.array(library.labels)[library.sequence_of]
     wrong = np.zeros(len(found.arc_length), bool)

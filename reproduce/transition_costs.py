@@ -22,8 +22,8 @@ from _locomotion import locomotion
 
 import marey
 from marey.body.distances import geodesic
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.transitions import PairCosts, Windows, optimal, optimal_pairs, standard
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
+from marey.statistics.graphs.transitions import PairCosts, optimal, optimal_pairs, standard
 from marey.surface.distances.metric import distances as pose_distances
 from marey.surface.library import Library
 from marey.views import figures, style

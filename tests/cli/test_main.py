@@ -10,7 +10,7 @@ from typing import get_args
 import click
 import pytest
 
-from marey.cli._parse import Parsed
+from marey.cli._options import Parsed
 from marey.cli.main import COMMANDS, app
 
 

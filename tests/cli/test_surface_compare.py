@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from tests.cli.commands import refused, result
 
 

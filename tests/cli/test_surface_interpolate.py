@@ -10,7 +10,7 @@ import pytest
 
 import marey
 from marey import samples
-from marey.cli._parse import parse_frame_reference
+from marey.cli._options import parse_frame_reference
 from tests.cli.commands import refused, result
 
 Capture = pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.geometry.euler import ORDERS
+from marey.geometry.matrices import ORDERS
 
 from .strategies import rotations
 

@@ -15,9 +15,7 @@ import pytest
 import marey
 from marey.describe import describe
 from marey.errors import FormatError, InputError, MareyError
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph
-from marey.statistics.graphs.transitions import Windows
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
 from marey.surface.library import Library
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance

@@ -11,7 +11,7 @@ import pytest
 import marey
 from marey.errors import FormatError, InputError
 from marey.io import npz
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface import MeshSequence
 
 TRIANGLE = {"vertices": np.eye(3)[None], "faces": np.array([[0, 1, 2]])}

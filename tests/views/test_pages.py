@@ -24,7 +24,7 @@ from marey.character import Character
 from marey.crowd.polygons import rectangle
 from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import view
 from marey.views.mannequin import figure

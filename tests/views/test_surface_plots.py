@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph
-from marey.statistics.graphs.transitions import Transition, Windows
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
+from marey.statistics.graphs.transitions import Transition
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph

@@ -17,7 +17,7 @@ from marey._arrays import Array, checked, read_only
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry import rotations
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 
 
 def geodesic(

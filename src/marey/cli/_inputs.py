@@ -6,12 +6,11 @@ Each loader takes a path, or several, and the reader's options that were given, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marey.cli._console import stage, warn
-from marey.cli._parse import FrameReference
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,6 +22,18 @@ if TYPE_CHECKING:
 DEFAULT_RATE = 30.0
 
 Given = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FrameReference:
+    """A frame of a file; `frame` counts from 0, or below 0 from the end; None if none was written."""
+
+    file: Path
+    frame: int | None = None
+    clip: str | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.clip, self.frame) if part is not None)
 
 
 def read(path: Path, given: Given, *kinds: str, hint: str = "", **options: Any) -> Any:

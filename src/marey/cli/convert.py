@@ -5,8 +5,7 @@ from typing import Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import cleaned, read, slice_frames
-from marey.cli._options import OF_CLIPS, Out, argument, option
-from marey.cli._parse import Length
+from marey.cli._options import OF_CLIPS, Length, Out, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

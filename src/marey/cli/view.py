@@ -1,8 +1,7 @@
 """`marey view`: images, clips and pages of anything."""
 
 from marey.cli._console import stage
-from marey.cli._options import Anything, Out, option
-from marey.cli._parse import Size
+from marey.cli._options import Anything, Out, Size, option
 from marey.cli._run import Output, Run, command
 
 

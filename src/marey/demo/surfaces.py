@@ -10,7 +10,7 @@ import numpy as np
 from marey import datasets, samples
 from marey import surface as surfaces
 from marey.demo.exhibit import CLIP_RATE, SMALLER, Exhibit, Picture, timed
-from marey.geometry.paths import figure_eight
+from marey.geometry.planar import figure_eight
 from marey.io import load, save
 from marey.surface.distances import distances
 from marey.surface.interpolation import interpolate

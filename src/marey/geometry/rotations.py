@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from marey.errors import InputError
 from marey.geometry import _batch
 from marey.geometry._batch import TINY, Array, dot, length, quaternions, time_axis, vectors
-from marey.geometry.euler import from_euler, to_euler, unwrap_euler
-from marey.geometry.matrices import from_matrix, hat, to_matrix, vee
+from marey.geometry.matrices import from_euler, from_matrix, hat, to_euler, to_matrix, unwrap_euler, vee
 
 __all__ = [
     "between",

@@ -18,7 +18,7 @@ from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry.convention import Convention
-from marey.geometry.euler import ORDERS, to_euler, unwrap_euler
+from marey.geometry.matrices import ORDERS, to_euler, unwrap_euler
 from marey.io._bvh_header import CHANNELS, LONGEST_NAME
 from marey.io._files import unique_names
 

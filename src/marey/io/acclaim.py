@@ -25,7 +25,7 @@ from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.convention import UNITS, Convention, unit_size
-from marey.geometry.euler import from_euler
+from marey.geometry.matrices import from_euler
 from marey.io._files import check_poses_fit, decoded, quoted, read_bytes
 from marey.io._limits import LIMITS
 

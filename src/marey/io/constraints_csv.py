@@ -15,8 +15,8 @@ import numpy as np
 
 from marey._arrays import Array
 from marey.errors import FormatError, InputError
-from marey.geometry import paths
-from marey.geometry.paths import Behaviour
+from marey.geometry import planar
+from marey.geometry.planar import Behaviour
 from marey.io._tables import Table, read_table, write_table
 from marey.surface.library import Library
 from marey.surface.synthesis.animation import Animation
@@ -25,7 +25,7 @@ from marey.surface.synthesis.animation import Animation
 LONGEST_TIME = 3600.0
 
 
-def read_path(path: Path) -> paths.Path:
+def read_path(path: Path) -> planar.Path:
     """The curve through the points of a table, with the behaviours its labels ask for.
 
     >>> import tempfile
@@ -44,7 +44,7 @@ def read_path(path: Path) -> paths.Path:
         if label and along[i + 1] > along[i]
     ]
     try:
-        return paths.Path.through(corners, behaviours=_merged(behaviours))
+        return planar.Path.through(corners, behaviours=_merged(behaviours))
     except InputError as error:
         raise FormatError(str(error), path=path) from error
 

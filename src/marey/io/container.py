@@ -60,9 +60,7 @@ MODULES = {
     "marey.statistics.autoregression.model": "VectorAutoregression",
     "marey.body.dynamics": "MotionModel",
     "marey.surface.library": "Library",
-    "marey.statistics.graphs.clips": "DistanceMatrix",
-    "marey.statistics.graphs.transitions": "Windows",
-    "marey.statistics.graphs.graph": "MotionGraph Walk",
+    "marey.statistics.graphs.graph": "DistanceMatrix Windows MotionGraph Walk",
     "marey.surface.synthesis.animate": "SurfaceGraph",
     "marey.surface.synthesis.animation": "Provenance Animation AnimationReport",
 }

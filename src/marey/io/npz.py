@@ -24,7 +24,7 @@ from marey.geometry.convention import Convention, UpAxis
 from marey.io import _meshes
 from marey.io._files import atomic_write
 from marey.io._zip import array_names, opened, read_array, store_array, store_blocks
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 
 MAYBE = ("uv", "uv_faces", "colours", "frame_rate", "unit", "up_axis")

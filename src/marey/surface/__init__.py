@@ -1,7 +1,6 @@
 """4D meshes: constant connectivity, moving vertices; and new animations from captured ones."""
 
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Walk
 from marey.surface.decimation import decimate
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence, concatenate

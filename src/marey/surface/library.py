@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import FloatArray, IntArray, assign
 from marey.errors import InputError
-from marey.statistics.graphs.clips import ClipIndex
+from marey.statistics.graphs.graph import ClipIndex
 from marey.surface.sequence import MeshSequence
 
 

@@ -19,7 +19,7 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators
+from marey.geometry import mesh
 from marey.geometry.colour import from_srgb
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
@@ -393,13 +393,13 @@ def _mesh_look(
         paint = from_srgb(colours)
     else:
         paint = np.tile(style.linear(style.CLAY), (count, 1))
-    welded = mesh_operators.merge_doubles(first)
+    welded = mesh.merge_doubles(first)
     if uv_faces is None:
         uv_faces = faces
     # Some files turn their surfaces inside out; the light would then shine within.
     if mesh.volume(first, faces) < 0:
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
-    closed = mesh_operators.is_closed(welded[faces])
+    closed = mesh.is_closed(welded[faces])
     if not textured:
         return Appearance(faces, paint, welded=welded, closed=closed)
     assert uv is not None

@@ -27,7 +27,7 @@ from marey.errors import InputError
 from marey.geometry import resampling
 from marey.io._files import atomic_write
 from marey.stage.walk.walk import WalkingCrowd
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.transitions import TransitionTable, Windows
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
+from marey.statistics.graphs.transitions import TransitionTable
 
 
 def random_table(

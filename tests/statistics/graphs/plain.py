@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 
 Cells = tuple[tuple[int, int], ...]
 

@@ -10,8 +10,7 @@ import pytest
 
 import marey
 from marey.errors import InputError, UnreachableError
-from marey.geometry.paths import Behaviour, Path, figure_eight, square
-from marey.geometry.planar import PlanarMotion, centroid
+from marey.geometry.planar import Behaviour, Path, PlanarMotion, centroid, figure_eight, square
 from marey.statistics.graphs.graph import MotionGraph, core_frames
 from marey.statistics.graphs.path_search import (
     PathSearchSettings,
@@ -24,9 +23,9 @@ from marey.statistics.graphs.path_search import (
 from marey.statistics.graphs.root_motion import EdgeMotion, gait_atypicality, prune_transitions
 from marey.surface import Library, SurfaceGraph, graph
 from marey.surface.distances import distances
+from marey.surface.synthesis.animate import Player, stream, stream_steered
 from marey.surface.synthesis.blend import LINEAR
 from marey.surface.synthesis.placement import edge_motion
-from marey.surface.synthesis.player import Player, stream, stream_steered
 
 
 @cache

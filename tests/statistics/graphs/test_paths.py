@@ -11,10 +11,8 @@ import pytest
 import marey
 from marey.errors import InputError
 from marey.statistics.graphs.build import essential_graph
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph, connectivity, core_frames
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows, connectivity, core_frames
 from marey.statistics.graphs.shortest import compare, shortest_costs, shortest_walk
-from marey.statistics.graphs.transitions import Windows
 from tests.statistics.graphs.fixtures import random_table
 
 

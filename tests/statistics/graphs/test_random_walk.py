@@ -12,9 +12,8 @@ from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph
 from marey.statistics.graphs.random_walk import random_walk
 from marey.surface.synthesis import animate
-from marey.surface.synthesis.animate import SurfaceGraph
+from marey.surface.synthesis.animate import SurfaceGraph, _checked_nodes
 from marey.surface.synthesis.animate import graph as build
-from marey.surface.synthesis.player import _checked_nodes
 from tests.surface.synthesis import bodies
 
 

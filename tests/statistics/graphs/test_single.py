@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.errors import InputError
-from marey.statistics.graphs.transitions import Windows, optimal, standard, warped
+from marey.statistics.graphs.graph import Windows
+from marey.statistics.graphs.transitions import optimal, standard, warped
 from tests.statistics.graphs.plain import matrix, paths, random_matrix
 
 SIZES = [(2, 2), (3, 3), (4, 3), (3, 5), (5, 5), (6, 5), (4, 6)]

@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.transitions import (
-    TransitionTable,
-    Windows,
-    optimal,
-    optimal_pairs,
-    table,
-    warped,
-)
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
+from marey.statistics.graphs.transitions import TransitionTable, optimal, optimal_pairs, table, warped
 from tests.statistics.graphs.fixtures import performer
 from tests.statistics.graphs.plain import best_windows, matrix, random_matrix
 

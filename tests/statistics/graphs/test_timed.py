@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from marey.errors import InputError, UnreachableError
-from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.graph import MotionGraph, Windows
 from marey.statistics.graphs.timed import walk_through
-from marey.statistics.graphs.transitions import Windows
 
 WINDOWS = Windows(2, 6)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from marey import samples
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators, planar, rotations
+from marey.geometry import mesh, planar, rotations
 from marey.surface.interpolation import Interpolator, distortion, interpolate, linear_interpolation
 from tests.surface.interpolation.tubes import bent, centreline, least_radius, tube, twisted
 
@@ -47,8 +47,8 @@ def in_numpy(
     wanted = deformation @ here @ np.linalg.inv(rest)
     normals = mesh.face_normals(template, faces)
     flat = (np.eye(3) - normals[:, :, None] * normals[:, None]) @ wanted.transpose(0, 2, 1)
-    sums = mesh_operators.divergence(template, faces) @ flat.reshape(-1, 3)
-    laplacian = mesh_operators.laplacian(template, faces).toarray()
+    sums = mesh.divergence(template, faces) @ flat.reshape(-1, 3)
+    laplacian = mesh.laplacian(template, faces).toarray()
     found = np.linalg.lstsq(laplacian, sums, rcond=None)[0]
     return found + ((1 - weight) * first + weight * second - found).mean(axis=0)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from marey import samples
 from marey.geometry.planar import rotate
-from marey.statistics.graphs.graph import MotionGraph
-from marey.statistics.graphs.transitions import Windows, optimal
+from marey.statistics.graphs.graph import MotionGraph, Windows
+from marey.statistics.graphs.transitions import optimal
 from marey.surface.distances import distances
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence

@@ -10,8 +10,8 @@ from marey.geometry.resampling import linear
 from marey.statistics.graphs.transitions import smooth_path, warped
 from marey.surface.library import Library
 from marey.surface.synthesis.blend import LINEAR, placed_frames
-from marey.surface.synthesis.foot_lock import FootLock
 from marey.surface.synthesis.placement import (
+    FootLock,
     GroundFrames,
     Placement,
     aligning_turns,

@@ -11,9 +11,9 @@ from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import Walk
 from marey.statistics.graphs.shortest import shortest_walk
 from marey.surface.contacts import compare_foot_skate
+from marey.surface.synthesis.animate import Player, stream, synthesize
 from marey.surface.synthesis.blend import LINEAR
 from marey.surface.synthesis.placement import GroundFrames, edge_motion, vertex_trajectory
-from marey.surface.synthesis.player import Player, stream, synthesize
 from tests.surface.synthesis import bodies
 from tests.surface.synthesis.quality import quality
 

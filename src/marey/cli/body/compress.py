@@ -3,8 +3,7 @@
 from typing import Any, Literal
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Out, WholeClip, option
-from marey.cli._parse import Length, Numbers
+from marey.cli._options import Length, Numbers, Out, WholeClip, option
 from marey.cli._run import Output, Run, command
 
 

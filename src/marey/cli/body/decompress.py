@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from marey.cli._console import stage
-from marey.cli._options import Out, argument, option
-from marey.cli._parse import FrameRange
+from marey.cli._options import FrameRange, Out, argument, option
 from marey.cli._run import Output, command
 from marey.errors import FormatError
 

@@ -3,8 +3,7 @@
 from typing import Literal
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Clip, Figure, Out, Seed, option
-from marey.cli._parse import Gap, Names, Time
+from marey.cli._options import Clip, Figure, Gap, Names, Out, Seed, Time, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

@@ -4,8 +4,7 @@ import math
 from typing import Literal
 
 from marey.cli._console import stage
-from marey.cli._options import Figure, Out, WholeClip, option
-from marey.cli._parse import Duration, Names
+from marey.cli._options import Duration, Figure, Names, Out, WholeClip, option
 from marey.cli._run import Output, command
 
 

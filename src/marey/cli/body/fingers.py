@@ -6,8 +6,7 @@ from typing import Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import read, slice_frames
-from marey.cli._options import CONVENTION, Out, Seed, argument, option
-from marey.cli._parse import Length
+from marey.cli._options import CONVENTION, Length, Out, Seed, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

@@ -3,8 +3,7 @@
 from typing import Literal
 
 from marey.cli._console import stage
-from marey.cli._options import ClipFiles, Out, option
-from marey.cli._parse import Length
+from marey.cli._options import ClipFiles, Length, Out, option
 from marey.cli._run import Output, command
 
 

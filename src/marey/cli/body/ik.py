@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import check_joints, frame_at
-from marey.cli._options import Clip, Out, PoseModelFile, option
-from marey.cli._parse import Height, Length, Orientation, Parsed, Point
+from marey.cli._options import Clip, Height, Length, Orientation, Out, Parsed, Point, PoseModelFile, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

@@ -3,8 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from marey.cli._console import stage
-from marey.cli._options import Clip, Out, option
-from marey.cli._parse import Parsed, number
+from marey.cli._options import Clip, Out, Parsed, number, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import check_joints, frame_at
-from marey.cli._options import Clip, Out, PoseModelFile, Seed, option
-from marey.cli._parse import Point
+from marey.cli._options import Clip, Out, Point, PoseModelFile, Seed, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

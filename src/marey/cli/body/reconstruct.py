@@ -5,8 +5,7 @@ from typing import Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import cleaned, in_clip, read, whole_clip
-from marey.cli._options import CONVENTION, Out, PoseModelFile, argument, option
-from marey.cli._parse import Names, Pair
+from marey.cli._options import CONVENTION, Names, Out, Pair, PoseModelFile, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Clip, Out, Seed, option
-from marey.cli._parse import Numbers, Parsed
+from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, option
 from marey.cli._run import Output, check_ending, command
 from marey.errors import InputError
 

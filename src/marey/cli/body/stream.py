@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import clip, frame_at
-from marey.cli._options import ModelOrClip, Out, Seed, option
-from marey.cli._parse import Parsed
+from marey.cli._options import ModelOrClip, Out, Parsed, Seed, option
 from marey.cli._run import Output, Run, check_ending, check_place, command, save_files
 from marey.errors import InputError
 

@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from marey.cli._console import stage
-from marey.cli._options import Clip, Out, Seed, option
-from marey.cli._parse import Numbers
+from marey.cli._options import Clip, Numbers, Out, Seed, option
 from marey.cli._run import Output, Run, check_ending, command, save_files
 
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import video as load_video
-from marey.cli._options import Fields, Out, Seed, option
-from marey.cli._parse import Length, Parsed, Polygon, _polygon, number
+from marey.cli._options import Fields, Length, Out, Parsed, Polygon, Seed, _polygon, number, option
 from marey.cli._run import Output, check_ending, command
 from marey.errors import InputError
 

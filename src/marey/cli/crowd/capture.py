@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Jobs, Out, Video, option
-from marey.cli._parse import Parsed, Polygon
+from marey.cli._options import Jobs, Out, Parsed, Polygon, Video, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

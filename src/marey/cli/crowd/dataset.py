@@ -4,8 +4,7 @@ from typing import Literal
 
 from marey.cli._console import stage
 from marey.cli._inputs import scene as scene_of
-from marey.cli._options import Out, Seed, argument, option
-from marey.cli._parse import Size
+from marey.cli._options import Out, Seed, Size, argument, option
 from marey.cli._run import Output, command
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Fields, Out, option
-from marey.cli._parse import Parsed
+from marey.cli._options import Fields, Out, Parsed, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 

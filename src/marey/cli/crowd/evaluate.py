@@ -8,8 +8,7 @@ import click
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import read, slice_frames
-from marey.cli._options import Figure, argument, option
-from marey.cli._parse import FrameRange
+from marey.cli._options import Figure, FrameRange, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from marey.cli._console import stage, warn
-from marey.cli._options import Graph, Out, Seed, option
-from marey.cli._parse import NUMBER, Numbers, Parsed
+from marey.cli._options import NUMBER, Graph, Numbers, Out, Parsed, Seed, option
 from marey.cli._run import Output, command
 from marey.errors import InputError
 
@@ -16,7 +15,7 @@ LONGEST, AFTER_LAST = 3600.0, 2.0
 
 
 def _behaviour(text: str) -> Any:
-    from marey.geometry.paths import LONGEST, Behaviour
+    from marey.geometry.planar import LONGEST, Behaviour
 
     found = re.fullmatch(rf"([^=]+)(?:=({NUMBER}):({NUMBER}))?", text.strip())
     if found is None:

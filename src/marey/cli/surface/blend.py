@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import library as load_library
-from marey.cli._options import OF_MESHES, Out, argument, option
-from marey.cli._parse import Parsed
+from marey.cli._options import OF_MESHES, Out, Parsed, argument, option
 from marey.cli._run import Output, Run, check_place, command
 from marey.errors import InputError
 

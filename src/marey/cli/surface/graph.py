@@ -8,8 +8,7 @@ from typing import Any, Literal
 from marey.cli._console import stage, warn
 from marey.cli._inputs import library as load_library
 from marey.cli._inputs import read
-from marey.cli._options import OF_MESHES, Distances, Figure, Out, argument, option
-from marey.cli._parse import FrameRange
+from marey.cli._options import OF_MESHES, Distances, Figure, FrameRange, Out, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import FormatError, InputError
 
@@ -57,9 +56,9 @@ def graph(
     the motion graph. Frames in dead ends cannot lead on; animations begin and end in the core.
     """
     from marey.statistics.graphs.build import essential_graph, motion_graph
-    from marey.statistics.graphs.graph import MotionGraph
+    from marey.statistics.graphs.graph import MotionGraph, Windows
     from marey.statistics.graphs.shortest import compare, shortest_costs
-    from marey.statistics.graphs.transitions import Windows, table
+    from marey.statistics.graphs.transitions import table
     from marey.surface.distances import distances as pose_distances
     from marey.surface.synthesis.animate import SurfaceGraph
 

@@ -27,7 +27,7 @@ def info(
     Sequences and labels, distances, transitions, core and dead ends; captured and blended frames.
     """
     from marey.describe import describe
-    from marey.statistics.graphs.clips import DistanceMatrix
+    from marey.statistics.graphs.graph import DistanceMatrix
 
     data = read(source, run.given)
     facts: dict[str, Any] = {"file": source, **describe(data)}

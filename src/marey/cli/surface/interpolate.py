@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from marey.cli._console import stage
 from marey.cli._inputs import mesh_frames
-from marey.cli._options import Out, argument, option
-from marey.cli._parse import Frame, Numbers
+from marey.cli._options import Frame, Numbers, Out, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 

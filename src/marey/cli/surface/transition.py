@@ -4,8 +4,7 @@ from typing import Any, Literal
 
 from marey.cli._console import stage
 from marey.cli._inputs import mesh_frames
-from marey.cli._options import OF_MESHES, Figure, Out, argument, option
-from marey.cli._parse import Frame
+from marey.cli._options import OF_MESHES, Figure, Frame, Out, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
@@ -89,7 +88,7 @@ def transition(
 
 
 def _windows(frame_rate: float, method: str, length: int | None, slope: int) -> Any:
-    from marey.statistics.graphs.transitions import Windows
+    from marey.statistics.graphs.graph import Windows
 
     usual = Windows.at(frame_rate, slope=slope)
     if method == "optimal":

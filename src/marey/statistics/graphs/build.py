@@ -41,12 +41,12 @@ def essential_graph(
         alpha: Cost of a step of time; the table's, if not given. The larger, the more transitions.
         duration: "frames" counts the frames of a transition, as published, not the steps between them.
 
-    >>> from marey.statistics.graphs.clips import DistanceMatrix
+    >>> from marey.statistics.graphs.graph import DistanceMatrix, Windows
     >>> from marey.statistics.graphs import transitions
     >>> time = np.arange(60)
     >>> apart = np.abs(np.sin((time - time[:, None]) / 8))
     >>> matrix = DistanceMatrix(apart, 0 * apart, [0, 30, 60], ("a", "b"), "surface")
-    >>> table = transitions.table(matrix, windows=transitions.Windows(4, 10), alpha=0.01)
+    >>> table = transitions.table(matrix, windows=Windows(4, 10), alpha=0.01)
     >>> essential_graph(table).kind
     'essential'
     """
@@ -88,7 +88,7 @@ def transition_weights(table: TransitionTable, *, alpha: float, duration: Durati
 
     Within a sequence a transition forwards must be cheaper than playing on, and none leads to its own frame.
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> costs, lengths = np.array([[1, 0.5], [0.1, 1]], np.float32), np.full((2, 2), 3, np.int16)
     >>> table = TransitionTable(costs, lengths, lengths, lengths, np.array([0, 2]), Windows(2, 3), "sum")
     >>> transition_weights(table, alpha=0.01).round(3).tolist()

@@ -19,10 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, Integers
 from marey._work import Progress
 from marey.errors import InputError, UnreachableError
-from marey.geometry.paths import Behaviour, Path
-from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.clips import ClipIndex
-from marey.statistics.graphs.graph import MotionGraph, Walk, core_frames
+from marey.geometry.planar import Behaviour, Path, PlanarMotion
+from marey.statistics.graphs.graph import ClipIndex, MotionGraph, Walk, core_frames
 from marey.statistics.graphs.root_motion import CandidateEdges, EdgeMotion
 
 Bits = NDArray[np.uint64]

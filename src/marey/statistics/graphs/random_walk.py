@@ -13,8 +13,7 @@ import numpy as np
 from marey._arrays import Array, BoolArray, Integers
 from marey._random import Rng, as_generator
 from marey.errors import InputError
-from marey.statistics.graphs.clips import ClipIndex
-from marey.statistics.graphs.graph import MotionGraph, Walk, core_frames
+from marey.statistics.graphs.graph import ClipIndex, MotionGraph, Walk, core_frames
 
 
 def random_walk(

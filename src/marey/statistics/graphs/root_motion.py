@@ -20,8 +20,7 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.clips import ClipIndex, DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph, Walk
+from marey.statistics.graphs.graph import ClipIndex, DistanceMatrix, MotionGraph, Walk
 
 LayOut = Callable[[Integers], tuple[PlanarMotion, Any, Array]]
 

@@ -48,7 +48,7 @@ class CostComparison:
 def shortest_walk(graph: MotionGraph, start: int, end: int) -> Walk:
     """The walk of least cost from one frame to another.
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> alone = MotionGraph.chains([0, 5], alpha=0.1, windows=Windows(2, 4))
     >>> shortest_walk(alone, 1, 4).nodes(alone).tolist()
     [1, 2, 3, 4]
@@ -73,7 +73,7 @@ def shortest_walk(graph: MotionGraph, start: int, end: int) -> Walk:
 def shortest_costs(graph: MotionGraph, *, progress: Progress | None = None) -> Array:
     """Least cost of a walk from each frame (row) to each (column); infinite where there is none.
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> shortest_costs(MotionGraph.chains([0, 3], alpha=0.5, windows=Windows(2, 4))).tolist()
     [[0.0, 0.5, 1.0], [inf, 0.0, 0.5], [inf, inf, 0.0]]
     """
@@ -111,7 +111,7 @@ def least_costs(weights: Array, *, progress: Progress | None = None) -> Array:
 def compare(ours: Array, baseline: Array) -> CostComparison:
     """How much less walks cost in one graph than in another, from the `shortest_costs` of both.
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> one, other = (
     ...     shortest_costs(MotionGraph.chains([0, 9], alpha=a, windows=Windows(2, 4))) for a in (0.1, 0.2)
     ... )

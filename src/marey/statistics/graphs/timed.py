@@ -63,7 +63,7 @@ def walk_through(
         slack: Frames by which a key may miss its time if it cannot be met otherwise; a longest window, if
             None.
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> alone = MotionGraph.chains([0, 10], alpha=0.1, windows=Windows(2, 4))
     >>> walk_through(alone, [2, 7], [0, 5]).walk.nodes(alone).tolist()
     [2, 3, 4, 5, 6, 7]

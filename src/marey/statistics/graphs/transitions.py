@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -23,47 +22,10 @@ from marey import _work
 from marey._arrays import Array, FloatArray, Integers, assign, checked
 from marey._work import Progress
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
 
 Objective = Literal["weight", "sum", "mean"]
 Ends = Literal["strict", "short"]
-
-
-@dataclass(frozen=True)
-class Windows:
-    """How long both windows of a transition may be, and how unevenly time may pass in them.
-
-    Args:
-        shortest: Fewest frames of either window.
-        longest: Most frames of either window.
-        slope: At most `slope - 1` frames of one window in a row may be passed while the other is held.
-
-    >>> Windows.at(50.0)
-    Windows(shortest=15, longest=100, slope=3)
-    """
-
-    shortest: int
-    longest: int
-    slope: int = 3
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.shortest <= self.longest:
-            raise InputError(
-                f"windows: need 2 ≤ shortest ≤ longest frames, got {self.shortest} and {self.longest}"
-            )
-        if self.slope < 1:
-            raise InputError(f"slope: 1 or more, got {self.slope}")
-
-    @classmethod
-    def at(cls, frame_rate: float, *, slope: int = 3) -> Windows:
-        """Windows of 0.3 to 2 seconds, as published (section 2.5.3: 15 to 100 frames at 50 a second)."""
-        shortest = max(2, ceil(0.3 * frame_rate - 1e-9))
-        return cls(shortest, max(shortest, round(2.0 * frame_rate)), slope)
-
-    def within(self, starts: NDArray[np.int64]) -> Windows:
-        """The same windows, no longer than the longest sequence."""
-        longest = min(self.longest, max(int(np.diff(starts).max()), self.shortest))
-        return Windows(self.shortest, longest, min(self.slope, longest))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from marey._work import Progress
 from marey.errors import InputError
-from marey.geometry.paths import Behaviour, Path
+from marey.geometry.planar import Behaviour, Path
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import graph_picture, matrix_picture
 from marey.studio.surface.state import Made, State

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from marey import samples
 from marey._work import Progress
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.studio.desk import Desk
 from marey.studio.drawing import GroundPen
 from marey.studio.panel import Export, Panel

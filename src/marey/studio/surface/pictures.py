@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import Picture
 from marey.surface.library import Library

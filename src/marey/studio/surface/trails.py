@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from marey.errors import InputError
 from marey.geometry.colour import from_srgb
-from marey.geometry.paths import Path, figure_eight, square
-from marey.geometry.planar import centroid
+from marey.geometry.planar import Path, centroid, figure_eight, square
 from marey.studio.desk import Desk
 from marey.surface.synthesis.animation import Animation
 

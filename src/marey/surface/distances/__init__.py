@@ -1,6 +1,6 @@
 """How far apart two poses of a surface are (Boukhayma 2017, section 2.3)."""
 
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.heading import yaw_between
 from marey.surface.distances.metric import distances, pose_distance
 

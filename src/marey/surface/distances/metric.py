@@ -24,7 +24,7 @@ from marey._arrays import Array, FloatArray, IntArray, checked, read_only
 from marey._work import Progress
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.deformation import deformation
 from marey.surface.distances.heading import yaw_between, yaw_offsets
 from marey.surface.distances.template import SAMPLE, ReferencePose, deformation_features, mean_strain

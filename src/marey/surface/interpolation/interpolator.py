@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
-from marey.geometry import mesh, mesh_operators, planar
+from marey.geometry import mesh, planar
+from marey.geometry.mesh import FaceAdjacency
 from marey.surface.distances.heading import yaw_between
-from marey.surface.interpolation.unwrap import FaceAdjacency, unwrap
+from marey.surface.interpolation.unwrap import unwrap
 from marey.surface.sequence import checked_faces
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ class Interpolator:
         poses = checked("template", poses[None] if poses.ndim == 2 else poses, (None, None, 3))
         if poses.size == 0:
             raise InputError("template: there is no vertex")
-        doubles = mesh_operators.merge_doubles(poses)
+        doubles = mesh.merge_doubles(poses)
         joined = doubles[checked_faces("faces", np.asarray(faces), poses.shape[1])].astype(np.int32)
-        couplings = mesh_operators.couplings(poses, joined)
+        couplings = mesh.couplings(poses, joined)
         # A vertex that only faces without area hold has no neighbours: it moves alone.
-        pieces = mesh_operators.components(joined[couplings.any(axis=1)], poses.shape[1])
-        laplacian = mesh_operators.assembled(couplings, joined, poses.shape[1])
+        pieces = mesh.components(joined[couplings.any(axis=1)], poses.shape[1])
+        laplacian = mesh.assembled(couplings, joined, poses.shape[1])
         return cls(
             joined,
             couplings,
@@ -365,9 +366,9 @@ class LaplacianFactor:
     def solve(self, sums: Array) -> Array:
         """The solution `(vertices, 3)` of right-hand sides `(vertices, 3)`; zero where vertices are held.
 
-        >>> from marey.geometry import mesh_operators
+        >>> from marey.geometry import mesh
         >>> flat, faces = np.eye(3), np.array([[0, 1, 2]])
-        >>> laplacian = mesh_operators.laplacian(flat, faces)
+        >>> laplacian = mesh.laplacian(flat, faces)
         >>> factor = LaplacianFactor.of(laplacian, np.zeros(3, np.int64))
         >>> (factor.solve(laplacian @ flat) - (flat - flat[0])).round(12).tolist()
         [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
@@ -414,7 +415,7 @@ def _shell(
     vertices: Array, faces: NDArray[np.int32], pieces: Integers, largest_holes: float
 ) -> tuple[NDArray[np.int32], BoolArray]:
     """Faces and caps, and which pieces they enclose but for small holes."""
-    caps = mesh_operators.hole_fans(faces).astype(np.int32)
+    caps = mesh.hole_fans(faces).astype(np.int32)
     shell, count = np.concatenate([faces, caps]), int(pieces.max()) + 1
 
     def area(triangles: NDArray[np.int32]) -> Array:
@@ -422,7 +423,7 @@ def _shell(
         return np.asarray(np.bincount(pieces[triangles[:, 0]], sizes, count), np.float64)
 
     solid = area(caps) < largest_holes * area(faces)
-    solid[pieces[mesh_operators.boundary_edges(shell)]] = False
+    solid[pieces[mesh.boundary_edges(shell)]] = False
     return shell, solid
 
 

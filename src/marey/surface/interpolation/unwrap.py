@@ -9,41 +9,10 @@ second, small rotation. Cost: 0.1 ms for 20,000 faces where no neighbours disagr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import Array, Integers
-from marey.geometry import mesh_operators
-
-
-@dataclass(frozen=True, eq=False)
-class FaceAdjacency:
-    """Which faces share an edge.
-
-    Attributes:
-        links: `(links, 2)`, pairs of faces.
-        starts: `(faces + 1,)`.
-        neighbours: the faces beside face m are `neighbours[starts[m] : starts[m + 1]]`.
-        islands: `(faces,)`, which connected set of faces each belongs to.
-    """
-
-    links: Integers
-    starts: Integers
-    neighbours: Integers
-    islands: Integers
-
-    @classmethod
-    def of(cls, faces: NDArray[Any]) -> FaceAdjacency:
-        """Of faces `(faces, 3)`."""
-        links = mesh_operators.face_links(faces)
-        both = np.concatenate([links, links[:, ::-1]])
-        order = np.argsort(both[:, 0], kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=len(faces)))])
-        islands = mesh_operators.connected_sets(links, len(faces))
-        return cls(links, starts.astype(np.int64), np.ascontiguousarray(both[order, 1]), islands)
+from marey._arrays import Array
+from marey.geometry.mesh import FaceAdjacency
 
 
 def unwrap(logs: Array, adjacency: FaceAdjacency) -> tuple[Array, Array]:

@@ -24,14 +24,14 @@ from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.distances import distances, yaw_between
 from marey.surface.library import Library
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
-from marey.surface.synthesis.foot_lock import FootLock
 from marey.surface.synthesis.placement import (
+    FootLock,
     GroundFrames,
     Placement,
     aligning_turns,

@@ -9,8 +9,8 @@ import numpy as np
 
 from marey._work import Progress
 from marey.errors import InputError
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.transitions import Transition, Windows, optimal, standard, warped
+from marey.statistics.graphs.graph import DistanceMatrix, Windows
+from marey.statistics.graphs.transitions import Transition, optimal, standard, warped
 from marey.surface.distances import distances
 from marey.surface.interpolation import Interpolator
 from marey.surface.library import Library

@@ -19,8 +19,7 @@ from marey._arrays import checked
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion, centroid
-from marey.statistics.graphs.clips import DistanceMatrix
-from marey.statistics.graphs.graph import MotionGraph
+from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph
 from marey.statistics.graphs.transitions import Transition
 from marey.statistics.matrix_comparison import Correlogram, Mantel
 from marey.surface.interpolation.distortion import distortion, strains
@@ -59,7 +58,7 @@ MOST_SLANTED = 12
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
     """All pose distances as a square, dark where poses are alike.
 
-    >>> from marey.statistics.graphs.clips import DistanceMatrix
+    >>> from marey.statistics.graphs.graph import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> figure = distance_map(DistanceMatrix(apart, np.zeros((9, 9)), [0, 4, 9], ("walk", "run"), "surface"))
     >>> figure.axes[0].get_title(loc="left")
@@ -80,7 +79,7 @@ def warp_path(
 ) -> Figure:
     """A transition laid over the pose distances of the two windows it blends.
 
-    >>> from marey.statistics.graphs.clips import DistanceMatrix
+    >>> from marey.statistics.graphs.graph import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
     >>> walk = DistanceMatrix(apart, np.zeros((9, 9)), [0, 9], ("walk",), "surface")
     >>> figure = warp_path(walk, Transition([[1, 4], [2, 5], [2, 6]], 11.0))
@@ -213,7 +212,7 @@ def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[
 
     names: of the sequences
 
-    >>> from marey.statistics.graphs.transitions import Windows
+    >>> from marey.statistics.graphs.graph import Windows
     >>> alone = MotionGraph.chains([0, 30, 50], alpha=0.1, windows=Windows(2, 4))
     >>> graph_picture(alone, ("walk", "run")).get_suptitle()
     'Essential graph: 50 frames, 48 captured steps, no transition'

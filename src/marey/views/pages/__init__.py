@@ -25,7 +25,7 @@ from marey.crowd.tracks import Tracks
 from marey.describe import describe
 from marey.errors import InputError
 from marey.stage.walk.walk import WalkingCrowd
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.views.pages.page import Page

@@ -17,7 +17,7 @@ from marey._work import Progress
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.io.video import write_frames
-from marey.statistics.graphs.clips import DistanceMatrix
+from marey.statistics.graphs.graph import DistanceMatrix
 from marey.views import style
 from marey.views.figures.crowd import footage_clip
 from marey.views.figures.fields import WHEEL
