@@ -180,15 +180,14 @@ def contained_file(folder: Path, name: str) -> Path | None:
         return None
 
 
-def shared_stem(path: Path) -> str:
-    """What numbered files have in common, e.g. `walk` of `walk_%04d.obj`."""
-    return plain_stem(path) or "mesh"
-
-
 def _image_names(sequence: MeshSequence, path: Path) -> list[str]:
     """The names of the textures' files: one for all meshes, or one each."""
     count = len(sequence.textures)
-    stems = [Path(numbered_name(path, i)).stem for i in range(count)] if count > 1 else [shared_stem(path)]
+    stems = (
+        [Path(numbered_name(path, i)).stem for i in range(count)]
+        if count > 1
+        else [plain_stem(path) or "mesh"]
+    )
     return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
 
 
@@ -235,12 +234,17 @@ def _textures(found: list[Texture | None]) -> tuple[Texture, ...]:
 
 
 def _image_ending(texture: Texture) -> str:
-    head = texture.encoded()[:8]
-    if head.startswith(b"\x89PNG"):
-        return ".png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return ".jpg"
-    raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
+    ending = {"image/png": ".png", "image/jpeg": ".jpg"}.get(image_type(texture.encoded()) or "")
+    if ending is None:
+        raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
+    return ending
+
+
+def image_type(data: bytes) -> str | None:
+    """The MIME type of a PNG or JPEG, else None."""
+    if data.startswith(b"\x89PNG"):
+        return "image/png"
+    return "image/jpeg" if data.startswith(b"\xff\xd8\xff") else None
 
 
 def line_number(data: bytes, position: int) -> int:
