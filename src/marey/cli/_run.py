@@ -15,8 +15,8 @@ A command is a function in a module of its own, decorated with :func:`command` a
             filled = fill_gaps(motion, ..., progress=progress)
         return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
 
-Parameters become arguments and options by their annotations: plain types, Literal, the types of `_options`
-(which convert text), and the inputs and options of `_options` (inputs arrive loaded and cleaned and bring the
+Parameters become arguments and options by their annotations: plain types, Literal, and those of `_options`:
+types that convert text, shared options, and inputs (which arrive loaded and cleaned, and bring the
 options of their reader). A default made by `option(default, help, metavar)` or `argument(help, metavar)` says
 how the parameter is written. Modules of commands do not use `from __future__ import annotations`, and import
 what they run inside the function, so that `--help` stays quick. A parameter of type `Run` gets the paths.
