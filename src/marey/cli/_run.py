@@ -225,7 +225,7 @@ class Command(click.Command):
             elif result.picture and out.suffix.lower() in FIGURES:
                 _draw_figure(out, *result.picture)
             elif result.marks is not None:
-                from marey.views.drawings import draw_figures
+                from marey.views.render import draw_figures
 
                 draw_figures([result.data], out, marks=result.marks, progress=progress)
             else:

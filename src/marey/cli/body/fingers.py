@@ -81,17 +81,7 @@ def fingers(
         turned = so3.distance(motion.rotations, truth.rotations)[:, 1:]
         report["joint_error_cm"] = round(100 * float(apart.mean()), 5)
         report["joint_error_degrees"] = round(float(np.degrees(turned.mean())), 4)
-<<<<<<< HEAD
     return Output(motion, report, marks=tips.positions)
-=======
-
-    def draw(path: Path, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([motion], path, marks=tips.positions, progress=progress)
-
-    return Output(motion, report, draw=draw)
->>>>>>> main
 
 
 def _hand(path: Path, given: dict[str, Any]) -> Any:

@@ -94,17 +94,7 @@ def ik(
     for line in report.lines():
         warn(line)
     facts = {**report.as_dict(), "poses": poses, "frames": result.frames}
-<<<<<<< HEAD
     return Output(_stored(result, run, max_error), facts, marks=_marks(targets, result.frames))
-=======
-
-    def draw(path: Any, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([result], path, marks=_marks(targets, result.frames), progress=progress)
-
-    return Output(_stored(result, run, max_error), facts, draw=draw)
->>>>>>> main
 
 
 def _body(motion: Any, model: Any, no_model: bool, run: Run) -> tuple[Any, str]:

@@ -68,17 +68,7 @@ def reconstruct(
         "milliseconds_per_frame": round(1e3 * solving.seconds / found.frames, 4),
         **({} if real is None else compare(found, real).as_dict()),
     }
-<<<<<<< HEAD
     return Output(found, report, marks=trackers.positions)
-=======
-
-    def draw(path: Path, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([found], path, marks=trackers.positions, progress=progress)
-
-    return Output(found, report, draw=draw)
->>>>>>> main
 
 
 def _trackers(
