@@ -13,7 +13,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import FormatError, InputError
 
 
-@command(writes="SurfaceGraph")
+@command(writes="SurfaceGraph", reports="frames, edges, density, mean_cost, motion_graph_mean_cost")
 def graph(
     run: Run,
     sources: list[Path] = argument(
