@@ -20,7 +20,7 @@ import numpy as np
 from _euler_distances import euler_angles
 
 import marey
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip
@@ -36,7 +36,7 @@ from marey.statistics.matrix_comparison import (
 )
 from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.distances.metric import METRICS, distances
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.views import style
 from marey.views.figures.surface import COLOURS
 

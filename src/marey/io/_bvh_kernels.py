@@ -1,4 +1,4 @@
-"""Compiled loops of the BVH reader: rows of channels to poses, and how numbers are broken into lines.
+"""Compiled loops of the BVH reader: rows of channels to poses.
 
 Importing this module imports numba: do so inside functions.
 """
@@ -8,20 +8,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey._arrays import Array, Integers
 from marey._compiling import njit
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # A product and a sum may be rounded once instead of twice.
-_FUSED = {**_OPTIONS, "fastmath": {"contract"}}
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
 
 # Adding and taking off 1.5 * 2^52 rounds to a whole number.
 _ROUNDS = 6755399441055744.0
 
 
-@njit(**_FUSED)
+@njit(**_OPTIONS)
 def pose(
     rows: Array,
     first_frame: int,
@@ -89,7 +87,7 @@ def pose(
     return slides
 
 
-@njit(**_FUSED)
+@njit(**_OPTIONS)
 def _half_angles(degrees: Array, cosines: Array, sines: Array) -> None:
     """Cosines and sines of half of each angle, to the last bit or two; a loop of plain sums and products.
 
@@ -126,26 +124,3 @@ def _half_angles(degrees: Array, cosines: Array, sines: Array) -> None:
             if abs(degrees[i]) > 1e9:
                 angle = (degrees[i] % 720.0) * (math.pi / 360.0)
                 cosines[i], sines[i] = math.cos(angle), math.sin(angle)
-
-
-@njit(**_OPTIONS)
-def layout(buffer: NDArray[np.uint8], columns: int) -> tuple[int, bool, bool]:
-    """How words are broken into lines: how many there are, whether every frame of `columns` begins a line,
-    and whether some line holds exactly one frame."""
-    count, on_line = 0, 0
-    frames_begin_lines, some_line_is_a_frame = True, False
-    inside = False
-    for byte in buffer:
-        if byte == 10 or byte == 13:
-            some_line_is_a_frame |= on_line == columns
-            on_line = 0
-            inside = False
-        elif byte == 32 or byte == 9:
-            inside = False
-        elif not inside:
-            inside = True
-            if on_line > 0 and count % columns == 0:
-                frames_begin_lines = False
-            count += 1
-            on_line += 1
-    return count, frames_begin_lines, some_line_is_a_frame or on_line == columns

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import BinaryIO
 
+import msgspec
 import numpy as np
 
 from marey._arrays import Array
@@ -63,21 +64,13 @@ def channel_table(motion: Motion, convention: Convention) -> tuple[list[Channels
         position_channels[0] = POSITIONS
     orders, angles = _angles(rotations, [_order(channels) for channels in wanted])
 
-    channels, tables = [], []
-    for j in range(motion.joints):
-        own = _layout(wanted[j], position_channels[j], orders[j])
-        table = np.empty((motion.frames, len(own)))
-        turn = 0
-        for column, channel in enumerate(own):
-            axis = "XYZ".index(channel[0])
-            if channel.endswith("rotation"):
-                table[:, column] = angles[j][:, turn]
-                turn += 1
-            else:
-                path = paths[j]
-                table[:, column] = offsets[j, axis] if path is None else path[:, axis]
-        channels.append(own)
-        tables.append(table)
+    channels = [_layout(*three) for three in zip(wanted, position_channels, orders, strict=True)]
+    tables = []
+    for own, turns, path, offset in zip(channels, angles, paths, offsets, strict=True):
+        places = np.tile(offset, (motion.frames, 1)) if path is None else path
+        turned = iter(turns.T)
+        columns = [next(turned) if c.endswith("rotation") else places[:, POSITIONS.index(c)] for c in own]
+        tables.append(np.stack(columns, axis=1) if columns else np.empty((motion.frames, 0)))
     return channels, tables
 
 
@@ -168,14 +161,10 @@ def _few_angles(q: Array, order: str) -> Array | None:
 
 def depth_first(skeleton: Skeleton) -> list[int]:
     """Joints in the order in which a BVH file lists them."""
-    children: list[list[int]] = [[] for _ in range(skeleton.joints)]
-    for joint in range(1, skeleton.joints):
-        children[int(skeleton.parents[joint])].append(joint)
     order, waiting = [], [0]
     while waiting:
-        joint = waiting.pop()
-        order.append(joint)
-        waiting.extend(reversed(children[joint]))
+        order.append(waiting.pop())
+        waiting.extend(reversed(skeleton.children(order[-1])))
     return order
 
 
@@ -214,12 +203,13 @@ def write_table(file: BinaryIO, table: Array, is_angle: Sequence[bool], unit: fl
             f"the motion is too large to be written in units of {unit:g} m; choose a larger unit"
         )
     lengths = min(max(math.ceil(LENGTH_DECIMALS + math.log10(unit)), 3), 15)
-    # Rounded to these decimals, fifteen digits show them all and no others; huge numbers are written in full.
+    # Rounded to these decimals, the shortest text shows them all; huge numbers have none to round.
     huge = np.abs(table).max() >= 1e8
-    line = " ".join(["%r" if huge else "%.15g"] * table.shape[1]) + "\n"
+    encoder, blanks = msgspec.json.Encoder(), bytes.maketrans(b",", b" ")
     for rows in np.array_split(table, 1 + table.size // BLOCK):
         rounded = rows if huge else np.where(is_angle, rows.round(ANGLE_DECIMALS), rows.round(lengths)) + 0.0
-        file.write((line * len(rows) % tuple(rounded.ravel().tolist())).encode())
+        text = encoder.encode_lines(rounded.tolist()).replace(b".0,", b",").replace(b".0]", b"]")
+        file.write(text.translate(blanks, b"[]"))
 
 
 def _indent(depth: int) -> str:

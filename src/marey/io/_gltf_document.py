@@ -11,8 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import unquote
@@ -35,13 +34,18 @@ _DTYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: 
 _LARGEST_VALUE = {5120: 127, 5121: 255, 5122: 32767, 5123: 65535}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Entry:
     """One JSON object of the file, with its place in it."""
 
     values: dict[str, Any]
     place: str
-    path: Path
+    document: Document
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.document.path
 
     def fail(self, key: str, message: str) -> NoReturn:
         """Raise a :class:`FormatError` about one of the values."""
@@ -62,6 +66,16 @@ class Entry:
     def index(self, key: str, count: int) -> int | None:
         """A reference to one of `count` things, or None if there is none."""
         return None if key not in self.values else self._within(key, self.values[key], count)
+
+    def referred(self, key: str, among: str) -> Entry | None:
+        """The entry of the top-level list `among` to which `key` refers, if any."""
+        entries = self.document.all(among)
+        index = self.index(key, len(entries))
+        return None if index is None else entries[index]
+
+    def accessor(self, key: str) -> Entry | None:
+        """The accessor to which `key` refers, if any."""
+        return self.referred(key, "accessors")
 
     def indices(self, key: str, count: int) -> list[int]:
         """A list of references to `count` things; empty if there is none."""
@@ -97,12 +111,12 @@ class Entry:
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             self.fail(key, "should be an object")
-        return Entry(value, f"{self.place}.{key}".lstrip("."), self.path)
+        return Entry(value, f"{self.place}.{key}".lstrip("."), self.document)
 
     def entries(self, key: str) -> list[Entry]:
         """A list of objects inside this one; empty if there is none."""
         place = f"{self.place}.{key}".lstrip(".")
-        found = [Entry(value, f"{place}[{i}]", self.path) for i, value in enumerate(self._list(key))]
+        found = [Entry(value, f"{place}[{i}]", self.document) for i, value in enumerate(self._list(key))]
         for entry in found:
             if not isinstance(entry.values, dict):
                 entry.fail("", "should be an object")
@@ -120,14 +134,13 @@ class Entry:
         return value
 
 
-@dataclass(frozen=True)
 class Document:
-    """A parsed file: its JSON, the binary chunk of a GLB, and its top-level lists."""
+    """A parsed file: its JSON and the binary chunk of a GLB; reads accessors, each buffer once."""
 
-    path: Path
-    root: Entry
-    chunk: Bytes | None
-    _lists: dict[str, list[Entry]] = field(default_factory=dict)
+    def __init__(self, path: Path, values: dict[str, Any], chunk: Bytes | None) -> None:
+        self.path, self.root, self._chunk = path, Entry(values, "", self), chunk
+        self._lists: dict[str, list[Entry]] = {}
+        self._loaded: dict[Entry, Bytes] = {}
 
     def all(self, key: str) -> list[Entry]:
         """One of the top-level lists: `nodes`, `meshes`, `accessors`, …"""
@@ -135,83 +148,8 @@ class Document:
             self._lists[key] = self.root.entries(key)
         return self._lists[key]
 
-    def referred(self, by: Entry, key: str, among: str) -> Entry | None:
-        """The entry of the list `among` that `by` refers to under `key`, if any."""
-        index = by.index(key, len(self.all(among)))
-        return None if index is None else self.all(among)[index]
-
-
-def open_document(path: Path) -> Document:
-    """Read a `.glb` or `.gltf` file and check that it is glTF 2.0 that we can make sense of."""
-    data = read_bytes(path)
-    text, chunk = _glb_chunks(data, path) if data[:4] == b"glTF" else (data, None)
-    root = Entry(decode(text, dict[str, Any], path), "", path)
-    _check_version(root)
-    _check_compression(root)
-    return Document(path, root, chunk)
-
-
-def _glb_chunks(data: bytes, path: Path) -> tuple[bytes, Bytes | None]:
-    if len(data) < 20:
-        raise FormatError(f"the GLB header is cut off after {len(data)} bytes", path=path)
-    version, length = struct.unpack_from("<II", data, 4)
-    if version != 2:
-        raise FormatError(f"is GLB version {version}; only version 2 is read", path=path)
-    if length > len(data):
-        raise FormatError(f"is cut off: the header says {length} bytes, there are {len(data)}", path=path)
-    text, chunk = None, None
-    for kind, start, stop in _chunk_bounds(data, length, path):
-        if kind == b"JSON" and text is None:
-            text = data[start:stop]
-        elif kind == b"BIN\0" and chunk is None:
-            chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
-    if text is None:
-        raise FormatError("the GLB holds no JSON chunk", path=path)
-    return text, chunk
-
-
-def _chunk_bounds(data: bytes, length: int, path: Path) -> Iterator[tuple[bytes, int, int]]:
-    at = 12
-    while at + 8 <= length:
-        size, kind = struct.unpack_from("<I4s", data, at)
-        if at + 8 + size > length:
-            raise FormatError(f"the GLB chunk at byte {at} is cut off", path=path)
-        yield kind, at + 8, at + 8 + size
-        at += 8 + size
-
-
-def _check_version(root: Entry) -> None:
-    version = root.entry("asset").text("version")
-    if not version.startswith("2."):
-        stated = f"states version {version!r:.20}" if version else "states no asset.version"
-        raise FormatError(f"is not glTF 2.0: it {stated}", path=root.path)
-
-
-def _check_compression(root: Entry) -> None:
-    required = root.values.get("extensionsRequired", [])
-    for extension in _COMPRESSIONS:
-        if isinstance(required, list) and extension in required:
-            raise FormatError(
-                f"is compressed with {extension}, which marey does not decode; decompress it first: "
-                f"npx @gltf-transform/cli copy {root.path.name} plain{root.path.suffix}",
-                path=root.path,
-            )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
-
-
-class Buffers:
-    """Reads accessors of one document; each buffer is loaded once."""
-
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._loaded: dict[int, Bytes] = {}
-
-    def floats(self, index: int, *widths: int) -> Floats:
+    def floats(self, entry: Entry, *widths: int) -> Floats:
         """Values `(count, width)` of an accessor as float32; normalised integers become 0…1 or -1…1."""
-        entry = self._document.all("accessors")[index]
         values = self._values(entry, widths)
         component = entry.integer("componentType")
         if entry.flag("normalized") and component in _LARGEST_VALUE:
@@ -221,21 +159,24 @@ class Buffers:
             entry.fail("", f"value {int(np.argwhere(~np.isfinite(floats))[0, 0])} is not a finite number")
         return floats
 
-    def integers(self, index: int, width: int = 1) -> Integers:
+    def integers(self, entry: Entry, width: int = 1) -> Integers:
         """Values `(count, width)` of an accessor of whole numbers."""
-        entry = self._document.all("accessors")[index]
         if entry.integer("componentType") == 5126:
             entry.fail("componentType", "should be a whole-number type")
         return self._values(entry, (width,)).astype(np.int64)
 
-    def count(self, index: int) -> int:
-        """How many elements an accessor has."""
-        return self._document.all("accessors")[index].integer("count", low=1)
-
-    def bytes_of_view(self, entry: Entry, key: str = "bufferView") -> Bytes | None:
-        """The bytes of the buffer view that `entry` refers to, if it does."""
-        view = self._document.referred(entry, key, "bufferViews")
-        return None if view is None else self._view(view)
+    def bytes_of_view(self, entry: Entry) -> Bytes:
+        """The bytes of the buffer view that `entry` refers to."""
+        view = entry.referred("bufferView", "bufferViews")
+        assert view is not None
+        buffer = view.referred("buffer", "buffers")
+        if buffer is None:
+            view.fail("buffer", "is missing")
+        data = self._buffer(buffer)
+        offset, length = view.integer("byteOffset", 0), view.integer("byteLength", low=1)
+        if offset + length > len(data):
+            view.fail("byteLength", f"reaches to byte {offset + length} of a buffer of {len(data)}")
+        return data[offset : offset + length]
 
     def _values(self, entry: Entry, widths: tuple[int, ...]) -> Values:
         kind, component = entry.text("type"), entry.integer("componentType")
@@ -255,9 +196,8 @@ class Buffers:
         return values
 
     def _strided(self, entry: Entry, width: int, dtype: np.dtype[np.generic], count: int) -> Values:
-        view = self._document.referred(entry, "bufferView", "bufferViews")
+        view, data = entry.referred("bufferView", "bufferViews"), self.bytes_of_view(entry)
         assert view is not None
-        data = self._view(view)
         size = width * dtype.itemsize
         stride = view.integer("byteStride", size, low=1, high=1 << 16)
         offset = entry.integer("byteOffset", 0)
@@ -281,34 +221,69 @@ class Buffers:
         patched[rows] = self._strided(what, values.shape[1], values.dtype, count)
         return patched
 
-    def _view(self, view: Entry) -> Bytes:
-        index = view.index("buffer", len(self._document.all("buffers")))
-        if index is None:
-            view.fail("buffer", "is missing")
-        data = self._buffer(index)
-        offset, length = view.integer("byteOffset", 0), view.integer("byteLength", low=1)
-        if offset + length > len(data):
-            view.fail("byteLength", f"reaches to byte {offset + length} of a buffer of {len(data)}")
-        return data[offset : offset + length]
-
-    def _buffer(self, index: int) -> Bytes:
-        if index not in self._loaded:
-            entry = self._document.all("buffers")[index]
+    def _buffer(self, entry: Entry) -> Bytes:
+        if entry not in self._loaded:
             if "uri" in entry.values:
-                data = np.frombuffer(self._fetched(entry), dtype=np.uint8)
-            elif index == 0 and self._document.chunk is not None:
-                data = self._document.chunk
+                inside = entry.text("uri").startswith("data:")
+                content = decoded_data_uri(entry) if inside else read_bytes(file_beside(entry))
+                data = np.frombuffer(content, dtype=np.uint8)
+            elif entry is self.all("buffers")[0] and self._chunk is not None:
+                data = self._chunk
             else:
                 entry.fail("uri", "is missing, and the file has no binary chunk for it")
             length = entry.integer("byteLength", low=1)
             if length > len(data):
                 entry.fail("byteLength", f"{length} bytes are announced, there are {len(data)}")
-            self._loaded[index] = data[:length]
-        return self._loaded[index]
+            self._loaded[entry] = data[:length]
+        return self._loaded[entry]
 
-    def _fetched(self, entry: Entry) -> bytes:
-        uri = entry.text("uri")
-        return decoded_data_uri(entry) if uri.startswith("data:") else read_bytes(file_beside(entry))
+
+def open_document(path: Path) -> Document:
+    """Read a `.glb` or `.gltf` file and check that it is glTF 2.0 that we can make sense of."""
+    data = read_bytes(path)
+    text, chunk = _glb_chunks(data, path) if data[:4] == b"glTF" else (data, None)
+    document = Document(path, decode(text, dict[str, Any], path), chunk)
+    version = document.root.entry("asset").text("version")
+    if not version.startswith("2."):
+        stated = f"states version {version!r:.20}" if version else "states no asset.version"
+        raise FormatError(f"is not glTF 2.0: it {stated}", path=path)
+    required = document.root.values.get("extensionsRequired", [])
+    for extension in _COMPRESSIONS:
+        if isinstance(required, list) and extension in required:
+            raise FormatError(
+                f"is compressed with {extension}, which marey does not decode; decompress it first: "
+                f"npx @gltf-transform/cli copy {path.name} plain{path.suffix}",
+                path=path,
+            )
+    return document
+
+
+def _glb_chunks(data: bytes, path: Path) -> tuple[bytes, Bytes | None]:
+    if len(data) < 20:
+        raise FormatError(f"the GLB header is cut off after {len(data)} bytes", path=path)
+    version, length = struct.unpack_from("<II", data, 4)
+    if version != 2:
+        raise FormatError(f"is GLB version {version}; only version 2 is read", path=path)
+    if length > len(data):
+        raise FormatError(f"is cut off: the header says {length} bytes, there are {len(data)}", path=path)
+    text, chunk, at = None, None, 12
+    while at + 8 <= length:
+        size, kind = struct.unpack_from("<I4s", data, at)
+        start, stop = at + 8, at + 8 + size
+        if stop > length:
+            raise FormatError(f"the GLB chunk at byte {at} is cut off", path=path)
+        at = stop
+        if kind == b"JSON" and text is None:
+            text = data[start:stop]
+        elif kind == b"BIN\0" and chunk is None:
+            chunk = np.frombuffer(data, dtype=np.uint8, count=stop - start, offset=start)
+    if text is None:
+        raise FormatError("the GLB holds no JSON chunk", path=path)
+    return text, chunk
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def decoded_data_uri(entry: Entry) -> bytes:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey.errors import MareyWarning
 from marey.geometry.colour import to_srgb
-from marey.io._gltf_document import Buffers, Document, Entry, Floats, Integers, decoded_data_uri, file_beside
+from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
 from marey.io._limits import LIMITS
+from marey.io._meshes import image_type
+from marey.surface.sequence import Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 T = TypeVar("T", bound=np.generic)
 
@@ -45,17 +46,21 @@ class Part:
     uv_faces: Integers
     colours: Array | None
     plain: Array | None  # (3,), the colour of its material if that has no texture
-    targets: tuple[int | None, ...]  # accessors of the morph targets' positions
+    targets: tuple[Entry | None, ...]  # accessors of the morph targets' positions
     default_weights: Array
     stored: int  # vertices in the file
     kept: Integers | slice  # which of those are ours
-    image: int | None
+    image: Entry | None
     entry: Entry
 
-    def displacement(self, target: int, buffers: Buffers) -> Floats | None:
+    def displacement(self, target: int) -> Floats | None:
         """How far a morph target moves each vertex, `(vertices, 3)`; None if it moves none."""
         accessor = self.targets[target]
-        return None if accessor is None else self.ours(buffers.floats(accessor, 3), f"targets[{target}]")
+        return (
+            None
+            if accessor is None
+            else self.ours(accessor.document.floats(accessor, 3), f"targets[{target}]")
+        )
 
     def ours(self, values: NDArray[T], key: str) -> NDArray[T]:
         """Those of the values of the file's vertices that belong to ours."""
@@ -75,28 +80,23 @@ class Appearance:
     texture: Texture | None
 
 
-def read_parts(document: Document, buffers: Buffers, nodes: list[int]) -> list[Part]:
+def read_parts(scene: Scene, nodes: list[int]) -> list[Part]:
     """The triangles of the meshes of some nodes (points where a mesh has nothing else)."""
-    chosen = [(node, primitive) for node in nodes for primitive in _primitives(document, node)]
+    chosen = [(node, primitive) for node in nodes for primitive in _primitives(scene.mesh(node))]
     vertices = corners = displacements = 0
     for _, primitive in chosen:
-        own = _element_count(document, buffers, primitive.entry("attributes"), "POSITION")
+        own = _element_count(primitive.entry("attributes").accessor("POSITION"))
         vertices += own
-        corners += _element_count(document, buffers, primitive, "indices")
+        corners += _element_count(primitive.accessor("indices"))
         displacements += own * len(primitive.entries("targets"))
         if vertices > LIMITS.vertices or corners > _MAX_CORNERS:
             primitive.fail("", f"the file has more than {LIMITS.vertices} vertices or {_MAX_CORNERS} corners")
         if displacements > LIMITS.values:
             primitive.fail("targets", f"the file moves more than {LIMITS.values} vertices")
-    return [_read_part(document, buffers, node, primitive) for node, primitive in chosen]
+    return [_read_part(scene, node, primitive) for node, primitive in chosen]
 
 
-def attribute(document: Document, primitive: Entry, name: str) -> int | None:
-    """The accessor of a vertex attribute, if the primitive has it."""
-    return primitive.entry("attributes").index(name, len(document.all("accessors")))
-
-
-def appearance(document: Document, buffers: Buffers, parts: list[Part]) -> Appearance:
+def appearance(parts: list[Part]) -> Appearance:
     """The parts as one mesh, in their order; it has the texture that most faces use."""
     starts = np.cumsum([0, *(len(part.positions) for part in parts)])
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts)])
@@ -107,12 +107,11 @@ def appearance(document: Document, buffers: Buffers, parts: list[Part]) -> Appea
         uv_starts = np.cumsum([0, *map(len, rows)])
         corners = [p.faces if p.uv is None else p.uv_faces for p in parts]
         uv, uv_faces = np.concatenate(rows), np.concatenate([c + s for c, s in zip(corners, uv_starts)])
-    texture = None if image is None else _read_texture(buffers, document.all("images")[image])
+    texture = None if image is None else _read_texture(image)
     return Appearance(faces, uv, uv_faces, _colours(parts), texture)
 
 
-def _primitives(document: Document, node: int) -> list[Entry]:
-    mesh = document.referred(document.all("nodes")[node], "mesh", "meshes")
+def _primitives(mesh: Entry | None) -> list[Entry]:
     if mesh is None:
         return []
     primitives = mesh.entries("primitives")
@@ -122,44 +121,51 @@ def _primitives(document: Document, node: int) -> list[Entry]:
     return [primitive for primitive, mode in zip(primitives, modes) if mode in wanted]
 
 
-def _element_count(document: Document, buffers: Buffers, entry: Entry, key: str) -> int:
-    accessor = entry.index(key, len(document.all("accessors")))
-    return 0 if accessor is None else buffers.count(accessor)
+def _element_count(accessor: Entry | None) -> int:
+    return 0 if accessor is None else accessor.integer("count", low=1)
 
 
-def _read_part(document: Document, buffers: Buffers, node: int, primitive: Entry) -> Part:
-    accessor = attribute(document, primitive, "POSITION")
+def _attribute(primitive: Entry, name: str, *widths: int, rows: int | None = None) -> Floats | None:
+    """A vertex attribute, if the primitive has it; it must have as many `rows` as that."""
+    accessor = primitive.entry("attributes").accessor(name)
     if accessor is None:
+        return None
+    values = primitive.document.floats(accessor, *widths)
+    if rows is not None and len(values) != rows:
+        primitive.fail(f"attributes.{name}", f"{len(values)} rows for {rows} vertices")
+    return values
+
+
+def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
+    positions = _attribute(primitive, "POSITION", 3)
+    if positions is None:
         primitive.fail("attributes.POSITION", "is missing")
-    positions = buffers.floats(accessor, 3)
-    corners = _read_faces(document, buffers, primitive, len(positions))
-    origin = _read_origin(document, buffers, primitive, len(positions))
+    corners = _read_faces(primitive, len(positions))
+    origin = _read_origin(primitive, len(positions))
     kept: Integers | slice = slice(None)
     faces = corners
     if origin is not None:
         kept, faces = np.unique(origin, return_index=True)[1], origin[corners]
-    targets = tuple(
-        target.index("POSITION", len(document.all("accessors"))) for target in primitive.entries("targets")
-    )
-    owner = document.all("nodes")[node]
-    mesh = document.referred(owner, "mesh", "meshes")
-    weights = owner.numbers("weights", len(targets))
+    targets = tuple(target.accessor("POSITION") for target in primitive.entries("targets"))
+    mesh = scene.mesh(node)
+    weights = scene.nodes.entries[node].numbers("weights", len(targets))
     if weights is None and mesh is not None:
         weights = mesh.numbers("weights", len(targets))
-    material = document.referred(primitive, "material", "materials")
-    uv, image = _read_uv(document, buffers, primitive, material, len(positions))
-    plain = None
-    if material is not None and image is None:
-        base = material.entry("pbrMetallicRoughness").numbers("baseColorFactor", 4)
-        plain = None if base is None else to_srgb(base[:3])
-    colours = _read_colours(document, buffers, primitive, material, len(positions))
+    material = primitive.referred("material", "materials")
+    surface = None if material is None else material.entry("pbrMetallicRoughness")
+    uv, image = _read_uv(primitive, surface, len(positions))
+    base = None if surface is None else surface.numbers("baseColorFactor", 4)
+    plain = None if base is None or image is not None else to_srgb(base[:3])
+    colours, light = None, _attribute(primitive, "COLOR_0", 3, 4, rows=len(positions))
+    if light is not None:
+        colours = to_srgb(light[:, :3].astype(np.float64) * (1.0 if base is None else base[:3]))[kept]
     return Part(
         node=node,
         positions=positions[kept],
         faces=faces,
         uv=uv,
         uv_faces=corners,
-        colours=None if colours is None else colours[kept],
+        colours=colours,
         plain=plain,
         targets=targets,
         default_weights=np.zeros(len(targets)) if weights is None else weights,
@@ -170,9 +176,9 @@ def _read_part(document: Document, buffers: Buffers, node: int, primitive: Entry
     )
 
 
-def _read_faces(document: Document, buffers: Buffers, primitive: Entry, count: int) -> Integers:
-    index = primitive.index("indices", len(document.all("accessors")))
-    row = np.arange(count) if index is None else buffers.integers(index)[:, 0]
+def _read_faces(primitive: Entry, count: int) -> Integers:
+    indices = primitive.accessor("indices")
+    row = np.arange(count) if indices is None else primitive.document.integers(indices)[:, 0]
     if row.max() >= count or row.min() < 0:
         primitive.fail("indices", f"refer to vertex {row.max()} of {count}")
     mode = primitive.integer("mode", _TRIANGLES)
@@ -187,35 +193,30 @@ def _read_faces(document: Document, buffers: Buffers, primitive: Entry, count: i
     return strip
 
 
-def _read_origin(document: Document, buffers: Buffers, primitive: Entry, count: int) -> Integers | None:
-    accessor = attribute(document, primitive, ORIGIN)
-    if accessor is None:
+def _read_origin(primitive: Entry, count: int) -> Integers | None:
+    values = _attribute(primitive, ORIGIN, 1)
+    if values is None:
         return None
-    origin = buffers.floats(accessor, 1)[:, 0].astype(np.int64)
+    origin = values[:, 0].astype(np.int64)
     present = np.unique(origin)
     if len(origin) != count or not np.array_equal(present, np.arange(len(present))):
         primitive.fail(f"attributes.{ORIGIN}", "does not number the vertices")
     return origin
 
 
-def _read_uv(
-    document: Document, buffers: Buffers, primitive: Entry, material: Entry | None, count: int
-) -> tuple[Array | None, int | None]:
+def _read_uv(primitive: Entry, surface: Entry | None, count: int) -> tuple[Array | None, Entry | None]:
     """Texture coordinates with v up, and the image they belong to."""
     image, channel, turn = None, 0, np.eye(3)
-    if material is not None:
-        info = material.entry("pbrMetallicRoughness").entry("baseColorTexture")
-        texture = document.referred(info, "index", "textures")
+    if surface is not None:
+        info = surface.entry("baseColorTexture")
+        texture = info.referred("index", "textures")
         if texture is not None:
-            image = texture.index("source", len(document.all("images")))
+            image = texture.referred("source", "images")
             channel, turn = info.integer("texCoord", 0, high=16), _texture_transform(info)
-    accessor = attribute(document, primitive, f"TEXCOORD_{channel}")
-    if accessor is None:
+    stored = _attribute(primitive, f"TEXCOORD_{channel}", 2, rows=count)
+    if stored is None:
         return None, None
-    uv = buffers.floats(accessor, 2).astype(np.float64)
-    if len(uv) != count:
-        primitive.fail(f"attributes.TEXCOORD_{channel}", f"{len(uv)} rows for {count} vertices")
-    uv = uv @ turn[:2, :2].T + turn[:2, 2]
+    uv = stored.astype(np.float64) @ turn[:2, :2].T + turn[:2, 2]
     return np.stack([uv[:, 0], 1 - uv[:, 1]], axis=1), image
 
 
@@ -227,19 +228,6 @@ def _texture_transform(info: Entry) -> Array:
     matrix = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0, 0, 1]])
     matrix[:2, 2] = 0 if offset is None else offset
     return matrix if scale is None else matrix @ np.diag([*scale, 1.0])
-
-
-def _read_colours(
-    document: Document, buffers: Buffers, primitive: Entry, material: Entry | None, count: int
-) -> Array | None:
-    accessor = attribute(document, primitive, "COLOR_0")
-    if accessor is None:
-        return None
-    colours = buffers.floats(accessor, 3, 4)[:, :3].astype(np.float64)
-    if len(colours) != count:
-        primitive.fail("attributes.COLOR_0", f"{len(colours)} rows for {count} vertices")
-    base = None if material is None else material.entry("pbrMetallicRoughness").numbers("baseColorFactor", 4)
-    return to_srgb(colours if base is None else colours * base[:3])
 
 
 def _colours(parts: list[Part]) -> Array | None:
@@ -254,8 +242,8 @@ def _colours(parts: list[Part]) -> Array | None:
     return np.concatenate(whole)
 
 
-def _main_image(parts: list[Part]) -> int | None:
-    faces: dict[int, int] = {}
+def _main_image(parts: list[Part]) -> Entry | None:
+    faces: dict[Entry, int] = {}
     for part in parts:
         if part.image is not None:
             faces[part.image] = faces.get(part.image, 0) + len(part.faces)
@@ -265,10 +253,9 @@ def _main_image(parts: list[Part]) -> int | None:
     return max(faces, key=lambda image: faces[image]) if faces else None
 
 
-def _read_texture(buffers: Buffers, image: Entry) -> Texture | None:
+def _read_texture(image: Entry) -> Texture | None:
     if "bufferView" in image.values:
-        view = buffers.bytes_of_view(image)
-        texture = Texture(data=b"" if view is None else view.tobytes())
+        texture = Texture(data=image.document.bytes_of_view(image).tobytes())
     elif image.text("uri").startswith("data:"):
         texture = Texture(data=decoded_data_uri(image))
     else:
@@ -278,13 +265,6 @@ def _read_texture(buffers: Buffers, image: Entry) -> Texture | None:
         warnings.warn(message, MareyWarning, stacklevel=2)
         return None
     return texture
-
-
-def image_type(data: bytes) -> str | None:
-    """The MIME type of a PNG or JPEG, else None."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    return "image/jpeg" if data.startswith(b"\xff\xd8\xff") else None
 
 
 @dataclass
@@ -318,12 +298,12 @@ def read_skin(scene: Scene, parts: list[Part], joints: list[int]) -> SkinnedMesh
             indices, weights = np.zeros((len(part.positions), 1), np.int64), np.ones((len(part.positions), 1))
         else:
             to_rest, slots = _skinned(scene, binding, skin, part.node, joints)
-            indices, weights = _read_influences(scene, part, len(slots))
-        positions.append(_shaped(scene, part) @ to_rest[:3, :3].T + to_rest[:3, 3])
+            indices, weights = _read_influences(part, len(slots))
+        positions.append(_shaped(part) @ to_rest[:3, :3].T + to_rest[:3, 3])
         influences.append((slots[indices], weights))
     bind = np.linalg.inv(np.array(binding.inverses))
     bind[:, :3, 3] *= unit
-    look = appearance(scene.document, scene.buffers, parts)
+    look = appearance(parts)
     all_indices, all_weights = _together(influences)
     return SkinnedMesh(
         np.concatenate(positions) * unit,
@@ -344,7 +324,7 @@ def _skinned(
 ) -> tuple[Array, NDArray[np.int64]]:
     """From the mesh's space to the world at rest, `(4, 4)`, and the slots of the skin's joints."""
     own = scene.skin_joints(skin)
-    inverses = _read_inverses(scene, skin, len(own))
+    inverses = _read_inverses(skin, len(own))
     at_rest = np.concatenate([scene.rest[joint].matrix() for joint in own]) @ inverses
     above = scene.nodes.parents[joints[0]]
     candidates = [np.eye(4), *(scene.rest[n].matrix()[0] for n in (above, node) if n >= 0)]
@@ -381,11 +361,11 @@ def _stretch_matrix(place: Placed) -> Array:
     return np.eye(4) if place.stretch is None else homogeneous(place.stretch[0], np.zeros(3))
 
 
-def _read_inverses(scene: Scene, skin: Entry, count: int) -> Array:
-    accessor = skin.index("inverseBindMatrices", len(scene.document.all("accessors")))
+def _read_inverses(skin: Entry, count: int) -> Array:
+    accessor = skin.accessor("inverseBindMatrices")
     if accessor is None:
         return np.repeat(np.eye(4)[None], count, axis=0)
-    columns = scene.buffers.floats(accessor, 16).astype(np.float64)
+    columns = skin.document.floats(accessor, 16).astype(np.float64)
     if len(columns) < count:
         skin.fail("inverseBindMatrices", f"{len(columns)} matrices for {count} joints")
     inverses = columns[:count].reshape(-1, 4, 4).swapaxes(-1, -2).copy()
@@ -396,27 +376,27 @@ def _read_inverses(scene: Scene, skin: Entry, count: int) -> Array:
     return inverses
 
 
-def _shaped(scene: Scene, part: Part) -> Array:
+def _shaped(part: Part) -> Array:
     """The vertices with the morph targets at their default weights."""
     positions = part.positions.astype(np.float64)
     for target, weight in enumerate(part.default_weights):
-        moved = part.displacement(target, scene.buffers) if weight else None
+        moved = part.displacement(target) if weight else None
         if moved is not None:
             positions += weight * moved
     return positions
 
 
-def _read_influences(scene: Scene, part: Part, joints: int) -> Influences:
+def _read_influences(part: Part, joints: int) -> Influences:
     """Indices into the skin's joints and weights, `(vertices, k)`; unused places have weight 0."""
     indices, weights = [], []
+    stored, document = part.entry.entry("attributes"), part.entry.document
     for number in range(_MOST_SETS + 1):
-        its_joints = attribute(scene.document, part.entry, f"JOINTS_{number}")
-        its_weights = attribute(scene.document, part.entry, f"WEIGHTS_{number}")
+        its_joints, its_weights = stored.accessor(f"JOINTS_{number}"), stored.accessor(f"WEIGHTS_{number}")
         if its_joints is None or its_weights is None:
             break
         if number == _MOST_SETS:
             part.entry.fail("attributes", f"more than {4 * _MOST_SETS} joints a vertex")
-        joints_now, weights_now = scene.buffers.integers(its_joints, 4), scene.buffers.floats(its_weights, 4)
+        joints_now, weights_now = document.integers(its_joints, 4), document.floats(its_weights, 4)
         indices.append(part.ours(joints_now, f"attributes.JOINTS_{number}"))
         weights.append(part.ours(weights_now, f"attributes.WEIGHTS_{number}").astype(np.float64))
     if not indices:

@@ -22,7 +22,7 @@ from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.convention import Convention
 from marey.io._files import unique_names
-from marey.io._gltf_document import Buffers, Document, Entry
+from marey.io._gltf_document import Document, Entry
 
 # Scales this near to 1 are rounding in the program that wrote the file.
 _NO_STRETCH = 2e-6
@@ -124,7 +124,7 @@ def read_nodes(document: Document) -> Nodes:
     order = _depth_first(count, roots, children)
     if len(order) <= count:
         document.root.fail("nodes", "some of them form a circle")
-    scene = document.referred(document.root, "scene", "scenes") or next(iter(document.all("scenes")), None)
+    scene = document.root.referred("scene", "scenes") or next(iter(document.all("scenes")), None)
     shown = order if scene is None else _depth_first(count, scene.indices("nodes", count), children)
     still = Local(rot.identity(1), np.zeros((1, 3)), None)
     return Nodes(
@@ -299,13 +299,13 @@ class Frames:
         return start, np.clip((times - keys[start]) / step, 0, 1), step
 
 
-def read_clips(document: Document, buffers: Buffers) -> list[Clip]:
+def read_clips(document: Document) -> list[Clip]:
     """All animations, with tracks of transforms and morph weights; those without any are left out."""
     animations = document.all("animations")
     usual = document.path.stem
     clips = []
     for number, entry in enumerate(animations):
-        tracks = _read_tracks(document, buffers, entry)
+        tracks = _read_tracks(entry)
         if tracks:
             name = entry.text("name") or (usual if len(animations) == 1 else f"{usual}_{number + 1}")
             extras = entry.values.get("extras")
@@ -340,39 +340,37 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     )
 
 
-def _read_tracks(document: Document, buffers: Buffers, entry: Entry) -> dict[tuple[int, str], Track]:
+def _read_tracks(entry: Entry) -> dict[tuple[int, str], Track]:
     samplers = entry.entries("samplers")
-    times: dict[int, Array] = {}
+    times: dict[Entry, Array] = {}
+    nodes = len(entry.document.all("nodes"))
     tracks: dict[tuple[int, str], Track] = {}
     for channel in entry.entries("channels"):
         target = channel.entry("target")
-        node, path = target.index("node", len(document.all("nodes"))), target.values.get("path")
+        node, path = target.index("node", nodes), target.values.get("path")
         sampler = channel.index("sampler", len(samplers))
         if node is None or sampler is None or not isinstance(path, str) or (node, path) in tracks:
             continue
         if path in _PATHS or path == "weights":
             width = _PATHS.get(path, 1)
-            tracks[node, path] = _read_track(document, buffers, samplers[sampler], width, times)
+            tracks[node, path] = _read_track(samplers[sampler], width, times)
     return tracks
 
 
-def _read_track(
-    document: Document, buffers: Buffers, sampler: Entry, width: int, times: dict[int, Array]
-) -> Track:
+def _read_track(sampler: Entry, width: int, times: dict[Entry, Array]) -> Track:
     """Keys and values; for morph weights (`width` 1) the values of a key make up a row."""
-    accessors = len(document.all("accessors"))
-    keys, output = sampler.index("input", accessors), sampler.index("output", accessors)
+    keys, output, read = sampler.accessor("input"), sampler.accessor("output"), sampler.document.floats
     if keys is None or output is None:
         sampler.fail("input" if keys is None else "output", "is missing")
     interpolation = sampler.text("interpolation", "LINEAR")
     if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
         sampler.fail("interpolation", f"{interpolation[:20]!r} is unknown")
     if keys not in times:
-        times[keys] = buffers.floats(keys, 1)[:, 0].astype(np.float64)
+        times[keys] = read(keys, 1)[:, 0].astype(np.float64)
         if (np.diff(times[keys]) <= 0).any():
             sampler.fail("input", "the key times do not increase")
     count = len(times[keys])
-    values = buffers.floats(output, width).astype(np.float64)
+    values = read(output, width).astype(np.float64)
     parts = 3 if interpolation == "CUBICSPLINE" else 1
     fits = len(values) % (count * parts) == 0 if width == 1 else len(values) == count * parts
     if not fits:
@@ -428,7 +426,6 @@ class Scene:
     """
 
     document: Document
-    buffers: Buffers
     nodes: Nodes
     clips: list[Clip]
     convention: Convention
@@ -458,11 +455,11 @@ class Scene:
 
     def mesh(self, node: int) -> Entry | None:
         """The mesh of a node."""
-        return self.document.referred(self.nodes.entries[node], "mesh", "meshes")
+        return self.nodes.entries[node].referred("mesh", "meshes")
 
     def skin(self, node: int) -> Entry | None:
         """The skin of a node's mesh."""
-        return self.document.referred(self.nodes.entries[node], "skin", "skins")
+        return self.nodes.entries[node].referred("skin", "skins")
 
     def skin_joints(self, skin: Entry) -> list[int]:
         """The nodes that are a skin's joints, in its order."""
@@ -482,11 +479,10 @@ class Scene:
 
 def opened(document: Document, *, clip: str | None, unit: float, frame_rate: float | None) -> Scene:
     """The document's nodes and those of its animations that are wanted."""
-    buffers = Buffers(document)
-    clips = read_clips(document, buffers)
+    clips = read_clips(document)
     if clip is not None:
         names = ", ".join(c.name for c in clips)
         clips = [c for c in clips if c.name == clip]
         if not clips:
             raise InputError(f"{document.path}: no animation {clip!r}; there are {names or 'none'}")
-    return Scene(document, buffers, read_nodes(document), clips, Convention(unit=unit), frame_rate)
+    return Scene(document, read_nodes(document), clips, Convention(unit=unit), frame_rate)

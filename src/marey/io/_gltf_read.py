@@ -18,7 +18,6 @@ from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.character import Character
 from marey.geometry import rotations as rot
-from marey.io._gltf_document import Buffers
 from marey.io._gltf_meshes import Part, appearance, read_parts, read_skin
 from marey.io._gltf_nodes import (
     USUAL_RATE,
@@ -60,7 +59,7 @@ def read_character(scene: Scene) -> Character:
     """All skinned meshes as one, with every animation of their joints."""
     attached = _attached_nodes(scene)
     joints = _joints(scene, {node for node in attached if _moves_by_itself(scene, node)})
-    parts = read_parts(scene.document, scene.buffers, [*scene.skinned_nodes, *attached])
+    parts = read_parts(scene, [*scene.skinned_nodes, *attached])
     if not parts:
         raise scene.broken("the skinned mesh has no triangles")
     if any(path == "weights" for clip in scene.clips for _, path in clip.tracks):
@@ -101,8 +100,8 @@ def read_motions(scene: Scene, joints: list[int], *, rigid: bool = False) -> tup
 
 def read_sequence(scene: Scene) -> MeshSequence:
     """All meshes as one, moved by their nodes and morph targets at every frame of the first animation."""
-    document, nodes = scene.document, scene.nodes
-    parts = read_parts(document, scene.buffers, scene.mesh_nodes)
+    nodes = scene.nodes
+    parts = read_parts(scene, scene.mesh_nodes)
     if not parts:
         raise scene.broken("its meshes have no triangles")
     ancestry = {ancestor for part in parts for ancestor in nodes.ancestors(part.node)}
@@ -124,11 +123,11 @@ def read_sequence(scene: Scene) -> MeshSequence:
         block[:] = part.positions
         track = None if clip is None else clip.tracks.get((part.node, "weights"))
         weights = part.default_weights[None] if track is None or frames is None else frames.sampled(track)
-        _add_displacements(block, part, weights, scene.buffers)
+        _add_displacements(block, part, weights)
         if part.node not in places:
             places[part.node] = _placed_in_world(nodes, part.node, local)
         _carry(block, places[part.node], scene.convention.unit)
-    look = appearance(document, scene.buffers, parts)
+    look = appearance(parts)
     return MeshSequence(
         read_only(vertices),
         look.faces,
@@ -138,7 +137,7 @@ def read_sequence(scene: Scene) -> MeshSequence:
         colours=look.colours,
         textures=() if look.texture is None else (look.texture,),
         convention=scene.convention,
-        name=document.path.stem if clip is None else clip.name,
+        name=scene.document.path.stem if clip is None else clip.name,
     )
 
 
@@ -252,13 +251,13 @@ def _weights_of(clip: Clip, parts: list[Part]) -> list[Track]:
     return [track for (node, path), track in clip.tracks.items() if node in wanted and path == "weights"]
 
 
-def _add_displacements(block: NDArray[np.float32], part: Part, weights: Array, buffers: Buffers) -> None:
+def _add_displacements(block: NDArray[np.float32], part: Part, weights: Array) -> None:
     if weights.shape[1] != len(part.targets):
         part.entry.fail("targets", f"{weights.shape[1]} animated weights for {len(part.targets)} targets")
     weights = np.broadcast_to(weights, (len(block), len(part.targets))).astype(np.float32)
     for target in range(len(part.targets)):
         rows = np.flatnonzero(weights[:, target])
-        moved = part.displacement(target, buffers) if rows.size else None
+        moved = part.displacement(target) if rows.size else None
         if moved is not None:
             for row in rows:
                 block[row] += weights[row, target] * moved

@@ -19,8 +19,7 @@ from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 DEFAULT_RATE = 30.0
 # So that the texture of `walk.obj` does not take the place of a picture called `walk.png`.
@@ -71,7 +70,7 @@ def read_sequence(
         if not np.isfinite(mesh.vertices).all():
             where = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
             raise FormatError(f"the coordinates of vertex {where} are not finite", path=file)
-        vertices[i] = to_marey(mesh.vertices, convention)
+        vertices[i] = convention.vertices_to_marey(mesh.vertices)
         textures.append(mesh.texture)
     try:
         return MeshSequence(
@@ -109,20 +108,6 @@ def write_sequence(
     frames = tracked(range(sequence.frames), progress)
     encoded = (encode(i, images[i % len(images)] if images else None) for i in frames)
     write_series(path, encoded, sequence.frames, beside)
-
-
-def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
-    """The file's coordinates in metres and y up, in their own precision."""
-    if convention == Convention():
-        return vertices
-    return _arrays.mapped(convention.to_marey, vertices, vertices.dtype)
-
-
-def from_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
-    """Inverse of :func:`to_marey`."""
-    if convention == Convention():
-        return vertices
-    return _arrays.mapped(convention.from_marey, vertices, vertices.dtype)
 
 
 def settings(
@@ -180,15 +165,14 @@ def contained_file(folder: Path, name: str) -> Path | None:
         return None
 
 
-def shared_stem(path: Path) -> str:
-    """What numbered files have in common, e.g. `walk` of `walk_%04d.obj`."""
-    return plain_stem(path) or "mesh"
-
-
 def _image_names(sequence: MeshSequence, path: Path) -> list[str]:
     """The names of the textures' files: one for all meshes, or one each."""
     count = len(sequence.textures)
-    stems = [Path(numbered_name(path, i)).stem for i in range(count)] if count > 1 else [shared_stem(path)]
+    stems = (
+        [Path(numbered_name(path, i)).stem for i in range(count)]
+        if count > 1
+        else [plain_stem(path) or "mesh"]
+    )
     return [s + IMAGE_MARK + _image_ending(t) for s, t in zip(stems, sequence.textures, strict=False)]
 
 
@@ -235,12 +219,17 @@ def _textures(found: list[Texture | None]) -> tuple[Texture, ...]:
 
 
 def _image_ending(texture: Texture) -> str:
-    head = texture.encoded()[:8]
-    if head.startswith(b"\x89PNG"):
-        return ".png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return ".jpg"
-    raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
+    ending = {"image/png": ".png", "image/jpeg": ".jpg"}.get(image_type(texture.encoded()) or "")
+    if ending is None:
+        raise InputError("texture: neither PNG nor JPEG, so it cannot be written beside a mesh")
+    return ending
+
+
+def image_type(data: bytes) -> str | None:
+    """The MIME type of a PNG or JPEG, else None."""
+    if data.startswith(b"\x89PNG"):
+        return "image/png"
+    return "image/jpeg" if data.startswith(b"\xff\xd8\xff") else None
 
 
 def line_number(data: bytes, position: int) -> int:

@@ -88,7 +88,14 @@ def _read_text(path: Path) -> Table:
         data = data[3:]
     header = _header(data, path)
     rows = memoryview(data)[header.start :]
-    names = header.names or _names_by_count(header, path)
+    names = header.names or COLUMNS_BY_COUNT.get(header.count, ())
+    if not names:
+        raise FormatError(
+            f"{header.count} columns and no header: expected 4 (frame id x y), 5 (id frame x y z) or "
+            "8 (obsmat), or a line that names them, such as '# id frame x/m y/m'",
+            path=path,
+            line=header.line,
+        )
     obsmat = not header.names and header.count == 8
     table = Table(
         {},
@@ -190,17 +197,6 @@ def _column_names(line: str) -> tuple[tuple[str, ...], float | None]:
     return (tuple(names), unit) if complete else ((), None)
 
 
-def _names_by_count(header: _Header, path: Path) -> tuple[str, ...]:
-    if header.count not in COLUMNS_BY_COUNT:
-        raise FormatError(
-            f"{header.count} columns and no header: expected 4 (frame id x y), 5 (id frame x y z) or "
-            "8 (obsmat), or a line that names them, such as '# id frame x/m y/m'",
-            path=path,
-            line=header.line,
-        )
-    return COLUMNS_BY_COUNT[header.count]
-
-
 def _line_of_row(rows: bytes, row: int, first_line: int) -> int:
     filled = (i for i, (_, text) in enumerate(_lines(rows)) if text.split("#")[0].strip(" \t,;"))
     return first_line + next((i for n, i in enumerate(filled) if n == row), 0)
@@ -256,7 +252,12 @@ def _read_parquet(path: Path) -> Table:
             if file.metadata.num_rows * 8 * len(wanted) > LARGEST_ARRAY:
                 raise FormatError(f"has {file.metadata.num_rows} rows: too many to hold", path=path)
             rows = file.read(columns=list(wanted.values()))
-            columns = {ours: _parquet_column(rows, theirs, path) for ours, theirs in wanted.items()}
+            columns = {}
+            for ours, theirs in wanted.items():
+                column = rows.column(theirs)
+                if column.to_numpy().dtype.kind not in "iuf":
+                    raise FormatError(f"column {theirs!r} holds {column.type}, not numbers", path=path)
+                columns[ours] = np.asarray(column.to_numpy(), dtype=np.float64)
             note = json.loads((found.metadata or {}).get(b"marey", b"{}"))
     except MareyError:
         raise
@@ -266,13 +267,6 @@ def _read_parquet(path: Path) -> Table:
         ) from error
     rate = positive(note.get("frame_rate")) if isinstance(note, dict) else None
     return Table(columns, unit=unit, frame_rate=rate)
-
-
-def _parquet_column(rows: Any, name: str, path: Path) -> NDArray[np.float64]:
-    column = rows.column(name).to_numpy()
-    if column.dtype.kind not in "iuf":
-        raise FormatError(f"column {name!r} holds {rows.column(name).type}, not numbers", path=path)
-    return np.asarray(column, dtype=np.float64)
 
 
 def positive(value: Any) -> float | None:

@@ -15,11 +15,12 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from marey._arrays import Array, Integers
+from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, MareyWarning
@@ -36,6 +37,7 @@ _BLANKS = bytes.maketrans(b",()", b"   ")
 _FIRST_FRAME = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*\d+[ \t]*(?=[\r\n#]|\Z)")
 _COMMENT = re.compile(rb"#[^\r\n]*")
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_RATE = re.compile(rb"(?<!\S):SAMPLES-PER-SECOND\s+(\d+\.?\d*|\.\d+)(?!\S)")
 
 
 def read(
@@ -190,35 +192,45 @@ class Asf:
 
 def read_asf(path: Path) -> Asf:
     """The skeleton in an ASF file."""
-    lines = _lines(path)
     unit, in_degrees, position = 1.0, True, np.zeros(3)
     root = Bone("root", 0, freedoms=(*SLIDES[:3], *TURNS))
     bones, children = [root], []
     section = ""
-    for line in lines:
-        key = line.key
-        if key.startswith(":"):
-            section = key
-        elif section == ":units" and key == "length":
-            unit = float(line.numbers(1)[0])
-            if not 1e-9 < unit < 1e9:
-                raise line.error(f"length {unit:g} in :units must be positive, and not this far from 1")
-        elif section == ":units" and key == "angle":
-            in_degrees = not line.words[-1].lower().startswith("rad")
-        elif section == ":root" and key == "order":
-            root.freedoms = line.freedoms()
-        elif section == ":root" and key == "axis":
-            root.axis_order = line.order(1)
-        elif section == ":root" and key == "position":
-            position = line.numbers(3)
-        elif section == ":root" and key == "orientation":
-            root.axis = line.numbers(3)
-        elif section == ":bonedata" and key == "begin":
-            bones.append(Bone("", line.number))
-        elif section == ":bonedata" and len(bones) > 1:
-            _describe(bones[-1], line)
-        elif section == ":hierarchy" and key not in ("begin", "end"):
-            children.append(line)
+    for line in _lines(path):
+        bone = bones[-1]
+        match section, line.key:
+            case _, key if key.startswith(":"):
+                section = key
+            case ":units", "length":
+                unit = float(line.numbers(1)[0])
+                if not 1e-9 < unit < 1e9:
+                    raise line.error(f"length {unit:g} in :units must be positive, and not this far from 1")
+            case ":units", "angle":
+                in_degrees = not line.words[-1].lower().startswith("rad")
+            case ":root", "order":
+                root.freedoms = line.freedoms()
+            case ":root", "axis":
+                root.axis_order = line.order(1)
+            case ":root", "position":
+                position = line.numbers(3)
+            case ":root", "orientation":
+                root.axis = line.numbers(3)
+            case ":bonedata", "begin":
+                bones.append(Bone("", line.number))
+            case ":bonedata", "name" if len(bones) > 1:
+                if len(line.words) < 2:
+                    raise line.error("a bone without a name")
+                bone.name = line.words[1]
+            case ":bonedata", "direction" if len(bones) > 1:
+                bone.direction = line.numbers(3)
+            case ":bonedata", "length" if len(bones) > 1:
+                bone.length = float(line.numbers(1)[0])
+            case ":bonedata", "axis" if len(bones) > 1:
+                bone.axis, bone.axis_order = line.numbers(3), line.order(4)
+            case ":bonedata", "dof" if len(bones) > 1:
+                bone.freedoms = line.freedoms()
+            case ":hierarchy", key if key not in ("begin", "end"):
+                children.append(line)
         if len(bones) > LIMITS.joints:
             raise line.error(f"more than {LIMITS.joints} bones")
     if len(bones) == 1 and not children:
@@ -270,21 +282,6 @@ def _lines(path: Path) -> list[_Line]:
     lines = enumerate(data.translate(_BLANKS).splitlines(), start=1)
     split = ((number, decoded(line.partition(b"#")[0]).split()) for number, line in lines)
     return [_Line(words, number, path) for number, words in split if words]
-
-
-def _describe(bone: Bone, line: _Line) -> None:
-    if line.key == "name":
-        if len(line.words) < 2:
-            raise line.error("a bone without a name")
-        bone.name = line.words[1]
-    elif line.key == "direction":
-        bone.direction = line.numbers(3)
-    elif line.key == "length":
-        bone.length = float(line.numbers(1)[0])
-    elif line.key == "axis":
-        bone.axis, bone.axis_order = line.numbers(3), line.order(4)
-    elif line.key == "dof":
-        bone.freedoms = line.freedoms()
 
 
 def _in_order(bones: list[Bone], children: list[_Line], path: Path) -> list[Bone]:
@@ -370,13 +367,20 @@ def read_amc(path: Path, freedoms: Mapping[str, int]) -> Amc:
     for name, own in rows.items():
         if len(own) < len(numbers):
             raise _without_bone(name, path, lines[len(own)])
-    _check_numbering(np.array(numbers), path)
-    keywords = _COMMENT.sub(b"", head).upper().split()
+    for before, after in pairwise(numbers):
+        if after != before + 1:
+            message = f"{path}: frame {after} follows frame {before}; all frames are read as evenly spaced"
+            warnings.warn(message, MareyWarning, stacklevel=2)
+            break
+    keywords = _COMMENT.sub(b"", head).upper()
+    in_degrees = {b":DEGREES": True, b":RADIANS": False}
+    stated = _RATE.search(keywords)
+    rate = float(stated[1]) if stated else 0.0
     return Amc(
         len(numbers),
         {name: np.array(own, dtype=np.float64) for name, own in rows.items()},
-        True if b":DEGREES" in keywords else False if b":RADIANS" in keywords else None,
-        _stated_rate(keywords),
+        next((is_so for word, is_so in in_degrees.items() if word in keywords.split()), None),
+        rate if 0 < rate < 1e6 else None,
     )
 
 
@@ -396,25 +400,3 @@ def _numbers(words: list[bytes], path: Path, line: int) -> list[float]:
 def _without_bone(name: str, path: Path, line: int) -> FormatError:
     message = f"this frame has no line for bone {name!r}, which other frames have"
     return FormatError(message, path=path, line=line)
-
-
-def _check_numbering(numbers: Integers, path: Path) -> None:
-    jumps = np.flatnonzero(np.diff(numbers) != 1)
-    if jumps.size:
-        before, after = numbers[jumps[0] : jumps[0] + 2]
-        warnings.warn(
-            f"{path}: frame {after:.0f} follows frame {before:.0f}; all frames are read as evenly spaced",
-            MareyWarning,
-            stacklevel=2,
-        )
-
-
-def _stated_rate(keywords: list[bytes]) -> float | None:
-    """Frames per second, which some programs write; None if it makes no sense."""
-    if b":SAMPLES-PER-SECOND" not in keywords[:-1]:
-        return None
-    try:
-        rate = float(keywords[keywords.index(b":SAMPLES-PER-SECOND") + 1])
-    except ValueError:
-        return None
-    return rate if 0 < rate < 1e6 else None

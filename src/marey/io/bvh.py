@@ -8,6 +8,7 @@ given. Cost: about a nanosecond a byte and 5 an angle; memory beyond the result 
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -155,14 +156,24 @@ def write(
 
 
 def _warn_if_misread(motion: Motion, convention: Convention, path: Path) -> None:
+    """Warn if our reader would take another convention for that of the file."""
+    some = motion[:: -(-motion.frames // 32)]
+    offsets = convention.from_marey(some.skeleton.offsets)
+    end_offsets = convention.from_marey(some.skeleton.end_offsets)
+    skeleton = replace(some.skeleton, offsets=offsets, end_offsets=end_offsets)
+    slid = None if some.translations is None else convention.from_marey(some.translations)
+    rotations = convention.rotations_from_marey(some.rotations.astype(np.float64))
     with np.errstate(all="ignore"):
-        guessed = convention_read_back(motion, convention)
+        inferred = Convention(
+            infer_unit(skeleton, offsets if slid is None else slid[0]),
+            infer_up(skeleton, rotations, convention.from_marey(some.root), slid),
+        )
     unit = convention.unit_name if convention.unit_name in UNITS else f"{convention.unit:.9g}"
     hints = []
-    if not np.isclose(guessed.unit, convention.unit, rtol=1e-6):
-        hints.append(f"unit={unit!r} (--from-unit {unit}), not {guessed.unit_name}")
-    if guessed.up != convention.up:
-        hints.append(f"up={convention.up!r} (--from-up {convention.up}), not {guessed.up}")
+    if not np.isclose(inferred.unit, convention.unit, rtol=1e-6):
+        hints.append(f"unit={unit!r} (--from-unit {unit}), not {inferred.unit_name}")
+    if inferred.up != convention.up:
+        hints.append(f"up={convention.up!r} (--from-up {convention.up}), not {inferred.up}")
     if hints:
         message = f"{path}: BVH stores no unit and no up axis; read it back with {' and '.join(hints)}"
         warnings.warn(MareyWarning(message), stacklevel=3)
@@ -242,26 +253,13 @@ def _breaks_rows(text: memoryview, header: Header) -> bool:
     Either each frame begins on a new line, or no line is as long as a frame; else a number is missing in
     one row and too many in another.
     """
-    from marey.io._bvh_kernels import layout
-
-    count, frames_begin_lines, some_line_is_a_frame = layout(np.frombuffer(text, np.uint8), header.columns)
+    lines = re.finditer(rb"[^\r\n]*[^\s][^\r\n]*", text)
+    counts = np.fromiter((len(line[0].split()) for line in lines), np.int64)
+    begin_frames = (np.cumsum(counts) - counts) % header.columns == 0
     declared = header.frames * header.columns
-    return count == declared and (frames_begin_lines or not some_line_is_a_frame)
-
-
-def convention_read_back(motion: Motion, convention: Convention) -> Convention:
-    """What our reader would take for the convention of a file with this motion, written in `convention`."""
-    some = motion[:: -(-motion.frames // 32)]
-    skeleton = replace(
-        some.skeleton,
-        offsets=convention.from_marey(some.skeleton.offsets),
-        end_offsets=convention.from_marey(some.skeleton.end_offsets),
-    )
-    slid = None if some.translations is None else convention.from_marey(some.translations)
-    rotations = convention.rotations_from_marey(some.rotations.astype(np.float64))
-    return Convention(
-        unit=infer_unit(skeleton, convention.from_marey(some.skeleton.offsets) if slid is None else slid[0]),
-        up=infer_up(skeleton, rotations, convention.from_marey(some.root), slid),
+    return bool(
+        counts.sum() == declared
+        and (begin_frames.sum() == header.frames or not (counts == header.columns).any())
     )
 
 
@@ -285,7 +283,7 @@ def infer_up(skeleton: Skeleton, rotations: Array, root: Array, translations: Ar
 
     One alone is not enough: a crawling or lying figure of a y-up file is long along z too.
     """
-    if not _clearly_along_z(_rest_positions(skeleton)[None]):
+    if not _clearly_along_z(skeleton.rest_positions()[None]):
         return "y"
     some = slice(None, None, -(-len(root) // 32))
     slid = None if translations is None else translations[some]
@@ -347,15 +345,6 @@ def longest_chain(skeleton: Skeleton, positions: Array) -> float:
             longest = max(longest, reach[parent] + branch)
             reach[parent] = max(reach[parent], branch)
     return longest
-
-
-def _rest_positions(skeleton: Skeleton) -> Array:
-    """Positions `(joints, 3)` of the joints with no rotation anywhere."""
-    positions = skeleton.offsets.tolist()
-    for joint, parent in enumerate(skeleton.parents.tolist()):
-        if parent >= 0:
-            positions[joint] = [a + b for a, b in zip(positions[joint], positions[parent], strict=True)]
-    return np.array(positions)
 
 
 def _clearly_along_z(positions: Array) -> bool:

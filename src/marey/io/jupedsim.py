@@ -26,8 +26,6 @@ from marey.io._files import atomic_write, check_readable
 from marey.io._limits import LIMITS
 from marey.io.scene_json import to_wkt, walkable_wkt
 
-VERSION = 2
-VERSIONS = (1, 2)
 MAGIC = b"SQLite format 3\x00"
 NEEDED = ("frame", "id", "pos_x", "pos_y")
 ROWS_AT_A_TIME = 100_000
@@ -51,7 +49,10 @@ def read(path: Path) -> Tracks:
     """Tracks of a recording; frame numbers and ids are the file's."""
     path = Path(path)
     with _opened(path) as connection:
-        _check_version(connection, path)
+        _check_table(connection, "metadata", ("key", "value"), path)
+        version = _number(connection, "version", path)
+        if version not in (1, 2):
+            raise FormatError(f"JuPedSim database version {version:g}; versions 1 and 2 are read", path=path)
         rate = _number(connection, "fps", path)
         if not rate > 0:
             raise FormatError(f"its fps are {rate:g}", path=path)
@@ -86,21 +87,36 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
     present = tracks.present
     if not present.any():
         raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
-    area = walkable_wkt(scene) if scene is not None else _rectangle_round(tracks)
-    low, high = _bounds(tracks, scene)
+    if scene is None:
+        (left, bottom), (right, top) = (
+            (extreme(tracks.positions, axis=(0, 1)) + side).tolist()
+            for extreme, side in ((np.nanmin, -AROUND), (np.nanmax, AROUND))
+        )
+        area = to_wkt([(rectangle(left, bottom, right, top), ())])
+    else:
+        left, bottom, (right, top) = 0.0, 0.0, map(float, scene.size)
+        area = walkable_wkt(scene)
     facing = _facing(tracks.velocities() if velocities is None else velocities, present)
     assert tracks.ids is not None
     index, agent = np.nonzero(present)
     numbers = tracks.frame_numbers // tracks.frame_step
     # Signed 64 bits, which is what SQLite's integers are.
     mark = int.from_bytes(hashlib.sha256(area.encode()).digest()[:8], "big", signed=True)
-    values = (VERSION, repr(tracks.frame_rate), *map(repr, (low[0], high[0], low[1], high[1])))
-    metadata = zip(("version", "fps", "xmin", "xmax", "ymin", "ymax"), map(str, values), strict=True)
+    metadata = {
+        "version": 2,
+        "fps": tracks.frame_rate,
+        "xmin": left,
+        "xmax": right,
+        "ymin": bottom,
+        "ymax": top,
+    }
     columns = (numbers[index], tracks.ids[agent], *tracks.positions[index, agent].T, *facing[index, agent].T)
     try:
         with atomic_write(path) as draft, closing(sqlite3.connect(draft)) as connection:
             connection.executescript(SCHEMA)
-            connection.executemany("INSERT INTO metadata VALUES(?, ?)", metadata)
+            connection.executemany(
+                "INSERT INTO metadata VALUES(?, ?)", [(k, repr(v)) for k, v in metadata.items()]
+            )
             connection.execute("INSERT INTO geometry VALUES(?, ?)", (mark, area))
             connection.executemany(
                 "INSERT INTO frame_data VALUES(?, ?)", ((n, mark) for n in numbers.tolist())
@@ -148,14 +164,6 @@ def _check_table(connection: sqlite3.Connection, name: str, columns: tuple[str, 
             raise FormatError(f"table {name} has no column {column}", path=path)
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> None:
-    _check_table(connection, "metadata", ("key", "value"), path)
-    version = _number(connection, "version", path)
-    if version not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
-        raise FormatError(f"JuPedSim database version {version:g}; versions {known} are read", path=path)
-
-
 def _number(connection: sqlite3.Connection, key: str, path: Path) -> float:
     found = connection.execute("SELECT value FROM metadata WHERE key = ?", (key,)).fetchone()
     if found is None:
@@ -194,24 +202,10 @@ def _facing(velocities: FloatArray, present: BoolArray) -> FloatArray:
     """Unit vectors `(frames, agents, 2)`: where one walks, or last walked, or will first walk; else +x."""
     speed = np.linalg.norm(np.nan_to_num(velocities), axis=-1)
     walks = present & (speed > STANDING)
-    frames = np.arange(len(present))[:, None]
-    last = np.maximum.accumulate(np.where(walks, frames, -1), axis=0)
-    first = walks.argmax(axis=0)
-    chosen = np.where(last >= 0, last, first)
+    last = np.maximum.accumulate(np.where(walks, np.arange(len(present))[:, None], -1), axis=0)
+    chosen = np.where(last >= 0, last, walks.argmax(axis=0))
     directions = np.take_along_axis(velocities, chosen[..., None], axis=0)
     length = np.linalg.norm(directions, axis=-1, keepdims=True)
     known = walks.any(axis=0)[None, :, None] & (length > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(known, directions / length, [1.0, 0.0])
-
-
-def _bounds(tracks: Tracks, scene: Scene | None) -> tuple[list[float], list[float]]:
-    if scene is not None:
-        return [0.0, 0.0], [float(side) for side in scene.size]
-    low, high = np.nanmin(tracks.positions, axis=(0, 1)), np.nanmax(tracks.positions, axis=(0, 1))
-    return (low - AROUND).tolist(), (high + AROUND).tolist()
-
-
-def _rectangle_round(tracks: Tracks) -> str:
-    low, high = _bounds(tracks, None)
-    return to_wkt([(rectangle(*low, *high), ())])

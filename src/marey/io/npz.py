@@ -3,7 +3,7 @@
 Arrays of a mesh sequence: `vertices` `(frames, vertices, 3)` or, quantised, whole numbers `vertices_q` with
 `scale` and `offset` (vertices = vertices_q · scale + offset); `faces` `(faces, 3)`, from 0; and, if there,
 `uv`, `uv_faces`, `colours`, `frame_rate`, `unit` (metres per unit), `up_axis` (1 for y, 2 for z). Textures
-are not held; `.mry` holds them. Those of pose distances are in `_npz_distances`. Never unpickles. Cost:
+are not held; `.mry` holds them. Pose distances are the arrays of a `DistanceMatrix`. Never unpickles. Cost:
 linear in the arrays.
 """
 
@@ -54,8 +54,8 @@ def read(
     path = Path(path)
     with opened(path) as file:
         names = array_names(file)
-        if is_distances(names):
-            return read_distances(file, path)
+        if {*NUMBERS, *TEXTS} <= set(names):
+            return _read_distances(file, path)
         quantised = "vertices_q" in names and "vertices" not in names
         needed = ("vertices_q", "scale", "faces") if quantised else ("vertices", "faces")
         missing = [name for name in needed if name not in names]
@@ -72,7 +72,7 @@ def read(
         noted = _number(arrays, "frame_rate", _meshes.DEFAULT_RATE), _convention(arrays)
         rate, convention = _meshes.settings(noted, frame_rate, unit, up)
         return MeshSequence(
-            read_only(_meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention)),
+            read_only(convention.vertices_to_marey(vertices[None] if vertices.ndim == 2 else vertices)),
             arrays["faces"],
             rate,
             uv=arrays.get("uv"),
@@ -98,7 +98,10 @@ def write(
     convention.
     """
     if isinstance(sequence, DistanceMatrix):
-        write_distances(sequence, Path(path))
+        texts = {"names": np.array(sequence.names, np.str_), "metric": np.array([sequence.metric], np.str_)}
+        with atomic_write(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
+            for name, values in {**{n: getattr(sequence, n) for n in NUMBERS}, **texts}.items():
+                store_array(file, f"{name}.npy", values)
         return
     if sequence.textures:
         message = f"{path}: NumPy files hold no textures, they are left out; .mry and .glb keep them"
@@ -116,7 +119,7 @@ def write(
     }
     vertices = sequence.vertices
     with atomic_write(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
-        frames = (_meshes.from_marey(vertices[rows], convention) for rows in _arrays.blocks(vertices))
+        frames = (convention.vertices_from_marey(vertices[rows]) for rows in _arrays.blocks(vertices))
         store_blocks(file, "vertices.npy", vertices.shape, vertices.dtype, frames)
         for name, values in arrays.items():
             if values is not None:
@@ -158,13 +161,7 @@ def _number(arrays: dict[str, AnyArray], name: str, default: float) -> float:
     return float(values.reshape(()))
 
 
-def is_distances(names: list[str]) -> bool:
-    """Whether an archive with arrays of these names is a distance matrix."""
-    return set(NUMBERS + TEXTS) <= set(names)
-
-
-def read_distances(file: zipfile.ZipFile, path: Path) -> DistanceMatrix:
-    """The matrix an opened archive holds."""
+def _read_distances(file: zipfile.ZipFile, path: Path) -> DistanceMatrix:
     numbers = {name: read_only(read_array(file, name, path)) for name in NUMBERS}
     texts = {name: read_array(file, name, path, kinds="U") for name in TEXTS}
     if texts["names"].ndim != 1 or texts["metric"].size != 1:
@@ -179,12 +176,3 @@ def read_distances(file: zipfile.ZipFile, path: Path) -> DistanceMatrix:
         )
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
-
-
-def write_distances(distances: DistanceMatrix, path: Path) -> None:
-    """All of a matrix into one file."""
-    texts = {"names": np.array(distances.names, np.str_), "metric": np.array([distances.metric], np.str_)}
-    numbers = {name: getattr(distances, name) for name in NUMBERS}
-    with atomic_write(path) as draft, zipfile.ZipFile(draft, "w") as file:
-        for name, values in {**numbers, **texts}.items():
-            store_array(file, f"{name}.npy", values)

@@ -23,8 +23,7 @@ from marey.io import _meshes
 from marey.io._files import quoted, read_bytes
 from marey.io._limits import LIMITS
 from marey.io._meshes import Mesh, line_number
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 # Textures of material files, by folder and name.
 Materials = dict[tuple[Path, str], Texture | None]
@@ -259,7 +258,7 @@ def _text(name: bytes) -> str:
 
 
 def _frame(sequence: MeshSequence, faces: bytes, frame: int, image: str | None) -> bytes:
-    vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
+    vertices = sequence.convention.vertices_from_marey(sequence.vertices[frame])
     number = "%.9g" if vertices.dtype == np.float32 else "%r"
     parts = [f"# {_meshes.note(sequence)}\n".encode()]
     if image is not None:

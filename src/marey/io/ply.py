@@ -233,7 +233,8 @@ class _MissingRowsError(Exception):
 
 def _read_element(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
     """Columns of an element whose rows begin at a byte, and where they end."""
-    layout: list[tuple[str, DType, int]] = []
+    layout: list[Any] = []
+    lengths: dict[int, int] = {}
     end = position
     for i, p in enumerate(element.properties):
         kind, length = header.dtype(p.type), 1
@@ -241,26 +242,21 @@ def _read_element(element: _Element, header: _Header, body: Bytes, position: int
             count = header.dtype(p.count)
             if end + count.itemsize > len(body):
                 raise _MissingRowsError(0)
-            length = int(np.clip(np.ndarray((), count, body.data, end), -1, 1 << 40))
-            layout.append((f"count {i}", count, 1))
+            length = lengths[i] = int(np.clip(np.ndarray((), count, body.data, end), -1, 1 << 40))
+            layout.append((f"count {i}", count))
             end += count.itemsize
-        layout.append((str(i), kind, length))
+        layout.append((str(i), kind, (length,)))
         end += max(length, 0) * kind.itemsize
-    if all(length >= 0 for *_, length in layout) and position + element.rows * (end - position) <= len(body):
+    if min(lengths.values(), default=0) >= 0 and position + element.rows * (end - position) <= len(body):
         # All rows as structures with lists as long as those of the first row, if they are.
-        rows = np.ndarray(
-            (element.rows,), np.dtype([(n, k, (m,)) for n, k, m in layout]), body.data, position
-        )
-        lengths = {n.removeprefix("count "): m for n, _, m in layout if not n.startswith("count")}
-        if all(
-            (rows[f"count {i}"] == m).all()
-            for i, m in lengths.items()
-            if f"count {i}" in (rows.dtype.names or ())
-        ):
-            every = {str(i): p.name for i, p in enumerate(element.properties)}
-            counts = {i: np.full(element.rows, m) for i, m in lengths.items()}
-            return {every[i]: (rows[i].reshape(-1), counts[i]) for i in every}, position + rows.nbytes
-    elif not any(p.count for p in element.properties):
+        rows = np.ndarray((element.rows,), np.dtype(layout), body.data, position)
+        if all((rows[f"count {i}"] == length).all() for i, length in lengths.items()):
+            named = {p.name: i for i, p in enumerate(element.properties)}
+            counts = {i: np.full(element.rows, lengths.get(i, 1)) for i in named.values()}
+            return {
+                name: (rows[str(i)].reshape(-1), counts[i]) for name, i in named.items()
+            }, position + rows.nbytes
+    elif not lengths:
         raise _MissingRowsError((len(body) - position) // (end - position))
     return _read_ragged(element, header, body, position)
 
@@ -273,26 +269,24 @@ def _read_ragged(element: _Element, header: _Header, body: Bytes, position: int)
         for p in element.properties
         for d in [header.dtype(p.count or "u1")]
     ]
-    places: list[tuple[int, int]] = []
+    items: list[list[Bytes]] = [[] for _ in kinds]
     for row in range(element.rows):
-        for kind, counter in zip(kinds, counters, strict=True):
+        for kind, counter, own in zip(kinds, counters, items, strict=True):
             length = 1
             if counter is not None:
                 if position + counter.size > len(body):
                     raise _MissingRowsError(row)
                 stated = counter.unpack_from(body.data, position)[0]
                 length, position = int(stated) if 0 <= stated <= len(body) else -1, position + counter.size
-            if length < 0 or position + length * kind.itemsize > len(body):
+            end = position + length * kind.itemsize
+            if length < 0 or end > len(body):
                 raise _MissingRowsError(row)
-            places.append((position, length))
-            position += length * kind.itemsize
-    table = np.array(places).reshape(element.rows, len(kinds), 2)
-    columns: Columns = {}
-    for i, (p, kind) in enumerate(zip(element.properties, kinds, strict=True)):
-        starts, lengths = table[:, i].T
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        items = (np.repeat(starts, lengths) + within * kind.itemsize)[:, None] + np.arange(kind.itemsize)
-        columns[p.name] = body[items].reshape(-1).view(kind), lengths
+            own.append(body[position:end])
+            position = end
+    columns = {
+        p.name: (np.concatenate(own).view(kind), np.array([*map(len, own)]) // kind.itemsize)
+        for p, kind, own in zip(element.properties, kinds, items, strict=True)
+    }
     return columns, position
 
 
@@ -375,7 +369,7 @@ def _corner_coordinates(
 
 
 def _frame(sequence: MeshSequence, faces: NDArray[np.void], frame: int, image: str | None) -> bytes:
-    vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
+    vertices = sequence.convention.vertices_from_marey(sequence.vertices[frame])
     columns: list[tuple[str, DType, AnyArray]] = [
         (name, vertices.dtype.newbyteorder("<"), vertices[:, i]) for i, name in enumerate(COORDINATES)
     ]

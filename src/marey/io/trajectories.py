@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray, Array, Integers
-from marey.crowd.tracks import LARGEST_NUMBER, Dense, RowError, Tracks, dense_from_rows
+from marey.crowd.tracks import LARGEST_NUMBER, RowError, Tracks, dense_from_rows
 from marey.errors import FormatError, InputError, MareyWarning, require
 from marey.geometry.convention import unit_size
 from marey.io._files import atomic_write
@@ -106,7 +106,11 @@ def write(tracks: Tracks, path: Path) -> None:
 def _tracks(table: Table, path: Path, frame_rate: float | None, unit: float | None) -> Tracks:
     if len(table.columns["x"]) == 0:
         raise FormatError("there is no row with a position", path=path)
-    _check_sizes(table)
+    for name, column in table.columns.items():
+        bad = ~(np.abs(column) <= LARGEST_NUMBER)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise RowError(f"{name} is {column[row]:g}", row)
     rate = frame_rate or table.frame_rate
     if "frame" not in table.columns:
         table, rate = _numbered_by_time(table, rate, path)
@@ -115,9 +119,12 @@ def _tracks(table: Table, path: Path, frame_rate: float | None, unit: float | No
     columns = table.columns
     dense = dense_from_rows(columns["frame"], columns["id"], columns["x"], columns["y"])
     rate = rate or _rate_of(columns)
-    size = unit or table.unit or _unit(table, dense, rate, path)
+    usual = ANNOTATIONS_PER_SECOND * dense.frame_step if dense.frame_step > 1 else USUAL_RATE
+    size = unit or table.unit or _unit(table, rate or usual, path)
     if rate is None:
-        rate = _assumed_rate(dense, size, path)
+        rate = CENTIMETRE_RATE if dense.frame_step == 1 and size == 0.01 else usual
+        assumed = f"states no frame rate; {rate:g} per second is assumed"
+        _warn(path, f"{assumed}; else give frame_rate= (--from-frame-rate)")
     if dense.moved:
         _warn(
             path,
@@ -128,14 +135,6 @@ def _tracks(table: Table, path: Path, frame_rate: float | None, unit: float | No
     return Tracks(
         positions, rate / dense.frame_step, dense.ids, dense.first_frame, dense.frame_step, path.stem
     )
-
-
-def _check_sizes(table: Table) -> None:
-    for name, column in table.columns.items():
-        bad = ~(np.abs(column) <= LARGEST_NUMBER)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise RowError(f"{name} is {column[row]:g}", row)
 
 
 def _numbered_by_time(table: Table, rate: float | None, path: Path) -> tuple[Table, float]:
@@ -188,11 +187,11 @@ def _rate_of(columns: dict[str, NDArray[np.float64]]) -> float | None:
     return None
 
 
-def _unit(table: Table, dense: Dense, rate: float | None, path: Path) -> float:
+def _unit(table: Table, rate: float, path: Path) -> float:
     """Metres, by what such files hold or by how people in it walk."""
     columns = table.columns
     lengths, frames = steps(columns["frame"], columns["id"], columns["x"], columns["y"])
-    speeds = lengths / frames * (rate or _usual_rate(dense))
+    speeds = lengths / frames * rate
     if table.metres:
         brisk = brisk_speed(speeds)
         if brisk > TOO_FAST:
@@ -202,17 +201,6 @@ def _unit(table: Table, dense: Dense, rate: float | None, path: Path) -> float:
     if guessed != "m":
         _warn(path, f"states no unit; how people walk says {guessed}; else give unit='m' (--from-unit m)")
     return UNITS[guessed]
-
-
-def _usual_rate(dense: Dense) -> float:
-    return ANNOTATIONS_PER_SECOND * dense.frame_step if dense.frame_step > 1 else USUAL_RATE
-
-
-def _assumed_rate(dense: Dense, unit: float, path: Path) -> float:
-    rate = CENTIMETRE_RATE if dense.frame_step == 1 and unit == 0.01 else _usual_rate(dense)
-    assumed = f"states no frame rate; {rate:g} per second is assumed"
-    _warn(path, f"{assumed}; else give frame_rate= (--from-frame-rate)")
-    return rate
 
 
 def _warn(path: Path, message: str) -> None:

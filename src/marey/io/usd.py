@@ -98,30 +98,23 @@ def write(data: Character | Motion | MeshSequence, path: Path) -> None:
 
 
 def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
-    from pxr import Usd
+    from pxr import Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
-    if isinstance(data, MeshSequence):
-        _set_up(stage, data.frames, data.frame_rate)
-        _write_sequence(stage, data)
-    elif isinstance(data, Motion):
-        _set_up(stage, data.frames, data.frame_rate)
-        _write_motion(stage, data)
-    else:
-        _set_up(stage, data.motion.frames, data.motion.frame_rate)
-        _write_character(stage, data)
-    stage.GetRootLayer().Save()
-
-
-def _set_up(stage: PxrObject, frames: int, frame_rate: float) -> None:
-    from pxr import UsdGeom
-
+    clip = data.motion if isinstance(data, Character) else data
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
-    stage.SetTimeCodesPerSecond(frame_rate)
-    stage.SetFramesPerSecond(frame_rate)
+    stage.SetTimeCodesPerSecond(clip.frame_rate)
+    stage.SetFramesPerSecond(clip.frame_rate)
     stage.SetStartTimeCode(0)
-    stage.SetEndTimeCode(frames - 1)
+    stage.SetEndTimeCode(clip.frames - 1)
+    if isinstance(data, MeshSequence):
+        _write_sequence(stage, data)
+    elif isinstance(data, Motion):
+        _write_motion(stage, data)
+    else:
+        _write_character(stage, data)
+    stage.GetRootLayer().Save()
 
 
 def _write_sequence(stage: PxrObject, sequence: MeshSequence) -> None:
@@ -149,9 +142,8 @@ def _write_motion(stage: PxrObject, motion: Motion) -> None:
     rest, bind = (place(motion.skeleton, identity, root) for place in (local_at_rest, world_at_rest))
     top = _write_rig(stage, motion.skeleton, rest, bind, (motion,), motion.name)
     corners, joints = bones(motion)
-    mesh = _write_mesh(
-        stage, top, "bones", corners + bind[joints, :3, 3], np.arange(len(corners)).reshape(-1, 3)
-    )
+    faces = np.arange(len(corners)).reshape(-1, 3)
+    mesh = _write_mesh(stage, top, "bones", corners + bind[joints, :3, 3], faces)
     _bind_mesh(mesh, joints[:, None], np.ones((len(joints), 1)))
 
 

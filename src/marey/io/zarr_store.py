@@ -19,7 +19,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -34,8 +33,7 @@ from marey.geometry.convention import Convention
 from marey.io import _meshes, _zarr
 from marey.io._files import atomic_write_folder
 from marey.io._zarr import Place
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 VERSION = 1
 CHUNK_BYTES = 4 << 20
@@ -48,43 +46,41 @@ FIELD_PARTS = ("zarr.json", "velocities", "presence", "mask")
 
 def read(path: Place, *, progress: Progress | None = None) -> FieldSeries | MeshSequence:
     """A field series or a mesh sequence, whole."""
-    group = _zarr.opened_group(path)
-    with _zarr.damaged(path, "its header cannot be read"):
-        is_mesh = "vertices" in group
-    return read_meshes(path, progress=progress) if is_mesh else read_fields(path)
+    return read_meshes(path, progress=progress) if _holds_meshes(path) else read_fields(path)
 
 
 def facts(path: Place) -> dict[str, object]:
     """What a store holds, from its header and at most a few of its chunks, whatever its length."""
-    with _zarr.damaged(path, "its header cannot be read"):
-        is_mesh = "vertices" in _zarr.opened_group(path)
-    if is_mesh:
-        meshes = _MeshStore(path)
-        part: MeshSequence | FieldSeries = meshes.sequence(meshes.vertices(slice(0, 1)), slice(0, 1))
-        frames = meshes.frames
+    if _holds_meshes(path):
+        store: _MeshStore | _FieldStore = _MeshStore(path)
+        part: MeshSequence | FieldSeries = store.part(slice(0, 1))
     else:
-        fields = _FieldStore(path)
-        chunks, frames = list(fields.chunks()), fields.frames
-        part = concatenate([fields.series(rows) for rows in chunks[:: -(-len(chunks) // 8)]])
-    times = {"frames": frames, "frame_rate": part.frame_rate, "duration": frames / part.frame_rate}
-    return {**part.facts(), **times}
+        store = _FieldStore(path)
+        chunks = list(store.chunks())
+        part = concatenate([store.part(rows) for rows in chunks[:: -(-len(chunks) // 8)]])
+    times = {"frame_rate": part.frame_rate, "duration": store.frames / part.frame_rate}
+    return {**part.facts(), "frames": store.frames, **times}
+
+
+def _holds_meshes(path: Place) -> bool:
+    with _zarr.damaged(path, "its header cannot be read"):
+        return "vertices" in _zarr.opened_group(path)
 
 
 def read_fields(path: Place) -> FieldSeries:
     """A field series, in memory; half precision becomes float32."""
     store = _FieldStore(path)
-    if store.bytes_of(store.frames) > MAX_SERIES_BYTES:
-        size = store.bytes_of(store.frames) / 1e9
-        message = f"holds {size:.1f} GB; read it with marey.io.zarr_store.field_blocks"
+    size = store.bytes_of(store.frames)
+    if size > MAX_SERIES_BYTES:
+        message = f"holds {size / 1e9:.1f} GB; read it with marey.io.zarr_store.field_blocks"
         raise FormatError(message, path=path)
-    return store.series(slice(0, store.frames))
+    return store.part(slice(0, store.frames))
 
 
 def field_blocks(path: Place) -> Iterator[FieldSeries]:
     """A field series chunk by chunk, a few frames at a time."""
     store = _FieldStore(path)
-    for rows in store.chunks():
-        yield store.series(rows)
+    return map(store.part, store.chunks())
 
 
 def read_meshes(path: Place, *, progress: Progress | None = None) -> MeshSequence:
@@ -108,8 +104,7 @@ def read_meshes(path: Place, *, progress: Progress | None = None) -> MeshSequenc
 def mesh_blocks(path: Place) -> Iterator[MeshSequence]:
     """A mesh sequence chunk by chunk, a few frames at a time."""
     store = _MeshStore(path)
-    for rows in store.chunks():
-        yield store.sequence(store.vertices(rows), rows)
+    return map(store.part, store.chunks())
 
 
 def write(data: FieldSeries | MeshSequence, path: Place, *, progress: Progress | None = None) -> None:
@@ -117,12 +112,9 @@ def write(data: FieldSeries | MeshSequence, path: Place, *, progress: Progress |
     if isinstance(data, MeshSequence):
         write_frames(data.vertices, path, like=data, progress=progress)
         return
-    with _draft(path) as draft, FieldWriter.like(draft, data) as writer:
-        for start in range(0, data.frames, writer.chunk):
-            part = slice(start, start + writer.chunk)
-            writer.append(data.velocities[part], None if data.presence is None else data.presence[part])
-            if progress is not None:
-                progress(min(part.stop, data.frames), data.frames)
+    step = max(1, CHUNK_BYTES // (data.velocities.nbytes // data.frames))
+    parts = (data[start : start + step] for start in range(0, data.frames, step))
+    _write_fields(data, parts, data.frames, path, progress)
 
 
 def write_blocks(
@@ -133,16 +125,22 @@ def write_blocks(
     first = next(blocks)
     check_fits(first, frames, path)
     if path.suffix.lower() == ".zarr":
-        with atomic_write_folder(path) as draft, FieldWriter.like(draft, first) as writer:
-            for block in chain([first], blocks):
-                writer.append(block.velocities, block.presence)
-                if progress is not None:
-                    progress(writer.frames, frames)
+        _write_fields(first, chain([first], blocks), frames, path, progress)
     else:
         from marey.io import save
 
         save(concatenate([first, *blocks]), path, progress=progress)
     return bytes_on_disk(path)
+
+
+def _write_fields(
+    like: FieldSeries, blocks: Iterable[FieldSeries], frames: int, path: Place, progress: Progress | None
+) -> None:
+    with _draft(path) as draft, FieldWriter.like(draft, like) as writer:
+        for block in blocks:
+            writer.append(block.velocities, block.presence)
+            if progress is not None:
+                progress(writer.frames, frames)
 
 
 def check_fits(fields: FieldSeries, frames: int, path: Path) -> None:
@@ -180,15 +178,9 @@ def write_frames(
         noted = {"unit": like.convention.unit, "up": like.convention.up}
         still = {name: getattr(like, name) for name in ("faces", *_MeshStore.others)}
         still |= {f"texture_{n}": np.frombuffer(t.encoded(), np.uint8) for n, t in enumerate(like.textures)}
-        store = GrowingArrays.create(
-            draft,
-            _MeshStore.kind,
-            like.frame_rate,
-            like.name,
-            noted,
-            still,
-            {"vertices": ((count, 3), dtype)},
-        )
+        grows: dict[str, tuple[tuple[int, ...], DType]] = {"vertices": ((count, 3), dtype)}
+        kind = _MeshStore.kind
+        store = GrowingArrays.create(draft, kind, like.frame_rate, like.name, noted, still, grows)
         for number, frame in enumerate(frames):
             stored = store.stored
             store.append(vertices=checked(f"frame {number}", frame, (count, 3), dtype=dtype)[None])
@@ -205,7 +197,6 @@ def write_frames(
     return store.stored
 
 
-@dataclass
 class FieldWriter:
     """A field series that grows on disk, for captures longer than memory. Use as a context manager.
 
@@ -221,43 +212,41 @@ class FieldWriter:
     (6, 4, 6, 2)
     """
 
-    path: Place
-    rows: int
-    columns: int
-    frame_rate: float
-    mask: ArrayLike | None = None
-    homography: ArrayLike | None = None
-    name: str = ""
-    precision: str = "float32"
-    """`"float16"` halves the size of float32; its error is below 0.05 %."""
-    with_presence: bool = False
-    """Whether every block comes with who is where."""
-    _growing: Any = field(default=None, repr=False)
+    def __init__(
+        self,
+        path: Place,
+        rows: int,
+        columns: int,
+        frame_rate: float,
+        *,
+        mask: BoolArray | None = None,
+        homography: FloatArray | None = None,
+        name: str = "",
+        precision: str = "float32",
+        with_presence: bool = False,
+    ) -> None:
+        """A new series.
 
-    def __post_init__(self) -> None:
-        if self._growing is not None:
-            return
-        if self.precision not in PRECISIONS:
-            raise InputError(f"precision {self.precision!r}: one of {', '.join(PRECISIONS)}")
+        Args:
+            precision: `"float16"` halves the size of float32; its error is below 0.05 %.
+            with_presence: Whether every block comes with who is where.
+        """
+        if precision not in PRECISIONS:
+            raise InputError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
         # The type checks mask, homography and rate; one frame of zeros stands for those to come.
-        empty = FieldSeries(
-            np.zeros((1, self.rows, self.columns, 2), dtype=np.float32),
-            checked_rate(self.frame_rate),
-            mask=self.mask,  # type: ignore[arg-type]
-            homography=self.homography,  # type: ignore[arg-type]
-        )
-        folder = self.path if isinstance(self.path, Path) and self.path.exists() else None
+        zeros = np.zeros((1, rows, columns, 2), dtype=np.float32)
+        empty = FieldSeries(zeros, checked_rate(frame_rate), mask=mask, homography=homography)
+        folder = path if isinstance(path, Path) and path.exists() else None
         if folder is not None and (not folder.is_dir() or any(folder.iterdir())):
             raise InputError(f"{folder}: is there already; resume it or give a new name")
-        grid = (self.rows, self.columns)
         arrays: dict[str, tuple[tuple[int, ...], DType]] = {
-            "velocities": ((*grid, 2), np.dtype(self.precision))
+            "velocities": ((rows, columns, 2), np.dtype(precision))
         }
-        if self.with_presence:
-            arrays["presence"] = (grid, np.dtype(np.uint8))
+        if with_presence:
+            arrays["presence"] = ((rows, columns), np.dtype(np.uint8))
         noted = {"homography": None if empty.homography is None else empty.homography.tolist()}
         self._growing = GrowingArrays.create(
-            self.path, _FieldStore.kind, empty.frame_rate, self.name, noted, {"mask": empty.mask}, arrays
+            path, _FieldStore.kind, empty.frame_rate, name, noted, {"mask": empty.mask}, arrays
         )
 
     @classmethod
@@ -279,52 +268,44 @@ class FieldWriter:
     def resume(cls, path: Place) -> FieldWriter:
         """Go on with a series that was interrupted, or closed, after its last stored frame."""
         store = _FieldStore(path, "r+")
-        _, rows, columns, _ = store.array.shape
+        store.part(slice(0, 1))
         arrays = {"velocities": store.array}
         if store.presence is not None:
             arrays["presence"] = store.presence
         whole = store.frames - store.frames % store.chunk
-        growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
+        writer = cls.__new__(cls)
+        writer._growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
         if whole < store.frames:
-            growing.append(**{name: np.asarray(a[whole : store.frames]) for name, a in arrays.items()})
-        return cls(
-            path,
-            rows,
-            columns,
-            store.noted["frame_rate"],
-            mask=store.mask(),
-            homography=store.noted["homography"],
-            name=store.noted["name"],
-            precision=str(store.array.dtype),
-            with_presence=store.presence is not None,
-            _growing=growing,
-        )
+            rest = {name: np.asarray(array[whole : store.frames]) for name, array in arrays.items()}
+            writer._growing.append(**rest)
+        return writer
 
     @property
     def chunk(self) -> int:
         """Frames that are stored together."""
-        return int(self._growing.chunk)
+        return self._growing.chunk
 
     @property
     def frames(self) -> int:
         """Frames stored or waiting for their chunk."""
-        return int(self._growing.stored + self._growing.waiting)
+        return self._growing.stored + self._growing.waiting
 
     def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
         """Frames `(n, rows, columns, 2)` after those there are, and who is where `(n, rows, columns)`."""
-        if (presence is None) == self.with_presence:
+        stored = self._growing.arrays["velocities"]
+        grid = stored.shape[1:3]
+        if (presence is None) == ("presence" in self._growing.arrays):
             raise InputError("presence: give it with every block of a series that has it, and only then")
         given = np.asarray(velocities)
         dtype = given.dtype if given.dtype == np.float32 else np.float64
-        block = checked("velocities", given, (None, self.rows, self.columns, 2), dtype=dtype)
+        block = checked("velocities", given, (None, *grid, 2), dtype=dtype)
         with np.errstate(over="ignore"):
-            block = block.astype(self.precision)
+            block = block.astype(stored.dtype)
         if not np.isfinite(block).all():
-            raise InputError(f"velocities: some are too large for {self.precision}")
+            raise InputError(f"velocities: some are too large for {stored.dtype}")
         blocks = {"velocities": block}
         if presence is not None:
-            shape = (len(block), self.rows, self.columns)
-            blocks["presence"] = checked("presence", presence, shape, dtype=np.uint8)
+            blocks["presence"] = checked("presence", presence, (len(block), *grid), dtype=np.uint8)
         self._growing.append(**blocks)
 
     def close(self) -> None:
@@ -334,9 +315,7 @@ class FieldWriter:
     def __enter__(self) -> FieldWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
 
@@ -499,19 +478,16 @@ class _FieldStore(_Store):
     def bytes_of(self, frames: int) -> int:
         return frames * math.prod(self.array.shape[1:]) * max(4, self.array.dtype.itemsize)
 
-    def mask(self) -> BoolArray | None:
-        found = self.other("mask")
-        return None if found is None else found.astype(np.bool_)
-
-    def series(self, rows: slice) -> FieldSeries:
+    def part(self, rows: slice) -> FieldSeries:
         with _zarr.damaged(self.path, f"frames {rows.start} to {rows.stop} are damaged"):
             values = np.asarray(self.array[rows])
             values = values.astype(np.float32) if values.dtype == np.float16 else values
+            mask = self.other("mask")
             try:
                 return FieldSeries(
                     read_only(values),
                     self.noted["frame_rate"],
-                    mask=self.mask(),
+                    mask=None if mask is None else mask.astype(np.bool_),
                     homography=self.noted["homography"],
                     name=self.noted["name"],
                     presence=None if self.presence is None else np.asarray(self.presence[rows]),
@@ -541,6 +517,9 @@ class _MeshStore(_Store):
     def vertices(self, rows: slice) -> FloatArray:
         with _zarr.damaged(self.path, f"frames {rows.start} to {rows.stop} cannot be read"):
             return np.asarray(self.array[rows]).astype(self.dtype, copy=False)
+
+    def part(self, rows: slice) -> MeshSequence:
+        return self.sequence(self.vertices(rows), rows)
 
     def sequence(self, vertices: FloatArray, rows: slice | None = None) -> MeshSequence:
         """The frames in marey's axes, with everything that goes with them."""

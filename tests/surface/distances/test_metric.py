@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from marey import _work
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence
@@ -17,7 +17,7 @@ from marey.surface.distances import _kernels, distances, pose_distance, yaw_betw
 from marey.surface.distances.deformation import deformation, rotation_angles
 from marey.surface.distances.metric import middle_frame
 from marey.surface.distances.template import ReferencePose, deformation_features, sample_triangles
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from tests.surface.distances.bodies import bending, bent, moved, tube
 
 

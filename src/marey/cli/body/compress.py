@@ -7,7 +7,10 @@ from marey.cli._options import Length, Numbers, Out, WholeClip, option
 from marey.cli._run import Output, Run, command
 
 
-@command(writes="CompressedMotion")
+@command(
+    writes="CompressedMotion",
+    reports="bytes, raw_bytes, ratio, error_mean_cm, error_max_cm, error_p99_cm, modes",
+)
 def compress(
     motion: WholeClip,
     run: Run,
@@ -35,8 +38,7 @@ def compress(
         marey view walk.mry -o walk.mp4                               compressed clips open anywhere
     """
     from marey import body
-    from marey.body.codec.clip import MAX_ERROR
-    from marey.body.codec.measure import measure
+    from marey.body.codec.clip import MAX_ERROR, measure
 
     dropped = None if levels is None else [int(level) for level in levels]
     with stage("compressing") as encoding:

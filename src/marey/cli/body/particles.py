@@ -11,7 +11,7 @@ from marey.cli._run import Output, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="error_cm")
 def particles(
     motion: Clip,
     out: Out = option(..., "Clip or image (.png) to write.", "OUT"),
@@ -46,7 +46,7 @@ def particles(
     from marey.body.ik.targets import find_point
     from marey.body.particles.constraints import foot_drift, largest_errors
     from marey.io import save
-    from marey.views.drawings import draw_figures
+    from marey.views.render import draw_figures
 
     if motion.translations is not None:
         warn("joints that slide are posed with the bones of the skeleton at rest")

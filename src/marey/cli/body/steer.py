@@ -31,7 +31,7 @@ def _requests(text: str) -> list[Any]:
     return found
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
 def steer(
     motion: Clip,
     out: Out,
@@ -117,7 +117,7 @@ def steer(
     for line in steered.lines() if steered else ():
         warn(line)
     if figure is not None:
-        from marey.views.drawings import draw_targets
+        from marey.views.render import draw_targets
 
         draw_targets(before, result, asked, figure)
     residuals = [round(miss, 4) for miss in steered.residual_cm] if steered else []

@@ -9,7 +9,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"))
+@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"), reports="cost, length")
 def transition(
     run: Run,
     source: Frame = argument("The frame to leave.", "SEQ_A:FRAME", role="in", reads=OF_MESHES),
@@ -49,7 +49,7 @@ def transition(
     """
     from marey.surface.contacts import compare_foot_skate
     from marey.surface.decimation import decimate
-    from marey.surface.library import Library
+    from marey.surface.sequence import Library
     from marey.surface.synthesis.transition import make_transition
 
     (one, first), (two, last) = mesh_frames([source, destination], run.given)
