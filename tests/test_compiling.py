@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -72,6 +73,17 @@ def results(package: Path) -> list[float]:
 
 def test_kept_code_is_used_again(package: Path) -> None:
     assert results(package) == [3.0, 3.0, 0]
+    assert results(package) == [3.0, 3.0, 2]
+
+
+def test_an_index_of_types_that_have_moved_is_made_anew(package: Path) -> None:
+    results(package)
+    kept = list((package.parent / "kept").rglob("*.nbi"))
+    for index in kept:
+        with index.open("rb") as file:
+            version = pickle.dumps(pickle.load(file))
+        index.write_bytes(version + b"cnowhere\nThing\n.")
+    assert kept and results(package) == [3.0, 3.0, 0]
     assert results(package) == [3.0, 3.0, 2]
 
 
