@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import marey
 from marey.surface import MeshSequence
 from marey.surface.distances import distances
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 Array = NDArray[np.float64]
 

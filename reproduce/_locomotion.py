@@ -22,7 +22,7 @@ import numpy as np
 import marey
 from marey.io import mpfb
 from marey.stage import mesh_library
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 
 class Take(NamedTuple):

@@ -36,7 +36,7 @@ from marey.statistics.matrix_comparison import (
 )
 from marey.surface.decimation import Decimation, diverse_poses
 from marey.surface.distances.metric import METRICS, distances
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.views import style
 from marey.views.figures.surface import COLOURS
 

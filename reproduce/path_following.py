@@ -26,7 +26,7 @@ from marey.geometry.planar import Behaviour, centroid, figure_eight, square
 from marey.statistics.graphs.path_search import PathWalk, follow
 from marey.statistics.graphs.root_motion import EdgeMotion
 from marey.surface.contacts import compare_foot_skate
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.animate import Player, synthesize
 from marey.surface.synthesis.placement import edge_motion
 from marey.views import figures, style

@@ -25,7 +25,7 @@ from marey.body.distances import geodesic
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
 from marey.statistics.graphs.transitions import PairCosts, optimal, optimal_pairs, standard
 from marey.surface.distances.metric import distances as pose_distances
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.views import figures, style
 
 # Means of the source for slopes 2, 3, 4, 5: standard (and its deviation), warped, warped with free windows.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from tests.cli.commands import refused, result, run
 
 Capture = pytest.CaptureFixture[str]

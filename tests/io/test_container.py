@@ -16,7 +16,7 @@ import marey
 from marey.describe import describe
 from marey.errors import FormatError, InputError, MareyError
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.surface.texture import Texture

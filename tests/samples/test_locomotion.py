@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from marey import Motion, samples
 from marey.geometry import rotations as so3
 from marey.samples.gaits import RUN_SPEED, bent, jump, run, stand
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 BALLS = ("LeftToeBase", "RightToeBase")
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from marey.surface.contacts import find_contacts, foot_skate
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from tests.surface.synthesis import bodies
 
 STEP = 10

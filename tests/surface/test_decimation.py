@@ -12,7 +12,7 @@ from marey import MeshSequence, samples
 from marey.errors import InputError
 from marey.geometry import mesh
 from marey.surface.decimation import Decimation, _quadrics, decimate, diverse_poses
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 Array = NDArray[np.float64]
 

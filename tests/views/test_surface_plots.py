@@ -10,8 +10,7 @@ import pytest
 from marey.errors import InputError
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
 from marey.statistics.graphs.transitions import Transition
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import actors, figures, render, style

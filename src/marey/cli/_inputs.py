@@ -16,8 +16,7 @@ from marey.errors import InputError
 if TYPE_CHECKING:
     from marey.body.motion import Motion
     from marey.crowd.scenes import Scene
-    from marey.surface.library import Library
-    from marey.surface.sequence import MeshSequence
+    from marey.surface.sequence import Library, MeshSequence
 
 DEFAULT_RATE = 30.0
 
@@ -261,7 +260,7 @@ def library(paths: Sequence[Path], given: Given) -> Library:
     Skeleton clips are put on the character of `--character`, and `--vertices` decimates everything alike.
     """
     from marey.surface.decimation import decimate
-    from marey.surface.library import Library
+    from marey.surface.sequence import Library
 
     vertices = given["vertices"]
     if [str(path) for path in paths] == ["sample"] and not paths[0].exists():

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from marey.crowd.footage import Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
-    from marey.surface.library import Library
+    from marey.surface.sequence import Library
     from marey.surface.synthesis.animate import SurfaceGraph
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"

@@ -15,7 +15,7 @@ A command is a function in a module of its own, decorated with :func:`command` a
             filled = fill_gaps(motion, ..., progress=progress)
         return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
 
-Parameters become arguments and options by their annotations: plain types, Literal, the types of `_parse`
+Parameters become arguments and options by their annotations: plain types, Literal, the types of `_options`
 (which convert text), and the inputs and options of `_options` (inputs arrive loaded and cleaned and bring the
 options of their reader). A default made by `option(default, help, metavar)` or `argument(help, metavar)` says
 how the parameter is written. Modules of commands do not use `from __future__ import annotations`, and import

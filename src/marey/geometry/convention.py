@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import FloatArray, mapped
 from marey.errors import InputError
 
 UpAxis = Literal["y", "z"]
@@ -51,6 +52,14 @@ class Convention:
         """Points or offsets in metres and y up, `(..., 3)`, as the file counts them."""
         scaled = np.asarray(points, dtype=np.float64) / self.unit
         return scaled if self.up == "y" else z_up_from_y_up(scaled)
+
+    def vertices_to_marey(self, vertices: FloatArray) -> FloatArray:
+        """As :meth:`to_marey`, in their own precision, of arrays that may be larger than memory."""
+        return vertices if self == Convention() else mapped(self.to_marey, vertices, vertices.dtype)
+
+    def vertices_from_marey(self, vertices: FloatArray) -> FloatArray:
+        """Inverse of :meth:`vertices_to_marey`."""
+        return vertices if self == Convention() else mapped(self.from_marey, vertices, vertices.dtype)
 
     def rotations_to_marey(self, quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same rotations `(..., 4)` after the change of axes: their axes turn with the space."""

@@ -71,7 +71,7 @@ def read_sequence(
         if not np.isfinite(mesh.vertices).all():
             where = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
             raise FormatError(f"the coordinates of vertex {where} are not finite", path=file)
-        vertices[i] = to_marey(mesh.vertices, convention)
+        vertices[i] = convention.vertices_to_marey(mesh.vertices)
         textures.append(mesh.texture)
     try:
         return MeshSequence(
@@ -109,20 +109,6 @@ def write_sequence(
     frames = tracked(range(sequence.frames), progress)
     encoded = (encode(i, images[i % len(images)] if images else None) for i in frames)
     write_series(path, encoded, sequence.frames, beside)
-
-
-def to_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
-    """The file's coordinates in metres and y up, in their own precision."""
-    if convention == Convention():
-        return vertices
-    return _arrays.mapped(convention.to_marey, vertices, vertices.dtype)
-
-
-def from_marey(vertices: FloatArray, convention: Convention) -> FloatArray:
-    """Inverse of :func:`to_marey`."""
-    if convention == Convention():
-        return vertices
-    return _arrays.mapped(convention.from_marey, vertices, vertices.dtype)
 
 
 def settings(

@@ -18,7 +18,7 @@ from marey.errors import FormatError, InputError
 from marey.geometry import planar
 from marey.geometry.planar import Behaviour
 from marey.io._tables import Table, read_table, write_table
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.animation import Animation
 
 # Seconds; a later constraint is a mistake.

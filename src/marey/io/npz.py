@@ -72,7 +72,7 @@ def read(
         noted = _number(arrays, "frame_rate", _meshes.DEFAULT_RATE), _convention(arrays)
         rate, convention = _meshes.settings(noted, frame_rate, unit, up)
         return MeshSequence(
-            read_only(_meshes.to_marey(vertices[None] if vertices.ndim == 2 else vertices, convention)),
+            read_only(convention.vertices_to_marey(vertices[None] if vertices.ndim == 2 else vertices)),
             arrays["faces"],
             rate,
             uv=arrays.get("uv"),
@@ -119,7 +119,7 @@ def write(
     }
     vertices = sequence.vertices
     with atomic_write(Path(path)) as draft, zipfile.ZipFile(draft, "w") as file:
-        frames = (_meshes.from_marey(vertices[rows], convention) for rows in _arrays.blocks(vertices))
+        frames = (convention.vertices_from_marey(vertices[rows]) for rows in _arrays.blocks(vertices))
         store_blocks(file, "vertices.npy", vertices.shape, vertices.dtype, frames)
         for name, values in arrays.items():
             if values is not None:

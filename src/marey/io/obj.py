@@ -259,7 +259,7 @@ def _text(name: bytes) -> str:
 
 
 def _frame(sequence: MeshSequence, faces: bytes, frame: int, image: str | None) -> bytes:
-    vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
+    vertices = sequence.convention.vertices_from_marey(sequence.vertices[frame])
     number = "%.9g" if vertices.dtype == np.float32 else "%r"
     parts = [f"# {_meshes.note(sequence)}\n".encode()]
     if image is not None:

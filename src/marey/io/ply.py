@@ -369,7 +369,7 @@ def _corner_coordinates(
 
 
 def _frame(sequence: MeshSequence, faces: NDArray[np.void], frame: int, image: str | None) -> bytes:
-    vertices = _meshes.from_marey(sequence.vertices[frame], sequence.convention)
+    vertices = sequence.convention.vertices_from_marey(sequence.vertices[frame])
     columns: list[tuple[str, DType, AnyArray]] = [
         (name, vertices.dtype.newbyteorder("<"), vertices[:, i]) for i, name in enumerate(COORDINATES)
     ]

@@ -20,7 +20,7 @@ from marey._arrays import read_only
 from marey._work import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
-from marey.io import _meshes, obj, ply
+from marey.io import obj, ply
 from marey.io._files import atomic_write_files, check_readable
 from marey.surface.sequence import MeshSequence
 
@@ -66,7 +66,7 @@ def read(
     rate = frame_rate if frame_rate is not None else layout.frame_rate or mesh.frame_rate
     vertices = _arrays.empty((layout.frames, layout.points, 3), np.float32)
     for rows, values in _blocks(path, layout):
-        vertices[rows] = _meshes.to_marey(values, mesh.convention)
+        vertices[rows] = mesh.convention.vertices_to_marey(values)
         if progress is not None:
             progress(rows.stop, layout.frames)
     try:
@@ -102,7 +102,7 @@ def write(
         file.write(header)
         for rows in _arrays.blocks(vertices):
             with np.errstate(over="ignore"):
-                block = _meshes.from_marey(vertices[rows], sequence.convention).astype(order)
+                block = sequence.convention.vertices_from_marey(vertices[rows]).astype(order)
             if not np.isfinite(block).all():
                 raise InputError(f"{path}: a coordinate is too large for 32-bit numbers")
             file.write(block.tobytes())

@@ -34,7 +34,7 @@ from marey.samples.gait_legs import about
 from marey.samples.human import human
 from marey.samples.walk import walk
 from marey.surface.decimation import Decimation
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 GRAVITY = 9.81
 

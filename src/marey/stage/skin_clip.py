@@ -24,7 +24,7 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface import skinning
 from marey.surface.decimation import Decimation, diverse_poses
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 # Percentage of the frames whose lowest point may be below the ground: noise, or a foot that digs in.
 BELOW_GROUND = 20

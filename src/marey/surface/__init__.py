@@ -2,8 +2,7 @@
 
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Walk
 from marey.surface.decimation import decimate
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence, concatenate
+from marey.surface.sequence import Library, MeshSequence, concatenate
 from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend
 from marey.surface.synthesis.animate import SurfaceGraph, graph
 from marey.surface.texture import Texture

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, runs
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 
 if TYPE_CHECKING:
     from marey.surface.synthesis.animation import Animation

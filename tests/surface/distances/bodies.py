@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from marey.geometry import rotations
 from marey.surface import MeshSequence
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]

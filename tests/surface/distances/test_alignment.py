@@ -10,7 +10,7 @@ from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion, align
 from marey.surface import MeshSequence
 from marey.surface.distances.metric import aligned_distances, middle_frame
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from tests.surface.distances.bodies import bending, tube
 
 

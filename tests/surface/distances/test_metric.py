@@ -17,7 +17,7 @@ from marey.surface.distances import _kernels, distances, pose_distance, yaw_betw
 from marey.surface.distances.deformation import deformation, rotation_angles
 from marey.surface.distances.metric import middle_frame
 from marey.surface.distances.template import ReferencePose, deformation_features, sample_triangles
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from tests.surface.distances.bodies import bending, bent, moved, tube
 
 

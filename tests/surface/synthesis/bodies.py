@@ -11,8 +11,7 @@ from marey.geometry.planar import rotate
 from marey.statistics.graphs.graph import MotionGraph, Windows
 from marey.statistics.graphs.transitions import optimal
 from marey.surface.distances import distances
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 
 TETRAHEDRON = np.array([[-0.2, 1.0, -0.3], [0.2, 1.0, -0.3], [0.0, 1.0, 0.6], [0.0, 1.6, 0.0]])

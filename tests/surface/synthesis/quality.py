@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from marey._arrays import BoolArray, FloatArray
 from marey.geometry import mesh, planar
 from marey.surface.distances import yaw_between
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.animation import Animation
 
 Array = NDArray[np.float64]

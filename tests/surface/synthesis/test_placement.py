@@ -8,7 +8,7 @@ import pytest
 from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
 from marey.statistics.graphs.transitions import smooth_path, warped
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.blend import LINEAR, placed_frames
 from marey.surface.synthesis.placement import (
     FootLock,

@@ -49,7 +49,7 @@ def transition(
     """
     from marey.surface.contacts import compare_foot_skate
     from marey.surface.decimation import decimate
-    from marey.surface.library import Library
+    from marey.surface.sequence import Library
     from marey.surface.synthesis.transition import make_transition
 
     (one, first), (two, last) = mesh_frames([source, destination], run.given)

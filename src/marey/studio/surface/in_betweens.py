@@ -15,8 +15,7 @@ from marey._arrays import FloatArray, IntArray
 from marey._work import Progress
 from marey.geometry.planar import PlanarMotion, centroid
 from marey.surface.interpolation import Interpolator, PosePair, distortion, linear_interpolation
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 
 # Places of the slider, and seconds it takes to play from one pose to the other.
 STEPS, SECONDS = 101, 2.0

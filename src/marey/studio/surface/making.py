@@ -17,7 +17,7 @@ from marey.geometry.planar import Behaviour, Path
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import graph_picture, matrix_picture
 from marey.studio.surface.state import Made, State
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 from marey.surface.synthesis.animate import SurfaceGraph
 
 

@@ -24,8 +24,7 @@ from marey.studio.surface.pictures import frame_at, pair_at
 from marey.studio.surface.stage import Stage
 from marey.studio.surface.state import Made, Shown, State, merged
 from marey.studio.surface.trails import ready_made, strip, stroke
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation
 

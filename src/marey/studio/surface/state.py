@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.studio.surface.in_betweens import Between
 from marey.studio.surface.pictures import Picture
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, AnimationReport
 

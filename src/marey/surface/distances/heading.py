@@ -16,7 +16,7 @@ from marey._arrays import FloatArray, IntArray
 from marey.geometry import mesh, rotations
 from marey.surface.distances.deformation import least_area
 from marey.surface.distances.template import ReferencePose, deformation_features
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 
 def yaw_between(

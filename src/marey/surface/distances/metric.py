@@ -28,7 +28,7 @@ from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.deformation import deformation
 from marey.surface.distances.heading import yaw_between, yaw_offsets
 from marey.surface.distances.template import SAMPLE, ReferencePose, deformation_features, mean_strain
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 Metric = Literal["surface", "euclidean", "planar"]
 Matrix = NDArray[np.float32]

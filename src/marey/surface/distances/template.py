@@ -16,7 +16,7 @@ from marey._arrays import Array, FloatArray, IntArray, Integers
 from marey.errors import InputError
 from marey.geometry import mesh
 from marey.surface.distances.deformation import least_area, tangent_frames
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 SAMPLE = 1000
 """Triangles that say how much a surface stretches and which way it faces."""

@@ -41,8 +41,7 @@ from marey.statistics.graphs.timed import TimedWalk, walk_through
 from marey.statistics.graphs.transitions import Ends, Objective, table
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances as pose_distances
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, AnimationReport, Frame, collect_frames
 from marey.surface.synthesis.blend import Blender, captured_frame, placed_frames
 from marey.surface.synthesis.placement import FootLock, GroundFrames, Placement, edge_motion, place_edges

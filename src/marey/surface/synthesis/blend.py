@@ -27,8 +27,7 @@ from marey.geometry.resampling import linear
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, smooth_path, warped
 from marey.surface.distances import distances, yaw_between
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
 from marey.surface.synthesis.placement import (
     FootLock,

@@ -32,7 +32,7 @@ from marey.statistics.graphs.root_motion import EdgeMotion, transition_times
 from marey.surface.contacts import Contacts, find_contacts, patch_averages
 from marey.surface.distances.heading import yaw_offsets
 from marey.surface.distances.template import SAMPLE, ReferencePose
-from marey.surface.library import Library
+from marey.surface.sequence import Library
 
 if TYPE_CHECKING:
     from marey.surface.synthesis.animate import SurfaceGraph

@@ -13,8 +13,7 @@ from marey.statistics.graphs.graph import DistanceMatrix, Windows
 from marey.statistics.graphs.transitions import Transition, optimal, standard, warped
 from marey.surface.distances import distances
 from marey.surface.interpolation import Interpolator
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, collect_frames
 from marey.surface.synthesis.blend import blend, context_frames
 from marey.surface.synthesis.placement import GroundFrames

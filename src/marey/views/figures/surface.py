@@ -23,8 +23,7 @@ from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph
 from marey.statistics.graphs.transitions import Transition
 from marey.statistics.matrix_comparison import Correlogram, Mantel
 from marey.surface.interpolation.distortion import distortion, strains
-from marey.surface.library import Library
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation
 from marey.views import style
 from marey.views.actors import ELEVATION, TURN, Actor, actor
