@@ -21,8 +21,7 @@ from _ledger import record
 
 from marey import samples
 from marey.crowd.tracks import Tracks
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 from marey.views import pedestrians
 from marey.views.actors import actor
 from marey.views.renderer import Renderer

@@ -1,6 +1,6 @@
 """Pose distances by Euler angles (Boukhayma 2017, eq. 2.1), the ground truth of the published validation.
 
-Near gimbal lock angles differ much where rotations do not; `marey.body.distances` has the better metric.
+Near gimbal lock angles differ much where rotations do not; `marey.body.compare` has the better metric.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import numpy as np
 from _euler_distances import euler_angles
 
 import marey
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.character import Character
 from marey.io import mpfb
 from marey.stage.skin_clip import skin_clip

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from _cmu import arguments, folder
 from _published_body import body_chain
+from _qutem import sample_qutem
 
 import marey
 from marey.body import Motion, Skeleton
@@ -37,7 +38,6 @@ from marey.body.particles import (
     hand_chain,
     hand_of_clip,
     polished,
-    sample_qutem,
     solve,
 )
 from marey.body.particles.hands import FINGERS

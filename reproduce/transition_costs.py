@@ -21,7 +21,7 @@ import numpy as np
 from _locomotion import locomotion
 
 import marey
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
 from marey.statistics.graphs.transitions import PairCosts, optimal, optimal_pairs, standard
 from marey.surface.distances.metric import distances as pose_distances

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey import _work
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.errors import InputError
 from marey.geometry import rotations
 

@@ -90,9 +90,6 @@ def test_settings_are_those_of_the_functions_on_arrays(walk: Motion) -> None:
     found, _ = filter_motion(noisy, FilterSettings("gaussian", sigma=0.05, passes=2))
     expected = linear_rotations(noisy.rotations, gaussian_mask(3.0), passes=2, boundary="extrapolate")
     assert so3.distance(found.rotations, expected).max() < 1e-12
-    found, _ = filter_motion(noisy, FilterSettings("mask", mask=[1, 2, 1]))
-    expected = linear_rotations(noisy.rotations, [1, 2, 1], boundary="extrapolate")
-    assert so3.distance(found.rotations, expected).max() < 1e-12
 
 
 def test_filtering_in_the_world_is_not_filtering_in_the_parents_frame(walk: Motion) -> None:
@@ -144,8 +141,6 @@ def test_short_clips_and_single_frames_pass(walk: Motion) -> None:
 def test_wrong_settings_are_told_in_words(walk: Motion) -> None:
     for make, words in (
         (lambda: FilterSettings("median"), "bilateral, gaussian"),
-        (lambda: FilterSettings("mask"), "mask"),
-        (lambda: FilterSettings(mask=[1.0]), "mask"),
         (lambda: FilterSettings(sigma=0.0), "sigma"),
         (lambda: filter_motion(walk, FilterSettings("butterworth", cutoff=30.0)), "30 Hz"),
         (lambda: filter_motion(walk, FilterSettings("gaussian", sigma=1e6)), "at most 5000"),

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import marey
 from marey.body import Motion, PoseModel, Skeleton
 from marey.body.pose_model import pose_rotations
-from marey.body.root_motion import root_motion
 from marey.errors import InputError, MareyError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import principal_geodesics
@@ -180,15 +179,6 @@ def test_a_rig_that_lies_down_unturned_stands_when_decoded(walk):
     np.testing.assert_allclose(heights[1], heights[0], atol=1e-3)
 
 
-def test_root_weight_moves_the_modes_towards_the_travel(walk):
-    def travel_error(weight):
-        model = PoseModel.fit([walk], modes=3, root="heading", root_weight=weight)
-        truth = root_motion(walk, "heading").features
-        return np.square((model.root_motion.decode(model.encode(walk)) - truth) / truth.std(axis=0)).mean()
-
-    assert travel_error(30.0) < 0.7 * travel_error(0.1)
-
-
 def test_a_still_clip_has_no_modes(walk):
     still = replace(walk, rotations=np.repeat(walk.rotations[:1], 5, axis=0), root=walk.root[:5])
     for metric in ("kinetic", "lever", "canonical"):
@@ -241,7 +231,6 @@ def test_a_figure_below_another_joint_is_told_with_what_to_do(walk):
         ({"metric": [1.0, 2.0]}, "metric"),
         ({"metric": np.zeros(26)}, "above 0"),
         ({"root": "left"}, "none, heading, world"),
-        ({"root": "heading", "root_weight": 0.0}, "root_weight"),
     ],
 )
 def test_senseless_options_are_refused(walk, options, says):

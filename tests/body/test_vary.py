@@ -16,7 +16,7 @@ from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.body.vary import vary
 from marey.body.vary.draw import draw, retime, tempo
-from marey.body.vary.vary import beyond_range, report_on
+from marey.body.vary.vary import SETTINGS, _Learned, beyond_range, report_on
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.statistics.processes.example import ExampleProcess, autocovariances
@@ -55,43 +55,43 @@ def angle(a: Motion, b: Motion, frames: object) -> float:
     return float(np.degrees(so3.distance(a.rotations[frames, 1:], b.rotations[frames, 1:]).max()))
 
 
-def test_the_law_has_the_covariances_of_the_example_at_all_lags_and_across_components() -> None:
-    law = ExampleProcess.of(series())
-    drawn = law.sample(280, rngs=range(3000))
+def test_the_process_has_the_covariances_of_the_example_at_all_lags_and_across_components() -> None:
+    process = ExampleProcess.of(series())
+    drawn = process.sample(280, rngs=range(3000))
     for lag in (0, 3, 20, 60):
         found = np.einsum("ni,nj->ij", drawn[:, 200], drawn[:, 200 - lag]) / len(drawn)
-        assert np.allclose(found, law.covariances(lag + 1)[lag], atol=0.05)
+        assert np.allclose(found, process.covariances(lag + 1)[lag], atol=0.05)
 
 
-def test_the_law_keeps_the_spread_that_tapering_took() -> None:
+def test_the_process_keeps_the_spread_that_tapering_took() -> None:
     example = series()
-    law = ExampleProcess.of(example)
-    assert np.allclose(np.diag(law.covariances(1)[0]), (example**2).mean(axis=0))
+    process = ExampleProcess.of(example)
+    assert np.allclose(np.diag(process.covariances(1)[0]), (example**2).mean(axis=0))
 
 
 def test_conditions_are_met_exactly_and_leave_the_rest_to_chance() -> None:
-    law = ExampleProcess.of(series())
+    process = ExampleProcess.of(series())
     conditions = [LinearConstraint([50], [1.0], [0.3, -0.2]), LinearConstraint([0, 99], [-1.0, 1.0], 0.0)]
-    drawn = law.sample(100, rngs=range(8), constraints=conditions)
+    drawn = process.sample(100, rngs=range(8), constraints=conditions)
     assert np.abs(drawn[:, 50] - [0.3, -0.2]).max() < 1e-9
     assert np.abs(drawn[:, 0] - drawn[:, 99]).max() < 1e-9
     assert drawn[:, 75].std(axis=0).min() > 0.05
 
 
-def test_conditional_draws_have_the_law_of_kriging() -> None:
-    law = ExampleProcess.of(series())
+def test_conditional_draws_have_the_distribution_of_kriging() -> None:
+    process = ExampleProcess.of(series())
     value = np.array([0.5, 0.1])
-    drawn = law.sample(120, rngs=range(4000), constraints=[LinearConstraint([60], [1.0], value)])
-    covariances = law.covariances(11)
+    drawn = process.sample(120, rngs=range(4000), constraints=[LinearConstraint([60], [1.0], value)])
+    covariances = process.covariances(11)
     gain = covariances[10] @ np.linalg.inv(covariances[0])
     assert np.allclose(drawn[:, 70].mean(axis=0), gain @ value, atol=0.05)
     assert np.allclose(np.cov(drawn[:, 70].T), covariances[0] - gain @ covariances[10].T, atol=0.05)
 
 
 def test_more_conditions_than_numbers_are_refused() -> None:
-    law = ExampleProcess.of(series(20))
+    process = ExampleProcess.of(series(20))
     with pytest.raises(InputError, match="constraints"):
-        law.sample(10, rngs=[0], constraints=[LinearConstraint([i % 10], [1.0], 0.0) for i in range(16)])
+        process.sample(10, rngs=[0], constraints=[LinearConstraint([i % 10], [1.0], 0.0) for i in range(16)])
 
 
 @pytest.mark.parametrize("deviation", [0.3, 1.0])
@@ -248,6 +248,16 @@ def test_feet_that_swing_are_lifted_as_the_examples(walk: Motion) -> None:
         assert dragging(variant) <= 1.2 * dragging(walk)
 
 
+@pytest.mark.parametrize("frames", [30, 240])
+def test_clips_of_any_length_are_smoothed_before_they_are_drawn_from(walk: Motion, frames: int) -> None:
+    noise = 0.01 * np.random.default_rng(1).standard_normal((walk.frames, 3))
+    noisy = replace(walk, root=walk.root + noise)[:frames]
+    learned = _Learned(noisy, None, SETTINGS)
+    both = learned.poses.encode(noisy), learned.coordinates
+    rough, smooth = (np.diff(coordinates, 2, axis=0).std() for coordinates in both)
+    assert smooth < 0.5 * rough
+
+
 def test_noise_of_measured_motion_is_drawn_anew(walk: Motion) -> None:
     noise = 0.01 * np.random.default_rng(1).standard_normal((walk.frames, 3))
     noisy = replace(walk, root=walk.root + noise)
@@ -300,7 +310,7 @@ def test_a_change_of_tempo_keeps_poses_and_path(walk: Motion) -> None:
         ({"timing": 2.0}, "timing"),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused(walk: Motion, options: dict, message: str) -> None:
+def test_options_that_cannot_be_met_are_refused(walk: Motion, options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         vary(walk, **options)
 

@@ -6,16 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.body import GlobalPose, Motion, forward_kinematics
-from marey.body.kinematics import (
-    global_frames,
-    orientation_jacobian,
-    position_jacobian,
-    pull_back,
-    push_forward,
-)
+from marey.body.kinematics import global_frames, pull_back, push_forward
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
+from .jacobians import orientation_jacobian, position_jacobian
 from .trees import motions, random_motion
 
 STEP = 1e-5

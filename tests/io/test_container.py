@@ -16,10 +16,9 @@ import marey
 from marey.describe import describe
 from marey.errors import FormatError, InputError, MareyError
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
-from marey.surface.sequence import Library
+from marey.surface.sequence import Library, Texture
 from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
-from marey.surface.texture import Texture
 
 
 def same(a: object, b: object) -> bool:

@@ -20,9 +20,8 @@ from marey.character import Character
 from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.io import gltf
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 TOLERANCE = 1e-5  # metres
 REPOSITORY = Path(__file__).resolve().parents[2]

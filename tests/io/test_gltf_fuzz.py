@@ -19,9 +19,8 @@ from marey.character import Character
 from marey.errors import MareyError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.io import gltf
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 MOST_BYTES = 400 << 20
 # What a damaged or hostile file might say instead of what is right.

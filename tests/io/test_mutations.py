@@ -22,7 +22,7 @@ import pytest
 import marey
 from marey.errors import FormatError
 from marey.io import bvh, cameras
-from marey.surface.texture import Texture
+from marey.surface.sequence import Texture
 from tests.io.mutation import Format, Mutations
 from tests.io.seeds import CAMERA, FIELD, FORMATS, MOVING, TRACKS, WALK, others_store
 

@@ -13,7 +13,7 @@ import marey
 from marey.errors import FormatError, InputError, MareyError
 from marey.io import zarr_store
 from marey.surface import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import Texture
 
 zarr = pytest.importorskip("zarr")
 

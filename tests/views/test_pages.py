@@ -243,7 +243,7 @@ def test_long_clips_leave_out_frames_and_keep_their_numbers(monkeypatch: pytest.
     whole = page_of(things.walking(frames), title="walk")
     needed = sum(len(zlib.decompress(blob)) for blob in whole.blobs)
     assert thinning(10, 10.0, budget=needed) == 1
-    monkeypatch.setattr(thinning, "__kwdefaults__", {"budget": 20_000})
+    monkeypatch.setattr(page_module.Page.thin, "__kwdefaults__", {"budget": 20_000})
     page = page_of(things.walking(frames), title="walk")
     assert page.frames < frames and page.frame_step * page.frames >= frames
     assert any("One frame in" in note for note in page.notes)
@@ -253,7 +253,7 @@ def test_long_clips_leave_out_frames_and_keep_their_numbers(monkeypatch: pytest.
 def test_pages_beyond_the_limit_are_refused_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_module, "LARGEST", 1000)
+    monkeypatch.setattr(page_module, "MAX_BYTES", 1000)
     with pytest.raises(InputError, match="choose fewer frames"):
         view(things.walking(), tmp_path / "x.html")
     assert list(tmp_path.iterdir()) == []

@@ -40,7 +40,7 @@ def test_sheet_is_written_and_shows_a_row_a_mode(model, tmp_path):
 def test_poses_far_along_a_mode_look_different_from_the_mean(model):
     steps = np.array([[-3.0, 0.0], [0.0, 0.0], [3.0, 0.0]]) * model.geodesics.deviations
     stage = models._Stage(model, steps, (96, 128))
-    low, mean, high = (stage.picture(i).astype(int) for i in range(3))
+    low, mean, high = (stage.image(i).astype(int) for i in range(3))
     assert np.abs(low - mean).mean() > 1.0
     assert np.abs(high - mean).mean() > 1.0
     assert mean.min() < 200 < mean.max()

@@ -145,7 +145,7 @@ def test_a_large_matrix_is_averaged_and_gaps_stay_gaps() -> None:
     values = np.ones((3000, 3000), np.float32)
     values[:30, :30] = np.inf
     shown = surface._averaged(values)
-    assert len(shown) <= surface.MOST_CELLS
+    assert len(shown) <= surface.MAX_CELLS
     assert np.isnan(shown[0, 0]) and shown[-1, -1] == 1.0
 
 
@@ -160,7 +160,7 @@ def test_a_warp_path_is_drawn_in_frames_of_its_sequences() -> None:
 
 
 def test_graphs_of_few_and_many_transitions_are_drawn(tmp_path: Path) -> None:
-    many = surface.MOST_CURVES + 500
+    many = surface.MAX_CURVES + 500
     for count in (3, many):
         figure = figures.graph_picture(some_graph(count), NAMES, size=(500, 430))
         assert f"{count:,} transitions" in figure.get_suptitle()
@@ -168,10 +168,10 @@ def test_graphs_of_few_and_many_transitions_are_drawn(tmp_path: Path) -> None:
 
 
 def test_every_connected_pair_of_sequences_shows_its_cheapest_transition() -> None:
-    graph = some_graph(surface.MOST_CURVES + 500)
+    graph = some_graph(surface.MAX_CURVES + 500)
     chosen = np.flatnonzero(graph.synthetic)
     shown = surface._cheapest(graph, chosen)
-    assert len(shown) <= surface.MOST_CURVES
+    assert len(shown) <= surface.MAX_CURVES
     assert (np.diff(graph.weights[shown]) <= 0).all()
 
     def pairs(edges: np.ndarray) -> list[tuple[int, int]]:

@@ -191,7 +191,7 @@ def test_a_mesh_wears_its_vertex_colours():
 
 
 def test_a_mesh_with_a_texture_for_each_frame_changes_its_clothes():
-    from marey.surface.texture import Texture
+    from marey.surface.sequence import Texture
 
     sequence = sliding_box(3, textured=True)
     shades = ([220, 40, 40], [40, 220, 40], [40, 40, 220])

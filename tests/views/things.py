@@ -16,8 +16,7 @@ from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.tracks import Tracks
 from marey.geometry import rotations as so3
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 SMALL = (320, 180)
 Image = NDArray[np.uint8]

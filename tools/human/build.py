@@ -26,8 +26,8 @@ from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as rot
 from marey.geometry.rigid import Rigid, to_matrix
 from marey.samples.human import ASSET
+from marey.surface.sequence import Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 PIXELS = 1024
 # Without thinning out the colours, whose edges are sharp.

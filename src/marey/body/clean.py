@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from marey._arrays import runs
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.errors import InputError
 from marey.geometry import rotations as so3
 
 Array = NDArray[Any]
@@ -133,13 +132,8 @@ class CleanReport:
         return asdict(self)
 
 
-def clean(
-    motion: Motion, *, drop_rest_frame: bool = True, speed_limit: float = SETTINGS.speed
-) -> tuple[Motion, CleanReport]:
+def clean(motion: Motion) -> tuple[Motion, CleanReport]:
     """The clip without artificial rest pose, flips and glitches, and a report of what was done.
-
-    Args:
-        speed_limit: radians per second; only steps faster than this are suspected.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -149,9 +143,7 @@ def clean(
     >>> [(repair.start, repair.frames) for repair in report.glitches]
     [(20, 1)]
     """
-    if not speed_limit > 0:
-        raise InputError(f"speed limit: must be a positive number of radians per second, got {speed_limit}")
-    rest_frame = drop_rest_frame and starts_in_rest_pose(motion)
+    rest_frame = starts_in_rest_pose(motion)
     if rest_frame:
         motion = motion[1:]
     names, first = motion.skeleton.names, motion.first_frame
@@ -162,7 +154,7 @@ def clean(
 
     rotations = so3.continuous(motion.rotations)
     sign_changes = int((np.einsum("tji,tji->tj", rotations, motion.rotations) < 0).sum())
-    limit = min(speed_limit / motion.frame_rate, SETTINGS.step)
+    limit = min(SETTINGS.speed / motion.frame_rate, SETTINGS.step)
     around = round(SETTINGS.around * motion.frame_rate)
     flips = numbered(turn_back_flips(motion.skeleton, rotations, limit, around))
     glitches = numbered(bridge_limbs(motion.skeleton, rotations, limit, longest))

@@ -30,7 +30,7 @@ from marey.geometry.filters import (
     rotation_noise,
 )
 
-METHODS = ("bilateral", "gaussian", "binomial", "butterworth", "mask")
+METHODS = ("bilateral", "gaussian", "binomial", "butterworth")
 # Hertz: what hands and feet do on purpose is slower.
 CUTOFF = 6.0
 # Seconds, width of the bell that a path is compared with.
@@ -44,14 +44,13 @@ class FilterSettings:
     """How to filter a joint.
 
     Args:
-        method: "bilateral", "gaussian", "binomial", "butterworth", or "mask" for weights of your own.
+        method: "bilateral", "gaussian", "binomial" or "butterworth".
         sigma: seconds, width of the bell in time; one frame if None, as in the source (not of butterworth).
         sigma_g: half-angle radians, bilateral only: poses farther apart than this do not mix; if None, from
             the noise of each joint.
         passes: how often; 5 if None for bilateral and gaussian, as in the source, otherwise once.
         cutoff: hertz, butterworth only: what is faster is taken away.
         order: butterworth only, of the filter that runs forwards and then backwards.
-        mask: `(2 k + 1,)`, weights of your own.
         guided: bilateral only: compare poses of a smoothed copy; overshoots less.
         boundary: "extrapolate", motion goes on beyond the ends; or "mirror", as in the source.
     """
@@ -62,15 +61,12 @@ class FilterSettings:
     passes: int | None = None
     cutoff: float = CUTOFF
     order: int = 2
-    mask: ArrayLike | None = None
     guided: bool = True
     boundary: str = "extrapolate"
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise InputError(f"method {self.method!r}: one of {', '.join(METHODS)}")
-        if (self.method == "mask") != (self.mask is not None):
-            raise InputError("a mask belongs to the method 'mask', and the other way round")
         if self.sigma is not None and not (np.isfinite(self.sigma) and self.sigma > 0):
             raise InputError(f"sigma: seconds, above 0, got {self.sigma}")
 
@@ -104,8 +100,6 @@ class FilterSettings:
         return 5 if self.method in ("bilateral", "gaussian") else 1
 
     def _mask(self, frame_rate: float) -> Array:
-        if self.mask is not None:
-            return np.asarray(self.mask, dtype=np.float64)
         if self.method == "butterworth":
             half, cutoff = 0.5 * frame_rate, self.cutoff
             if not 0.0 < cutoff < half:

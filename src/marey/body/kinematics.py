@@ -7,7 +7,7 @@ give the same bits.
 Velocities go out through the skeleton and forces come back (section 6.2, world form): a joint velocity
 `omega_j` is in radians per second in the joint's own (body) frame, `dq_j = q_j omega_j`, and moves everything
 below: `dx = (G_j omega_j) × (x - P_j)`. Push-forward and pull-back are one sweep each, O(joints) a pose,
-vectorised over poses; a Jacobian fills only the columns of the chain above its point.
+vectorised over poses; no Jacobian is formed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray
-from marey.body.skeleton import chain_above, checked_parents
+from marey.body.skeleton import checked_parents
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 
@@ -164,8 +164,6 @@ def pull_back(
 ) -> GeneralisedForces:
     """Generalised forces of world forces and torques at the joints: the transpose of :func:`push_forward`.
 
-    One sweep from the leaves to the root; no Jacobian is formed.
-
     Args:
         forces, torques: `(..., joints, 3)`, world frame, acting on each joint at its position.
 
@@ -182,35 +180,6 @@ def pull_back(
         push[..., parent, :] += push[..., joint, :]
         twist[..., parent, :] += twist[..., joint, :] + np.cross(arm, push[..., joint, :])
     return GeneralisedForces(so3.rotate(so3.inverse(pose.rotations), twist), push[..., 0, :])
-
-
-def position_jacobian(
-    parents: ArrayLike, pose: GlobalPose, joint: int, *, point: ArrayLike | None = None
-) -> Array:
-    """Jacobian `(..., 3, 3 joints + 3)` of a world point that moves with `joint`.
-
-    Columns: the body angular velocity of each joint in turn, then the root's world velocity.
-
-    Args:
-        point: `(..., 3)`, world position of the point; the joint's own if None.
-    """
-    chain = chain_above(checked_parents(parents), joint)
-    x = pose.positions[..., joint, :] if point is None else np.asarray(point, dtype=np.float64)
-    leading = np.broadcast_shapes(x.shape[:-1], pose.positions.shape[:-2])
-    jacobian = np.zeros((*leading, 3, 3 * pose.positions.shape[-2] + 3))
-    for j in chain:
-        arm = so3.hat(x - pose.positions[..., j, :])
-        jacobian[..., 3 * j : 3 * j + 3] = -arm @ so3.to_matrix(pose.rotations[..., j, :])
-    jacobian[..., -3:] = np.eye(3)
-    return jacobian
-
-
-def orientation_jacobian(parents: ArrayLike, pose: GlobalPose, joint: int) -> Array:
-    """Jacobian `(..., 3, 3 joints + 3)` of the world angular velocity of `joint`; columns as above."""
-    jacobian = np.zeros((*pose.positions.shape[:-2], 3, 3 * pose.positions.shape[-2] + 3))
-    for j in chain_above(checked_parents(parents), joint):
-        jacobian[..., 3 * j : 3 * j + 3] = so3.to_matrix(pose.rotations[..., j, :])
-    return jacobian
 
 
 def sweep_in_numpy(parents: NDArray[np.int64], offsets: Array, rotations: Array, root: Array) -> GlobalPose:

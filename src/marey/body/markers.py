@@ -8,9 +8,9 @@ import numpy as np
 
 from marey._arrays import BoolArray, FloatArray, Timed, as_slice, assign, checked, checked_rate
 from marey._report import rounded
-from marey.body.resample import resample_markers
 from marey.errors import InputError
 from marey.geometry.convention import Convention
+from marey.geometry.resampling import linear, sample_positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +57,15 @@ class Markers(Timed):
 
     def resample(self, frame_rate: float) -> Markers:
         """At another frame rate; nothing is made up where a marker was not seen on both sides."""
-        return resample_markers(self, frame_rate)
+        rate = checked_rate(frame_rate)
+        at = sample_positions(self.frames, self.frame_rate, rate)
+        return replace(self, positions=linear(self.positions, at), frame_rate=rate)
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
         return {
             "kind": "markers",
-            "self": len(self.names),
+            "markers": len(self.names),
             "seen": rounded(self.present.mean()),
             "unit": self.convention.unit_name,
             "up": self.convention.up,

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey.body.anatomy import mirror_partners
-from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,19 +32,6 @@ def mirror(motion: Motion, *, pairs: Mapping[str, str] | None = None) -> Motion:
     True
     """
     skeleton = motion.skeleton
-    partner = _partners(skeleton, pairs)
-    reflect, carriers = np.array([-1.0, 1.0, 1.0]), partner[skeleton.end_parents]
-    ends = np.empty(len(carriers), dtype=np.int64)
-    ends[np.argsort(skeleton.end_parents, kind="stable")] = np.argsort(carriers, kind="stable")
-    offsets, end_offsets = skeleton.offsets[partner] * reflect, skeleton.end_offsets[ends] * reflect
-    mirrored = replace(skeleton, offsets=offsets, end_parents=carriers[ends], end_offsets=end_offsets)
-    rotations = motion.rotations[:, partner] * np.array([1.0, 1.0, -1.0, -1.0])
-    slid = None if motion.translations is None else motion.translations[:, partner] * reflect
-    root = motion.root * reflect
-    return replace(motion, skeleton=mirrored, rotations=rotations, root=root, translations=slid)
-
-
-def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np.int64]:
     if pairs is None:
         partner = mirror_partners(skeleton.names)
     else:
@@ -56,12 +41,19 @@ def _partners(skeleton: Skeleton, pairs: Mapping[str, str] | None) -> NDArray[np
             partner[a], partner[b] = b, a
         if (partner[partner] != np.arange(skeleton.joints)).any():
             raise InputError("pairs: a joint is in two pairs; name each joint once")
-    parents: Any = skeleton.parents
-    wrong = np.flatnonzero(parents[partner][1:] != partner[parents[1:]]) + 1
+    wrong = np.flatnonzero(skeleton.parents[partner][1:] != partner[skeleton.parents[1:]]) + 1
     if partner[0] != 0 or wrong.size:
         joint = int(wrong[0]) if wrong.size else 0
         raise InputError(
             f"cannot mirror: {skeleton.names[joint]!r} is paired with {skeleton.names[partner[joint]]!r}, "
             "but their parents are no pair; say which joints belong together with pairs={left: right}"
         )
-    return partner
+    reflect, carriers = np.array([-1.0, 1.0, 1.0]), partner[skeleton.end_parents]
+    ends = np.empty(len(carriers), dtype=np.int64)
+    ends[np.argsort(skeleton.end_parents, kind="stable")] = np.argsort(carriers, kind="stable")
+    offsets, end_offsets = skeleton.offsets[partner] * reflect, skeleton.end_offsets[ends] * reflect
+    mirrored = replace(skeleton, offsets=offsets, end_parents=carriers[ends], end_offsets=end_offsets)
+    rotations = motion.rotations[:, partner] * np.array([1.0, 1.0, -1.0, -1.0])
+    slid = None if motion.translations is None else motion.translations[:, partner] * reflect
+    root = motion.root * reflect
+    return replace(motion, skeleton=mirrored, rotations=rotations, root=root, translations=slid)

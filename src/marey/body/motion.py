@@ -144,12 +144,15 @@ class Motion(Timed):
         return selection.pick(self, names)
 
     def without(self, names: Iterable[str]) -> Motion:
-        """The clip without these joints and all below them."""
-        return selection.without(self, names)
+        """The clip without these joints and all below them, such as `motion.without(["LeftHand"])`."""
+        chosen = self.skeleton.indices(list(names))
+        dropped = {below for joint in chosen for below in self.skeleton.descendants(joint)}
+        return self.pick([name for j, name in enumerate(self.skeleton.names) if j not in dropped])
 
     def subtree(self, name: str) -> Motion:
         """The clip of one joint, the new root, and all below it."""
-        return selection.subtree(self, name)
+        below = self.skeleton.descendants(self.skeleton.index(name))
+        return self.pick([self.skeleton.names[joint] for joint in below])
 
     def transform(
         self, *, rotation: ArrayLike = (1.0, 0.0, 0.0, 0.0), translation: ArrayLike = (0.0, 0.0, 0.0)
@@ -174,11 +177,8 @@ class Motion(Timed):
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
-        from marey.body.kinematics import end_positions, forward_kinematics
-
         shown = self[:: max(1, self.frames // 200)]
-        pose = forward_kinematics(shown)
-        positions = np.concatenate([pose.positions, end_positions(shown, pose)], axis=1)
+        positions = np.concatenate([shown.positions(), shown.end_positions()], axis=1)
         moving = np.ptp(np.abs(shown.rotations), axis=0).max(axis=-1) > 1e-6
         # The middle of the body: in some files the root joint stays where it is and the hips travel.
         path = np.linalg.norm(np.diff(positions.mean(axis=1), axis=0), axis=-1).sum()

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, checked
 from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.skeleton import Skeleton
-from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body
 
@@ -53,33 +52,26 @@ def lever_weights(skeleton: Skeleton, rotations: ArrayLike) -> Array:
     return np.maximum(squares / largest, LEAST_ARM**2)
 
 
-def kinetic_matrix(
-    skeleton: Skeleton, mean: ArrayLike, rotations: ArrayLike, *, masses: ArrayLike | None = None
-) -> Array:
-    """The kinetic metric on tangent vectors at the mean, `(3 joints, 3 joints)`: averaged `JᵀMJ`.
+def kinetic_matrix(skeleton: Skeleton, mean: ArrayLike, rotations: ArrayLike) -> Array:
+    """The kinetic metric on tangent vectors at the mean, `(3 joints, 3 joints)`: averaged `JᵀJ`.
 
-    `J` takes a change of the tangent vector to the velocities of masses at joints and end sites, in the
-    root's frame, at each pose. The mass at a joint also resists turning, as if spread to a twentieth of
+    `J` takes a change of the tangent vector to the velocities of equal masses at joints and end sites, in
+    the root's frame, at each pose. The mass at a joint also resists turning, as if spread to a twentieth of
     the figure's reach around it (5 cm of a grown human): without that, turns about a bone's own axis, such
     as of the head, would cost nothing. Scaled so that the largest diagonal entry is 1.
 
     Args:
         mean: `(joints, 4)`.
         rotations: `(poses, joints, 4)`, local.
-        masses: `(joints + ends,)`; all alike if None, which makes it the metric of joint positions.
     """
     poses = np.asarray(rotations, dtype=np.float64)
     poses = poses[:: max(1, -(-len(poses) // MOST_POSES))]
     mean = checked("mean", mean, (skeleton.joints, 4))
-    count = skeleton.joints + len(skeleton.end_parents)
-    weights = np.ones(count) if masses is None else checked("masses", masses, (count,))
-    if (weights < 0).any() or not (weights > 0).any():
-        raise InputError("masses: none may be negative, and one must be above 0")
     pose = _frames(skeleton, poses)
     vectors = so3.log(so3.multiply(so3.inverse(mean), poses))
     points, _ = _points(skeleton, pose)
     reach = np.linalg.norm(points - points[:, :1], axis=-1).max()
-    total = _summed_energy(skeleton, pose, vectors, weights, SPREAD * reach)
+    total = _summed_energy(skeleton, pose, vectors, SPREAD * reach)
     largest = np.diag(total).max()
     if largest <= 0.0:
         return np.eye(len(total))
@@ -99,26 +91,23 @@ def displacement_matrix(
         vectors: `(poses, joints, 3)`, rotation vectors of the joints about any mean.
         gyration: metres, radius of points about each joint that count as well, so that twists are seen.
     """
-    masses = np.ones(skeleton.joints + len(skeleton.end_parents))
-    total = _summed_energy(skeleton, pose, np.asarray(vectors, dtype=np.float64), masses, gyration)
+    total = _summed_energy(skeleton, pose, np.asarray(vectors, dtype=np.float64), gyration)
     return total / (len(pose.rotations) * skeleton.joints)
 
 
-def _summed_energy(
-    skeleton: Skeleton, pose: GlobalPose, vectors: Array, masses: Array, gyration: float
-) -> Array:
-    """Sum over poses of `JᵀMJ`, `(3 joints, 3 joints)`, by the moments of what joints carry instead of by J.
+def _summed_energy(skeleton: Skeleton, pose: GlobalPose, vectors: Array, gyration: float) -> Array:
+    """Sum over poses of `JᵀJ`, `(3 joints, 3 joints)`, by the moments of what joints carry instead of by J.
 
-    Two joints, i above j, move together what j carries: `Σ m (a·b I - b aᵀ)` with arms a from i and b from j.
+    Two joints, i above j, move together what j carries: `Σ (a·b I - b aᵀ)` with arms a from i and b from j.
     """
     points, carriers = _points(skeleton, pose)
     points = points - points.mean(axis=1, keepdims=True)
     turns = so3.to_matrix(pose.rotations) @ dexp_body(vectors)
     joints = skeleton.joints
-    mass, inertia = np.array(masses), gyration**2 * masses * (np.arange(len(masses)) < joints)
-    first = masses[:, None] * points
+    mass, first = np.ones(len(carriers)), points.copy()
+    inertia = np.where(np.arange(len(carriers)) < joints, gyration**2, 0.0)
     second = first[..., None] * points[..., None, :]
-    for point in range(len(masses) - 1, 0, -1):
+    for point in range(len(carriers) - 1, 0, -1):
         above = carriers[point]
         mass[above] += mass[point]
         inertia[above] += inertia[point]

@@ -97,7 +97,6 @@ class PoseModel:
         max_error: float | None = None,
         metric: str | ArrayLike = "kinetic",
         root: str = "none",
-        root_weight: float = 1.0,
     ) -> PoseModel:
         """Learn from clips of one skeleton.
 
@@ -114,8 +113,8 @@ class PoseModel:
                 about a third less error in position at equal modes. "kinetic" also knows how turns of several
                 joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
                 frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
-            root: "none"; or "heading" or "world" to learn with the poses how the root travels.
-            root_weight: times how much of an average joint each number of root motion counts.
+            root: "none"; or "heading" or "world" to learn with the poses how the root travels; each feature
+                of root motion then counts like an average joint.
         """
         if sum(value is not None for value in (modes, variance, error, max_error)) > 1:
             raise InputError("give only one of modes, variance, error and max_error")
@@ -126,7 +125,7 @@ class PoseModel:
         found = moments(clips if clips.again else iter(clips))
         skeleton = clips.checked_skeleton()
         weights, name = _metric(skeleton, found, metric)
-        full = replace(_full_model(skeleton, found, weights, name, root, root_weight), stance=clips.stance)
+        full = replace(_full_model(skeleton, found, weights, name, root), stance=clips.stance)
         if full.wrap_hazards:
             said = f"{', '.join(full.wrap_hazards)}: more than {WRAP_HAZARD} rad from the mean, where "
             warnings.warn(
@@ -251,14 +250,12 @@ def _metric(skeleton: Skeleton, found: Moments, metric: str | ArrayLike) -> tupl
     return np.repeat(weights, 3), "weights"
 
 
-def _full_model(
-    skeleton: Skeleton, found: Moments, weights: Array, name: str, root: str, root_weight: float
-) -> PoseModel:
+def _full_model(skeleton: Skeleton, found: Moments, weights: Array, name: str, root: str) -> PoseModel:
     """The model with all its modes."""
     joints = skeleton.joints
     size = 3 * joints
     if root != "none":
-        weights = _with_root_motion(weights, found, root, root_weight)
+        weights = _with_root_motion(weights, found, root)
     axes = principal_axes(found.covariance, weights)
     directions, duals = (part[:, :size].reshape(-1, joints, 3) for part in (axes.directions, axes.duals))
     geodesics = PrincipalGeodesics(found.mean, directions, duals, axes.spectrum, axes.spectrum)
@@ -268,17 +265,15 @@ def _full_model(
     return PoseModel(skeleton, geodesics, found.samples, name, found.radius, way)
 
 
-def _with_root_motion(weights: Array, found: Moments, root: str, root_weight: float) -> Array:
+def _with_root_motion(weights: Array, found: Moments, root: str) -> Array:
     """The metric with entries for root motion: each feature counts like an average joint, by its spread."""
-    if not (np.isfinite(root_weight) and root_weight > 0):
-        raise InputError(f"root_weight: a number above 0, got {root_weight}")
     size = len(weights)
     covariance = found.covariance[:size, :size]
     total = np.einsum("ij,ji", covariance, weights if weights.ndim == 2 else np.diag(weights))
     moving = np.count_nonzero(np.diag(covariance).reshape(-1, 3).sum(axis=1) > 1e-12)
     usual = total / moving if moving else 1.0
     spread = np.maximum(np.diag(found.covariance)[size:], np.square(LEAST_SPREAD[root]))
-    more = root_weight**2 * usual / spread
+    more = usual / spread
     if weights.ndim == 1:
         return np.concatenate([weights, more])
     whole = np.zeros(found.covariance.shape)

@@ -20,7 +20,6 @@ from marey.geometry import rotations as so3
 from marey.geometry.resampling import linear, neighbours, sample_positions
 
 if TYPE_CHECKING:
-    from marey.body.markers import Markers
     from marey.body.motion import Motion
 
 Array = NDArray[Any]
@@ -72,13 +71,6 @@ def retime(motion: Motion, positions: ArrayLike) -> Motion:
     slid = None if motion.translations is None else linear(motion.translations, at)
     rotations, root = so3.continuous(turned), linear(motion.root, at)
     return replace(motion, rotations=rotations, root=root, translations=slid)
-
-
-def resample_markers(markers: Markers, frame_rate: float) -> Markers:
-    """Markers at another rate. A marker is seen in between only where it was seen on both sides."""
-    rate = checked_rate(frame_rate)
-    positions = sample_positions(markers.frames, markers.frame_rate, rate)
-    return replace(markers, positions=linear(markers.positions, positions), frame_rate=rate)
 
 
 def _change(values: FloatArray, weights: Array, difference: Callable[[Array, Array], Array]) -> Array:

@@ -75,7 +75,6 @@ def restyle(
     band: float | None = None,
     open_ends: bool = False,
     derivative: float = 0.0,
-    model: PoseModel | None = None,
 ) -> RestyleResult:
     """The clip with the timing, and if asked for the style, of another clip of the same gestures.
 
@@ -89,7 +88,6 @@ def restyle(
         open_ends: Whether all of one clip may match a part of the other, whichever fits better; the result
             is as long as what was matched.
         derivative: Seconds by which rates of change are multiplied before they are compared too.
-        model: Pose model to compare in, instead of one fitted to the two clips.
 
     >>> import marey
     >>> slow, quick = marey.samples.walk(2, speed=1.0), marey.samples.walk(1.6, speed=1.3)
@@ -113,10 +111,7 @@ def restyle(
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
     figure, other = without_carriers(motion), without_carriers(reference)
-    if model is None:
-        model = joint_pose_model(figure, other, modes=modes)
-    elif modes is not None:
-        model = model.first(modes)
+    model = joint_pose_model(figure, other, modes=modes)
     if not model.modes:
         raise InputError("neither clip moves its joints: there is nothing to align")
     one, two, rates = model.encode(figure), model.encode(other), derivative * motion.frame_rate
@@ -135,16 +130,11 @@ def restyle(
     return RestyleResult(result, positions, alignment, model, skate(result), skate(motion))
 
 
-def joint_pose_model(
-    first: Motion, second: Motion, *, modes: int | None = None, variance: float = 0.9
-) -> PoseModel:
-    """The pose model of two clips, each with the same weight however long it is.
+def joint_pose_model(first: Motion, second: Motion, *, modes: int | None = None) -> PoseModel:
+    """The pose model of two clips of a skeleton, each with the same weight however long it is.
 
     Args:
-        first: One clip.
-        second: The other, of the same skeleton.
-        modes: Number of coordinates.
-        variance: Or enough of them for this share of the variance.
+        modes: Number of coordinates; enough for 90 % of the variance if None.
 
     >>> import marey
     >>> joint_pose_model(marey.samples.walk(2), marey.samples.walk(1), modes=4).modes
@@ -152,7 +142,7 @@ def joint_pose_model(
     """
     frames = max(first.frames, second.frames)
     paced = [retime(clip, np.linspace(0, clip.frames - 1, frames)) for clip in (first, second)]
-    return PoseModel.fit(paced, modes=modes, variance=None if modes else variance)
+    return PoseModel.fit(paced, modes=modes, variance=None if modes else 0.9)
 
 
 def align_clips(

@@ -6,7 +6,7 @@ not change. Where that makes an offset vary over time the result has `translatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -64,21 +64,6 @@ def pick(motion: Motion, names: Sequence[str]) -> Motion:
     return replace(
         motion, skeleton=fewer, rotations=rotations, root=root, translations=slid, channels=channels
     )
-
-
-def without(motion: Motion, names: Iterable[str]) -> Motion:
-    """The clip without these joints and all below them, such as `without(motion, ["LeftHand"])`."""
-    skeleton = motion.skeleton
-    dropped: set[int] = set()
-    for joint in skeleton.indices(list(names)):
-        dropped.update(skeleton.descendants(joint))
-    return pick(motion, [name for j, name in enumerate(skeleton.names) if j not in dropped])
-
-
-def subtree(motion: Motion, name: str) -> Motion:
-    """The clip of one joint and all below it; that joint becomes the root."""
-    skeleton = motion.skeleton
-    return pick(motion, [skeleton.names[j] for j in skeleton.descendants(skeleton.index(name))])
 
 
 def _composed(motion: Motion, kept: list[int]) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -66,8 +66,6 @@ class MotionStream:
         characters: Number of characters.
         phases: `(characters,)`, seconds, where in the model's cycle each begins; random if None.
         starts: `(characters, 3)`, metres; a square grid of 2 m if None.
-        headings: `(characters,)`, radians about y; as in the example if None.
-        horizon: Seconds before a constraint from which on it counts; as long as the model remembers if None.
 
     >>> import marey
     >>> model = MotionModel.fit(marey.samples.walk(seconds=6), modes=8)
@@ -86,18 +84,13 @@ class MotionStream:
         characters: int = 1,
         phases: ArrayLike | None = None,
         starts: ArrayLike | None = None,
-        headings: ArrayLike | None = None,
-        horizon: float | None = None,
     ) -> None:
         if isinstance(characters, bool) or characters < 1:
             raise InputError(f"characters: at least one, got {characters}")
-        if horizon is not None and not horizon > 0:
-            raise InputError(f"horizon: seconds above 0, got {horizon}")
         rng = np.random.default_rng(rng)
         self.model = model
         self.characters = int(characters)
-        ahead = None if horizon is None else max(1, round(horizon * model.frame_rate))
-        self._rest: Stream = model.dynamics.stream(rng, characters=self.characters, horizon=ahead)
+        self._rest: Stream = model.dynamics.stream(rng, characters=self.characters)
         period = model.trend.period
         if phases is None:
             self.phases = rng.uniform(0.0, period or 1.0, self.characters)
@@ -108,10 +101,8 @@ class MotionStream:
             row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
             places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
             starts = model.start + (places - places.mean(axis=0))
-        if headings is None:
-            headings = np.full(self.characters, model.heading)
         self._positions = checked("starts", starts, (self.characters, 3)).copy()
-        self._yaws = checked("headings", headings, (self.characters,)).copy()
+        self._yaws = np.full(self.characters, model.heading)
         self._next = (self._positions.copy(), self._yaws.copy())
         self._coordinates: Array | None = None
         self._directions = np.ascontiguousarray(model.poses.geodesics.directions.reshape(model.modes, -1))
@@ -120,10 +111,6 @@ class MotionStream:
     def time(self) -> int:
         """The number of the next frame."""
         return self._rest.time
-
-    def upcoming(self) -> tuple[Array, Array]:
-        """Positions `(characters, 3)` and yaws `(characters,)` of the roots in the next frame."""
-        return self._next[0].copy(), self._next[1].copy()
 
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""
@@ -169,12 +156,7 @@ class MotionStream:
         return Poses(rotations, self._positions.copy())
 
     def constrain_pose(
-        self,
-        time: float,
-        pose: Motion | ArrayLike,
-        *,
-        noise: float = 0.0,
-        characters: Sequence[int] | None = None,
+        self, time: float, pose: Motion | ArrayLike, *, characters: Sequence[int] | None = None
     ) -> None:
         """Constrain the pose at a time; the motion before and after it follows the model.
 
@@ -182,7 +164,6 @@ class MotionStream:
             time: Seconds from the start of the simulation.
             pose: The first frame of a clip, as far as the model can show it, with the root's velocity towards
                 the second (0 without one); or coordinates `(modes,)`.
-            noise: Allowed variance of each coordinate; 0 if the pose must be met.
             characters: Indices of the characters; all if None.
         """
         if not np.isfinite(time):
@@ -197,7 +178,7 @@ class MotionStream:
         if who.size and (who.min() < 0 or who.max() >= self.characters):
             raise InputError(f"characters: numbers from 0 to {self.characters - 1}")
         asked = wanted - self._trend(frame, self.phases[who])
-        self._rest.constrain(frame, asked, noise=noise, characters=who.tolist())
+        self._rest.constrain(frame, asked, characters=who.tolist())
 
     def clips(self, frames: int) -> list[Motion]:
         """The next frames as a clip for each character."""
@@ -214,7 +195,7 @@ class MotionStream:
             keep: Keep the coordinates, for clips.
             progress: Called with (done, total).
         """
-        starts, headings = self.upcoming()
+        starts, headings = (part.copy() for part in self._next)
         kept = np.empty((frames if keep else 0, self.characters, self.model.modes))
         elapsed = 0.0
         for t in range(frames):

@@ -22,8 +22,8 @@ from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, f
 from marey.io._gltf_nodes import Placed, Scene, homogeneous
 from marey.io._limits import LIMITS
 from marey.io._meshes import image_type
+from marey.surface.sequence import Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 T = TypeVar("T", bound=np.generic)
 

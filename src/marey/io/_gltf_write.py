@@ -36,9 +36,8 @@ from marey.io._files import atomic_write, unique_names
 from marey.io._gltf_meshes import ORIGIN
 from marey.io._meshes import image_type
 from marey.io._rig import bones, pose_of_bind, with_single_bindings, world_at_rest
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.shapes import Shapes
-from marey.surface.texture import Texture
 
 Json = dict[str, Any]
 _INFLUENCES_A_SET = 4

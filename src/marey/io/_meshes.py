@@ -19,8 +19,7 @@ from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
 from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 DEFAULT_RATE = 30.0
 # So that the texture of `walk.obj` does not take the place of a picture called `walk.png`.

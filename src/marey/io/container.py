@@ -30,7 +30,7 @@ from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, check_readable, read_bytes
 from marey.io._limits import LIMITS
 from marey.io._zip import opened, read_array, store_array, store_bytes
-from marey.surface.texture import Texture
+from marey.surface.sequence import Texture
 
 VERSION = 1
 HEADER = "header.json"
@@ -40,8 +40,7 @@ MODULES = {
     "marey.body.skeleton": "Skeleton",
     "marey.body.motion": "Motion",
     "marey.body.markers": "Markers",
-    "marey.surface.texture": "Texture",
-    "marey.surface.sequence": "MeshSequence Library",
+    "marey.surface.sequence": "Texture MeshSequence Library",
     "marey.surface.skinning": "SkinnedMesh",
     "marey.character": "Character",
     "marey.crowd.tracks": "Tracks",

@@ -23,8 +23,7 @@ from marey.io import _meshes
 from marey.io._files import quoted, read_bytes
 from marey.io._limits import LIMITS
 from marey.io._meshes import Mesh, line_number
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 # Textures of material files, by folder and name.
 Materials = dict[tuple[Path, str], Texture | None]

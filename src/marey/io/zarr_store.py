@@ -33,8 +33,7 @@ from marey.geometry.convention import Convention
 from marey.io import _meshes, _zarr
 from marey.io._files import atomic_write_folder
 from marey.io._zarr import Place
-from marey.surface.sequence import MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import MeshSequence, Texture
 
 VERSION = 1
 CHUNK_BYTES = 4 << 20

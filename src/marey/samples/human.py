@@ -14,9 +14,8 @@ from marey.body.motion import Motion
 from marey.character import Character
 from marey.samples.body_plan import body_skeleton
 from marey.samples.walk import walk
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 ASSET = Path(__file__).with_name("human.npz")
 

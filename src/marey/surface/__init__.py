@@ -2,10 +2,9 @@
 
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Walk
 from marey.surface.decimation import decimate
-from marey.surface.sequence import Library, MeshSequence, concatenate
+from marey.surface.sequence import Library, MeshSequence, Texture, concatenate
 from marey.surface.skinning import SkinnedMesh, dual_quaternion, linear_blend
 from marey.surface.synthesis.animate import SurfaceGraph, graph
-from marey.surface.texture import Texture
 
 __all__ = [
     "DistanceMatrix",

@@ -16,9 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers, read_only
 from marey.errors import InputError
-from marey.surface.sequence import Library, MeshSequence
+from marey.surface.sequence import Library, MeshSequence, Texture
 from marey.surface.skinning import SkinnedMesh
-from marey.surface.texture import Texture
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from marey import _work
 from marey._arrays import FloatArray, IntArray, assign, checked
 from marey.errors import InputError
 from marey.geometry import rotations
-from marey.surface.sequence import checked_appearance, checked_faces
-from marey.surface.texture import Texture
+from marey.surface.sequence import Texture, checked_appearance, checked_faces
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]

@@ -21,9 +21,9 @@ from marey.character import Character
 from marey.errors import InputError
 from marey.geometry import mesh
 from marey.geometry.colour import from_srgb
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
+from marey.surface.skinning import SkinnedMesh
 from marey.surface.synthesis.animation import Animation
-from marey.surface.texture import Texture
 from marey.views import style
 from marey.views.camera import direction
 from marey.views.mannequin import figure
@@ -36,9 +36,9 @@ Array = NDArray[Any]
 # Frames posed at a time: bounds the memory of skinned characters.
 CHUNK = 32
 # Metres. What lies beyond has a wrong unit or is damaged, and cannot be told from where it stands.
-FARTHEST = 1e9
+MAX_REACH = 1e9
 # Of larger clouds of points every second is drawn, or third, …
-MOST_POINTS = 20_000
+MAX_POINTS = 20_000
 # Targets are balls of this share of the figure's size: large enough to show around a wrist.
 MARK_RADIUS = 0.028
 MARK_COLOUR = "#d8483c"
@@ -58,7 +58,7 @@ class Actor:
     facing: `(3,)`, horizontal unit vector it mostly faces; None if unknown
     textures: `textures(frame)` is an image `(rows, columns, 3)` or None
     tints: `tints(frame)` is the linear colour `(3,)` of all of it in that frame, or None for the look's own
-    trail: whether its way over the ground is worth drawing
+    trail: whether its path over the ground is worth drawing
     shown: frames in which there is something to see; None = all
     """
 
@@ -198,12 +198,12 @@ def across_view(thing: Any) -> Array:
 def viewpoint(actor: Actor, *, frontal: bool) -> Array:
     """Direction from the subject to the camera: three-quarter, so that a path runs to the right."""
     places = actor.anchors[first_shown(actor) :, [0, 2]]
-    way = places[-1] - places[0]
     spread = places - places.mean(axis=0)
-    along, strength = _main_direction(spread)
-    travelled = 2 * strength[0]
-    if not frontal and travelled > 0.5 * actor.size and strength[1] < 0.6 * strength[0]:
-        if way @ along < 0:
+    # The direction in which places spread most, and the standard deviations across and along it.
+    values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
+    along, (narrow, long) = vectors[:, 1], np.sqrt(np.maximum(values, 0.0))
+    if not frontal and 2 * long > 0.5 * actor.size and narrow < 0.6 * long:
+        if (places[-1] - places[0]) @ along < 0:
             along = -along
         # Camera to the right of a subject that walks along: azimuth of the normal, turned to its front.
         azimuth = np.arctan2(-along[1], along[0]) + PASSING_TURN
@@ -223,7 +223,7 @@ def first_shown(actor: Actor) -> int:
 def check_reach(places: Array) -> None:
     """Raise if one of the places `(..., 2 or 3)` is so far away that nothing could be seen."""
     farthest = float(np.fmax.reduce(np.abs(places), axis=None))
-    if farthest > FARTHEST:
+    if farthest > MAX_REACH:
         raise InputError(f"this reaches {farthest:.3g} m, too far to be drawn; is its unit right?")
 
 
@@ -256,13 +256,11 @@ def _of_character(character: Character) -> Actor:
     check_reach(first)
     texture = None if skin.uv is None or skin.texture is None else skin.texture.read()
     return Actor(
-        look=_mesh_look(
-            first, skin.faces, skin.uv, skin.uv_faces, skin.colours, textured=texture is not None
-        ),
+        look=_mesh_look(first, skin, textured=texture is not None),
         vertices=lambda frame: chunk(frame // CHUNK)[frame % CHUNK],
         frames=motion.frames,
         frame_rate=motion.frame_rate,
-        size=_extent(first),
+        size=float(np.ptp(first, axis=0).max()) or 0.1,
         anchors=poses.body,
         facing=_facing(poses),
         textures=lambda frame: texture,
@@ -286,9 +284,7 @@ def _of_sequence(sequence: MeshSequence) -> Actor:
         return None if texture is None else image(texture)
 
     return Actor(
-        look=_mesh_look(
-            first, sequence.faces, sequence.uv, sequence.uv_faces, sequence.colours, textured=textured
-        ),
+        look=_mesh_look(first, sequence, textured=textured),
         vertices=lambda frame: sequence.vertices[frame],
         frames=sequence.frames,
         frame_rate=sequence.frame_rate,
@@ -350,7 +346,7 @@ def _of_markers(markers: Markers) -> Actor:
 
 def _of_points(positions: Array, frame_rate: float) -> Actor:
     """Points `(frames, points, 3)`, NaN where unseen, as small balls."""
-    positions = positions[:, :: max(positions.shape[1] // MOST_POINTS, 1)]
+    positions = positions[:, :: max(positions.shape[1] // MAX_POINTS, 1)]
     count = positions.shape[1]
     low, high = np.fmin.reduce(positions, axis=1), np.fmax.reduce(positions, axis=1)
     check_reach(np.stack([low, high]))
@@ -377,37 +373,23 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
     )
 
 
-def _mesh_look(
-    first: Array,
-    faces: Array,
-    uv: Array | None,
-    uv_faces: Array | None,
-    colours: Array | None,
-    *,
-    textured: bool,
-) -> Appearance:
-    count = len(first)
+def _mesh_look(first: Array, surface: SkinnedMesh | MeshSequence, *, textured: bool) -> Appearance:
+    """The look of a mesh, whose vertices are at `first` in its first frame."""
+    faces = surface.faces
+    uv_faces = faces if surface.uv_faces is None else surface.uv_faces
     if textured:
-        paint = np.ones((count, 3))
-    elif colours is not None:
-        paint = from_srgb(colours)
+        paint = np.ones((len(first), 3))
+    elif surface.colours is not None:
+        paint = from_srgb(surface.colours)
     else:
-        paint = np.tile(style.linear(style.CLAY), (count, 1))
+        paint = np.tile(style.linear(style.CLAY), (len(first), 1))
     welded = mesh.merge_doubles(first)
-    if uv_faces is None:
-        uv_faces = faces
     # Some files turn their surfaces inside out; the light would then shine within.
     if mesh.volume(first, faces) < 0:
         faces, uv_faces = faces[:, ::-1], uv_faces[:, ::-1]
     closed = mesh.is_closed(welded[faces])
-    if not textured:
-        return Appearance(faces, paint, welded=welded, closed=closed)
-    assert uv is not None
-    return Appearance(faces, paint, uv, uv_faces, welded=welded, closed=closed)
-
-
-def _extent(vertices: Array) -> float:
-    return float(np.ptp(vertices, axis=0).max()) or 0.1
+    worn: dict[str, Any] = {"uv": surface.uv, "uv_faces": uv_faces} if textured else {}
+    return Appearance(faces, paint, welded=welded, closed=closed, **worn)
 
 
 def _facing(poses: Poses) -> Array | None:
@@ -415,9 +397,3 @@ def _facing(poses: Poses) -> Array | None:
     if ahead is None or np.linalg.norm(ahead) < 0.02:
         return None
     return np.asarray(ahead / np.linalg.norm(ahead))
-
-
-def _main_direction(spread: Array) -> tuple[Array, Array]:
-    """Unit vector along which points spread most, and the standard deviations along it and across."""
-    values, vectors = np.linalg.eigh(spread.T @ spread / len(spread))
-    return vectors[:, 1], np.sqrt(np.maximum(values[::-1], 0.0))

@@ -6,7 +6,7 @@ frame for 200 people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from marey.crowd.tracks import Tracks
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb
 from marey.io.video import write_frames
-from marey.stage.walk.figure import Figure, figure, outfits
+from marey.stage.walk.figure import figure, outfits
 from marey.stage.walk.paths import steps
 from marey.stage.walk.walk import WalkingCrowd
 from marey.surface import skinning
@@ -37,6 +37,7 @@ from marey.views.renderer import Appearance, Ground, Image, Renderer
 from marey.views.shapes import Shape, ball, block, limb, loft, merged
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 STATURE = 1.72
 HIP, SHOULDER = 0.90, 1.40
@@ -69,39 +70,19 @@ def tracks_clip(tracks: Tracks, size: tuple[int, int], place: Place | None = Non
     walls = _walls(place)
     everywhere = np.concatenate([_standing(places[present]), walls.vertices])
     extent = float(np.ptp(everywhere[:, [0, 2]], axis=0).max())
-    camera = framing(everywhere, _towards(everywhere), size, margin=0.92)
-    scene = Renderer(
-        _crowd_look(count, template, part, walls),
-        Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0),
-        size=size,
-        subject_size=STATURE,
-        texel=max(0.02, extent / 750),
-        sky=3,
-        samples=4 if many else 8,
-    )
-    centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
+    look = _crowd_look(count, template, part, walls)
+    scene, camera, centre = _scene(look, everywhere, size, max(0.02, extent / 750), many=many)
     vertices, people = _room(count, template, walls)
     casters, bodies = _room(count, caster, walls)
     still = np.zeros(len(caster.vertices), dtype=np.int64)
     for frame in range(tracks.frames):
         people[:], bodies[:] = np.nan, np.nan
         here = np.flatnonzero(present[frame])
-        state = (
-            slots[here],
-            places[frame, here],
-            heading[frame, here],
-            phase[frame, here],
-            swing[frame, here],
-        )
+        state = (slots[here], *(values[frame, here] for values in (places, heading, phase, swing)))
         _walker_kernels.set_people(template.vertices, part, HIP, SHOULDER, *state, people)
         _walker_kernels.set_people(caster.vertices, still, HIP, SHOULDER, *state, bodies)
-        yield scene.render(
-            vertices,
-            camera,
-            centre=centre,
-            casters=casters,
-            overlay=None if many else _trails(places, frame, here, slots, tracks.frame_rate, extent / 700),
-        )
+        trails = None if many else _trails(places, frame, here, slots, tracks.frame_rate, extent / 700)
+        yield scene.render(vertices, camera, centre=centre, casters=casters, overlay=trails)
 
 
 def _walls(place: Place | None) -> Shape:
@@ -122,14 +103,9 @@ def _room(count: int, figure: Shape, walls: Shape) -> tuple[Array, Array]:
 
 
 def _trails(
-    places: Array,
-    frame: int,
-    here: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    frame_rate: float,
-    width: float,
+    places: Array, frame: int, here: Integers, slots: Integers, frame_rate: float, width: float
 ) -> tuple[Array, NDArray[np.int32], Array]:
-    """The last seconds of everyone's way as tapering strips on the ground."""
+    """The last seconds of everyone's path as tapering strips on the ground."""
     back = np.rint(np.linspace(0, TRAIL_SECONDS * frame_rate, TRAIL_POINTS)).astype(np.int64)
     path = places[np.maximum(frame - back, 0)][:, here]
     along = np.gradient(path, axis=0)
@@ -161,13 +137,22 @@ def _standing(places: Array) -> Array:
     return (some[:, None] + around).reshape(-1, 3)
 
 
-def _towards(everywhere: Array) -> Array:
-    """From the side on which the place is wide."""
+def _scene(
+    look: Appearance, everywhere: Array, size: tuple[int, int], texel: float, *, many: bool
+) -> tuple[Renderer, Camera, Array]:
+    """Renderer and camera of a place, seen from the side on which it is wide, and its centre."""
     wide, deep = np.ptp(everywhere[:, [0, 2]], axis=0)
-    return direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
+    extent = float(max(wide, deep))
+    ground = Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0)
+    scene = Renderer(
+        look, ground, size=size, subject_size=STATURE, texel=texel, sky=3, samples=4 if many else 8
+    )
+    towards = direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
+    centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
+    return scene, framing(everywhere, towards, size, margin=0.92), centre
 
 
-def shared_slots(tracks: Tracks) -> NDArray[np.int64]:
+def shared_slots(tracks: Tracks) -> Integers:
     """A number for each agent such that those present at one time differ; as few numbers as needed."""
     present = tracks.present
     first = present.argmax(axis=0)
@@ -186,20 +171,14 @@ def shared_slots(tracks: Tracks) -> NDArray[np.int64]:
 
 
 @cache
-def person(coarse: bool) -> tuple[Shape, NDArray[np.int64]]:
+def person(coarse: bool) -> tuple[Shape, Integers]:
     """A figure looking along +z, and which part each vertex is: 0 body, 1 2 legs, 3 4 arms."""
     round_, thin = (7, 5) if coarse else (16, 12)
     trunk = [
-        (0.82, 0.0, 0.0, 0.0, 0.0),
-        (0.84, 0.10, 0.08, 0.0, 0.0),
-        (0.93, 0.150, 0.105, 0.0, 0.0),
-        (1.10, 0.130, 0.095, 0.0, 0.0),
-        (1.28, 0.165, 0.115, 0.0, 0.0),
-        (1.40, 0.180, 0.095, 0.0, 0.0),
-        (1.47, 0.090, 0.065, 0.0, 0.0),
-        (1.50, 0.0, 0.0, 0.0, 0.0),
-    ]
-    body = _upright(loft(trunk, sectors=round_))
+        (0.82, 0.0, 0.0), (0.84, 0.10, 0.08), (0.93, 0.150, 0.105), (1.10, 0.130, 0.095),
+        (1.28, 0.165, 0.115), (1.40, 0.180, 0.095), (1.47, 0.090, 0.065), (1.50, 0.0, 0.0),
+    ]  # fmt: skip
+    body = _upright(trunk, sectors=round_)
     head = ball(1.0, rings=3 if coarse else 9, sectors=round_)
     head = Shape(head.vertices[:, [1, 2, 0]] * [0.085, 0.115, 0.10] + [0.0, 1.60, 0.015], head.faces)
 
@@ -219,27 +198,18 @@ def person(coarse: bool) -> tuple[Shape, NDArray[np.int64]]:
 @cache
 def _caster() -> Shape:
     """A coarse body for the shadow."""
-    return _upright(
-        loft(
-            [
-                (0.01, 0.0, 0.0, 0.0, 0.0),
-                (0.03, 0.15, 0.11, 0.0, 0.0),
-                (1.38, 0.21, 0.12, 0.0, 0.0),
-                (1.50, 0.09, 0.09, 0.0, 0.0),
-                (1.74, 0.0, 0.0, 0.0, 0.0),
-            ],
-            sectors=6,
-        )
-    )
+    rings = [(0.01, 0.0, 0.0), (0.03, 0.15, 0.11), (1.38, 0.21, 0.12), (1.50, 0.09, 0.09), (1.74, 0.0, 0.0)]
+    return _upright(rings, sectors=6)
 
 
-def _upright(shape: Shape) -> Shape:
-    """A loft along z set up along y; x stays to the left of the figure, y turns backwards."""
+def _upright(rings: list[tuple[float, float, float]], *, sectors: int) -> Shape:
+    """A loft over rings (height, half-widths) set up along y; x stays to the left, y turns backwards."""
+    shape = loft([(*ring, 0.0, 0.0) for ring in rings], sectors=sectors)
     x, y, z = shape.vertices.T
     return Shape(np.stack([x, z, -y], axis=1), shape.faces)
 
 
-def _crowd_look(count: int, template: Shape, part: NDArray[np.int64], walls: Shape) -> Appearance:
+def _crowd_look(count: int, template: Shape, part: Integers, walls: Shape) -> Appearance:
     people = np.arange(count)
     clothes = style.linear(style.PALETTE)[people % len(style.PALETTE)]
     clothes = 0.62 * clothes + 0.38 * style.linear(style.CLOTH)
@@ -268,18 +238,14 @@ def _copied(figure: Shape, count: int, walls: Shape) -> NDArray[np.int32]:
     return np.concatenate([own, walls.faces + count * len(figure.vertices)]).astype(np.int32)
 
 
-# People beyond whom edges are drawn less finely.
-MANY_BODIES = 120
-
-
 def bodies_image(crowd: WalkingCrowd, size: tuple[int, int]) -> Image:
     """The people at the time when most are there."""
-    return next(_pictures(crowd, size, [int(crowd.present.sum(axis=1).argmax())]))
+    return next(_body_images(crowd, size, [int(crowd.present.sum(axis=1).argmax())]))
 
 
 def bodies_clip(crowd: WalkingCrowd, size: tuple[int, int]) -> Iterator[Image]:
     """All frames, one image each, from a camera that sees all of them."""
-    return _pictures(crowd, size, range(crowd.frames))
+    return _body_images(crowd, size, range(crowd.frames))
 
 
 def bodies(crowd: WalkingCrowd, frame: int) -> Array:
@@ -297,7 +263,7 @@ def bodies(crowd: WalkingCrowd, frame: int) -> Array:
     return found
 
 
-def skinned(crowd: WalkingCrowd, frame: int, people: NDArray[np.int64], *, level: int = 0) -> Array:
+def skinned(crowd: WalkingCrowd, frame: int, people: Integers, *, level: int = 0) -> Array:
     """Vertices of some people at a frame, `(people, vertices, 3)`, metres, at a level of detail."""
     skin, skeleton = figure(level).skin, crowd.skeleton
     # In the shared body's own size, about the root.
@@ -309,41 +275,20 @@ def skinned(crowd: WalkingCrowd, frame: int, people: NDArray[np.int64], *, level
     return np.asarray(placed * crowd.sizes[people, None, None] + crowd.roots[frame, people][:, None])
 
 
-def _pictures(crowd: WalkingCrowd, size: tuple[int, int], frames: range | list[int]) -> Iterator[Image]:
-    body = figure()
-    here = crowd.present
-    places = np.asarray(crowd.roots, np.float64)[here] * [1.0, 0.0, 1.0]
-    if len(frames) == 1:
-        places = np.asarray(crowd.roots[frames[0]], np.float64)[here[frames[0]]] * [1.0, 0.0, 1.0]
+def _body_images(crowd: WalkingCrowd, size: tuple[int, int], frames: Sequence[int]) -> Iterator[Image]:
+    shown = frames if len(frames) == 1 else slice(None)
+    places = np.asarray(crowd.roots[shown], np.float64)[crowd.present[shown]] * [1.0, 0.0, 1.0]
     check_reach(places)
     everywhere = np.concatenate([places + np.array([x, y, 0.0]) for x in (-0.3, 0.3) for y in (0.0, 1.9)])
-    scene, camera = _bodies_scene(crowd, body, everywhere, size)
-    own, _, _ = body.corners
-    centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
-    for frame in frames:
-        vertices = bodies(crowd, frame)[:, own].reshape(-1, 3)
-        yield scene.render(vertices, camera, centre=centre)
-
-
-def _bodies_scene(
-    crowd: WalkingCrowd, body: Figure, everywhere: Array, size: tuple[int, int]
-) -> tuple[Renderer, Camera]:
-    own, part, faces = body.corners
+    extent = float(np.ptp(everywhere[:, [0, 2]], axis=0).max())
+    own, part, faces = figure().corners
     first = np.arange(crowd.people)[:, None, None] * len(own)
     colours = from_srgb(outfits()[crowd.outfits][:, part].reshape(-1, 3))
-    wide, deep = np.ptp(everywhere[:, [0, 2]], axis=0)
-    extent = float(max(wide, deep))
-    scene = Renderer(
-        Appearance((faces + first).reshape(-1, 3).astype(np.int32), colours, closed=False),
-        Ground(spacing=1.0 if extent < 60 else 10.0, reach=0.75 * extent + 4.0),
-        size=size,
-        subject_size=STATURE,
-        texel=max(0.012, extent / 900),
-        sky=3,
-        samples=4 if crowd.people > MANY_BODIES else 8,
-    )
-    towards = direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
-    return scene, framing(everywhere, towards, size, margin=0.92)
+    look = Appearance((faces + first).reshape(-1, 3).astype(np.int32), colours, closed=False)
+    texel = max(0.012, extent / 900)
+    scene, camera, centre = _scene(look, everywhere, size, texel, many=crowd.people > MANY)
+    for frame in frames:
+        yield scene.render(bodies(crowd, frame)[:, own].reshape(-1, 3), camera, centre=centre)
 
 
 SHADOW = 0.45
@@ -354,16 +299,16 @@ FRACTION = 4
 
 
 def video_overlay(tracks: Tracks, footage: Footage, camera: GroundCamera | Homography) -> Iterator[Image]:
-    """The pictures of a film with people in them, frame by frame at the film's rate, as long as both last.
+    """The images of a video with people in them, at its frame rate, as long as both last.
 
-    tracks: at the rate of the film
+    tracks: at the rate of the video
     """
     stage = _Figures(tracks, camera) if isinstance(camera, GroundCamera) else _Disks(tracks, camera)
     for frame, image in zip(range(tracks.frames), footage, strict=False):
         yield stage.drawn(np.ascontiguousarray(image).copy(), frame)
 
 
-def _colours(ids: NDArray[np.int64]) -> Array:
+def _colours(ids: Integers) -> Array:
     """Display colours `(people, 3)`, 0 to 255."""
     return 255 * to_srgb(style.linear(style.PALETTE)[ids % len(style.PALETTE)])
 
@@ -443,20 +388,10 @@ class _Figures:
         from marey.views import _walker_kernels
 
         heading, phase, swing = (values[frame, here] for values in self._gait)
-        world = np.stack([places[here, 0], np.zeros(len(here)), -places[here, 1]], axis=1)
         vertices = np.empty((len(here), len(self._template.vertices), 3))
-        _walker_kernels.set_people(
-            self._template.vertices,
-            self._part,
-            HIP,
-            SHOULDER,
-            np.arange(len(here)),
-            world,
-            heading,
-            phase,
-            swing,
-            vertices,
-        )
+        figure = self._template.vertices, self._part, HIP, SHOULDER
+        gait = _world(places[here]), heading, phase, swing
+        _walker_kernels.set_people(*figure, np.arange(len(here)), *gait, vertices)
         return vertices[..., [0, 2, 1]] * [1.0, -1.0, 1.0]
 
     def _darken(self, image: Image, places: Array) -> None:
@@ -483,14 +418,10 @@ def draw_overlay(
 ) -> None:
     """Write the video with people in it, seen by `camera` or, if None, by the homography of their fields."""
     if camera is None:
-        camera = seen_through(np.asarray(fields.homography), (fields.rows, fields.columns), footage)
+        from marey.crowd.fields import pixel_map
+
+        shapes = (footage.rows, footage.columns), (fields.rows, fields.columns)
+        camera = Homography(np.asarray(fields.homography) @ pixel_map(*shapes))
     count = min(tracks.frames, footage.frames)
     images = video_overlay(tracks, footage, camera)
     write_frames(images, path, frame_rate=footage.frame_rate, progress=progress, total=count)
-
-
-def seen_through(fields_homography: Array, fields_shape: tuple[int, int], film: Footage) -> Homography:
-    """The camera of a film of which the homography of a field `(rows, columns)` is known."""
-    from marey.crowd.fields import pixel_map
-
-    return Homography(fields_homography @ pixel_map((film.rows, film.columns), fields_shape))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import checked_rate
 from marey._work import Progress
@@ -26,6 +27,7 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.geometry import resampling
 from marey.io._files import atomic_write
+from marey.io.images import encode_image
 from marey.stage.walk.walk import WalkingCrowd
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.sequence import MeshSequence
@@ -34,62 +36,73 @@ from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import figures, style
 
 if TYPE_CHECKING:
-    pass
+    from marey.body.steer.requests import TimedReach
 
 Image = NDArray[np.uint8]
 Size = tuple[int, int]
 
 PICTURES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
-SMALLEST, LARGEST = 16, 7680
-USUAL_RATE, FASTEST = 30.0, 240.0
+MIN_PIXELS, MAX_PIXELS = 16, 7680
+DEFAULT_RATE, MAX_RATE = 30.0, 240.0
 # Seconds of a new motion of a model that are shown at most.
-LONGEST_MOTION = 20.0
+MAX_SECONDS = 20.0
+ORIGINAL_COLOUR = "#8a8f98"
+# Metres from the root beyond which a mark is left out, and between figures side by side.
+MAX_MARK_DISTANCE, SPACING = 3.0, 1.2
 
-_CLIP: dict[str, Callable[[Any, Size], Any]] = {
+Draw = Callable[[Any, Size], Any]
+
+
+def _figure(name: str) -> Draw:
+    """The figure of that name, imported when it is drawn."""
+    return lambda thing, size: getattr(figures, name)(thing, size=size)
+
+
+_CLIP: dict[str, Draw] = {
     "strip": lambda motion, size: _strip(motion, size),
     "curves": lambda motion, size: figures.curves(_motion(motion), size=size),
     "path": lambda motion, size: figures.trajectory(_motion(motion), size=size),
 }
-_DRAW: dict[type, dict[str, Callable[[Any, Size], Any]]] = {
+_DRAW: dict[type, dict[str, Draw]] = {
     Motion: _CLIP,
     Character: _CLIP,
     MeshSequence: {"strip": lambda meshes, size: _strip(meshes, size)},
     Markers: {"strip": lambda markers, size: _strip(markers, size)},
-    Tracks: {"path": lambda tracks, size: figures.tracks(tracks, size=size)},
+    Tracks: {"path": _figure("tracks")},
     SimulatedCrowd: {
-        "streaks": lambda crowd, size: figures.crowd_streaks(crowd, size),
-        "path": lambda crowd, size: figures.crowd_paths(crowd, size),
+        "streaks": _figure("crowd_streaks"),
+        "path": _figure("crowd_paths"),
         "plan": lambda crowd, size: figures.scene_plan(crowd.scene, size),
     },
     WalkingCrowd: {"bodies": lambda crowd, size: _bodies(crowd, size)},
-    Scene: {"plan": lambda scene, size: figures.scene_plan(scene, size)},
+    Scene: {"plan": _figure("scene_plan")},
     FieldSeries: {
-        "flow": lambda fields, size: figures.flow(fields, size),
-        "divergence": lambda fields, size: figures.divergence(fields, size),
-        "vorticity": lambda fields, size: figures.vorticity(fields, size),
-        "parts": lambda fields, size: figures.flow_parts(fields, size),
-        "paths": lambda fields, size: figures.flow_lines(fields, size),
+        "flow": _figure("flow"),
+        "divergence": _figure("divergence"),
+        "vorticity": _figure("vorticity"),
+        "parts": _figure("flow_parts"),
+        "paths": _figure("flow_lines"),
         "streaks": lambda fields, size: figures.flow_lines(fields, size, kind="streak"),
-        "spectrum": lambda fields, size: figures.spectrum(fields, size),
+        "spectrum": _figure("spectrum"),
     },
-    Footage: {"sheet": lambda footage, size: figures.contact_sheet(footage, size)},
+    Footage: {"sheet": _figure("contact_sheet")},
     PoseModel: {
-        "modes": lambda model, size: figures.pose_modes(model, size),
-        "variance": lambda model, size: figures.mode_variance(model, size),
+        "modes": _figure("pose_modes"),
+        "variance": _figure("mode_variance"),
     },
     MotionModel: {
-        "dynamics": lambda model, size: figures.process_model(model, size),
+        "dynamics": _figure("process_model"),
         "strip": lambda model, size: _strip(_new_motion(model), size),
     },
-    DistanceMatrix: {"matrix": lambda distances, size: figures.distance_map(distances, size=size)},
+    DistanceMatrix: {"matrix": _figure("distance_map")},
     SurfaceGraph: {
         "graph": lambda r, size: figures.graph_picture(r.graph, r.library.names, size=size),
         "matrix": lambda r, size: figures.distance_map(r.distances, size=size),
     },
     Animation: {
         "strip": lambda animation, size: _strip(animation, size),
-        "path": lambda animation, size: figures.path_from_above(animation, size=size),
-        "timeline": lambda animation, size: figures.timeline(animation, size=size),
+        "path": _figure("path_from_above"),
+        "timeline": _figure("timeline"),
     },
 }
 KINDS: dict[type, tuple[str, ...]] = {cls: tuple(draw) for cls, draw in _DRAW.items()}
@@ -144,8 +157,7 @@ def view(
     if isinstance(thing, Tracks) and not thing.present.any():
         raise InputError(f"{path}: nobody is present in these tracks, so there is nothing to draw")
     if ending in PICTURES:
-        with atomic_write(path) as draft:
-            _write_picture(thing, kind, size, draft)
+        _draw_image(thing, kind, size, path)
         if progress is not None:
             progress(1, 1)
     elif ending in PAGES:
@@ -160,19 +172,19 @@ def clip_rate(rate: float) -> float:
     >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
     (25.0, 30.0, 25.0, 30.0, 30.0)
     """
-    part = rate / np.ceil(rate / USUAL_RATE - 1e-9)
-    return float(part) if part >= 20.0 else USUAL_RATE
+    part = rate / np.ceil(rate / DEFAULT_RATE - 1e-9)
+    return float(part) if part >= 20.0 else DEFAULT_RATE
 
 
-def _write_picture(thing: Any, kind: str, size: Size, draft: Path) -> None:
+def _draw_image(thing: Any, kind: str, size: Size, path: Path) -> None:
     drawn = _drawings(thing)[kind](thing, size)
     if isinstance(drawn, np.ndarray):
-        _write_png(drawn, draft)
+        _write_image(drawn, path)
     else:
-        style.save(drawn, draft)
+        style.save(drawn, path)
 
 
-def _drawings(thing: Any) -> dict[str, Callable[[Any, Size], Any]]:
+def _drawings(thing: Any) -> dict[str, Draw]:
     return next((draw for cls, draw in _DRAW.items() if isinstance(thing, cls)), {})
 
 
@@ -215,9 +227,9 @@ def _write_page(
         write_page(thing, path, title=title, progress=progress)
         return
     with tempfile.TemporaryDirectory() as folder:
-        picture = Path(folder) / "picture.png"
-        _write_picture(thing, kind or KINDS[type(thing)][0], size, picture)
-        picture_page(picture, title=title, caption=caption(thing)).write(path)
+        image = Path(folder) / "image.png"
+        _draw_image(thing, kind or KINDS[type(thing)][0], size, image)
+        picture_page(image, title=title, caption=caption(thing)).write(path)
     if progress is not None:
         progress(1, 1)
 
@@ -234,7 +246,7 @@ def _write_clip(
         raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a surface graph first")
     wanted = None if frame_rate is None else _checked_clip_rate(frame_rate, path)
     if isinstance(thing, PoseModel):
-        wanted = wanted or USUAL_RATE
+        wanted = wanted or DEFAULT_RATE
         images, total = figures.pose_sweep(thing, size, wanted), figures.sweep_frames(wanted)
         write_frames(images, path, frame_rate=wanted, progress=progress, total=total)
         return
@@ -270,7 +282,7 @@ def _resampled(animation: Animation, frame_rate: float) -> Animation:
 
 def _new_motion(model: MotionModel) -> Motion:
     """A motion of the model, the same at every call, as long as its example."""
-    return model.sample(min(model.frames, round(LONGEST_MOTION * model.frame_rate)), rng=0)
+    return model.sample(min(model.frames, round(MAX_SECONDS * model.frame_rate)), rng=0)
 
 
 def _clip_images(thing: Any, size: Size, place: Scene | None) -> Iterator[Image]:
@@ -288,19 +300,15 @@ def _clip_images(thing: Any, size: Size, place: Scene | None) -> Iterator[Image]
     return shots.clip(actor(thing), size)
 
 
-def _write_png(image: Image, path: Path) -> None:
-    import cv2
-
-    done, data = cv2.imencode(".png", np.ascontiguousarray(image[..., ::-1]))
-    if not done:
-        raise InputError(f"{path}: cannot encode a picture of {image.shape[1]} × {image.shape[0]} pixels")
-    path.write_bytes(data.tobytes())
+def _write_image(image: Image, path: Path) -> None:
+    with atomic_write(path) as draft:
+        draft.write_bytes(encode_image(image, path.suffix))
 
 
 def _checked_clip_rate(frame_rate: float, path: Path) -> float:
     rate = checked_rate(frame_rate)
-    if rate > FASTEST:
-        raise InputError(f"{path}: {rate:g} frames per second; clips have at most {FASTEST:g}")
+    if rate > MAX_RATE:
+        raise InputError(f"{path}: {rate:g} frames per second; clips have at most {MAX_RATE:g}")
     return rate
 
 
@@ -310,10 +318,9 @@ def _checked_size(size: tuple[int, int], path: Path) -> tuple[int, int]:
     except (TypeError, ValueError):
         raise InputError(f"{path}: size must be (columns, rows), got {size!r}") from None
     for n in (columns, rows):
-        if not SMALLEST <= n <= LARGEST or n % 2:
-            raise InputError(
-                f"{path}: size {columns} × {rows}: columns and rows must be even, {SMALLEST} to {LARGEST}"
-            )
+        if not MIN_PIXELS <= n <= MAX_PIXELS or n % 2:
+            bounds = f"even, {MIN_PIXELS} to {MAX_PIXELS}"
+            raise InputError(f"{path}: size {columns} × {rows}: columns and rows must be {bounds}")
     return columns, rows
 
 
@@ -333,3 +340,70 @@ def _checked_kind(thing: Any, kind: str | None, ending: str, path: Path) -> str:
             f"{path}: kind {kind!r}; a {type(thing).__name__} can be drawn as {', '.join(kinds)}"
         )
     return kind
+
+
+def draw_figures(
+    motions: Sequence[Motion],
+    path: Path,
+    *,
+    colours: Sequence[str | None] | None = None,
+    shifts: ArrayLike | None = None,
+    marks: ArrayLike | None = None,
+    size: tuple[int, int] = (1280, 720),
+    progress: Progress | None = None,
+) -> None:
+    """Draw figures (see :func:`marey.views.actors.group`) as an image or, by the ending, as a clip.
+
+    Marks far from the first figure's root are left out.
+    """
+    from marey.io.video import write_frames
+    from marey.views import actors, shots
+
+    if marks is not None:
+        places = np.asarray(marks, dtype=np.float64)
+        near = np.linalg.norm(places - np.asarray(motions[0].root)[:, None], axis=2) < MAX_MARK_DISTANCE
+        marks = np.where(near[..., None], places, np.nan)[:, near.all(axis=0)]
+    rate = motions[0].frame_rate
+    if path.suffix.lower() in (".png", ".jpg"):
+        cast = actors.group(motions, colours=colours, shifts=shifts, marks=marks)
+        _write_image(shots.strip(cast, size), path)
+        return
+    if not np.isclose(rate := clip_rate(rate), motions[0].frame_rate):
+        motions = [motion.resample(rate) for motion in motions]
+    cast = actors.group(motions, colours=colours, shifts=shifts, marks=marks)
+    write_frames(shots.clip(cast, size), path, frame_rate=rate, progress=progress, total=cast.frames)
+
+
+def draw_variants(
+    original: Motion, variants: Sequence[Motion], path: Path, progress: Progress | None
+) -> None:
+    """Draw a clip in grey and up to six variants of it side by side, across the direction it goes in."""
+    shown = [original, *variants[:6]]
+    along = np.array(original.root[-1] - original.root[0])
+    length = float(np.hypot(along[0], along[2]))
+    across = np.array([along[2], 0.0, -along[0]]) / length if length > 0.5 else np.array([1.0, 0.0, 0.0])
+    shifts = (np.arange(len(shown)) - 0.5 * (len(shown) - 1))[:, None] * SPACING * across
+    colours = [ORIGINAL_COLOUR, *[None] * (len(shown) - 1)]
+    draw_figures(shown, path, colours=colours, shifts=shifts, progress=progress)
+
+
+def draw_targets(before: Motion, after: Motion, requests: Sequence[TimedReach], path: Path) -> None:
+    """Draw poses around targets: the original above, the result below, balls where targets are."""
+    from marey.body.steer.requests import targets
+    from marey.views import actors, shots
+
+    goals = targets(before, requests) if requests else []
+    moments = sorted({goal.frame for goal in goals})
+    last = after.frames - 1
+    if len(moments) > 1:
+        frames = sorted({*moments, *((a + b) // 2 for a, b in pairwise(moments))})[:10]
+    elif moments:
+        step = 0.2 * after.frame_rate
+        frames = sorted({int(np.clip(moments[0] + i * step, 0, last)) for i in range(-2, 3)})
+    else:
+        frames = [int(frame) for frame in np.linspace(0, last, 5)]
+    marks = np.full((len(frames), len(goals), 3), np.nan)
+    for column, goal in enumerate(goals):
+        marks[[frame == goal.frame for frame in frames], column] = goal.position
+    rows = [actors.side_by_side(shown, frames, marks=marks) for shown in (before, after)]
+    _write_image(np.concatenate([shots.strip(row, (1280, 400)) for row in rows]), path)

@@ -27,7 +27,7 @@ Image = NDArray[np.uint8]
 KEY_ELEVATION, KEY_TURN = np.radians(50.0), np.radians(-42.0)
 KEY_WEIGHT = 0.62
 SHADOW_STRENGTH = 0.62
-MOST_TEXELS = 1536
+MAX_TEXELS = 1536
 # Rows drawn at a time.
 BAND = 24
 
@@ -70,9 +70,15 @@ class Ground:
     spacing: float = 1.0
     reach: float = 8.0
 
+    @classmethod
+    def of_size(cls, size: float, *, level: float = 0.0, extent: float = 0.0) -> Ground:
+        """For a subject of a size, metres, which moves within an extent."""
+        spacing = 10.0 ** float(np.floor(np.log10(max(size, 1e-6)) + 0.1))
+        return cls(level, spacing, 4.0 * size + 0.8 * extent)
+
 
 class Renderer:
-    """A picture machine for one look: call `render` for every frame; buffers are kept between calls.
+    """Renders frames of one mesh; buffers are reused between calls.
 
     >>> triangle = Appearance(np.array([[0, 1, 2]]), np.full((3, 3), 0.5))
     >>> scene = Renderer(triangle, Ground(), size=(64, 48), subject_size=1.0)
@@ -94,7 +100,7 @@ class Renderer:
         sky: int = 9,
         samples: int = 8,
     ) -> None:
-        """Of pictures of (columns, rows) pixels.
+        """Of images of (columns, rows) pixels.
 
         subject_size: metres; sets how fine the shadows are, if `texel` (metres) does not
         sky: directions of light in the key and in the sky
@@ -120,12 +126,11 @@ class Renderer:
         self._flat = np.zeros((len(look.faces), 3))
         self._normals = np.zeros((count, 3))
         self._seen = np.ones((count, 2)) if look.seen is None else np.array(look.seen, dtype=np.float64)
-        columns = size[0]
         self._offsets = sample_offsets(samples)
-        # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the picture's size.
+        # One pair of buffers a thread, a few rows high: they stay in the cache, whatever the image's size.
         self._buffers: SimpleQueue[tuple[Array, Array]] = SimpleQueue()
         for _ in range(_work.cores()):
-            shape = (BAND, columns, samples)
+            shape = (BAND, size[0], samples)
             self._buffers.put((np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.int32)))
         self._maps = np.zeros((0, 0, 0), dtype=np.float32)
         self._shadow = np.zeros((2, 2), dtype=np.float32)
@@ -143,14 +148,14 @@ class Renderer:
         overlay: tuple[Array, Array, Array] | None = None,
         tint: Array | None = None,
     ) -> Image:
-        """A picture `(rows, columns, 3)`.
+        """An image `(rows, columns, 3)`.
 
         vertices: `(vertices, 3)`; faces with a NaN corner are left out
         centre: `(3,)`, about which the ground is drawn; the vertices' middle if not given
         textures: `(layers, rows, columns, 3)` bytes
         casters: vertices of the body that throws the shadow, when the look has one of its own
         overlay: vertices, faces and linear colours of marks that are neither shaded nor cast shadows
-        tint: `(3,)`, linear colour of the whole subject in this picture, instead of its look's
+        tint: `(3,)`, linear colour of the whole subject in this image, instead of its look's
         """
         from marey.views import _light_kernels
 
@@ -192,7 +197,7 @@ class Renderer:
             return
         border = 6
         texel = self.texel
-        while np.ptp([low.min(axis=0), high.max(axis=0)], axis=0).max() / texel > MOST_TEXELS - 2 * border:
+        while np.ptp([low.min(axis=0), high.max(axis=0)], axis=0).max() / texel > MAX_TEXELS - 2 * border:
             texel *= 1.25
         self.texel = texel
         corner = (np.floor(low.min(axis=0) / texel) - border) * texel

@@ -1,4 +1,4 @@
-"""Pictures of one actor: a strip of poses along time (after Marey's chronophotographs) and a clip.
+"""Images of one actor: a strip of poses along time (after Marey's chronophotographs) and a clip.
 
 A strip shows the poses where they happened if they stand apart there, else side by side; earlier ones are
 paler. A clip's camera stands still if the whole action fits, and otherwise follows it smoothly.
@@ -20,13 +20,13 @@ from marey.views.shapes import ribbon
 
 Array = NDArray[np.float64]
 
-LOOKED_AT = 120
-MOST_POSES, FEWEST_POSES = 9, 4
+SAMPLED_FRAMES = 120
+MAX_POSES, MIN_POSES = 9, 4
 PALEST = 0.62
 
 
 def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Image:
-    """One picture of the whole clip.
+    """One image of the whole clip.
 
     also: another actor of the same frames, seen through the first
     """
@@ -35,37 +35,34 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     poses = [np.asarray(actor.vertices(frame), dtype=np.float64) for frame in chosen]
     shifts = np.zeros((len(poses), 3))
     if beside:
-        across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
-        shifts = _side_by_side(poses, actor.anchors[chosen], across)
+        shifts = in_row(poses, actor.anchors[chosen], towards)
         poses = [pose + shift for pose, shift in zip(poses, shifts, strict=True)]
     vertices = np.concatenate(poses)
     extent = float(np.ptp(_finite(vertices)[:, [0, 2]], axis=0).max())
-    seen = poses if beside else [_finite(actor.vertices(frame)) for frame in looked_at(actor)]
+    seen = poses if beside else [_finite(actor.vertices(frame)) for frame in sampled_frames(actor)]
     ground = _ground(actor, seen, extent=extent)
     # Poses in a row are to be compared: seen from afar, all show the same side.
     lens = FIELD_OF_VIEW if not beside else 0.45 * FIELD_OF_VIEW
     around = _with_shadow(_finite(vertices), towards, ground, actor.size)
     camera = framing(around, towards, size, margin=0.9, field_of_view=lens)
     tints = [actor.tints(int(frame)) for frame in chosen]
-    scene = Renderer(_repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
-    overlay = None
-    if not beside and actor.trail and len(chosen) > 1:
-        overlay = _trail(actor, ground)
+    scene = Renderer(repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
+    overlay = _trail(actor, ground) if not beside and actor.trail and len(chosen) > 1 else None
     textures = _Wardrobe(actor, camera, size).layers_of([actor.textures(int(frame)) for frame in chosen])
-    picture = scene.render(vertices, camera, textures=textures, overlay=overlay)
+    image = scene.render(vertices, camera, textures=textures, overlay=overlay)
     if also is None:
-        return picture
-    other = Renderer(_repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
+        return image
+    other = Renderer(repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
     moved = [also.vertices(frame) + shift for frame, shift in zip(chosen, shifts, strict=True)]
-    return _through(picture, other.render(np.concatenate(moved), camera, overlay=overlay))
+    return _through(image, other.render(np.concatenate(moved), camera, overlay=overlay))
 
 
 def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Iterator[Image]:
-    """The frames of a clip, one picture each.
+    """The frames of a clip, one image each.
 
     also: another actor of the same frames, seen through the first
     """
-    framed = looked_at(actor)
+    framed = sampled_frames(actor)
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in framed]
     ground = _ground(actor, seen)
     towards = viewpoint(actor, frontal=False)
@@ -85,18 +82,18 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
     for frame in range(actor.frames):
         here, centre = camera.moved(path[frame]), middle + path[frame]
         textures = wardrobe.layers_of([actor.textures(frame)])
-        picture = scene.render(
+        image = scene.render(
             actor.vertices(frame), here, centre=centre, textures=textures, overlay=overlay,
             tint=actor.tints(frame),
         )  # fmt: skip
         if also is None or other is None:
-            yield picture
+            yield image
             continue
-        yield _through(picture, other.render(also.vertices(frame), here, centre=centre, overlay=overlay))
+        yield _through(image, other.render(also.vertices(frame), here, centre=centre, overlay=overlay))
 
 
 def _through(first: Image, second: Image) -> Image:
-    """Both pictures, each half transparent."""
+    """Both images, each half transparent."""
     return ((first.astype(np.uint16) + second + 1) // 2).astype(np.uint8)
 
 
@@ -114,18 +111,18 @@ def _poses_to_show(actor: Actor) -> tuple[NDArray[np.int64], bool]:
     if len(frames) == 1 or _stillness(actor) < 0.02 * actor.size:
         return _centred(frames, 1), False
     extent = np.ptp(actor.anchors[frames][:, [0, 2]], axis=0).max()
-    for count in range(min(MOST_POSES, len(frames)), FEWEST_POSES - 1, -1):
+    for count in range(min(MAX_POSES, len(frames)), MIN_POSES - 1, -1):
         chosen = _centred(frames, count)
         places = actor.anchors[chosen][:, [0, 2]]
         apart = np.linalg.norm(places[:, None] - places[None], axis=-1)
-        # On a longer way than this the figures would be specks.
+        # On a longer path than this the figures would be specks.
         if apart[~np.eye(count, dtype=bool)].min() > 0.36 * actor.size and extent < 3.8 * actor.size:
             return chosen, False
-    framed = looked_at(actor)
+    framed = sampled_frames(actor)
     some = [_finite(actor.vertices(frame)) for frame in framed[:: max(len(framed) // 8, 1)]]
     sizes = np.median([np.ptp(points, axis=0) for points in some], axis=0)
     wide, tall = np.hypot(sizes[0], sizes[2]), sizes[1]
-    count = int(np.clip(4.2 * tall / max(wide, 1e-9), FEWEST_POSES, 7))
+    count = int(np.clip(4.2 * tall / max(wide, 1e-9), MIN_POSES, 7))
     return _centred(frames, min(count, len(frames))), True
 
 
@@ -134,21 +131,27 @@ def _centred(frames: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return frames[np.rint((np.arange(count) + 0.5) / count * len(frames) - 0.5).astype(np.int64)]
 
 
-def _side_by_side(poses: list[Array], anchors: Array, across: Array) -> Array:
-    """Shifts `(poses, 3)` off their path that set poses in a row along `across`, close but not touching."""
+def in_row(poses: Sequence[Array], anchors: Array, towards: Array, *, gap: float = 0.16) -> Array:
+    """Shifts `(poses, 3)` off their path that set poses in a row across the view, close but not touching.
+
+    Args:
+        poses: `(vertices, 3)` each.
+        anchors: `(poses, 3)`, what is moved into the row.
+        towards: `(3,)`, from the subject to the camera.
+        gap: Between neighbours, of the width of the right one.
+    """
+    across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
     shifts: list[Array] = []
     edge = 0.0
-    for pose, anchor in zip(poses, anchors, strict=True):
-        moved = pose - anchor * [1.0, 0.0, 1.0]
-        reach = _finite(moved) @ across
-        gap = 0.16 * float(np.ptp(reach))
-        shift = 0.0 if not shifts else edge + gap - float(reach.min())
-        shifts.append(shift * across - anchor * [1.0, 0.0, 1.0])
+    for pose, anchor in zip(poses, anchors * [1.0, 0.0, 1.0], strict=True):
+        reach = _finite(pose - anchor) @ across
+        shift = edge + gap * float(np.ptp(reach)) - float(reach.min()) if shifts else 0.0
+        shifts.append(shift * across - anchor)
         edge = shift + float(reach.max())
     return np.array(shifts)
 
 
-def _repeated(look: Appearance, count: int, tints: Sequence[Array | None] = ()) -> Appearance:
+def repeated(look: Appearance, count: int, tints: Sequence[Array | None] = ()) -> Appearance:
     """The look of several poses in one scene, the earlier ones paler, each in its tint if it has one."""
     vertices, corners = len(look.colours), len(look.uv)
     paler = PALEST * (1.0 - np.linspace(0, 1, count)) ** 0.8 if count > 1 else np.zeros(1)
@@ -198,16 +201,11 @@ class _Wardrobe:
 def _ground(actor: Actor, poses: list[Array], *, extent: float = 0.0) -> Ground:
     """A floor where the lowest point usually is: toes dip below it when a foot is pointed, jumps rise."""
     lowest = np.array([np.nanmin(pose[:, 1]) for pose in poses])
-    spacing = 10.0 ** np.floor(np.log10(max(actor.size, 1e-6)) + 0.1)
-    return Ground(
-        level=float(np.quantile(lowest, 0.3)),
-        spacing=float(spacing),
-        reach=4.0 * actor.size + 0.8 * extent,
-    )
+    return Ground.of_size(actor.size, level=float(np.quantile(lowest, 0.3)), extent=extent)
 
 
 def _trail(actor: Actor, ground: Ground) -> tuple[Array, NDArray[np.int32], Array] | None:
-    """The way over the ground as a thin ribbon."""
+    """The path over the ground as a thin ribbon."""
     path = smooth_path(actor.anchors[first_shown(actor) :], actor.frame_rate, seconds=0.15)
     if np.ptp(path[:, [0, 2]], axis=0).max() < 0.3 * actor.size:
         return None
@@ -223,21 +221,19 @@ def _shown(actor: Actor) -> NDArray[np.int64]:
     return frames[frames >= first_shown(actor)] if len(frames) > 1 else frames
 
 
-def looked_at(actor: Actor) -> list[int]:
+def sampled_frames(actor: Actor) -> list[int]:
     """Frames by which a clip is framed."""
     frames = _shown(actor)
-    return [int(frame) for frame in _centred(frames, min(len(frames), LOOKED_AT))]
+    return [int(frame) for frame in _centred(frames, min(len(frames), SAMPLED_FRAMES))]
 
 
 def _stillness(actor: Actor) -> float:
     """The most that any vertex moves over the clip, by a look at a few frames."""
-    frames = looked_at(actor)
+    frames = sampled_frames(actor)
     frames = frames[:: max(len(frames) // 12, 1)]
     first = actor.vertices(frames[0])[:: _thinning(actor)]
     moves = [np.abs(actor.vertices(f)[:: _thinning(actor)] - first) for f in frames[1:]]
-    return (
-        float(np.nan_to_num(np.fmax.reduce([np.fmax.reduce(m, axis=None) for m in moves]))) if moves else 0.0
-    )
+    return float(np.nan_to_num(np.fmax.reduce(moves, axis=None))) if moves else 0.0
 
 
 def _thinning(actor: Actor) -> int:

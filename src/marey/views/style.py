@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from marey.io._files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
@@ -99,8 +100,12 @@ def linear(colour: str | tuple[str, ...]) -> NDArray[np.float64]:
     """
     if not isinstance(colour, str):
         return np.array([linear(one) for one in colour])
-    srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0
-    return from_srgb(srgb)
+    return from_srgb(np.array(rgb(colour)) / 255.0)
+
+
+def rgb(colour: str) -> tuple[int, ...]:
+    """Bytes red, green, blue of `#rrggbb`."""
+    return tuple(bytes.fromhex(colour[1:]))
 
 
 def house_style() -> Any:
@@ -142,18 +147,25 @@ def save(figure: Figure, path: str | PathLike[str]) -> None:
         figure.savefig(draft, format=ending, dpi=figure.dpi)
 
 
-def colour_bar(figure: Figure, axes: Axes, drawn: Any, label: str) -> None:
+def colour_bar(figure: Figure, axes: Axes, drawn: Any, label: str, *, shrink: float = 0.6) -> Colorbar:
     """A colour bar without a frame beside the axes."""
-    bar = figure.colorbar(drawn, ax=axes, shrink=0.6, aspect=24, pad=0.02)
-    bar.set_label(label)
+    bar = figure.colorbar(drawn, ax=axes, shrink=shrink, aspect=24, pad=0.02, label=label)
     bar.outline.set_visible(False)
+    return bar
 
 
-def sequence() -> Colormap:
-    """Colour map of a quantity that grows."""
+def bare(axes: Axes) -> None:
+    """Axes without grid, spines and tick marks, for images."""
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def colour_map(colours: Sequence[str] = SEQUENCE) -> Colormap:
+    """A colour map through some colours; by default that of a quantity that grows."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("marey", list(SEQUENCE))
+    return LinearSegmentedColormap.from_list("marey", list(colours))
 
 
 def frame_ground(axes: Axes, points: NDArray[Any], *, labels: tuple[str, str]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body.clip_header import Header
-from marey.body.codec import CompressedMotion, compress, decompress
+from marey.body.codec import CompressedMotion, channel_bytes, compress, decompress
 from marey.body.codec.clip import METHODS, Method, assemble
 from marey.body.compare import joint_error, joint_errors
 from marey.body.motion import Motion
@@ -242,6 +242,7 @@ def test_clips_of_joints_that_slide_keep_the_bound(figure: Callable[[int], Motio
     clip = within(motion, error)
     assert clip.ratio > 10
     assert clip.raw_bytes == 12 * (motion.joints + len(clip.header.sliding)) * motion.frames
+    assert clip.raw_bytes == channel_bytes(motion)
     decoded = clip.decode()
     assert decoded.translations is not None
     fixed = np.setdiff1d(np.arange(motion.joints), clip.header.sliding)

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from marey.body.ik import engine
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded, turn_rates, world
-from marey.body.kinematics import orientation_jacobian, points_on, position_jacobian
+from marey.body.kinematics import points_on
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body_inverse
+from tests.body.jacobians import orientation_jacobian, position_jacobian
 
 Array = NDArray[np.float64]
 

@@ -131,8 +131,8 @@ def test_learned_dynamics_keep_to_the_model_and_reach() -> None:
     model = PoseModel.fit([walk], modes=6)
     chain = ArticulatedChain.human(walk.skeleton)
     chain = ArticulatedChain.of(walk.skeleton, {}, root_deviation=chain.root_deviation)
-    law = fit(model.encode(walk), order=2)
-    evolution = LearnedDynamics(chain, model, law, spread=3.0)
+    dynamics = fit(model.encode(walk), order=2)
+    evolution = LearnedDynamics(chain, model, dynamics, spread=3.0)
     there = walk.positions()[0, walk.skeleton.index("LeftHand")] + [0.0, 0.05, 0.1]
     found = solve(
         chain, [Reach("LeftHand", there)], start=walk.rotations[0], root=walk.root[0], particles=100,
@@ -140,7 +140,7 @@ def test_learned_dynamics_keep_to_the_model_and_reach() -> None:
     )  # fmt: skip
     assert found.errors[-1, 0] < 0.25 * found.errors[0, 0]
     begun = evolution.begin(PoseBatch(walk.skeleton, walk.rotations[:1], walk.root[:1]))
-    ahead = law.mean + law.coefficients.sum(axis=0) @ (begun.history[0, -1] - law.mean)
+    ahead = dynamics.mean + dynamics.coefficients.sum(axis=0) @ (begun.history[0, -1] - dynamics.mean)
     np.testing.assert_allclose(evolution.expected(begun).history[0, -1], ahead, atol=1e-12)
     poses = np.array(found.rotations[-1])
     poses[:, 0] = model.geodesics.mean[0]
@@ -185,7 +185,7 @@ def test_the_guide_is_the_posterior_of_a_linear_task() -> None:
     drawn, ratio = guide.draw(np.tile(residual, (100_000, 1)), rng)
     np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=0.02)
     np.testing.assert_allclose(np.cov(drawn.T), np.linalg.inv(precision), atol=0.02)
-    # Weighed by the ratio of the laws times the likelihood, all draws count alike: the proposal is exact.
+    # Weighed by the ratio of densities times the likelihood, all draws count alike: the proposal is exact.
     errors = residual + drawn @ slopes.T
     weight = ratio - np.square(errors).sum(axis=1)
     assert weight.std() < 0.05

@@ -24,13 +24,13 @@ def test_no_step_however_large_leaves_the_limits(seed: int, size: float, chain: 
     poses = PoseBatch(
         chain.skeleton, chain.limits.project(so3.random((20, joints), rng=rng)), np.zeros((20, 3))
     )
-    law = RandomWalk(chain, deviation=size)
+    walk = RandomWalk(chain, deviation=size)
     for _ in range(3):
-        poses = law.advance(poses, 1.0, rng)
+        poses = walk.advance(poses, 1.0, rng)
         assert chain.limits.excess(poses.rotations).max() < 1e-9
-    drive = 3 * rng.standard_normal((20, law.freedoms))
+    drive = 3 * rng.standard_normal((20, walk.freedoms))
     for reflect in (True, False):
-        moved, _ = law.move(poses, drive, 1.0, reflect=reflect)
+        moved, _ = walk.move(poses, drive, 1.0, reflect=reflect)
         assert chain.limits.excess(moved.rotations).max() < 1e-9
         np.testing.assert_allclose(np.linalg.norm(moved.rotations, axis=-1), 1.0, atol=1e-9)
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import runpy
+
 import numpy as np
 import pytest
 
 from marey.body.limits import SwingTwistLimits
-from marey.body.particles import ArticulatedChain, sample_qutem
+from marey.body.particles import ArticulatedChain
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
+from tests.body.particles.tasks import ROOT
 
-JOINT = Skeleton(("joint",), [-1], [[0, 0, 0]])
+sample_qutem = runpy.run_path(str(ROOT / "reproduce" / "_qutem.py"))["sample_qutem"]
 PUBLISHED = {
     (1.0, 1.0, 1.0): (0.50, 0.50, 0.50),
     (1.0, 1.0, 0.05): (0.64, 0.63, 0.05),
@@ -49,16 +52,8 @@ def test_small_noise_has_the_covariance_asked_for_around_any_mode() -> None:
     np.testing.assert_allclose(found, a @ a.T, atol=4e-4)
 
 
-def test_covariances_follow_the_frames() -> None:
-    frame = so3.exp([0.0, 0.0, np.pi / 2])
-    free = SwingTwistLimits.free(1).with_joint(0, twist=(-3, 3), swing=((3, 3), (3, 3)), frame=frame)
-    joint = ArticulatedChain(JOINT, [[1.0, 0.2, 0.0]], free)
-    np.testing.assert_allclose(joint.covariances()[0], np.diag([0.04, 1.0, 0.0]), atol=1e-12)
-    assert joint.freedoms == 2
-
-
 def test_what_is_no_covariance_is_refused() -> None:
     with pytest.raises(InputError, match="symmetric"):
         sample_qutem([1, 0, 0, 0], -np.eye(3), 5, rng=0)
     with pytest.raises(InputError, match="negative"):
-        ArticulatedChain(JOINT, [[-1, 0, 0]], SwingTwistLimits.free(1))
+        ArticulatedChain(Skeleton(("joint",), [-1], [[0, 0, 0]]), [[-1, 0, 0]], SwingTwistLimits.free(1))

@@ -7,7 +7,7 @@ import pytest
 
 import marey
 from marey._arrays import Array, Integers
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.geometry.planar import Path, PlanarMotion, rotate
 from marey.geometry.resampling import linear
 from marey.statistics.graphs.build import essential_graph

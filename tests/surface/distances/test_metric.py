@@ -9,7 +9,7 @@ import pytest
 
 import marey
 from marey import _work
-from marey.body.distances import geodesic
+from marey.body.compare import geodesic
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh, rotations
 from marey.surface import MeshSequence

@@ -9,10 +9,9 @@ import pytest
 
 from marey.errors import InputError
 from marey.geometry import planar
-from marey.surface.sequence import Library
+from marey.surface.sequence import Library, Texture
 from marey.surface.synthesis.animation import Provenance, cross_fade_textures
 from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips
-from marey.surface.texture import Texture
 from tests.surface.synthesis import bodies
 
 

@@ -8,14 +8,13 @@ functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Integers
 from marey._compiling import njit
-from marey.body.limits._kernels import limit
+from marey.body.limits._kernels import OPTIONS, limit
 from marey.geometry._inline_kernels import (
     exp_and_factors,
     hat_polynomial,
@@ -31,10 +30,9 @@ from marey.geometry._inline_kernels import (
 
 Chain = tuple[Array, Array, Array, Array, Integers, Integers]
 LimitRows = tuple[int, Integers, Array, Array]
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def add_leg(
     band: Array, right: Array, columns: Integers, chain: Chain, limits: LimitRows, change: Array,
     bounds: tuple[Array, Array], contact: NDArray[np.bool_], slide: float,
@@ -95,7 +93,7 @@ def add_leg(
                     _add_row(band, right, where, row, 0, part * step, weights[0])
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def leg_frame(
     chain: Chain, frame: int, own: Array, limits: LimitRows, places: Array, slopes: Array, over: Array,
     turning: Array,
@@ -156,7 +154,7 @@ def leg_frame(
             store(row_times(slope, spread), turning[joint])
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _add_row(
     band: Array, right: Array, where: Integers, row: Array, first: int, value: float, weight: float
 ) -> None:

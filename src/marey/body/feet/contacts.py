@@ -56,14 +56,9 @@ class FeetSettings:
 SETTINGS = FeetSettings()
 
 
-def contacts(
-    motion: Motion, *, heights: ArrayLike | None = None, settings: FeetSettings = SETTINGS
-) -> BoolArray:
-    """Where the joints of :func:`foot_joints` are in contact with the ground, `(frames, feet)`.
-
-    Args:
-        motion: A captured clip.
-        heights: `(feet,)`, metres, of feet on the ground; by :func:`ground_heights` if None.
+def contacts(motion: Motion, *, settings: FeetSettings = SETTINGS) -> BoolArray:
+    """Where the joints of :func:`foot_joints` are in contact with the ground in a captured clip,
+    `(frames, feet)`.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -72,14 +67,12 @@ def contacts(
     (4, True)
     """
     places = foot_positions(motion)
-    count = places.shape[1]
-    ground = ground_heights(motion, settings) if heights is None else checked("heights", heights, (count,))
-    fast, above = foot_speeds(motion, settings), places[..., 1] - ground
+    fast, above = foot_speeds(motion, settings), places[..., 1] - ground_heights(motion, settings)
     speed = _contact_speed(fast, settings)
     enter = (fast < speed) & (above < settings.height)
     stay = (fast < settings.hysteresis * speed) & (above < settings.hysteresis * settings.height)
     found = np.zeros(enter.shape, dtype=bool)
-    for foot in range(count):
+    for foot in range(enter.shape[1]):
         for first, stop in runs(stay[:, foot]):
             found[first:stop, foot] = enter[first:stop, foot].any()
         _tidy(found[:, foot], settings.gap * motion.frame_rate, settings.shortest * motion.frame_rate)
@@ -231,16 +224,15 @@ def _tidy(contact: BoolArray, gap: float, shortest: float) -> None:
             contact[first:stop] = False
 
 
-def skate(motion: Motion, *, heights: ArrayLike | None = None, near: float = 0.025) -> float:
+def skate(motion: Motion, *, heights: ArrayLike | None = None) -> float:
     """Horizontal speed of feet near the ground, metres a second; 0 if none ever is.
 
-    The mean over all frames and feet of `v (2 − 2^(h / near))` for heights `h < near` above the ground (Zhang
-    et al. 2018, Mode-Adaptive Neural Networks). It needs no contacts, so that it is independent of how
-    contacts are found and feet are planted.
+    The mean over all frames and feet of `v (2 − 2^(h / H))` for heights `h < H = 2.5 cm` above the ground
+    (Zhang et al. 2018, Mode-Adaptive Neural Networks). It needs no contacts, so that it is independent of
+    how contacts are found and feet are planted.
 
     Args:
         heights: `(feet,)`, metres, of feet on the ground; those of :func:`skate_heights` if None.
-        near: Metres above the ground from which a foot counts as off it.
 
     >>> import marey
     >>> 0 < skate(marey.samples.walk()) < 0.2
@@ -248,7 +240,7 @@ def skate(motion: Motion, *, heights: ArrayLike | None = None, near: float = 0.0
     """
     places = foot_positions(motion)
     ground = skate_heights(motion) if heights is None else checked("heights", heights, (places.shape[1],))
-    weights = 2 - 2 ** np.clip((places[..., 1] - ground) / near, 0, 1)
+    weights = 2 - 2 ** np.clip((places[..., 1] - ground) / 0.025, 0, 1)
     total = weights.sum()
     return float((weights * foot_speeds(motion, horizontal=True)).sum() / total) if total > 0 else 0.0
 
@@ -277,27 +269,19 @@ def slide_speed(motion: Motion, contact: ArrayLike) -> float:
     return float(steps[both].mean()) * motion.frame_rate if both.any() else 0.0
 
 
-def contact_targets(
-    motion: Motion, contact: ArrayLike | None = None, *, fade: float = 0.06, weight: float = 1.0
-) -> list[Reach]:
+def contact_targets(motion: Motion) -> list[Reach]:
     """Targets that hold each joint of a foot where it is on average during each of its contacts.
 
-    Args:
-        motion: A clip.
-        contact: `(frames, feet)`, as by :func:`contacts`, which is asked if None.
-        fade: Seconds over which a target comes and goes.
-        weight: Of the targets while a foot is in contact.
+    They come and go over 0.06 s.
 
     >>> import marey
     >>> [target.joint for target in contact_targets(marey.samples.walk())]
     ['LeftFoot', 'LeftToeBase', 'RightFoot', 'RightToeBase']
     """
-    touching = contacts(motion) if contact is None else checked_contacts(motion, contact)
-    frames = max(1, round(fade * motion.frame_rate))
+    frames = max(1, round(0.06 * motion.frame_rate))
+    paths = np.moveaxis(foot_positions(motion), 1, 0)
     targets = []
-    for joint, mask, places in zip(
-        foot_joints(motion.skeleton), touching.T, np.moveaxis(foot_positions(motion), 1, 0), strict=True
-    ):
+    for joint, mask, places in zip(foot_joints(motion.skeleton), contacts(motion).T, paths, strict=True):
         goal, share = np.full(places.shape, np.nan), np.zeros(motion.frames)
         for first, stop in runs(mask):
             alone = np.zeros(motion.frames, dtype=bool)
@@ -305,5 +289,5 @@ def contact_targets(
             here = fades.fade(alone, frames)
             goal[here > share] = places[first:stop].mean(axis=0)
             share = np.maximum(share, here)
-        targets.append(Reach(motion.skeleton.names[joint], goal, weight=weight * share))
+        targets.append(Reach(motion.skeleton.names[joint], goal, weight=share))
     return targets

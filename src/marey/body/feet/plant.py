@@ -72,7 +72,7 @@ def plant(
     floor: ArrayLike | None = None,
     keep: ArrayLike | None = None,
     limits: CompiledLimits | None = None,
-    root: Literal["follow", "firm", "fixed"] = "follow",
+    root: Literal["follow", "firm"] = "follow",
     max_slide: float = 0.0,
     settings: PlantSettings = SETTINGS,
 ) -> Motion:
@@ -84,8 +84,7 @@ def plant(
         floor: `(frames, feet)`, metres, heights below which feet never are; 1 cm below `heights` if None.
         keep: `(frames,)`, frames whose pose stays as it is (their place may shift with the root).
         limits: Limits of the joints; none if None.
-        root: "follow" if feet may lead the root's path anywhere, "firm" if it should stay near, "fixed" if
-            it must not move.
+        root: "follow" if feet may lead the root's path anywhere, "firm" if it should stay near.
         max_slide: Metres a second that a foot in contact may go on sliding.
 
     >>> import marey
@@ -97,8 +96,8 @@ def plant(
     """
     mask = checked_contacts(motion, contact)
     frames, feet = mask.shape
-    if root not in ("follow", "firm", "fixed"):
-        raise InputError(f"root {root!r}: one of follow, firm, fixed")
+    if root not in ("follow", "firm"):
+        raise InputError(f"root {root!r}: one of follow, firm")
     kept = np.zeros(frames, bool) if keep is None else checked("keep", keep, (frames,), dtype=bool)
     ground = ground_heights(motion) if heights is None else checked("heights", heights, (feet,))
     low = ground - FeetSettings.sink if floor is None else checked("floor", floor, (frames, feet))
@@ -187,7 +186,6 @@ class _Problem:
         change, fixed = np.zeros((frames, size)), np.zeros((frames, size), dtype=bool)
         fixed[still, 3:] = True
         fixed[0, [0, 2]] = True
-        fixed[:, :3] |= self.root == "fixed"
         # A step is a speed times a time: weighed so that a speed counts the same at every rate.
         weights = s.slide * (self.rate / 30.0) ** 2, s.lift, s.limit
         slide = max_slide / self.rate

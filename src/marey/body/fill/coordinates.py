@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, BoolArray, checked, runs
 from marey.body.motion import Motion
 from marey.body.pose_metric import lever_weights
+from marey.body.root_motion import about_y
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
@@ -213,9 +214,7 @@ class WindowCoordinates:
         middle = turns[first]
         if edges.before and edges.after:
             middle = so3.slerp(middle, turns[starts + edges.frames], 0.5)
-        half = np.arctan2(middle[:, 2], middle[:, 0])
-        zero = np.zeros_like(half)
-        facing = np.stack([np.cos(half), zero, np.sin(half), zero], axis=-1)
+        facing = about_y(2.0 * np.arctan2(middle[:, 2], middle[:, 0]))
         return np.asarray(root[first], dtype=np.float64), facing, middle
 
 
@@ -281,8 +280,9 @@ def gaps(mask: BoolArray) -> list[Gap]:
     return [Gap(*run, np.array(joints)) for run, joints in sorted(together.items())]
 
 
-def find_frozen(motion: Motion, *, seconds: float = 0.1) -> list[tuple[int, int]]:
-    """Ranges `(first, stop)` that only repeat the frame before, as captures do where they lost track.
+def find_frozen(motion: Motion) -> list[tuple[int, int]]:
+    """Ranges `(first, stop)` that only repeat the frame before, as captures do where they lost track,
+    for more than 0.1 s.
 
     The frame that is repeated was captured and is not part of them.
 
@@ -293,7 +293,7 @@ def find_frozen(motion: Motion, *, seconds: float = 0.1) -> list[tuple[int, int]
     still = (motion.rotations[1:] == motion.rotations[:-1]).all(axis=(1, 2))
     still &= (motion.root[1:] == motion.root[:-1]).all(axis=1)
     found = runs(np.concatenate([[False], still]))
-    return [(first, stop) for first, stop in found if stop - first > seconds * motion.frame_rate]
+    return [(first, stop) for first, stop in found if stop - first > 0.1 * motion.frame_rate]
 
 
 def linear(known: Array, edges: Edges) -> Array:

@@ -20,7 +20,7 @@ import numpy as np
 from marey._arrays import Array
 from marey._compiling import njit
 from marey.body.ik.engine import AIM, PLANE, POINT, ROLL, TURN
-from marey.body.limits._kernels import limit
+from marey.body.limits._kernels import INNER, limit
 from marey.geometry._inline_kernels import (
     Matrix,
     Vector,
@@ -38,14 +38,10 @@ from marey.geometry._inline_kernels import (
     vector,
 )
 
-# Only kernels call these functions: without wrappers for Python they compile faster.
-_OPTIONS: dict[str, Any] = {
-    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
-}  # fmt: skip
 _TINY = 1e-12
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def place(body: Any, state: Any) -> None:
     """Forward kinematics of the joints that matter; in a pose model, the joints' rotations too."""
     full, _, needed, parents, offsets, mean, directions = body
@@ -65,7 +61,7 @@ def place(body: Any, state: Any) -> None:
         store(_sum(rotate(above, vector(offsets[j])), vector(positions[p])), positions[j])
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def tangent(directions: Array, pose: Array) -> Vector:
     """A joint's rotation vector at the mean, of directions `(3, modes)` and coordinates `(modes,)`."""
     x, y, z = 0.0, 0.0, 0.0
@@ -76,7 +72,7 @@ def tangent(directions: Array, pose: Array) -> Vector:
     return x, y, z
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def residuals(effectors: Any, goals: Array, weights: Array, limits: Any, state: Any) -> None:
     """Weighted goal minus value, three rows an effector, then a row a limit."""
     kinds, joints, local, axes = effectors
@@ -113,7 +109,7 @@ def residuals(effectors: Any, goals: Array, weights: Array, limits: Any, state: 
         r[3 * count + l] = -weight * max(0.0, value)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
     """Sums over each joint's chain of its world turn rates and their moments, a column an unknown."""
     full, free, needed, parents, _, _, directions = body
@@ -154,7 +150,7 @@ def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
                 )
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def jacobian(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, state: Any, A: Array, C: Array,
     J: Array,
@@ -201,7 +197,7 @@ def jacobian(
     _limit_jacobian(body, limits, state, 3 * kinds.shape[0], J)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _limit_jacobian(body: Any, limits: Any, state: Any, first: int, J: Array) -> None:
     full, free, _, _, _, _, directions = body
     _, _, rotations, tangents, _, _, _, r, _ = state
@@ -224,7 +220,7 @@ def _limit_jacobian(body: Any, limits: Any, state: Any, first: int, J: Array) ->
                 )
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def mass_matrix(body: Any, masses: Any, state: Any, A: Array, C: Array, M: Array) -> None:
     """M = Σ m JᵀJ of point masses, lower half, with a floor so that every unknown weighs something."""
     amounts, centres = masses
@@ -251,7 +247,7 @@ def mass_matrix(body: Any, masses: Any, state: Any, A: Array, C: Array, M: Array
         M[m, m] += 1e-6 * trace + _TINY
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def copy_rows(source: Array, out: Array) -> None:
     """out ← source, both `(rows, columns)`; numba takes seconds to compile the assignment of an array."""
     for i in range(out.shape[0]):
@@ -259,7 +255,7 @@ def copy_rows(source: Array, out: Array) -> None:
             out[i, m] = source[i, m]
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _velocity(A: Array, C: Array, j: int, m: int, x: Vector) -> Vector:
     """How a point that joint j carries moves with unknown m."""
     a, b, c = A[j, 0, m], A[j, 1, m], A[j, 2, m]
@@ -270,7 +266,7 @@ def _velocity(A: Array, C: Array, j: int, m: int, x: Vector) -> Vector:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _add_turns(A: Array, C: Array, first: int, G: Matrix, moments: Matrix) -> None:
     """Three columns of a joint that turns about its own axes."""
     for i in range(3):
@@ -279,19 +275,19 @@ def _add_turns(A: Array, C: Array, first: int, G: Matrix, moments: Matrix) -> No
             C[i, first + m] = moments[i][m]
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _moments(p: Vector, G: Matrix) -> Matrix:
     """p × every column of G."""
     return matrix_product(((0.0, -p[2], p[1]), (p[2], 0.0, -p[0]), (-p[1], p[0], 0.0)), G)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _dexp(row: Array) -> Matrix:
     """The body differential of exp from a tangent and its two factors."""
     return hat_polynomial(vector(row), -row[3], row[4])
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _towards(x: Vector, goal: Vector) -> tuple[Vector, float]:
     """Direction and distance to a goal."""
     a, b, c = goal[0] - x[0], goal[1] - x[1], goal[2] - x[2]
@@ -300,11 +296,11 @@ def _towards(x: Vector, goal: Vector) -> tuple[Vector, float]:
     return (scale * a, scale * b, scale * c), distance
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _sum(a: Vector, b: Vector) -> Vector:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]

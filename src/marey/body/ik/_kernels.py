@@ -27,18 +27,14 @@ from marey.body.ik._effector_kernels import (
     tangent,
 )
 from marey.body.ik._step_kernels import dual_step, learn_curvature, normal_matrix, primal_step
+from marey.body.limits._kernels import INNER, OPTIONS
 from marey.geometry._inline_kernels import exp, log_between, product, quaternion, store, turn, vector
 
-# Only kernels call these functions: without wrappers for Python they compile faster.
-_OPTIONS: dict[str, Any] = {
-    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
-}  # fmt: skip
-_ENTRY: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Bounds of the damping; relative decrease of the cost at which the solver has converged.
 _LEAST, _MOST, _CONVERGED = 1e-10, 1e8, 1e-6
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def evaluate(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, state: Any
 ) -> float:
@@ -52,7 +48,7 @@ def evaluate(
     return cost
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
     """Precision times the difference from the centre, an entry an unknown; returns the cost.
 
@@ -88,7 +84,7 @@ def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
     return cost
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def advance(body: Any, here: Any, step: Array, there: Any) -> None:
     """Root, pose and rotations of a state after a step, into another."""
     full, free = body[0], body[1]
@@ -106,7 +102,7 @@ def advance(body: Any, here: Any, step: Array, there: Any) -> None:
             new_pose[m] = pose[m] + step[free + m]
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def descend(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, damping: Any,
     most: int, stop_error: float, mu: float, here: Any, there: Any, work: Any,
@@ -123,7 +119,7 @@ def descend(
         there: another state, overwritten.
     """
     A, C, J, H, S, diagonal, y, step, metric, downhill, slope_change, total_change, curvature = work
-    kinetic, spreads, amounts, centres = damping
+    kinetic, typical_change, amounts, centres = damping
     precision = prior[0]
     rows, unknowns = J.shape
     dual = body[0] and not kinetic and rows < unknowns
@@ -138,7 +134,7 @@ def descend(
                 return iteration, True, here
             accumulate_jacobians(body, here, A, C)
             jacobian(body, effectors, goals, weights, limits, here, A, C, J)
-            normal_matrix(J, precision, spreads, dual, H, diagonal)
+            normal_matrix(J, precision, typical_change, dual, H, diagonal)
             if kinetic:
                 mass_matrix(body, (amounts, centres), here, A, C, metric)
             for m in range(unknowns):
@@ -216,7 +212,7 @@ def descend(
     return most, False, here
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def _are_met(weights: Array, r: Array, stop_error: float) -> bool:
     if stop_error <= 0.0:
         return False
@@ -230,7 +226,7 @@ def _are_met(weights: Array, r: Array, stop_error: float) -> bool:
     return beyond <= stop_error
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) -> Any:
     """Arrays of a state."""
     return (
@@ -239,7 +235,7 @@ def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) 
     )  # fmt: skip
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def set_pose(state: Any, root: Array, pose: Array, rotations: Array) -> None:
     """Copy a pose into a state."""
     store(vector(root), state[0])
@@ -266,7 +262,7 @@ _RESULTS = types.Tuple((_OUT[2], _COUNTS, _FLAGS))
     types.void(
         _BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _PRIOR, _DAMPING, _SETTINGS, _POSES, _RESULTS
     ),
-    **_ENTRY,
+    **OPTIONS,
 )  # fmt: skip
 def solve_frames(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, damping: Any,
@@ -327,7 +323,7 @@ def solve_frames(
                     store(product(quaternion(mean[j]), turned), rotations[t, j])
 
 
-@njit(types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]), **_ENTRY)
+@njit(types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]), **OPTIONS)
 def evaluate_frames(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, poses: Any, values: Array,
     jacobians: Array,

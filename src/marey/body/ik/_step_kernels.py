@@ -6,21 +6,19 @@ Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from marey._arrays import Array
 from marey._compiling import njit
+from marey.body.limits._kernels import INNER
 from marey.geometry._inline_kernels import cholesky_solve
 
-# Only kernels call these functions: without wrappers for Python they compile faster.
-_OPTIONS: dict[str, Any] = {
-    "cache": True, "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
-}  # fmt: skip
 _TINY = 1e-12
 
 
-@njit(**_OPTIONS)
-def normal_matrix(J: Array, precision: Array, spreads: Array, dual: bool, H: Array, diagonal: Array) -> None:
+@njit(**INNER)
+def normal_matrix(
+    J: Array, precision: Array, typical_change: Array, dual: bool, H: Array, diagonal: Array
+) -> None:
     """H = JᵀJ (lower half; its diagonal alone if `dual`) and what damps a step, by how far unknowns go."""
     rows, unknowns = J.shape
     for m in range(unknowns):
@@ -40,12 +38,12 @@ def normal_matrix(J: Array, precision: Array, spreads: Array, dual: bool, H: Arr
                         H[m, k] += factor * J[a, k]
     scale = 0.0
     for m in range(unknowns):
-        scale += (H[m, m] + precision[m]) * spreads[m] * spreads[m]
+        scale += (H[m, m] + precision[m]) * typical_change[m] * typical_change[m]
     for m in range(unknowns):
-        diagonal[m] = (scale / unknowns + _TINY) / (spreads[m] * spreads[m])
+        diagonal[m] = (scale / unknowns + _TINY) / (typical_change[m] * typical_change[m])
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def dual_step(
     J: Array, r: Array, precision: Array, pull: Array, damping: Array, mu: float, S: Array, y: Array,
     step: Array,
@@ -78,7 +76,7 @@ def dual_step(
     return True
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def primal_step(
     H: Array, downhill: Array, precision: Array, damping: Array, metric: Array, kinetic: bool,
     curvature: Array, curved: bool, mu: float, S: Array, step: Array,
@@ -99,7 +97,7 @@ def primal_step(
     return cholesky_solve(S, unknowns, step)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER)
 def learn_curvature(
     step: Array, slope_change: Array, total_change: Array, curvature: Array, y: Array
 ) -> None:

@@ -101,7 +101,6 @@ class PoseSolver:
             gain; that of the settings if None.
         prior: "mahalanobis", "isotropic" (all coordinates alike) or "none"; of a skeleton: stays near the
             start, or "none".
-        prior_centre: `(modes,)`, coordinates; the mean if None.
         root_stiffness: how reluctant a free root is to leave its last position; 0: not at all.
         anchor: where that is: "last", the pose before, or "start", where the solver started, so that poses
             follow from their targets and not from earlier ones.
@@ -131,7 +130,6 @@ class PoseSolver:
         root: str = "free",
         tolerance: float | None = None,
         prior: str = "mahalanobis",
-        prior_centre: ArrayLike | None = None,
         root_stiffness: float = 1.0,
         anchor: str = "last",
         damping: str = "spread",
@@ -157,11 +155,7 @@ class PoseSolver:
         self.masses = masses(self.skeleton) if damping == "kinetic" else None
         self.stop_error, self.refine, self.iterations = stop_error, refine, iterations
         self.precision = self._precision(tolerance, prior, root_stiffness)
-        modes = self.parameters.modes
-        centre = np.zeros(modes) if prior_centre is None else np.asarray(prior_centre, dtype=np.float64)
-        if centre.shape != (modes,):
-            raise InputError(f"prior_centre: expected {modes} coordinates, got shape {centre.shape}")
-        self._centre = centre[None]
+        self._centre = np.zeros((1, self.parameters.modes))
         self._prepared: dict[tuple[object, ...], tuple[CompiledTargets, Problem, Problem | None]] = {}
         self._targets: Sequence[Target] = ()
         self._ready: tuple[CompiledTargets, Problem, Problem | None] | None = None

@@ -228,8 +228,7 @@ def goals_and_weights(
             goal = _rows(target, "rotation", frames, 4)
             norms = np.linalg.norm(goal, axis=1, keepdims=True)
             if (norms < 1e-6).any():
-                told = "a rotation of four zeros is none; write 1,0,0,0 for no turn"
-                raise InputError(f"{describe(target)}: {told}")
+                raise InputError(f"{describe(target)}: four zeros are no rotation; write 1,0,0,0 for no turn")
             goal = goal / norms
         else:
             goal = _rows(target, "position" if isinstance(target, Reach) else "point", frames, 3)

@@ -1,4 +1,4 @@
-"""Compiled joint limits: excess and gradient of every kind, and swing and twist taken apart.
+"""Compiled joint limits: excess and gradient of every kind, swing and twist taken apart, steps of particles.
 
 Each limited joint has a centre `(4,)` and a row of parameters:
 
@@ -32,14 +32,18 @@ from marey.geometry._inline_kernels import (
     rotate,
     row_times,
     store,
+    turn,
+    vector,
 )
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Only kernels call these functions: without wrappers for Python they compile faster.
-_INNER = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Draws of a joint that may fall outside its limits before one is reflected into them.
+DRAWS = 8
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def limit(kind: int, q: Quaternion, centre: Quaternion, p: Array) -> tuple[float, Vector]:
     """How far a rotation is beyond its limit, and the derivative when it turns in its own frame."""
     if kind == SWING_TWIST:
@@ -56,7 +60,7 @@ def limit(kind: int, q: Quaternion, centre: Quaternion, p: Array) -> tuple[float
     return _beyond_range(u, p)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def measure(
     kind: int,
     rotations: Array,
@@ -74,7 +78,7 @@ def measure(
             store(slope, gradients[n, l])
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def project_swing_twist(rotations: Array, centres: Array, parameters: Array) -> None:
     """Turn joints of `(poses, joints, 4)` that are beyond their limits back to them, in place."""
     for n in range(rotations.shape[0]):
@@ -85,7 +89,7 @@ def project_swing_twist(rotations: Array, centres: Array, parameters: Array) -> 
                 store(joined(twist, a, b, centre, p), rotations[n, j])
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def split(rotations: Array, centres: Array, parameters: Array, out: Array) -> None:
     """Twist and both swings `(poses, joints, 3)` of rotations `(poses, joints, 4)`, radians."""
     for n in range(rotations.shape[0]):
@@ -93,7 +97,7 @@ def split(rotations: Array, centres: Array, parameters: Array, out: Array) -> No
             store(parts(quaternion(rotations[n, j]), quaternion(centres[j]), parameters[j]), out[n, j])
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def parts(q: Quaternion, centre: Quaternion, p: Array) -> Vector:
     """Twist about the frame's x axis and swing (y, z) of centre⁻¹ q, with q = centre · swing · twist."""
     frame = quaternion(p)
@@ -110,7 +114,7 @@ def parts(q: Quaternion, centre: Quaternion, p: Array) -> Vector:
     return 2.0 * math.atan2(x, w), factor * a, factor * b
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def joined(twist: float, a: float, b: float, centre: Quaternion, p: Array) -> Quaternion:
     """The rotation of these parts."""
     frame = quaternion(p)
@@ -118,24 +122,24 @@ def joined(twist: float, a: float, b: float, centre: Quaternion, p: Array) -> Qu
     return product(centre, product(product(frame, turned), conjugate(frame)))
 
 
-@njit(**_INNER)
-def confined(split: Vector, p: Array, bounce: bool) -> tuple[bool, float, float, float]:
+@njit(**INNER)
+def confined(split: Vector, p: Array, reflect: bool) -> tuple[bool, float, float, float]:
     """Whether parts are within their limits, and the parts brought there: reflected, or to the edge."""
     twist, a, b = split
     low, high, far = p[4], p[5], reach(a, b, p)
     if low <= twist <= high and far <= 1.0:
         return True, twist, a, b
-    if bounce and twist < low:
+    if reflect and twist < low:
         twist = 2.0 * low - twist
-    elif bounce and twist > high:
+    elif reflect and twist > high:
         twist = 2.0 * high - twist
     if far > 1.0:
-        scale = max(2.0 - far, 0.0) / far if bounce else 1.0 / far
+        scale = max(2.0 - far, 0.0) / far if reflect else 1.0 / far
         a, b = scale * a, scale * b
     return False, min(max(twist, low), high), a, b
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def reach(a: float, b: float, p: Array) -> float:
     """How far out a swing is, 1 on the edge of its cone."""
     u = a / (p[7] if a > 0.0 else p[6])
@@ -143,7 +147,7 @@ def reach(a: float, b: float, p: Array) -> float:
     return math.sqrt(u * u + v * v)
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def _beyond_swing_twist(q: Quaternion, centre: Quaternion, p: Array) -> tuple[float, Vector]:
     """Radians beyond the range of twist or the cone of swing, whichever is farther.
 
@@ -176,7 +180,7 @@ def _beyond_swing_twist(q: Quaternion, centre: Quaternion, p: Array) -> tuple[fl
     return value, rotate(quaternion(p), g)
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def _beyond_range(u: Vector, p: Array) -> tuple[float, Vector]:
     """Distance of a rotation vector from its box, negative inside.
 
@@ -193,7 +197,7 @@ def _beyond_range(u: Vector, p: Array) -> tuple[float, Vector]:
     return distance, row_times(over, dexp_inverse(u))
 
 
-@njit(**_INNER)
+@njit(**INNER)
 def _from_box(u: Vector, p: Array) -> tuple[float, Vector]:
     """Distance of a vector from a box, negative inside, and its gradient."""
     x = u[0] - min(max(u[0], p[0]), p[3])
@@ -209,3 +213,51 @@ def _from_box(u: Vector, p: Array) -> tuple[float, Vector]:
         if u[i] - p[3 + i] > value:
             value, axis, sign = u[i] - p[3 + i], i, 1.0
     return value, (sign * (axis == 0), sign * (axis == 1), sign * (axis == 2))
+
+
+@njit(**OPTIONS)
+def propose(
+    rotations: Array, deviations: Array, centres: Array, limits: Array, rng: np.random.Generator, out: Array
+) -> None:
+    """A noisy step of every joint of every particle, redrawn until it is within the joint's limits.
+
+    Args:
+        rotations, out: `(particles, joints, 4)`.
+        deviations: `(joints, 3)`, radians, in the limits' frames.
+    """
+    for n in range(rotations.shape[0]):
+        for j in range(rotations.shape[1]):
+            q, centre, p = quaternion(rotations[n, j]), quaternion(centres[j]), limits[j]
+            x, y, z = vector(deviations[j])
+            new = q
+            for attempt in range(DRAWS if x > 0.0 or y > 0.0 or z > 0.0 else 0):
+                vx = x * rng.standard_normal() if x > 0.0 else 0.0
+                vy = y * rng.standard_normal() if y > 0.0 else 0.0
+                vz = z * rng.standard_normal() if z > 0.0 else 0.0
+                new = turn(q, rotate(quaternion(p), (vx, vy, vz)))
+                inside, twist, a, b = confined(parts(new, centre, p), p, True)
+                if inside:
+                    break
+                if attempt == DRAWS - 1:
+                    new = joined(twist, a, b, centre, p)
+            store(new, out[n, j])
+
+
+@njit(**OPTIONS)
+def move(rotations: Array, vectors: Array, centres: Array, limits: Array, reflect: bool, out: Array) -> None:
+    """Turn every joint by a vector `(particles, joints, 3)` in the frame of its limits.
+
+    What leaves the limits is reflected, or stays at them; `vectors` become what was really done.
+    """
+    for n in range(rotations.shape[0]):
+        for j in range(rotations.shape[1]):
+            q, v = quaternion(rotations[n, j]), vector(vectors[n, j])
+            centre, p = quaternion(centres[j]), limits[j]
+            new = q
+            if v[0] != 0.0 or v[1] != 0.0 or v[2] != 0.0:
+                new = turn(q, rotate(quaternion(p), v))
+                inside, twist, a, b = confined(parts(new, centre, p), p, reflect)
+                if not inside:
+                    new = joined(twist, a, b, centre, p)
+                    store(rotate(conjugate(quaternion(p)), log_between(q, new)), vectors[n, j])
+            store(new, out[n, j])

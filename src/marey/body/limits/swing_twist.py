@@ -176,18 +176,13 @@ class SwingTwistLimits(CompiledLimits):
         _kernels.project_swing_twist(poses, self.centres, self.parameters)
         return poses.reshape(*shape, -1, 4)
 
-    def containing(self, rotations: ArrayLike, *, margin: float = 0.05) -> SwingTwistLimits:
-        """Limits wide enough for given poses as well.
-
-        Args:
-            rotations: `(..., joints, 4)`, local rotations.
-            margin: radians that joints which needed it may turn farther than in these poses.
-        """
+    def containing(self, rotations: ArrayLike) -> SwingTwistLimits:
+        """Limits wide enough for given poses `(..., joints, 4)` as well, by 0.05 radians where needed."""
         beyond = np.any(self.excess(rotations).reshape(-1, len(self.centres)) > 0, axis=0)
         if not beyond.any():
             return self
         parts = self.parts(rotations).reshape(-1, len(self.centres), 3)
-        least, most = parts.min(axis=0) - margin, parts.max(axis=0) + margin
+        least, most = parts.min(axis=0) - 0.05, parts.max(axis=0) + 0.05
         twists, swings = np.array(self.twists), np.array(self.swings)
         twists[beyond, 0] = np.minimum(twists[:, 0], least[:, 0])[beyond]
         twists[beyond, 1] = np.maximum(twists[:, 1], most[:, 0])[beyond]

@@ -2,7 +2,7 @@
 
 from marey.body.ik.targets import Contact, LookAt, Orient, Reach
 from marey.body.limits import JointFreedom
-from marey.body.particles.chain import ArticulatedChain, LearnedDynamics, RandomWalk, sample_qutem
+from marey.body.particles.chain import ArticulatedChain, LearnedDynamics, RandomWalk
 from marey.body.particles.constraints import (
     Avoid,
     Balance,
@@ -49,7 +49,6 @@ __all__ = [
     "hand_of_clip",
     "polished",
     "polished_pose",
-    "sample_qutem",
     "solve",
     "solve_many",
 ]

@@ -18,10 +18,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from marey._arrays import Array, FloatArray, assign, checked
-from marey._random import Rng, as_generator
 from marey.body.limits import JointFreedom, SwingTwistLimits, human_joints
 from marey.body.motion import Motion
 from marey.body.particles.constraints import Constraint, PoseBatch
@@ -91,12 +90,9 @@ class ArticulatedChain:
         chain = cls.of(skeleton, human_joints(skeleton), root_deviation=(ROOT_DEVIATION,) * 3)
         return replace(chain, mobility=LIMB_MOBILITY * chain.mobility)
 
-    def widened_to(self, motion: Motion, *, still: float = 1e-4, least_frames: int = 30) -> ArticulatedChain:
-        """The chain with limits wide enough for all poses of a clip, and joints stiff that never turn in it.
-
-        Args:
-            still: radians; joints that turn less in the whole clip are stiff.
-            least_frames: of a clip that says which joints are stiff.
+    def widened_to(self, motion: Motion) -> ArticulatedChain:
+        """The chain with limits wide enough for all poses of a clip, and joints stiff that never turn in it,
+        if it has 30 frames or more.
 
         >>> import marey
         >>> walk = marey.samples.walk()
@@ -105,10 +101,10 @@ class ArticulatedChain:
         True
         """
         mobility = np.array(self.mobility)
-        if motion.frames >= least_frames:
+        if motion.frames >= 30:
             turned = so3.distance(motion.rotations, motion.rotations[:1]).max(axis=0)
             # A clip in which nothing turns does not say what is stiff.
-            mobility[(turned < still) & (turned.max() >= still)] = 0.0
+            mobility[(turned < 1e-4) & (turned.max() >= 1e-4)] = 0.0
         return replace(self, limits=self.limits.containing(motion.rotations), mobility=mobility)
 
     @property
@@ -125,45 +121,6 @@ class ArticulatedChain:
             along[joint] = along[skeleton.parents[joint]] + np.linalg.norm(skeleton.offsets[joint])
         ends = along[skeleton.end_parents] + np.linalg.norm(skeleton.end_offsets, axis=1)
         return float(max(along.max(), ends.max(initial=0.0)))
-
-    def covariances(self) -> Array:
-        """Covariance `(joints, 3, 3)` of each joint's rotation vector."""
-        axes = so3.rotate(self.limits.frames[:, None], np.eye(3))
-        return np.einsum("jik,ji,jil->jkl", axes, self.mobility**2, axes)
-
-
-def sample_qutem(
-    mode: ArrayLike, covariance: ArrayLike, count: int, *, rng: Rng, beyond: str = "wrap"
-) -> Array:
-    """Unit quaternions `(count, 4)` around a mode. Cost: three normal numbers, a sine and a cosine each.
-
-    Args:
-        mode: `(4,)`, a rotation.
-        covariance: `(3, 3)`, of the half rotation vector, radians², as the distribution is defined on the
-            sphere of quaternions.
-        beyond: what becomes of draws more than half a turn away from the mode (half angle above π/2): "wrap"
-            onto the hemisphere, which is the same rotation with the other sign, or "redraw" them.
-
-    >>> q = sample_qutem([1, 0, 0, 0], 0.01 * np.eye(3), 1000, rng=0)
-    >>> q.shape, bool((q[:, 0] >= 0).all()), bool(abs(so3.half_log(q).std() - 0.1) < 0.01)
-    ((1000, 4), True, True)
-    """
-    if beyond not in ("wrap", "redraw"):
-        raise InputError(f"beyond {beyond!r}: one of wrap, redraw")
-    middle = so3.normalise(checked("mode", mode, (4,)))
-    shape = checked("covariance", covariance, (3, 3))
-    values, axes = np.linalg.eigh(shape)
-    if not np.allclose(shape, shape.T) or values.min() < -1e-12:
-        raise InputError("covariance: must be symmetric and not negative")
-    rng = as_generator(rng)
-    factor = axes * np.sqrt(np.maximum(values, 0.0))
-    half = rng.standard_normal((count, 3)) @ factor.T
-    if beyond == "redraw":
-        while (far := np.linalg.norm(half, axis=1) > np.pi / 2).any():
-            half[far] = rng.standard_normal((int(far.sum()), 3)) @ factor.T
-    turn = so3.exp(2.0 * half)
-    turn[turn[:, 0] < 0] *= -1.0
-    return so3.multiply(middle, turn)
 
 
 class Evolution(Protocol):
@@ -223,7 +180,7 @@ class RandomWalk:
         return poses
 
     def advance(self, poses: PoseBatch, scale: float, rng: np.random.Generator) -> PoseBatch:
-        from marey.body.particles._kernels import propose
+        from marey.body.limits._kernels import propose
 
         chain, step = self.chain, self.deviation * scale
         out = np.empty_like(poses.rotations)
@@ -237,7 +194,7 @@ class RandomWalk:
     def move(
         self, poses: PoseBatch, drive: Array, scale: float, *, reflect: bool = True
     ) -> tuple[PoseBatch, Array]:
-        from marey.body.particles import _kernels
+        from marey.body.limits import _kernels
 
         limits, (joints, free) = self.chain.limits, self._driven
         step = self.deviation * scale

@@ -148,7 +148,10 @@ class Coupled(Constraint):
     full_step_error: float | None = field(default=1.0, kw_only=True)
 
     def errors(self, poses: PoseBatch) -> Array:
-        one, other = (twist_angle(poses.local(name), self.axis) for name in (self.joint, self.other))
+        along = np.asarray(self.axis, dtype=np.float64) / np.linalg.norm(self.axis)
+        turns = (poses.rotations[:, poses.skeleton.index(name)] for name in (self.joint, self.other))
+        angles = (2.0 * np.arctan2(q[:, 1:] @ along, q[:, 0]) for q in turns)
+        one, other = ((angle + np.pi) % (2 * np.pi) - np.pi for angle in angles)
         return np.asarray((one - self.ratio * other)[:, None])
 
 
@@ -240,11 +243,10 @@ class Custom(Constraint):
         return np.asarray(self.function(poses), dtype=np.float64).reshape(poses.count, -1)
 
 
-def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002, height: float = 0.05) -> list[Noisy]:
+def feet_on_floor(poses: PoseBatch) -> list[Noisy]:
     """Constraints that keep the feet of a pose (the first of the batch) where they stand, ankle and toe.
 
-    Args:
-        height: metres above the lower foot up to which the other one stands too.
+    The higher foot stands too if it is at most 5 cm above the lower one.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -257,8 +259,8 @@ def feet_on_floor(poses: PoseBatch, *, noise: float = 0.002, height: float = 0.0
     if not feet:
         raise InputError("no feet found by name; keep joints where they are with constraints of your own")
     lowest = min(places[foot[0], 1] for foot in feet)
-    contact = [joint for foot in feet if places[foot[0], 1] <= lowest + height for joint in foot]
-    return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=noise) for joint in contact]
+    contact = [joint for foot in feet if places[foot[0], 1] <= lowest + 0.05 for joint in foot]
+    return [Noisy(Reach(skeleton.names[joint], places[joint]), noise=0.002) for joint in contact]
 
 
 def largest_errors(motion: Motion, targets: Sequence[Target]) -> tuple[float, float]:
@@ -314,17 +316,6 @@ class Errors(NamedTuple):
 
     def take(self, rows: IntArray) -> Errors:
         return Errors(self.values[rows], self.owners)
-
-
-def twist_angle(rotations: Array, axis: ArrayLike) -> Array:
-    """Angle `(...)` about an axis of local rotations `(..., 4)`, radians, from -π to π.
-
-    >>> round(float(twist_angle(so3.exp([0.5, 0, 0]), [1, 0, 0])), 6)
-    0.5
-    """
-    along = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-    angle = 2.0 * np.arctan2(rotations[..., 1:] @ along, rotations[..., 0])
-    return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 def _outside(points: Array, corners: Array) -> Array:

@@ -128,23 +128,20 @@ class FilteredMotion:
         rows = np.arange(self.steps + 1)
         return PoseBatch(self.chain.skeleton, self.rotations[rows, line], self.roots[rows, line])
 
-    def motion(
-        self, frame_rate: float = 30.0, *, estimate: str = "mean", smoothing: float = 2.0, name: str = ""
-    ) -> Motion:
-        """The steps as a clip.
+    def motion(self, frame_rate: float = 30.0, *, estimate: str = "mean") -> Motion:
+        """The steps as a clip, smoothed over two steps; first and last pose stay.
 
         Args:
             frame_rate: frames per second.
             estimate: "mean" of each step, the smoothest; the "path" to the best particle; or the "best" of
                 each step.
-            smoothing: steps, width of the Gaussian it is smoothed by; first and last pose stay; 0: none.
         """
         if estimate not in ESTIMATES:
             raise InputError(f"estimate {estimate!r}: one of {', '.join(ESTIMATES)}")
         poses = {"path": self.path, "mean": self.means, "best": self.likeliest}[estimate]()
-        rotations, root = smoothed(poses.rotations, poses.root, smoothing)
+        rotations, root = smoothed(poses.rotations, poses.root, 2.0)
         rotations = self.chain.limits.project(rotations)
-        return Motion(self.chain.skeleton, continuous(rotations), root, frame_rate, name=name)
+        return Motion(self.chain.skeleton, continuous(rotations), root, frame_rate)
 
 
 def solve(
@@ -308,14 +305,12 @@ def solve_many(
     solutions: int,
     *,
     rng: Rng = 0,
-    runs: int = 3,
     **options: Any,
 ) -> list[Solution]:
     """Different motions, the best first.
 
     Args:
-        solutions: how many.
-        runs: filters for each of them, if more than one.
+        solutions: how many; three filters run for each of them, if more than one.
         options: of :func:`marey.body.particles.solve`.
 
     >>> from marey.body.particles import Reach, hand_chain
@@ -327,7 +322,7 @@ def solve_many(
 
     if solutions < 1:
         raise InputError(f"solutions: at least 1, got {solutions}")
-    rngs = as_generator(rng).spawn(runs * solutions if solutions > 1 else 1)
+    rngs = as_generator(rng).spawn(3 * solutions if solutions > 1 else 1)
     found = [solve(chain, constraints, rng=each, **options) for each in rngs]
     ends = [one.means().take(np.array([one.steps])) for one in found]
     # Of the last mean pose: the length of all errors, in units of their noise.

@@ -120,13 +120,12 @@ def with_fingertips(motion: Motion) -> tuple[Motion, bool]:
     return named, bool(bare.any())
 
 
-def hand_of_clip(motion: Motion, *, margin: float = 0.2, prior_noise: float | None = 5.0) -> ArticulatedChain:
+def hand_of_clip(motion: Motion, *, prior_noise: float | None = 5.0) -> ArticulatedChain:
     """A hand whose joints turn as they do in a clip of it; its root, the wrist, is stiff.
 
-    A joint turns about the axes along which it did in the clip, as readily as it did, and somewhat farther.
+    A joint turns about the axes along which it did in the clip, as readily as it did, and 0.2 rad farther.
 
     Args:
-        margin: radians that joints may turn farther than in the clip.
         prior_noise: of the rule that fingers keep to likely poses of the clip, in deviations, so that
             tips count for more; None: no such rule.
 
@@ -144,7 +143,7 @@ def hand_of_clip(motion: Motion, *, margin: float = 0.2, prior_noise: float | No
         raise InputError(
             f"{motion.frames} frames are too few to learn a hand from; at least {LEAST_FRAMES} are needed"
         )
-    centres = rotation_mean(motion.rotations).mean
+    centres, margin = rotation_mean(motion.rotations).mean, 0.2
     turns = so3.log(so3.multiply(so3.inverse(centres), motion.rotations))
     off = turns - turns.mean(axis=0)
     spread, axes = np.linalg.eigh(np.einsum("tji,tjk->jik", off, off) / (motion.frames - 1))

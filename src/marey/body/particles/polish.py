@@ -137,13 +137,11 @@ class Guide(NamedTuple):
     root: Array
 
     @classmethod
-    def learned(cls, drive: Array, change: Array, *, ridge: float = 1e-3) -> Guide:
+    def learned(cls, drive: Array, change: Array) -> Guide:
         """From driving noise `(particles, freedoms)` and what it changed in errors `(particles, numbers)`.
 
-        Errors are in units of their noise, and their likelihood is `exp(-|error|²)`.
-
-        Args:
-            ridge: times the number of particles: holds the regression where there are few.
+        Errors are in units of their noise, and their likelihood is `exp(-|error|²)`. A ridge holds the
+        regression where there are few particles.
 
         >>> drive = np.random.default_rng(0).standard_normal((50, 2))
         >>> guide = Guide.learned(drive, 3.0 * drive[:, :1])
@@ -151,7 +149,7 @@ class Guide(NamedTuple):
         ([-0.32, 0.0], [19.0, 1.0])
         """
         unit = np.eye(drive.shape[1])
-        slopes = np.linalg.solve(drive.T @ drive + ridge * len(drive) * unit, drive.T @ change)
+        slopes = np.linalg.solve(drive.T @ drive + 1e-3 * len(drive) * unit, drive.T @ change)
         lower = np.linalg.cholesky(unit + 2.0 * slopes @ slopes.T)
         root = np.linalg.inv(lower).T
         return cls(-2.0 * root @ (root.T @ slopes), root)

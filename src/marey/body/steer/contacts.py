@@ -120,20 +120,12 @@ def settle(motion: Motion, targets: list[Target], plan: ContactPlan, windows: li
     return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))
 
 
-def feet_stay(
-    result: Motion,
-    targets: list[Target],
-    plan: ContactPlan,
-    windows: list[Window],
-    *,
-    held: float = 0.01,
-    with_target: float = 0.08,
-) -> bool:
-    """Whether feet are within so many metres of where they are held, those with targets roughly."""
+def feet_stay(result: Motion, targets: list[Target], plan: ContactPlan, windows: list[Window]) -> bool:
+    """Whether feet are within 1 cm of where they are held, those with targets within 8 cm."""
     away = np.linalg.norm(foot_positions(result) - plan.positions, axis=-1)
     away[~(plan.contact & covered(windows, result.frames)[:, None])] = 0.0
     busy = {joint for target in targets for joint in foot_of(result, target)}
-    return bool((away < [with_target if joint in busy else held for joint in plan.joints]).all())
+    return bool((away < [0.08 if joint in busy else 0.01 for joint in plan.joints]).all())
 
 
 def foot_of(motion: Motion, target: Target) -> set[int]:

@@ -78,11 +78,6 @@ class Observations(NamedTuple):
     positions: Array
     noise: Array
 
-    def some(self, which: NDArray[np.bool_]) -> Observations:
-        """Those of them that are chosen."""
-        fields: list[NDArray[Any]] = [field[which] for field in self]
-        return Observations(*fields)
-
     @classmethod
     def joined(cls, parts: list[Observations]) -> Observations:
         """Several as one."""
@@ -101,7 +96,9 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
     if not len(inside):
         return motion
     smooth = factor(inside, windows)
-    asked = asked.some(np.isin(asked.frames, inside))
+    known = np.isin(asked.frames, inside)
+    chosen: list[NDArray[Any]] = [values[known] for values in asked]
+    asked = Observations(*chosen)
     at = smooth[np.searchsorted(inside, asked.frames)]
     numbers = _solve(motion, prior.at(asked.frames), at, asked, smooth.shape[1])
     turns, shifts = prior.at(inside).displacement(smooth @ numbers)

@@ -18,7 +18,6 @@ from marey._arrays import Array, FloatArray
 from marey.body.dynamics import fit_autoregression
 from marey.body.motion import Motion
 from marey.body.root_motion import about_y, yaw
-from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
 from marey.geometry.rotations import continuous
@@ -69,7 +68,7 @@ def draw(
     if method == "gp":
         drawn = _independent(rest, frame_rate, wanted, kept_frames, asked, seeds)
         drawn[:, :, :kept_modes] = wanted[:, :kept_modes]
-    elif method == "joint":
+    else:
         pins = [LinearConstraint(np.array([frame]), np.ones(1), wanted[frame]) for frame in kept_frames]
         process = ExampleProcess.of(rest)
         constraints = (len(pins) + len(asked)) * modes
@@ -77,8 +76,6 @@ def draw(
             drawn = process.sample(frames, rngs=seeds, constraints=[*pins, *asked])
         else:
             drawn = _autoregressive(rest, wanted, kept_frames, kept_modes, asked, seeds)
-    else:
-        raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     made = cos * rest + sin * drawn
     made[:, kept_frames] = rest[kept_frames]
     made[:, :, :kept_modes] = rest[:, :kept_modes]

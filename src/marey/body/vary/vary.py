@@ -104,7 +104,6 @@ def vary(
     limits: bool = True,
     plant: bool = True,
     modes: int | None = None,
-    variance: float | None = None,
     rng: Rng = None,
     progress: Progress | None = None,
     settings: VarySettings = SETTINGS,
@@ -123,7 +122,7 @@ def vary(
         timing: Standard deviation of a random tempo, 0 for none; 0.03 times the deviation if None.
         limits: Keep joints within a tenth of the ranges that they have in the clip.
         plant: Plant the feet.
-        modes, variance: Size of the pose model, as in :meth:`PoseModel.fit`.
+        modes: Size of the pose model; enough for 99 % of the variance if None.
         rng: Seed, or what gives one; the n-th variant depends on it and on n alone.
         progress: Called with the number of variants that are done.
 
@@ -135,7 +134,7 @@ def vary(
     """
     amount = settings.timing * deviation if timing is None else float(timing)
     _check(motion, count, deviation, keep_modes, method, amount)
-    model = _Learned(motion, modes, variance, settings)
+    model = _Learned(motion, modes, settings)
     last = (motion.frames - 1) / motion.frame_rate
     for seconds in pins:
         if not -1e-9 <= seconds <= last + 0.5 / motion.frame_rate:
@@ -178,14 +177,12 @@ def vary(
 class _Learned:
     """The example in coordinates, and the way back to clips with all that the coordinates leave out."""
 
-    def __init__(
-        self, motion: Motion, modes: int | None, variance: float | None, settings: VarySettings
-    ) -> None:
+    def __init__(self, motion: Motion, modes: int | None, settings: VarySettings) -> None:
         self.example, self.settings = motion, settings
         up = so3.rotate(motion.rotations[:, 0], np.array([0.0, 1.0, 0.0]))
         # A clip that turns over (a somersault, a cartwheel) has no heading on the way: it keeps its root.
         self.root = "none" if up[:, 1].min() < settings.upside_down else "heading"
-        self.poses = PoseModel.fit([motion], modes=modes, variance=variance, root=self.root)
+        self.poses = PoseModel.fit([motion], modes=modes, root=self.root)
         samples = pose_samples(motion, self.root)
         self.coordinates = self.poses.encode(motion)
         if motion.frame_rate >= 2.5 * settings.fastest:

@@ -35,8 +35,7 @@ def compress(
         marey view walk.mry -o walk.mp4                               compressed clips open anywhere
     """
     from marey import body
-    from marey.body.codec.clip import MAX_ERROR
-    from marey.body.codec.measure import measure
+    from marey.body.codec.clip import MAX_ERROR, measure
 
     dropped = None if levels is None else [int(level) for level in levels]
     with stage("compressing") as encoding:

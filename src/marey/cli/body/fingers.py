@@ -83,7 +83,7 @@ def fingers(
         report["joint_error_degrees"] = round(float(np.degrees(turned.mean())), 4)
 
     def draw(path: Path, progress: Any) -> None:
-        from marey.views.drawings import draw_figures
+        from marey.views.render import draw_figures
 
         draw_figures([motion], path, marks=tips.positions, progress=progress)
 

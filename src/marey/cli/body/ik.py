@@ -96,7 +96,7 @@ def ik(
     facts = {**report.as_dict(), "poses": poses, "frames": result.frames}
 
     def draw(path: Any, progress: Any) -> None:
-        from marey.views.drawings import draw_figures
+        from marey.views.render import draw_figures
 
         draw_figures([result], path, marks=_marks(targets, result.frames), progress=progress)
 

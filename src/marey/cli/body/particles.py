@@ -46,7 +46,7 @@ def particles(
     from marey.body.ik.targets import find_point
     from marey.body.particles.constraints import foot_drift, largest_errors
     from marey.io import save
-    from marey.views.drawings import draw_figures
+    from marey.views.render import draw_figures
 
     if motion.translations is not None:
         warn("joints that slide are posed with the bones of the skeleton at rest")

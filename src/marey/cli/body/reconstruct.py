@@ -70,7 +70,7 @@ def reconstruct(
     }
 
     def draw(path: Path, progress: Any) -> None:
-        from marey.views.drawings import draw_figures
+        from marey.views.render import draw_figures
 
         draw_figures([found], path, marks=trackers.positions, progress=progress)
 

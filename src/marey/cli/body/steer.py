@@ -117,7 +117,7 @@ def steer(
     for line in steered.lines() if steered else ():
         warn(line)
     if figure is not None:
-        from marey.views.drawings import draw_targets
+        from marey.views.render import draw_targets
 
         draw_targets(before, result, asked, figure)
     residuals = [round(miss, 4) for miss in steered.residual_cm] if steered else []

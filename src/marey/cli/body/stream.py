@@ -126,7 +126,7 @@ def _written(recorded: Any, out: Path) -> list[Path]:
         return [out]
     clips = recorded.clips()
     if ending in IMAGES:
-        from marey.views.drawings import draw_figures
+        from marey.views.render import draw_figures
 
         shown = clips if len(clips) == 1 or ending != ".png" else [one[one.frames - 1 :] for one in clips]
         with stage(f"drawing {out.name}") as progress:

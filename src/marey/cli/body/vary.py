@@ -76,7 +76,7 @@ def vary(
     names = [pattern.name.replace("%d", f"{number:0{digits}d}") for number in range(1, count + 1)]
     files = save_files(list(variants), pattern, names)
     if figure is not None:
-        from marey.views.drawings import draw_variants
+        from marey.views.render import draw_variants
 
         with stage(f"drawing {figure.name}") as progress:
             draw_variants(variants.example, list(variants), figure, progress)

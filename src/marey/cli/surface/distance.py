@@ -90,7 +90,7 @@ def distance(
 
 def _of_skeletons(sources: list[Path], frame_rate: float, given: dict[str, Any]) -> tuple[Any, float]:
     """Of clips cleaned and at a rate as those that are skinned, so that both have the same frames."""
-    from marey.body.distances import geodesic
+    from marey.body.compare import geodesic
 
     clips = [clip(source, given).resample(frame_rate) for source in sources]
     for source, one in zip(sources, clips, strict=True):

@@ -44,7 +44,7 @@ def interpolate(
     """
     import numpy as np
 
-    from marey.surface.interpolation.in_betweens import in_betweens
+    from marey.surface.interpolation.distortion import in_betweens
 
     if at is not None and count is not None:
         raise InputError("give --at or --count, not both")

@@ -10,7 +10,6 @@ limb that the joint carries. Cost: an interpolation of all rotations for each sp
 
 from __future__ import annotations
 
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -211,19 +210,6 @@ def spacings(crowd: WalkingCrowd) -> Integers:
     return found
 
 
-def played(crowd: WalkingCrowd) -> WalkingCrowd:
-    """The crowd as a file with these keys plays it."""
-    rotations, roots = np.empty_like(crowd.rotations), np.empty_like(crowd.roots)
-    chosen = spacings(crowd)
-    for spacing in SPACINGS:
-        for joint in range(crowd.skeleton.joints):
-            mine = np.flatnonzero(chosen[:, joint] == spacing)
-            rotations[:, mine, joint] = _interpolated(crowd.rotations[:, mine, joint], spacing)
-        mine = np.flatnonzero(chosen[:, -1] == spacing)
-        roots[:, mine] = _interpolated(crowd.roots[:, mine], spacing)
-    return replace(crowd, rotations=rotations, roots=roots)
-
-
 def grid(frames: int, spacing: int) -> Integers:
     """Frames that are kept, with the last one.
 
@@ -239,14 +225,14 @@ def _widest(values: Floats, tolerance: Array, present: NDArray[np.bool_]) -> Int
     undecided = np.arange(values.shape[1])
     for spacing in SPACINGS[:-1]:
         some = values[:, undecided]
-        error = np.linalg.norm(_interpolated(some, spacing) - some, axis=-1)
+        error = np.linalg.norm(interpolated(some, spacing) - some, axis=-1)
         good = np.where(present[:, undecided], error, 0.0).max(axis=0) <= tolerance[undecided]
         chosen[undecided[good]] = spacing
         undecided = undecided[~good]
     return chosen
 
 
-def _interpolated(values: Floats, spacing: int) -> Floats:
+def interpolated(values: Floats, spacing: int) -> Floats:
     """Rotations `(frames, people, 4)` or positions `(frames, people, 3)` between keys of a spacing."""
     keys, at = grid(len(values), spacing), np.arange(len(values))
     low = np.searchsorted(keys, at, side="right") - 1

@@ -26,8 +26,14 @@ from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.distances.deformation import deformation
-from marey.surface.distances.heading import yaw_between, yaw_offsets
-from marey.surface.distances.template import SAMPLE, ReferencePose, deformation_features, mean_strain
+from marey.surface.distances.template import (
+    SAMPLE,
+    ReferencePose,
+    deformation_features,
+    mean_strain,
+    yaw_between,
+    yaw_offsets,
+)
 from marey.surface.sequence import Library
 
 Metric = Literal["surface", "euclidean", "planar"]

@@ -18,8 +18,7 @@ from marey._report import Report
 from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Walk
-from marey.surface.sequence import Library, MeshSequence
-from marey.surface.texture import Texture
+from marey.surface.sequence import Library, MeshSequence, Texture
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ def tracks(
             if colour == "speed":
                 velocity = np.linalg.norm(tracks.velocities(), axis=-1)
                 values = velocity[when, who]
-            lines.set(cmap=style.sequence(), array=values)
+            lines.set(cmap=style.colour_map(), array=values)
             finite = values[np.isfinite(values)]
             if len(finite):
                 lines.set_clim(

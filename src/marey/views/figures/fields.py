@@ -6,6 +6,7 @@ Each function returns a matplotlib `Figure`, to be shown, changed, or written wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -58,103 +59,114 @@ def flow_colours(velocities: Array, largest: float) -> Image:
 def flow(fields: FieldSeries, size: tuple[int, int]) -> Figure:
     """One figure: the field, or the mean of all fields over time."""
     mean = fields.velocities.mean(axis=0)
-    drawing = _Drawing(fields, size, _largest(fields, [mean]))
-    drawing.show(mean)
-    title = fields.name or "Velocity field"
-    drawing.title(title if fields.frames == 1 else f"{title} · mean of {fields.frames} frames")
-    return drawing.figure
+    largest = _max_speed(fields, mean[None])
+    figure = _flow_sheet(fields, size, largest)
+    axes, title = figure.axes[0], fields.name or "Velocity field"
+    with style.house_style():
+        _show_flow(axes, mean, _free(fields), largest, ARROWS)
+        axes.set_title(title if fields.frames == 1 else f"{title} · mean of {fields.frames} frames")
+    return figure
 
 
 def flow_clip(fields: FieldSeries, size: tuple[int, int]) -> Iterator[Image]:
-    """Every field as an image."""
-    some = fields.velocities[:: max(fields.frames // 20, 1)]
-    drawing = _Drawing(fields, size, _largest(fields, list(some)))
+    """Every field as an image: colours and arrows drawn into one sheet with axes and key."""
+    import cv2
+
+    largest = _max_speed(fields, fields.velocities[:: max(fields.frames // 20, 1)])
+    sheet, (left, top, right, bottom), dots = _flow_background(fields, size, largest)
+    size = right - left, bottom - top
+    free, scale = _free(fields), np.array(size) / [fields.columns, fields.rows]
+    ink, font = style.rgb(style.SOFT_INK), cv2.FONT_HERSHEY_DUPLEX
     for frame in range(fields.frames):
-        drawing.show(fields.velocities[frame])
-        drawing.title(f"{fields.name or 'Velocity field'} · {frame / fields.frame_rate:.2f} s")
-        yield drawing.image()
+        image, velocities = sheet.copy(), fields.velocities[frame]
+        panel = np.asarray(cv2.resize(_masked_colours(velocities, free, largest), size))
+        x, y, u, v = _arrows(velocities, free, largest, ARROWS)
+        # OpenCV counts sixteenths of a pixel here.
+        ends = np.rint(16 * scale * (np.stack([[x, y], [x + u, y + v]]).transpose(2, 0, 1) + 0.5)).astype(int)
+        for tail, tip in ends.tolist():
+            cv2.arrowedLine(panel, tail, tip, ink, 1, cv2.LINE_AA, 4, 0.25)
+        image[top:bottom, left:right] = panel
+        time, place = f"{frame / fields.frame_rate:.2f} s", (left, top - round(0.09 * dots))
+        cv2.putText(image, time, place, font, dots / 220, ink, 1, cv2.LINE_AA)
+        yield image
 
 
-class _Drawing:
-    """A figure whose field can be changed."""
+def _flow_background(
+    fields: FieldSeries, size: tuple[int, int], largest: float
+) -> tuple[Image, tuple[int, int, int, int], float]:
+    """The sheet of a clip without its field, the pixels left, top, right and bottom of the field, the dpi."""
+    figure = _flow_sheet(fields, size, largest)
+    canvas: Any = figure.canvas
+    with style.house_style():
+        figure.axes[0].set_title(fields.name or "Velocity field", loc="right")
+        # Room for the time.
+        figure.axes[0].set_title(" ")
+        canvas.draw()
+    sheet = np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
+    (left, low), (right, high) = np.rint(figure.axes[0].bbox.get_points()).astype(int).tolist()
+    return sheet, (left, len(sheet) - high, right, len(sheet) - low), figure.dpi
 
-    def __init__(self, fields: FieldSeries, size: tuple[int, int], largest: float) -> None:
-        self.mask = np.ones((fields.rows, fields.columns), bool) if fields.mask is None else fields.mask
-        self.largest = largest
-        with style.figure(size) as self.figure:
-            self.axes = self.figure.add_subplot()
-            self.axes.grid(False)
-            blank = np.full((fields.rows, fields.columns, 3), 255, dtype=np.uint8)
-            self.shown = self.axes.imshow(blank, interpolation="bilinear")
-            self.axes.set_xlabel("column (pixels)")
-            self.axes.set_ylabel("row (pixels)")
-            step = max(int(np.ceil(fields.columns / ARROWS)), 1)
-            first = step // 2
-            rows, columns = np.mgrid[first : fields.rows : step, first : fields.columns : step]
-            keep = self.mask[rows, columns]
-            self.rows, self.columns = rows[keep], columns[keep]
-            flat = np.zeros(len(self.rows))
-            self.arrows = self.axes.quiver(
-                self.columns,
-                self.rows,
-                flat,
-                flat,
-                angles="xy",
-                scale_units="xy",
-                scale=1.0,
-                width=0.0016,
-                color=style.INK,
-                alpha=0.8,
-            )
-            self.stretch = 0.95 * step / max(largest, 1e-12)
-            self._wheel()
 
-    def show(self, velocities: Array) -> None:
-        colours = flow_colours(velocities, self.largest)
-        colours[~self.mask] = 225
-        self.shown.set_data(colours)
-        u, v = velocities[self.rows, self.columns].T
-        shorten = np.minimum(self.largest / np.maximum(np.hypot(u, v), 1e-12), 1.0) * self.stretch
-        self.arrows.set_UVC(u * shorten, v * shorten)
-
-    def title(self, text: str) -> None:
-        with style.house_style():
-            self.axes.set_title(text)
-
-    def image(self) -> Image:
-        canvas: Any = self.figure.canvas
-        with style.house_style():
-            canvas.draw()
-        return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
-
-    def _wheel(self) -> None:
-        """The key: every direction at every speed up to the largest."""
-        across = np.linspace(-1, 1, 161)
-        x, y = np.meshgrid(across, across)
-        colours = flow_colours(np.stack([x, y], axis=-1), 1.0).astype(np.float64) / 255
-        inside = np.clip((1.0 - np.hypot(x, y)) * 80 + 0.5, 0, 1)
-        key = self.figure.add_axes((0.875, 0.66, 0.105, 0.19))
+def _flow_sheet(fields: FieldSeries, size: tuple[int, int], largest: float) -> Figure:
+    """Axes of the field's pixels, and the key: every direction at every speed up to the largest."""
+    across = np.linspace(-1, 1, 161)
+    x, y = np.meshgrid(across, across)
+    colours = flow_colours(np.stack([x, y], axis=-1), 1.0).astype(np.float64) / 255
+    inside = np.clip((1.0 - np.hypot(x, y)) * 80 + 0.5, 0, 1)
+    with style.figure(size) as figure:
+        axes = figure.add_subplot()
+        axes.grid(False)
+        axes.imshow(np.full((fields.rows, fields.columns, 3), 255, np.uint8))
+        _label(axes)
+        key = figure.add_axes((0.875, 0.66, 0.105, 0.19))
         key.set_in_layout(False)
         key.imshow(np.dstack([colours, inside]), extent=(-1, 1, 1, -1), interpolation="bilinear")
         key.set_axis_off()
-        key.set_title(f"up to {self.largest:.3g}\npixels a frame", fontsize=8, loc="center", pad=4)
+        key.set_title(f"up to {largest:.3g}\npixels a frame", fontsize=8, loc="center", pad=4)
         key.annotate("", (0.97, 0), (0, 0), arrowprops={"arrowstyle": "->", "color": style.INK, "lw": 0.8})
-        layout: Any = self.figure.get_layout_engine()
+        layout: Any = figure.get_layout_engine()
         layout.set(rect=(0, 0, 0.865, 1))
+    return figure
 
 
-def _largest(fields: FieldSeries, some: list[Array]) -> float:
-    """A speed that hardly any pixel exceeds."""
-    inside = slice(None) if fields.mask is None else fields.mask
-    speeds = np.concatenate([np.hypot(v[..., 0], v[..., 1])[inside].ravel() for v in some])
-    return (float(np.quantile(speeds, 0.995)) if len(speeds) else 0.0) or 1.0
+def _show_flow(axes: Axes, velocities: Array, free: Array, largest: float, across: int) -> None:
+    """Colours and arrows of a field on given axes."""
+    axes.imshow(_masked_colours(velocities, free, largest), interpolation="bilinear")
+    look: Any = {"width": 0.0016, "color": style.INK, "alpha": 0.8}
+    axes.quiver(*_arrows(velocities, free, largest, across), angles="xy", scale_units="xy", scale=1.0, **look)
+
+
+def _arrows(velocities: Array, free: Array, largest: float, across: int) -> Array:
+    """Columns, rows and lengths both ways of arrows on a grid `(4, arrows)`, none longer than its step."""
+    step = max(int(np.ceil(velocities.shape[1] / across)), 1)
+    rows, columns = np.mgrid[step // 2 : free.shape[0] : step, step // 2 : free.shape[1] : step]
+    rows, columns = rows[free[rows, columns]], columns[free[rows, columns]]
+    u, v = velocities[rows, columns].astype(np.float64).T
+    stretch = 0.95 * step / np.maximum(np.hypot(u, v), max(largest, 1e-12))
+    return np.stack([columns, rows, u * stretch, v * stretch])
+
+
+def _masked_colours(velocities: Array, free: Array, largest: float) -> Image:
+    colours = flow_colours(velocities, largest)
+    colours[~free] = 225
+    return colours
+
+
+def _free(fields: FieldSeries) -> Array:
+    return np.ones((fields.rows, fields.columns), np.bool_) if fields.mask is None else fields.mask
+
+
+def _max_speed(fields: FieldSeries, velocities: Array, share: float = 0.995) -> float:
+    """A speed that hardly any pixel of velocities `(frames, rows, columns, 2)` exceeds."""
+    speeds = np.hypot(velocities[..., 0], velocities[..., 1])[:, _free(fields)]
+    return (float(np.quantile(speeds, share)) if speeds.size else 0.0) or 1.0
 
 
 SIGNED = ("#3b6a9c", "#8fb0cf", "#ffffff", "#e0a88a", "#b4553f")
 """Colours of a quantity with a sign, from negative to positive."""
 
-# Lines across a picture, events that are named in it, and frames looked at for a map.
-LINES, NAMED, LOOKED_AT = 22, 6, 400
+# Lines across a figure, events that are named in it, and frames searched for events.
+LINES, MAX_NAMED, SAMPLED_FRAMES = 22, 6, 400
 
 
 def divergence(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
@@ -177,9 +189,9 @@ def flow_parts(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figu
     3
     """
     mean = fields.velocities.mean(axis=0, dtype=np.float64)
-    mask = np.ones(mean.shape[:2], np.bool_) if fields.mask is None else fields.mask
+    mask = _free(fields)
     found = helmholtz.Helmholtz(mask).split(mean)
-    largest = float(np.quantile(np.hypot(mean[..., 0], mean[..., 1])[mask], 0.99)) or 1.0
+    largest = _max_speed(fields, mean[None], 0.99)
     with style.figure(size) as figure:
         grid = figure.subplots(1, 3, sharex=True, sharey=True)
         for axes, part, scalar, title in zip(
@@ -189,9 +201,7 @@ def flow_parts(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figu
             ("Compression and its potential", "Rotation and its stream", "Harmonic rest"),
             strict=True,
         ):
-            colours = flow_colours(part, largest)
-            colours[~mask] = 225
-            axes.imshow(colours, interpolation="bilinear")
+            axes.imshow(_masked_colours(part, mask, largest), interpolation="bilinear")
             if scalar is not None and np.ptp(scalar) > 1e-12:
                 at = [np.arange(n) - 0.5 for n in scalar.shape[::-1]]
                 axes.contour(*at, scalar, levels=9, colors=style.INK, linewidths=0.6, alpha=0.6)
@@ -217,26 +227,24 @@ def flow_lines(
     if kind not in ("path", "streak"):
         raise InputError(f"lines {kind!r}: path or streak")
     starts = grid_points(fields, across)
-    walk = path_lines if kind == "path" else streak_lines
-    ways = walk(fields, starts)
+    lines = (path_lines if kind == "path" else streak_lines)(fields, starts)
     with style.figure(size) as figure:
         from matplotlib.collections import LineCollection
-        from matplotlib.colors import LinearSegmentedColormap
 
         axes = figure.subplots()
         extent = (-0.5, fields.columns - 0.5, fields.rows - 0.5, -0.5)
         backdrop = np.full((1, 1, 3), 255, np.uint8) if image is None else image
         axes.imshow(backdrop, extent=extent, alpha=1.0 if image is None else 0.75)
-        pieces = np.stack([ways[:-1], ways[1:]], axis=2)
+        pieces = np.stack([lines[:-1], lines[1:]], axis=2)
         seconds = np.broadcast_to(np.arange(len(pieces))[:, None] / fields.frame_rate, pieces.shape[:2])
         known = np.isfinite(pieces).all(axis=(2, 3))
-        shades = LinearSegmentedColormap.from_list("marey", list(style.SEQUENCE))
-        drawn = LineCollection(list(pieces[known]), cmap=shades, array=seconds[known], linewidths=1.3)
+        drawn = LineCollection(
+            list(pieces[known]), cmap=style.colour_map(), array=seconds[known], linewidths=1.3
+        )
         axes.add_collection(drawn)
         axes.plot(*starts.T, ".", color=style.SOFT_INK, ms=2)
         axes.set(xlim=extent[:2], ylim=extent[2:])
-        if fields.mask is not None:
-            _walls(axes, fields)
+        _walls(axes, fields)
         if known.any():
             label = "time (s)" if kind == "path" else "released after (s)"
             style.colour_bar(figure, axes, drawn, label)
@@ -289,25 +297,6 @@ def draw_error_curve(axes: Axes, curves: dict[str, Array]) -> None:
     axes.legend()
 
 
-def _paths(fields: FieldSeries, size: tuple[int, int]) -> Figure:
-    return flow_lines(fields, size)
-
-
-def _streaks(fields: FieldSeries, size: tuple[int, int]) -> Figure:
-    return flow_lines(fields, size, kind="streak")
-
-
-PICTURES: dict[str, Callable[[FieldSeries, tuple[int, int]], Figure]] = {
-    "divergence": divergence,
-    "vorticity": vorticity,
-    "parts": flow_parts,
-    "paths": _paths,
-    "streaks": _streaks,
-    "spectrum": spectrum,
-}
-"""Pictures of a series besides the flow itself, by the name of their kind."""
-
-
 def _map(
     fields: FieldSeries,
     derive: Callable[..., Array],
@@ -319,25 +308,17 @@ def _map(
     mean = derive(fields.velocities.mean(axis=0, dtype=np.float64), fields.mask)
     largest = float(np.quantile(np.abs(mean), 0.995)) or 1.0
     with style.figure(size) as figure:
-        from matplotlib.colors import LinearSegmentedColormap
-
         axes = figure.subplots()
-        shades = LinearSegmentedColormap.from_list("signed", list(SIGNED))
-        drawn = axes.imshow(mean, cmap=shades, vmin=-largest, vmax=largest, interpolation="bilinear")
-        if fields.mask is not None:
-            _walls(axes, fields)
-        some = fields[:LOOKED_AT]
-        chosen = [event for event in measures.find_events(some) if event.kind in kinds][:NAMED]
-        for event in chosen:
-            axes.plot(event.column, event.row, "o", mfc="none", mec=style.INK, ms=9)
-            seconds = event.frame / fields.frame_rate
-            axes.annotate(
-                f"{event.name}, {seconds:.1f} s",
-                (event.column, event.row),
-                xytext=(7, 5),
-                textcoords="offset points",
-                fontsize=8,
-            )
+        drawn = axes.imshow(
+            mean, cmap=style.colour_map(SIGNED), vmin=-largest, vmax=largest, interpolation="bilinear"
+        )
+        _walls(axes, fields)
+        found = (event for event in measures.find_events(fields[:SAMPLED_FRAMES]) if event.kind in kinds)
+        for event in islice(found, MAX_NAMED):
+            place = event.column, event.row
+            axes.plot(*place, "o", mfc="none", mec=style.INK, ms=9)
+            text = f"{event.name}, {event.frame / fields.frame_rate:.1f} s"
+            axes.annotate(text, place, (7, 5), textcoords="offset points", fontsize=8)
         style.colour_bar(figure, axes, drawn, label)
         axes.set_title(f"{fields.name or title} · {title.lower()}, mean of {fields.frames} frames")
         axes.grid(False)
@@ -355,19 +336,18 @@ def _liveliest(fields: FieldSeries) -> tuple[int, int]:
 
 
 def _walls(axes: Axes, fields: FieldSeries) -> None:
-    assert fields.mask is not None
-    grey = np.zeros((*fields.mask.shape, 4))
-    grey[~fields.mask] = (0.88, 0.88, 0.88, 1.0)
-    axes.imshow(grey, interpolation="nearest")
+    if fields.mask is not None:
+        grey = np.zeros((*fields.mask.shape, 4))
+        grey[~fields.mask] = (0.88, 0.88, 0.88, 1.0)
+        axes.imshow(grey, interpolation="nearest")
 
 
 def _label(axes: Axes) -> None:
-    axes.set_xlabel("column (pixels)")
-    axes.set_ylabel("row (pixels)")
+    axes.set(xlabel="column (pixels)", ylabel="row (pixels)")
 
 
 SIZE = (1280, 720)
-MOST_ARCS = 400
+MAX_ARCS = 400
 
 
 def texture_picture(
@@ -422,7 +402,7 @@ def layout_picture(tiling: Tiling, *, frame: int = 0, size: tuple[int, int] = SI
         kinds[~tiling.free] = 3
         names = ("gap", "one capture", "overlap", "wall")
         colours = (style.FAINT, "#ffffff", style.PALETTE[1], style.INK)
-        tints = np.array([[int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in colours], dtype=np.uint8)
+        tints = np.array([style.rgb(colour) for colour in colours], dtype=np.uint8)
         left.imshow(tints[kinds], interpolation="nearest")
         for number, patch in enumerate(tiling.patches):
             colour = style.PALETTE[number % len(style.PALETTE)]
@@ -435,11 +415,8 @@ def layout_picture(tiling: Tiling, *, frame: int = 0, size: tuple[int, int] = SI
         left.legend(handles=there, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
         left.set_title("What lies where")
         made = tiling.part(frame, frame + 1).velocities[0]
-        speeds = np.hypot(made[..., 0], made[..., 1])
-        image = flow_colours(made, float(np.quantile(speeds, 0.995)) or 1.0)
-        image[~tiling.free] = 225
-        right.imshow(image, interpolation="bilinear")
-        _arrows(right, made, tiling.free)
+        largest = float(np.quantile(np.hypot(made[..., 0], made[..., 1]), 0.995)) or 1.0
+        _show_flow(right, made, tiling.free, largest, 40)
         right.set_title(f"The flow made of it, frame {frame}")
         for axes in (left, right):
             axes.grid(False)
@@ -449,13 +426,11 @@ def layout_picture(tiling: Tiling, *, frame: int = 0, size: tuple[int, int] = SI
 
 
 def _matrix(figure: Figure, axes: Axes, texture: FlowTexture, filtered: bool) -> None:
-    from matplotlib.colors import LinearSegmentedColormap
-
     degrees = np.degrees(texture.filtered if filtered else texture.distances)
     before = texture.taps // 2 if filtered else 0
     seconds = (np.array([before, before + len(degrees)]) - 0.5) / texture.fields.frame_rate
-    colours = LinearSegmentedColormap.from_list("distance", style.SEQUENCE[::-1])
     extent = (*seconds, *seconds[::-1])
+    colours = style.colour_map(style.SEQUENCE[::-1])
     drawn = axes.imshow(degrees, cmap=colours, extent=extent, interpolation="nearest", vmin=0)
     figure.colorbar(drawn, ax=axes, label="mean angle (degrees)", shrink=0.85)
     axes.grid(False)
@@ -469,7 +444,7 @@ def _arcs(axes: Axes, texture: FlowTexture) -> None:
     from matplotlib.collections import LineCollection
 
     jumps = texture.transitions
-    chosen = np.argsort(-jumps.probabilities)[:MOST_ARCS]
+    chosen = np.argsort(-jumps.probabilities)[:MAX_ARCS]
     rate = texture.fields.frame_rate
     turn = np.linspace(0.0, np.pi, 40)
     tallest = 1e-9
@@ -501,28 +476,6 @@ def _played(axes: Axes, texture: FlowTexture, order: Array) -> None:
     axes.set_ylabel("in the capture (s)")
     axes.set_title(f"What is played: {len(cuts)} jumps in {len(shown) / rate:.3g} s")
     axes.margins(x=0)
-
-
-def _arrows(axes: Axes, flow: Array, free: Array) -> None:
-    step = max(int(np.ceil(flow.shape[1] / 40)), 1)
-    rows, columns = np.mgrid[step // 2 : flow.shape[0] : step, step // 2 : flow.shape[1] : step]
-    keep = free[rows, columns]
-    if not keep.any():
-        return
-    u, v = flow[rows[keep], columns[keep]].T
-    largest = float(np.quantile(np.hypot(u, v), 0.99)) or 1.0
-    axes.quiver(
-        columns[keep],
-        rows[keep],
-        u,
-        v,
-        angles="xy",
-        scale_units="xy",
-        scale=largest / (0.95 * step),
-        width=0.0016,
-        color=style.INK,
-        alpha=0.8,
-    )
 
 
 ACROSS = 3

@@ -6,7 +6,8 @@ Each function returns a matplotlib `Figure`, to be shown, changed, or written wi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-MOST_ROWS = 5
-MOST_TILES = 6
+MAX_ROWS = 5
+MAX_TILES = 6
 STEPS = (-3, -2, -1, 0, 1, 2, 3)
-WIDEST = 2.0
+MAX_DEVIATION = 2.0
 SWEEP_SECONDS = 2.4
 TURN, ELEVATION = np.radians(48.0), np.radians(9.0)
 
@@ -40,11 +41,11 @@ def pose_modes(model: PoseModel, size: tuple[int, int]) -> Figure:
     """The mean and ±1, 2, 3 standard deviations along each of the first modes.
 
     >>> import marey
-    >>> picture = pose_modes(PoseModel.fit([marey.samples.walk()], modes=2), (640, 360))
-    >>> len(picture.axes)  # 7 poses a mode
+    >>> figure = pose_modes(PoseModel.fit([marey.samples.walk()], modes=2), (640, 360))
+    >>> len(figure.axes)  # 7 poses a mode
     14
     """
-    rows = min(max(model.modes, 1), MOST_ROWS)
+    rows = min(max(model.modes, 1), MAX_ROWS)
     poses = np.zeros((rows, len(STEPS), model.modes))
     for mode in range(min(rows, model.modes)):
         poses[mode, :, mode] = np.array(STEPS) * model.geodesics.deviations[mode]
@@ -56,57 +57,51 @@ def pose_modes(model: PoseModel, size: tuple[int, int]) -> Figure:
         shares = np.diff(model.geodesics.explained, prepend=0.0)
         for index, axes in enumerate(grid.flat):
             row, column = divmod(index, len(STEPS))
-            axes.imshow(stage.picture(index), interpolation="antialiased")
+            axes.imshow(stage.image(index), interpolation="antialiased")
             axes.set(xticks=[], yticks=[])
-            axes.grid(visible=False)
-            axes.spines[:].set_visible(False)
+            style.bare(axes)
             if row == 0:
                 axes.set_title(_column_title(STEPS[column]), fontsize=9, loc="center", pad=4)
             if column == 0 and row < model.modes:
-                axes.set_ylabel(
-                    f"mode {row + 1}\n{100 * shares[row]:.3g} %",
-                    rotation=0,
-                    ha="right",
-                    va="center",
-                    fontsize=9,
-                )
+                text = f"mode {row + 1}\n{100 * shares[row]:.3g} %"
+                axes.set_ylabel(text, rotation=0, ha="right", va="center", fontsize=9)
         figure.suptitle(_modes_title(model), x=0.01, ha="left", color=style.INK, fontsize=11)
         figure.set_layout_engine("constrained", w_pad=0.04, h_pad=0.02, wspace=0.0, hspace=0.0)
     return figure
 
 
 def pose_sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> Iterator[Image]:
-    """Pictures of the modes swung to ±2 standard deviations and back, up to six side by side."""
+    """Images of the modes swung to ±2 standard deviations and back, up to six side by side."""
     import cv2
 
-    count = min(max(model.modes, 1), MOST_TILES)
+    count = min(max(model.modes, 1), MAX_TILES)
     columns = _columns(count, size)
     rows = -(-count // columns)
     tile = (2 * (size[0] // columns // 2), 2 * (size[1] // rows // 2))
     frames = sweep_frames(frame_rate)
-    swing = WIDEST * np.sin(2.0 * np.pi * np.arange(frames) / frames)
+    swing = MAX_DEVIATION * np.sin(2.0 * np.pi * np.arange(frames) / frames)
     poses = np.zeros((count, frames, model.modes))
     for mode in range(min(count, model.modes)):
         poses[mode, :, mode] = swing * model.geodesics.deviations[mode]
     stage = _Stage(model, poses.reshape(count * frames, model.modes), tile)
     shares = np.diff(model.geodesics.explained, prepend=0.0)
-    ink = tuple(int(style.SOFT_INK[i : i + 2], 16) for i in (1, 3, 5))
+    ink = style.rgb(style.SOFT_INK)
     scale = max(tile[1] / 620, 0.3)
     for frame in range(frames):
-        picture = np.full((size[1], size[0], 3), 255, dtype=np.uint8)
+        sheet = np.full((size[1], size[0], 3), 255, dtype=np.uint8)
         for mode in range(count):
             row, column = divmod(mode, columns)
-            image = np.ascontiguousarray(stage.picture(mode * frames + frame))
+            image = np.ascontiguousarray(stage.image(mode * frames + frame))
             if mode < model.modes:
                 text = f"mode {mode + 1}, {100 * shares[mode]:.3g} %: {swing[frame]:+.1f} sd"
                 place = (int(24 * scale), int(36 * scale))
                 cv2.putText(image, text, place, cv2.FONT_HERSHEY_DUPLEX, 0.8 * scale, ink, 1, cv2.LINE_AA)
-            picture[row * tile[1] : (row + 1) * tile[1], column * tile[0] : (column + 1) * tile[0]] = image
-        yield picture
+            sheet[row * tile[1] : (row + 1) * tile[1], column * tile[0] : (column + 1) * tile[0]] = image
+        yield sheet
 
 
 def sweep_frames(frame_rate: float) -> int:
-    """Pictures in one swing to and fro."""
+    """Images in one swing to and fro."""
     return max(round(SWEEP_SECONDS * frame_rate), 2)
 
 
@@ -137,14 +132,8 @@ def mode_variance(model: PoseModel, size: tuple[int, int]) -> Figure:
         for level in (90, 95, 99):
             enough = int(np.searchsorted(share, level))
             axes.hlines(level, 0, enough, color=style.SOFT_INK, lw=0.7, ls=(0, (4, 4)))
-            axes.annotate(
-                f"{level} %: {enough}",
-                (enough, level),
-                xytext=(5, -11),
-                textcoords="offset points",
-                color=style.SOFT_INK,
-                fontsize=8,
-            )
+            look: Any = {"textcoords": "offset points", "color": style.SOFT_INK, "fontsize": 8}
+            axes.annotate(f"{level} %: {enough}", (enough, level), (5, -11), **look)
         axes.set(xlabel="modes", ylabel="share of variance (%)", xlim=(0, shown + 0.5), ylim=(0, 102))
         axes.set_title(_modes_title(model))
         axes.legend(loc="center right")
@@ -152,7 +141,7 @@ def mode_variance(model: PoseModel, size: tuple[int, int]) -> Figure:
 
 
 class _Stage:
-    """Pictures of poses of a model, all by the same camera; the figure stands on the ground in each."""
+    """Images of poses of a model, all by the same camera; the figure stands on the ground in each."""
 
     def __init__(self, model: PoseModel, coordinates: Array, tile: tuple[int, int]) -> None:
         still = np.zeros((len(coordinates), 3))
@@ -165,11 +154,10 @@ class _Stage:
         self.camera: Camera = framing(
             np.concatenate(placed), towards, self.tile, margin=0.92, field_of_view=0.6 * FIELD_OF_VIEW
         )
-        spacing = 10.0 ** np.floor(np.log10(max(self.actor.size, 1e-6)) + 0.1)
-        ground = Ground(0.0, float(spacing), 1.2 * self.actor.size)
+        ground = replace(Ground.of_size(self.actor.size), reach=1.2 * self.actor.size)
         self.scene = Renderer(self.actor.look, ground, size=self.tile, subject_size=self.actor.size)
 
-    def picture(self, index: int) -> Image:
+    def image(self, index: int) -> Image:
         return self.scene.render(self._placed(index), self.camera)
 
     def _placed(self, index: int) -> Array:
@@ -205,7 +193,7 @@ def _modes_title(model: PoseModel) -> str:
 MAX_MODES = 4
 SAMPLES = 3
 # Seconds of motion, and of lags, that are shown at most.
-LONGEST, LONGEST_LAG = 10.0, 2.0
+MAX_SECONDS, MAX_LAG = 10.0, 2.0
 # Standard deviations on either side that hold 95 % of a normal distribution.
 WIDTH = 1.96
 
@@ -214,14 +202,14 @@ def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
     """The first coordinates over time, and their correlation with themselves later.
 
     >>> import marey
-    >>> picture = process_model(MotionModel.fit(marey.samples.walk(seconds=4), modes=2), (640, 360))
-    >>> len(picture.axes)  # two a coordinate
+    >>> figure = process_model(MotionModel.fit(marey.samples.walk(seconds=4), modes=2), (640, 360))
+    >>> len(figure.axes)  # two a coordinate
     4
     """
     shown = min(model.modes, MAX_MODES)
     rate = model.frame_rate
-    frames = max(2, min(model.frames, round(LONGEST * rate)))
-    lags = max(2, min(frames, round(LONGEST_LAG * rate)))
+    frames = max(2, min(model.frames, round(MAX_SECONDS * rate)))
+    lags = max(2, min(frames, round(MAX_LAG * rate)))
     time, trend = np.arange(frames) / rate, model.trend_at(frames)
     made = trend + model.dynamics.sample(frames, rng=0, count=SAMPLES)
     covariances = np.diagonal(model.dynamics.covariances(lags), axis1=1, axis2=2)

@@ -174,7 +174,7 @@ def _coloured_line(axes: Axes, path: Array, values: Array) -> Any:
 
     segments = np.stack([path[:-1], path[1:]], axis=1)
     line = LineCollection(
-        list(segments), cmap=style.sequence(), array=values[:-1], linewidths=3.0, capstyle="round"
+        list(segments), cmap=style.colour_map(), array=values[:-1], linewidths=3.0, capstyle="round"
     )
     return axes.add_collection(line)
 

@@ -28,7 +28,8 @@ from marey.surface.synthesis.animation import Animation
 from marey.views import style
 from marey.views.actors import ELEVATION, TURN, Actor, actor
 from marey.views.camera import FIELD_OF_VIEW, Camera, direction, framing
-from marey.views.renderer import Appearance, Ground, Image, Renderer
+from marey.views.renderer import Ground, Image, Renderer
+from marey.views.shots import in_row, repeated
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,14 +45,14 @@ UNITS = {
     "skeleton": "sum of joint angles (rad)",
     "euler": "difference of Euler angles (rad)",
 }
-# Cells beyond the picture's pixels are averaged before they are drawn.
-MOST_CELLS = 1400
+# Cells beyond the image's pixels are averaged before they are drawn.
+MAX_CELLS = 1400
 # Sequences shorter than this share of the whole get no name.
 NARROWEST = 0.022
 # Width of a letter as a share of a matrix: names wider than their sequence are slanted.
 LETTER = 0.017
 # With more sequences than this names are small and stand upright.
-MOST_SLANTED = 12
+MAX_SLANTED = 12
 
 
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
@@ -65,11 +66,10 @@ def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> 
     """
     with style.figure(size) as figure:
         axes = figure.subplots()
-        _square(figure, axes, distances.values, distances, UNITS.get(distances.metric, distances.metric))
-        axes.set_title(
-            f"Pose distances: {distances.frames} frames of {_sequences(len(distances.names))}, "
-            f"{distances.metric} metric"
-        )
+        _square(figure, axes, distances, UNITS.get(distances.metric, distances.metric))
+        count = len(distances.names)
+        sequences = "1 sequence" if count == 1 else f"{count} sequences"
+        axes.set_title(f"Pose distances: {distances.frames} frames of {sequences}, {distances.metric} metric")
     return figure
 
 
@@ -101,7 +101,8 @@ def warp_path(
         (top, bottom, above), (left, right, before) = spans
         shown = distances.values[top:bottom, left:right]
         extent = (left - before - 0.5, right - before - 0.5, bottom - above - 0.5, top - above - 0.5)
-        drawn = axes.imshow(shown, cmap=_near_to_far(), extent=extent, interpolation="nearest", vmin=0)
+        colours = style.colour_map(style.SEQUENCE[::-1])
+        drawn = axes.imshow(shown, cmap=colours, extent=extent, interpolation="nearest", vmin=0)
         rows, columns = path[:, 0] - above, path[:, 1] - before
         axes.plot(columns, rows, color=style.PAPER, lw=3.6)
         axes.plot(columns, rows, color=style.INK, lw=1.6, marker="o", ms=2.6)
@@ -115,20 +116,15 @@ def warp_path(
         axes.set_title(
             f"Transition of {transition.length} frames, {transition.cost / transition.length:.3f} a frame"
         )
-        _distance_bar(figure, axes, drawn, "pose distance")
+        # Squares in a wide figure: bars and names stay close to them.
+        figure.set_layout_engine("compressed")
+        style.colour_bar(figure, axes, drawn, "pose distance", shrink=0.7)
     return figure
 
 
-class _Frame:
-    """Where sequences begin and what they are called."""
-
-    def __init__(self, starts: NDArray[np.int64], names: tuple[str, ...]) -> None:
-        self.starts, self.names = starts, names
-
-
-def _square(figure: Figure, axes: Axes, values: Array, frame: _Frame | DistanceMatrix, label: str) -> None:
+def _square(figure: Figure, axes: Axes, distances: DistanceMatrix, label: str) -> None:
     """A matrix of frames by frames, with borders and names of the sequences."""
-    frames = len(values)
+    values, starts, frames = distances.values, distances.starts, distances.frames
     finite = values[np.isfinite(values)]
     highest = float(np.quantile(finite, 0.995)) if len(finite) else 1.0
     lowest = float(finite.min()) if len(finite) else 0.0
@@ -136,62 +132,43 @@ def _square(figure: Figure, axes: Axes, values: Array, frame: _Frame | DistanceM
     axes.set_facecolor(style.FAINT)
     drawn = axes.imshow(
         _averaged(values),
-        cmap=_near_to_far(),
+        cmap=style.colour_map(style.SEQUENCE[::-1]),
         extent=extent,
-        interpolation="nearest" if frames < MOST_CELLS // 2 else "antialiased",
+        interpolation="nearest" if frames < MAX_CELLS // 2 else "antialiased",
         vmin=0.0 if lowest < 0.2 * highest else lowest,
         vmax=highest or 1.0,
     )
-    borders = frame.starts[1:-1] - 0.5
+    borders = starts[1:-1] - 0.5
     axes.hlines(borders, -0.5, frames - 0.5, color=style.PAPER, lw=0.9)
     axes.vlines(borders, -0.5, frames - 0.5, color=style.PAPER, lw=0.9)
-    axes.grid(False)
-    axes.spines[:].set_visible(False)
-    lengths = np.diff(frame.starts)
-    middles = 0.5 * (frame.starts[:-1] + frame.starts[1:] - 1)
+    style.bare(axes)
+    lengths = np.diff(starts)
+    middles = 0.5 * (starts[:-1] + starts[1:] - 1)
     wide = lengths > NARROWEST * frames
-    named = [name if shown else "" for name, shown in zip(frame.names, wide, strict=True)]
+    named = [name if shown else "" for name, shown in zip(distances.names, wide, strict=True)]
     if any(named):
         crowded = any(len(name) * LETTER > n / frames for name, n in zip(named, lengths, strict=True))
-        many = len(named) > MOST_SLANTED
+        many = len(named) > MAX_SLANTED
         font = 7.5 if many else 10.0
         axes.set_yticks(middles, named, fontsize=font)
         axes.set_xticks(
             middles, named, fontsize=font, rotation=90 if many else 38 if crowded else 0,
             ha="right" if crowded else "center", va="center" if many else "top", rotation_mode="anchor",
         )  # fmt: skip
-        axes.tick_params(length=0)
-    _distance_bar(figure, axes, drawn, label)
+    figure.set_layout_engine("compressed")
+    style.colour_bar(figure, axes, drawn, label, shrink=0.7)
 
 
 def _averaged(values: Array) -> Array:
     """Cells of a large matrix in groups, each with its mean; not a number where there is none."""
-    step = -(-len(values) // MOST_CELLS)
+    step = -(-len(values) // MAX_CELLS)
     if step == 1:
         return values
     whole = len(values) // step * step
     parts = values[:whole, :whole].reshape(whole // step, step, whole // step, step)
-    there = np.isfinite(parts)
+    known = np.isfinite(parts)
     with np.errstate(all="ignore"):
-        return np.asarray(np.where(there, parts, 0.0).sum(axis=(1, 3)) / there.sum(axis=(1, 3)))
-
-
-def _near_to_far() -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("distance", style.SEQUENCE[::-1])
-
-
-def _distance_bar(figure: Figure, axes: Axes, drawn: Any, label: str) -> None:
-    # Squares in a wide picture: bars and names stay close to them.
-    figure.set_layout_engine("compressed")
-    bar = figure.colorbar(drawn, ax=axes, shrink=0.7, aspect=26, pad=0.02)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
-
-
-def _sequences(count: int) -> str:
-    return "1 sequence" if count == 1 else f"{count} sequences"
+        return np.asarray(np.where(known, parts, 0.0).sum(axis=(1, 3)) / known.sum(axis=(1, 3)))
 
 
 SQUARE = (1000, 860)
@@ -199,11 +176,11 @@ SQUARE = (1000, 860)
 GAPS, RADIUS = 0.12, 1.0
 INNER = 0.965
 # Transitions drawn one by one, and the pairs of sequences that they are between.
-MOST_CURVES, MOST_BUNDLES = 600, 64
+MAX_CURVES, MAX_BUNDLES = 600, 64
 # With more sequences than this, or longer names, the names stand like spokes.
-MOST_LEVEL, LONGEST_LEVEL = 10, 9
+MAX_LEVEL, MAX_LEVEL_LETTERS = 10, 9
 # Curves in the cloud, points of one, and pixels each way.
-MOST_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
+MAX_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
 
 def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[int, int] = SQUARE) -> Figure:
@@ -225,7 +202,7 @@ def graph_picture(graph: MotionGraph, names: Sequence[str] = (), *, size: tuple[
         if len(chosen):
             _transitions(figure, axes, graph, angles, chosen)
         longest = max(map(len, names), default=0)
-        spokes = len(names) > MOST_LEVEL or longest > LONGEST_LEVEL
+        spokes = len(names) > MAX_LEVEL or longest > MAX_LEVEL_LETTERS
         _arcs(axes, graph, angles, tuple(names), spokes=spokes)
         room = 1.1 + 0.034 * longest if spokes else 1.16
         axes.set_xlim(-max(room, 1.3), max(room, 1.3))
@@ -293,39 +270,37 @@ def _transitions(
     figure: Figure, axes: Axes, graph: MotionGraph, angles: Array, chosen: NDArray[np.intp]
 ) -> None:
     from matplotlib.collections import LineCollection
-    from matplotlib.colors import LinearSegmentedColormap
 
     shown = _cheapest(graph, chosen)
     if len(shown) < len(chosen):
-        _cloud(axes, graph, angles, chosen[:: max(len(chosen) // MOST_IN_CLOUD, 1)])
+        _cloud(axes, graph, angles, chosen[:: max(len(chosen) // MAX_IN_CLOUD, 1)])
     curves = _curves(graph, angles, shown, 60)
-    colours = LinearSegmentedColormap.from_list("cheap to dear", style.SEQUENCE[:0:-1])
+    colours = style.colour_map(style.SEQUENCE[:0:-1])
     opaque = float(np.clip(220 / len(shown), 0.4, 0.9))
     lines = LineCollection(
         list(curves), cmap=colours, array=graph.weights[shown], linewidths=0.9, alpha=opaque
     )
     axes.add_collection(lines)
-    bar = figure.colorbar(lines, ax=axes, shrink=0.5, aspect=26, pad=0.03)
-    bar.outline.set_visible(False)
+    few = len(shown) == len(chosen)
+    label = "weight of a transition" if few else "weight of the cheapest transitions; the others grey"
+    bar = style.colour_bar(figure, axes, lines, label, shrink=0.5)
     if bar.solids is not None:
         bar.solids.set_alpha(1.0)
-    few = len(shown) == len(chosen)
-    bar.set_label("weight of a transition" if few else "weight of the cheapest transitions; the others grey")
 
 
 def _cheapest(graph: MotionGraph, chosen: NDArray[np.intp]) -> NDArray[np.intp]:
     """The cheapest transitions of the pairs of sequences between which it is cheapest; dear ones first."""
     weights = graph.weights[chosen]
-    if len(chosen) <= MOST_CURVES:
+    if len(chosen) <= MAX_CURVES:
         return np.asarray(chosen[np.argsort(-weights, kind="stable")])
     ends = [np.searchsorted(graph.starts, at[chosen], side="right") for at in (graph.sources, graph.targets)]
     pair = ends[0] * len(graph.starts) + ends[1]
     order = np.lexsort((weights, pair))
     first = np.flatnonzero(np.diff(pair[order], prepend=-1))
     rank = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
-    bundles = np.argsort(weights[order[first]], kind="stable")[:MOST_BUNDLES]
+    bundles = np.argsort(weights[order[first]], kind="stable")[:MAX_BUNDLES]
     near = np.isin(pair[order], pair[order[first[bundles]]])
-    kept = order[near & (rank < MOST_CURVES // len(bundles))]
+    kept = order[near & (rank < MAX_CURVES // len(bundles))]
     return np.asarray(chosen[kept[np.argsort(-weights[kept], kind="stable")]])
 
 
@@ -348,12 +323,12 @@ def _cloud(axes: Axes, graph: MotionGraph, angles: Array, edges: NDArray[np.intp
         counts += np.bincount((cells[..., 1] * CELLS + cells[..., 0]).ravel(), minlength=CELLS**2)
     strength = (counts / np.quantile(counts[counts > 0], 0.995)).reshape(CELLS, CELLS)
     image = np.zeros((CELLS, CELLS, 4))
-    image[..., :3] = [int(style.SOFT_INK[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    image[..., :3] = np.array(style.rgb(style.SOFT_INK)) / 255
     image[..., 3] = 0.75 * np.clip(strength, 0, 1) ** 0.6
     axes.imshow(image, extent=(-1, 1, -1, 1), origin="lower", interpolation="bilinear", zorder=0)
 
 
-# Seconds over which a clip's first direction is told.
+# Seconds over which a clip's first direction is measured.
 START_SECONDS = 0.3
 
 
@@ -378,43 +353,33 @@ def blend_paths(
     )
     with style.figure(size) as figure:
         axes = figure.subplots()
-        ways = []
+        paths = []
         for sequence, name, colour, width in shown:
-            way = _from_origin(sequence)
-            length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-            seconds = sequence.frames / sequence.frame_rate
-            axes.plot(*way.T, color=colour, lw=width, label=f"{name}: {length:.1f} m in {seconds:.1f} s")
-            marks = way[:: max(round(sequence.frame_rate), 1)]
+            path = _from_origin(sequence)
+            label = f"{name}: {_length(path):.1f} m in {sequence.frames / sequence.frame_rate:.1f} s"
+            axes.plot(*path.T, color=colour, lw=width, label=label)
+            marks = path[:: max(round(sequence.frame_rate), 1)]
             axes.scatter(marks[:, 0], marks[:, 1], s=18, color=style.PAPER, edgecolor=colour, zorder=4)
-            ways.append(way)
-        points = np.concatenate(ways)
-        low, high = points.min(axis=0), points.max(axis=0)
-        # Never a sliver: a straight way gets room at its sides.
-        room = np.maximum(
-            0.06 * float((high - low).max()) + 0.1, 0.25 * (high - low).max() - (high - low) / 2
-        )
-        axes.set_aspect("equal")
-        axes.set_xlim(low[0] - room[0], high[0] + room[0])
-        axes.set_ylim(low[1] - room[1], high[1] + room[1])
-        axes.set_xlabel("to the right (m)")
-        axes.set_ylabel("ahead (m)")
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=1)
+            paths.append(path)
+        # Never a sliver: a straight path gets room at its sides.
+        _frame_ground(axes, np.concatenate(paths), narrowest=0.5)
+        axes.set(xlabel="to the right (m)", ylabel="ahead (m)")
+        figure.legend(loc="outside upper left", ncols=1)
     return figure
 
 
 def _from_origin(sequence: MeshSequence) -> Array:
-    """The way of the body's middle, begun at the origin: metres to the right and ahead."""
-    way = np.array([centroid(vertices) for vertices in sequence.vertices])
-    soon = way[min(round(START_SECONDS * sequence.frame_rate), len(way) - 1)] - way[0]
-    ahead = PlanarMotion.about(way[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(way)
+    """The path of the body's middle, begun at the origin: metres to the right and ahead."""
+    path = np.array([centroid(vertices) for vertices in sequence.vertices])
+    soon = path[min(round(START_SECONDS * sequence.frame_rate), len(path) - 1)] - path[0]
+    ahead = PlanarMotion.about(path[0], -np.arctan2(soon[0], soon[1]), np.zeros(2)).on_ground(path)
     return ahead * [-1.0, 1.0]
 
 
 COLUMNS = 1280
 # Pixels of a row, and of what is written around it.
 LOWEST_ROW, HIGHEST_ROW, WORDS = 200, 480, 76
-MOST_COLUMNS = 9
+MAX_COLUMNS = 9
 CLIP_RATE = 30.0
 STRETCHED = "#d8483c"
 # Mean deviation of the edges at a vertex from which on it is all red.
@@ -456,13 +421,8 @@ class InBetweens:
 
     def colours(self, frame: int) -> Array:
         """Linear colours of the vertices, `(vertices, 3)`: clay to red."""
-        off = strains(
-            self.meshes.vertices[frame],
-            self.first,
-            self.second,
-            self.meshes.faces,
-            float(self.weights[frame]),
-        )
+        vertices, weight = self.meshes.vertices[frame], float(self.weights[frame])
+        off = strains(vertices, self.first, self.second, self.meshes.faces, weight)
         share = np.clip(off / ALL_RED, 0.0, 1.0)[:, None]
         return np.asarray((1 - share) * style.linear(style.CLAY) + share * style.linear(STRETCHED))
 
@@ -480,48 +440,51 @@ def in_between_rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> F
     1
     """
     count = len(kinds[0].weights)
-    if count > MOST_COLUMNS:
-        chosen = np.rint(np.linspace(0, count - 1, MOST_COLUMNS)).astype(int).tolist()
+    if count > MAX_COLUMNS:
+        chosen = np.rint(np.linspace(0, count - 1, MAX_COLUMNS)).astype(int).tolist()
         kinds = [kind.at(chosen) for kind in kinds]
-    looked, towards = _still(kinds[0].meshes), _towards()
-    shifts = _in_between_shifts(kinds, towards)
+    looked, towards = _still(kinds[0].meshes), direction(TURN, ELEVATION)
+    # The same for every kind.
+    together = list(np.concatenate([kind.meshes.vertices for kind in kinds], axis=1).astype(np.float64))
+    shifts = in_row(together, np.array([pose.mean(axis=0) for pose in together]), towards, gap=0.12)
     places = [kind.meshes.vertices.astype(np.float64) + shifts[:, None] for kind in kinds]
     around = np.concatenate([place.reshape(-1, 3) for place in places])
     pixels = columns, _height(around, towards, columns)
     camera = framing(around, towards, pixels, margin=0.94, field_of_view=AFAR * FIELD_OF_VIEW)
     ground = _in_between_ground(around, looked.size)
+    look = repeated(looked.look, len(shifts))
     with style.figure((columns, len(kinds) * (pixels[1] + WORDS))) as figure:
         grid = figure.subplots(len(kinds), squeeze=False)[:, 0]
         for axes, kind, place in zip(grid, kinds, places, strict=True):
             colours = np.concatenate([kind.colours(i) for i in range(len(place))])
-            look = _in_between_look(looked.look, colours)
-            scene = Renderer(look, ground, size=pixels, subject_size=looked.size)
+            scene = Renderer(replace(look, colours=colours), ground, size=pixels, subject_size=looked.size)
             axes.imshow(scene.render(place.reshape(-1, 3), camera))
             axes.set_title(kind.title, pad=4)
             middles = [float(np.median(camera.project(mesh, pixels)[:, 0])) for mesh in place]
             axes.set_xticks(middles, [f"{weight:.3g}" for weight in kind.weights])
             axes.set_yticks([])
-            axes.tick_params(length=0)
-            axes.spines[:].set_visible(False)
-            axes.grid(False)
+            style.bare(axes)
         grid[-1].set_xlabel(f"weight; red where edges are {100 * ALL_RED:.0f} % too long or too short")
     return figure
 
 
 def in_between_clip(kinds: Sequence[InBetweens], *, size: tuple[int, int] = (1280, 720)) -> Iterator[Image]:
     """Pictures of a clip, one for each weight, with the kinds in columns."""
-    looked = _still(kinds[0].meshes)
-    towards = _towards()
-    around = np.concatenate([kind.meshes.vertices[:, ::7].reshape(-1, 3) for kind in kinds]).astype(
-        np.float64
-    )
+    looked, towards = _still(kinds[0].meshes), direction(TURN, ELEVATION)
+    thinned = [kind.meshes.vertices[:, ::7].reshape(-1, 3) for kind in kinds]
+    around = np.concatenate(thinned).astype(np.float64)
     header = _in_between_header([kind.title for kind in kinds], size)
     pixels = size[0] // len(kinds), size[1] - len(header)
     camera, ground = framing(around, towards, pixels, margin=0.9), _in_between_ground(around, looked.size)
     centre = around.mean(axis=0)
+
+    def panel(kind: InBetweens, frame: int) -> Image:
+        look = replace(looked.look, colours=kind.colours(frame))
+        scene = Renderer(look, ground, size=pixels, subject_size=looked.size)
+        return scene.render(np.asarray(kind.meshes.vertices[frame], np.float64), camera, centre=centre)
+
     for frame in range(len(kinds[0].weights)):
-        panels = [_panel(kind, frame, looked, camera, ground, centre, pixels) for kind in kinds]
-        yield np.concatenate([header, np.concatenate(panels, axis=1)])
+        yield np.concatenate([header, np.concatenate([panel(kind, frame) for kind in kinds], axis=1)])
 
 
 def draw_in_betweens(kinds: Sequence[InBetweens], path: Path, *, progress: Progress | None = None) -> None:
@@ -533,20 +496,6 @@ def draw_in_betweens(kinds: Sequence[InBetweens], path: Path, *, progress: Progr
 
     count = len(kinds[0].weights)
     write_frames(in_between_clip(kinds), path, frame_rate=CLIP_RATE, progress=progress, total=count)
-
-
-def _panel(
-    kind: InBetweens,
-    frame: int,
-    looked: Actor,
-    camera: Camera,
-    ground: Ground,
-    centre: Array,
-    pixels: tuple[int, int],
-) -> Image:
-    look = replace(looked.look, colours=kind.colours(frame))
-    scene = Renderer(look, ground, size=pixels, subject_size=looked.size)
-    return scene.render(np.asarray(kind.meshes.vertices[frame], np.float64), camera, centre=centre)
 
 
 def _in_between_header(titles: Sequence[str], size: tuple[int, int]) -> Image:
@@ -573,10 +522,6 @@ def _still(meshes: MeshSequence) -> Actor:
     return actor(replace(meshes[0], uv=None, uv_faces=None, textures=(), colours=None))
 
 
-def _towards() -> Array:
-    return direction(TURN, ELEVATION)
-
-
 def _height(points: Array, towards: Array, columns: int) -> int:
     """Pixels of a row that the points fill as well in height as in width; even."""
     seen = Camera(np.zeros(3), -towards)
@@ -587,44 +532,16 @@ def _height(points: Array, towards: Array, columns: int) -> int:
     )
 
 
-def _in_between_shifts(kinds: Sequence[InBetweens], towards: Array) -> Array:
-    """Off their places and into a row without touching, `(n, 3)`, the same for every kind."""
-    across = np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
-    shifts, edge = [], 0.0
-    for i in range(len(kinds[0].weights)):
-        meshes = [np.asarray(kind.meshes.vertices[i], np.float64) for kind in kinds]
-        middle = np.concatenate(meshes).mean(axis=0) * [1.0, 0.0, 1.0]
-        reach = np.concatenate([(mesh - middle) @ across for mesh in meshes])
-        gap = 0.12 * float(np.ptp(reach)) if i else 0.0
-        shift = edge + gap - float(reach.min())
-        shifts.append(shift * across - middle)
-        edge = shift + float(reach.max())
-    return np.array(shifts)
-
-
-def _in_between_look(look: Appearance, colours: Array) -> Appearance:
-    count = len(colours) // len(look.colours)
-    welded = np.arange(len(look.colours)) if look.welded is None else look.welded
-    steps = len(look.colours) * np.arange(count)
-    return Appearance(
-        np.concatenate([look.faces + step for step in steps]),
-        colours,
-        welded=np.concatenate([welded + step for step in steps]),
-        closed=look.closed,
-    )
-
-
 def _in_between_ground(points: Array, size: float) -> Ground:
-    spacing = 10.0 ** np.floor(np.log10(max(size, 1e-6)) + 0.1)
     extent = float(np.ptp(points[:, [0, 2]], axis=0).max())
-    return Ground(level=float(points[:, 1].min()), spacing=float(spacing), reach=4.0 * size + 0.8 * extent)
+    return Ground.of_size(size, level=float(points[:, 1].min()), extent=extent)
 
 
 def _percent(share: np.floating[Any]) -> str:
     return "less than 0.01 %" if share < 1e-4 else f"{100 * share:.2g} %"
 
 
-# The source draws the surface metric in red, the Euclidean one in blue.
+# As in Boukhayma 2017: the surface metric red, the Euclidean one blue.
 COLOURS = {"surface": style.PALETTE[3], "euclidean": style.PALETTE[0]}
 
 
@@ -641,7 +558,7 @@ def agreement(
     >>> len(agreement(test, line, ("surface", "skeleton")).axes)
     2
     """
-    colour = _colour(metrics[0])
+    colour = COLOURS.get(metrics[0], style.PALETTE[4])
     middles = 0.5 * (by_class.edges[:-1] + by_class.edges[1:])
     with style.figure(size) as figure:
         classes, chance = figure.subplots(1, 2)
@@ -671,15 +588,6 @@ def agreement(
     return figure
 
 
-def _colour(metric: str) -> str:
-    return COLOURS.get(metric, style.PALETTE[4])
-
-
-style.CAPTURED, style.SYNTHETIC = "#5aa17f", "#d0604f"
-# Seconds between the marks of time along a path.
-MARK_EVERY = 1.0
-
-
 def path_from_above(
     animation: Animation,
     *,
@@ -701,23 +609,24 @@ def path_from_above(
     """
     sequence = animation.sequence
     path = np.array([centroid(vertices) for vertices in sequence.vertices])
-    asked = None if curve is None else checked("curve", curve, (None, 2))
+    target = None if curve is None else checked("curve", curve, (None, 2))
     prints = np.empty((0, 2)) if footprints is None else checked("footprints", footprints, (None, 2))
     with style.figure(size) as figure:
         axes = figure.subplots()
-        if asked is not None:
-            axes.plot(*asked.T, color=style.FAINT, lw=9, label="asked for", zorder=1)
+        if target is not None:
+            axes.plot(*target.T, color=style.FAINT, lw=9, label="asked for", zorder=1)
         axes.scatter(prints[:, 0], prints[:, 1], s=14, color=style.SOFT_INK, alpha=0.5, lw=0, zorder=2)
         _coloured_path(axes, path, animation.provenance.synthetic)
-        every = max(round(MARK_EVERY * sequence.frame_rate), 1)
-        marks = path[::every]
+        marks = path[:: max(round(sequence.frame_rate), 1)]
         axes.scatter(marks[:, 0], marks[:, 1], s=16, color=style.PAPER, edgecolor=style.INK, lw=0.9, zorder=4)
         axes.plot(*path[0], "o", color=style.INK, ms=7, zorder=5)
-        _frame_ground(axes, np.concatenate([path, prints, *([] if asked is None else [asked])]))
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=3)
+        _frame_ground(axes, np.concatenate([path, prints, *([] if target is None else [target])]))
+        # From above x runs to the right and z down the page.
+        axes.invert_yaxis()
+        axes.set(xlabel="x (m)", ylabel="z (m)")
+        figure.legend(loc="outside upper right", ncols=3)
         seconds = sequence.frames / sequence.frame_rate
-        axes.set_title(f"{_length(path):.1f} m in {seconds:.1f} s" + _aside(path, asked))
+        axes.set_title(f"{_length(path):.1f} m in {seconds:.1f} s" + _deviation(path, target))
     return figure
 
 
@@ -726,7 +635,7 @@ def timeline(
 ) -> Figure:
     """What plays when: captured frames of each sequence in green, in red the two that are blended.
 
-    library: whose sequences are named; if None, frames are told by their number alone
+    library: whose sequences are named; if None, frames have their numbers alone
 
     >>> from marey.surface import MeshSequence
     >>> from marey.surface.synthesis.animation import Provenance
@@ -741,24 +650,22 @@ def timeline(
     ends = np.stack([origin.sources, origin.destinations])
     with style.figure(size) as figure:
         axes = figure.subplots()
-        if library is None:
-            height = ends.astype(float)
-        else:
-            height = _timeline_rows(axes, ends, library)
+        height = ends.astype(float) if library is None else _timeline_rows(axes, ends, library)
         for start, stop in _runs(origin.synthetic):
             if origin.synthetic[start]:
                 axes.axvspan(time[start], time[stop - 1], color=style.SYNTHETIC, alpha=0.09, lw=0)
-        captured, blended = ~origin.synthetic, origin.synthetic
-        axes.scatter(time[captured], height[0, captured], s=14, lw=0, color=style.CAPTURED, label="captured")
-        axes.scatter(time[blended], height[0, blended], s=14, lw=0, color=style.SYNTHETIC, label="synthetic")
-        axes.scatter(time[blended], height[1, blended], s=14, lw=0, color=style.SYNTHETIC)
+        for shown, row, colour, label in (
+            (~origin.synthetic, 0, style.CAPTURED, "captured"),
+            (origin.synthetic, 0, style.SYNTHETIC, "synthetic"),
+            (origin.synthetic, 1, style.SYNTHETIC, None),
+        ):
+            axes.scatter(time[shown], height[row, shown], s=14, lw=0, color=colour, label=label)
         axes.set_xlabel("time (s)")
         axes.margins(x=0.01)
         if library is None:
             axes.set_ylabel("frame of the library")
         share = 100 * origin.captured_frames / len(time)
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper right", ncols=2, markerscale=2.5)
+        figure.legend(loc="outside upper right", ncols=2, markerscale=2.5)
         axes.set_title(f"What plays when: {len(time)} frames, {share:.0f} % captured")
     return figure
 
@@ -802,29 +709,25 @@ def _runs(flags: Array) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def _frame_ground(axes: Axes, points: Array) -> None:
+def _frame_ground(axes: Axes, points: Array, *, narrowest: float = 0.0) -> None:
+    """Limits around points `(points, 2)`; neither side is less than that share of the longer one."""
     low, high = points.min(axis=0), points.max(axis=0)
-    room = 0.06 * float((high - low).max()) + 0.1
+    longest = float((high - low).max())
+    room = np.maximum(0.06 * longest + 0.1, 0.5 * narrowest * longest - (high - low) / 2)
     axes.set_aspect("equal")
-    axes.set_xlim(low[0] - room, high[0] + room)
-    # From above x runs to the right and z down the page.
-    axes.set_ylim(high[1] + room, low[1] - room)
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("z (m)")
+    axes.set(xlim=(low[0] - room[0], high[0] + room[0]), ylim=(low[1] - room[1], high[1] + room[1]))
 
 
 def _length(path: Array) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 
-def _aside(path: Array, asked: Array | None) -> str:
-    """How far the path is from the one asked for, in words."""
-    if asked is None:
+def _deviation(path: Array, target: Array | None) -> str:
+    """How far the path is from the target, in words."""
+    if target is None:
         return ""
-    near = np.full(len(path), np.inf)
-    if len(asked) == 1:
-        near = np.linalg.norm(path - asked[0], axis=1)
-    for first, last in pairwise(asked):
+    near = np.linalg.norm(path - target[0], axis=1)
+    for first, last in pairwise(target):
         along = last - first
         t = np.clip((path - first) @ along / max(float(along @ along), 1e-12), 0, 1)
         near = np.minimum(near, np.linalg.norm(path - first - t[:, None] * along, axis=1))

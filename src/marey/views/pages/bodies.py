@@ -1,4 +1,4 @@
-"""Pages of bodies: motions as the figures our pictures draw, characters in their skin, markers as points."""
+"""Pages of bodies: motions as the figures our images show, characters in their skin, markers as points."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from marey.character import Character
 from marey.geometry.mesh import vertex_normals
 from marey.io import gltf
 from marey.views import style
-from marey.views.actors import MOST_POINTS, Actor, actor
+from marey.views.actors import MAX_POINTS, Actor, actor
 from marey.views.mannequin import Figure, figure
 from marey.views.mannequin_parts import Poses
-from marey.views.pages.page import Page, thinning
-from marey.views.pages.staging import frame_actor
+from marey.views.pages.page import Page
 
 Array = NDArray[Any]
 
-POSES_LOOKED_AT = 6
+SAMPLED_POSES = 6
 # Of one carrier and frame: three axes and an origin in 16 bits.
 CARRIER_BYTES = 24
 
@@ -32,12 +31,9 @@ def motion_page(motion: Motion, page: Page) -> None:
     """A motion as a mannequin where the joints make a human, rounded bones elsewhere."""
     page.first_frame = motion.first_frame
     carriers = 2 * motion.joints + 16
-    step = thinning(motion.frames, CARRIER_BYTES * carriers)
-    if step > 1:
-        motion = motion[::step]
-        page.thinned(step)
+    motion = page.thin(motion, motion.frames, CARRIER_BYTES * carriers)
     page.frames, page.frame_rate = motion.frames, motion.frame_rate
-    frame_actor(page, actor(motion))
+    page.frame_actor(actor(motion))
     poses = Poses(motion)
     add_figure(page, figure(motion, poses), poses)
 
@@ -72,12 +68,9 @@ def add_figure(page: Page, body: Figure, poses: Poses) -> None:
 def character_page(character: Character, page: Page) -> None:
     """A character in its skin, with all its clips."""
     frames = max(motion.frames for motion in character.motions)
-    step = thinning(frames * len(character.motions), 16.0 * character.motion.joints)
-    if step > 1:
-        character = character[::step]
-        page.thinned(step)
+    character = page.thin(character, frames * len(character.motions), 16.0 * character.motion.joints)
     page.frames, page.frame_rate = character.motion.frames, character.motion.frame_rate
-    frame_actor(page, actor(character))
+    page.frame_actor(actor(character))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "character.glb"
         gltf.write(character, path)
@@ -86,18 +79,15 @@ def character_page(character: Character, page: Page) -> None:
 
 def markers_page(markers: Markers, page: Page) -> None:
     """Markers as points."""
-    step = thinning(markers.frames, 6.0 * len(markers.names))
-    if step > 1:
-        markers = markers[::step]
-        page.thinned(step)
+    markers = page.thin(markers, markers.frames, 6.0 * len(markers.names))
     add_points(page, actor(markers), np.asarray(markers.positions))
 
 
 def add_points(page: Page, points: Actor, positions: Array) -> None:
     """Points `(frames, points, 3)`, NaN while unseen, as balls."""
-    positions = positions[:, :: max(positions.shape[1] // MOST_POINTS, 1)]
+    positions = positions[:, :: max(positions.shape[1] // MAX_POINTS, 1)]
     page.frames, page.frame_rate = points.frames, points.frame_rate
-    frame_actor(page, points, ghosts=False)
+    page.frame_actor(points, ghosts=False)
     page.layer(
         "points",
         positions=page.quantised(positions),
@@ -112,7 +102,7 @@ def carried_normals(body: Figure, poses: Poses) -> Array:
     Faces may span two carriers (rings of the trunk), so normals are those of the mesh as it stands.
     """
     total = np.zeros_like(body.local)
-    for frame in np.unique(np.linspace(0, len(poses) - 1, POSES_LOOKED_AT).astype(int)):
+    for frame in np.unique(np.linspace(0, len(poses) - 1, SAMPLED_POSES).astype(int)):
         points, rotations = poses.points[frame], poses.matrices(int(frame))
         normals = vertex_normals(body.vertices(points, rotations), body.faces)
         turned = body.carriers(points, rotations)[1][body.carrier]

@@ -25,7 +25,6 @@ from marey.views import style
 from marey.views.actors import check_reach
 from marey.views.camera import direction
 from marey.views.pages.page import Page, thinning
-from marey.views.pages.staging import stage_of
 from marey.views.pedestrians import ELEVATION, HIP, MANY, SHOULDER, STATURE, TURN, WALL_HEIGHT, person
 from marey.views.shapes import block, merged
 
@@ -65,23 +64,15 @@ def add_place(page: Page, scene: Scene) -> None:
         outlines = [outline for one in polygons for outline, _ in on_ground(one, scene.size)]
         if outlines:
             vertices, faces, _ = merged([block(outline, height) for outline in outlines])
-            page.layer(
-                "solid",
-                vertices=page.exact(vertices),
-                faces=page.exact(faces.astype(np.uint32)),
-                colour=colour,
-                opacity=opacity,
-            )
+            mesh = {"vertices": page.exact(vertices), "faces": page.exact(faces.astype(np.uint32))}
+            page.layer("solid", **mesh, colour=colour, opacity=opacity)
             page.more.setdefault("legend", []).append({"label": label, "colour": colour})
 
 
 def _walkers(page: Page, tracks: Tracks) -> None:
     check_reach(tracks.positions)
     seen = tracks.present.any(axis=0)
-    step = thinning(tracks.frames, PERSON_BYTES * int(seen.sum()))
-    if step > 1:
-        tracks = tracks[::step]
-        page.thinned(step)
+    tracks = page.thin(tracks, tracks.frames, PERSON_BYTES * int(seen.sum()))
     page.frames, page.frame_rate = tracks.frames, tracks.frame_rate
     page.first_frame, page.frame_step = tracks.first_frame, tracks.frame_step
     heading, phase, swing = (values[:, seen] for values in steps(tracks))
@@ -125,12 +116,8 @@ def _frame_ground(page: Page, low: ArrayLike, high: ArrayLike) -> None:
     """Frame people on the ground between two corners (x, z), metres."""
     (left, back), (right, front) = np.asarray(low), np.asarray(high)
     turn = TURN if right - left > 0.8 * (front - back) else TURN + np.pi / 2
-    page.stage = stage_of(
-        np.array([left, 0.0, back]),
-        np.array([right, STATURE, front]),
-        towards=direction(turn, ELEVATION),
-        size=STATURE,
-    )
+    towards = direction(turn, ELEVATION)
+    page.frame_box([left, 0.0, back], [right, STATURE, front], towards=towards, size=STATURE)
 
 
 # Steps of a quaternion's numbers in 1, metres a step of the root's place.

@@ -22,21 +22,18 @@ from marey.views import style
 from marey.views.figures.crowd import footage_clip
 from marey.views.figures.fields import WHEEL
 from marey.views.figures.surface import UNITS
-from marey.views.pages.page import LARGEST, Page, thinning
+from marey.views.pages.page import MAX_BYTES, Page
 
 Array = NDArray[Any]
 
-MOST_COLUMNS, MOST_ROWS = 144, 108
+MAX_COLUMNS, MAX_ROWS = 144, 108
 
 
 def field_page(fields: FieldSeries, page: Page) -> None:
     """A field series with a choice of what is drawn."""
-    cell = max(int(np.ceil(max(fields.columns / MOST_COLUMNS, fields.rows / MOST_ROWS))), 1)
+    cell = max(int(np.ceil(max(fields.columns / MAX_COLUMNS, fields.rows / MAX_ROWS))), 1)
     rows, columns = -(-fields.rows // cell), -(-fields.columns // cell)
-    step = thinning(fields.frames, 4.0 * rows * columns)
-    if step > 1:
-        fields = fields[::step]
-        page.thinned(step)
+    fields = page.thin(fields, fields.frames, 4.0 * rows * columns)
     if cell > 1:
         page.notes.append(f"Each cell is the mean of {cell} × {cell} pixels.")
     mask = np.ones((fields.rows, fields.columns), bool) if fields.mask is None else fields.mask
@@ -63,8 +60,7 @@ def field_page(fields: FieldSeries, page: Page) -> None:
 
 def _sums(values: Array, cell: int) -> Array:
     """Sums over squares of `cell` pixels, those at the right and lower edge cut."""
-    starts = (np.arange(0, size, cell) for size in values.shape)
-    rows, columns = starts
+    rows, columns = (np.arange(0, size, cell) for size in values.shape)
     return np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
 
 
@@ -79,20 +75,15 @@ def film_page(footage: Footage, page: Page, *, progress: Progress | None = None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
         for size in FILM_SIZES:
-            write_frames(
-                footage_clip(footage, size),
-                path,
-                frame_rate=footage.frame_rate,
-                progress=progress,
-                total=footage.frames,
-            )
-            if path.stat().st_size < 0.7 * LARGEST:
+            images, rate = footage_clip(footage, size), footage.frame_rate
+            write_frames(images, path, frame_rate=rate, progress=progress, total=footage.frames)
+            if path.stat().st_size < 0.7 * MAX_BYTES:
                 break
         page.more["film"] = {"mp4": page.keep(path.read_bytes())}
 
 
 # Frames of a matrix beyond which neighbours are averaged: more than a screen shows.
-MOST_CELLS = 1500
+MAX_CELLS = 1500
 
 
 def show_picture(picture: Path, page: Page, *, said: str) -> None:
@@ -103,7 +94,7 @@ def show_picture(picture: Path, page: Page, *, said: str) -> None:
 
 def matrix_page(distances: DistanceMatrix, page: Page) -> None:
     """Pose distances, dark where poses are alike; pointing at a cell tells its frames and their distance."""
-    step = -(-distances.frames // MOST_CELLS)
+    step = -(-distances.frames // MAX_CELLS)
     values = distances.values[::step, ::step]
     largest = float(values.max()) or 1.0
     if step > 1:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,14 +23,19 @@ from numpy.typing import ArrayLike
 from marey import __version__
 from marey.errors import InputError
 from marey.io._files import atomic_write
+from marey.views.actors import Actor, first_shown, viewpoint
+from marey.views.camera import smooth_path
+from marey.views.shots import sampled_frames
 
-LARGEST = 100 << 20
+MAX_BYTES = 100 << 20
 """Bytes of a page; larger ones would be slow to open, and are refused."""
 
 BUDGET = 40 << 20
 """Bytes of numbers beyond which frames are left out."""
 
 TYPES = {"float32": "f4", "int16": "i2", "int8": "i1", "uint8": "u1", "uint16": "u2", "uint32": "u4"}
+
+T = TypeVar("T", bound=Any)
 
 Kept = dict[str, Any]
 """Where the player finds an array: blob, type, shape, and scale and offset if it is quantised."""
@@ -45,7 +50,7 @@ class Page:
     frames, frame_rate: of the time that can be played; one frame has no time
     first_frame, frame_step: the source's numbers of our frames, for the read-out
     start: our frame that is shown first
-    stage: how it is framed, see :mod:`marey.views.pages.staging`
+    stage: how it is framed, see `frame_box` and `frame_actor`
     spans: parts of the time in colours, `{"first", "last", "label", "colour"}` in our frames
     notes: what a reader should know, e.g. that frames were left out
 
@@ -103,18 +108,52 @@ class Page:
         """Put something on the stage; `kind` is one the player knows."""
         self.layers.append({"kind": kind, **spec})
 
-    def thinned(self, step: int) -> None:
-        """Say that only every `step`-th frame is shown, and count frames accordingly."""
+    def thin(self, data: T, frames: int, bytes_per_frame: float, *, budget: int = BUDGET) -> T:
+        """Every so many-th frame of the data, so that all of them stay within the budget, with a note."""
+        step = thinning(frames, bytes_per_frame, budget=budget)
+        if step == 1:
+            return data
         self.frame_step *= step
         self.notes.append(f"One frame in {step} is shown: all of them would not fit into a page.")
+        thinned: T = data[::step]
+        return thinned
+
+    def frame_box(
+        self, low: ArrayLike, high: ArrayLike, *, towards: Any, size: float, ground: float | None = None
+    ) -> None:
+        """Show the box from `low` to `high` (metres) from the direction `towards`.
+
+        size: metres, of one subject; ground: its height, the lower side of the box if None
+        """
+        corners = {"low": low, "high": high, "towards": towards}
+        self.stage = {name: np.asarray(value, np.float64).tolist() for name, value in corners.items()}
+        level = self.stage["low"][1] if ground is None else float(ground)
+        self.stage |= {"size": float(size), "ground": level}
+
+    def frame_actor(self, actor: Actor, *, ghosts: bool = True) -> None:
+        """Frame a single subject, and let the page follow it."""
+        poses = [np.asarray(actor.vertices(frame)) for frame in sampled_frames(actor)]
+        low = np.array([np.nanmin(pose, axis=0) for pose in poses])
+        high = np.max([np.nanmax(pose, axis=0) for pose in poses], axis=0)
+        # Toes dip below the floor when a foot is pointed, jumps rise.
+        ground = float(np.quantile(low[:, 1], 0.3))
+        towards = viewpoint(actor, frontal=False)
+        self.frame_box(low.min(axis=0), high, towards=towards, size=actor.size, ground=ground)
+        self.start = first_shown(actor)
+        if actor.frames > 1:
+            path = smooth_path(actor.anchors, actor.frame_rate, seconds=0.25)
+            path[: self.start] = path[self.start]
+            self.stage["way"] = self.exact(path)
+            self.stage["travel"] = float(np.ptp(path[:, ::2], axis=0).max())
+            self.stage["ghosts"] = ghosts
 
     def write(self, path: Path) -> None:
         """Write the page; it appears whole or not at all."""
         size = sum(-(-len(blob) // 3) * 4 for blob in self.blobs)
-        if size > LARGEST:
+        if size > MAX_BYTES:
             raise InputError(
                 f"{path}: the page would have {size / 1e6:.0f} MB, pages have at most "
-                f"{LARGEST / 1e6:.0f} MB; choose fewer frames (--frames A:B)"
+                f"{MAX_BYTES / 1e6:.0f} MB; choose fewer frames (--frames A:B)"
             )
         with atomic_write(path) as draft, draft.open("w", encoding="utf-8") as file:
             for piece in self.pieces():

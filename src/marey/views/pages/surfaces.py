@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.surface.sequence import MeshSequence
+from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.shapes import shapes_of
 from marey.surface.synthesis.animation import Animation
-from marey.surface.texture import Texture
 from marey.views.actors import actor
 from marey.views.pages.bodies import add_points
-from marey.views.pages.page import BUDGET, Page, thinning
-from marey.views.pages.staging import frame_actor
+from marey.views.pages.page import BUDGET, Page
 from marey.views.renderer import Appearance
 from marey.views.style import CAPTURED, SYNTHETIC
 
@@ -27,17 +25,14 @@ Array = NDArray[Any]
 
 VERTEX_BYTES = 6
 # Frames up to which each is kept as it is; of more, few shapes within so many metres are blended.
-MOST_EXACT_FRAMES, UNSEEN = 24, 0.001
-# A browser would otherwise run out of memory for pictures.
-MOST_TEXTURES = 40
+MAX_EXACT_FRAMES, TOLERANCE = 24, 0.001
+# A browser would otherwise run out of memory for images.
+MAX_TEXTURES = 40
 
 
 def sequence_page(sequence: MeshSequence, page: Page) -> None:
     """A mesh sequence, with the texture of each frame if there are several."""
-    step = _step(sequence)
-    if step > 1:
-        sequence = sequence[::step]
-        page.thinned(step)
+    sequence = _thinned(page, sequence)
     if not len(sequence.faces):
         add_points(page, actor(sequence), np.asarray(sequence.vertices))
         return
@@ -45,13 +40,9 @@ def sequence_page(sequence: MeshSequence, page: Page) -> None:
 
 
 def animation_page(animation: Animation, page: Page) -> None:
-    """New motion of a captured subject: captured frames and synthetic ones told apart along the time, and by
-    colour, unless the subject has a texture."""
-    sequence, synthetic = animation.sequence, animation.provenance.synthetic
-    step = _step(sequence)
-    if step > 1:
-        sequence, synthetic = sequence[::step], synthetic[::step]
-        page.thinned(step)
+    """New motion of a captured subject; the time, and a mesh without texture, show what is synthetic."""
+    sequence = _thinned(page, animation.sequence)
+    synthetic = animation.provenance.synthetic[:: page.frame_step]
     textured = sequence.uv is not None and bool(sequence.textures)
     add_surface(page, sequence, synthetic=None if textured else synthetic)
     turns = [0, *(np.flatnonzero(np.diff(synthetic)) + 1).tolist(), len(synthetic)]
@@ -70,11 +61,11 @@ def animation_page(animation: Animation, page: Page) -> None:
 def add_surface(page: Page, sequence: MeshSequence, *, synthetic: Array | None = None) -> None:
     """Put a sequence with faces on the stage.
 
-    synthetic: `(frames,)`, which frames were made; they are told apart by colour
+    synthetic: `(frames,)`, which frames were synthesised; they have another colour
     """
     page.frames, page.frame_rate = sequence.frames, sequence.frame_rate
     subject = actor(sequence)
-    frame_actor(page, subject)
+    page.frame_actor(subject)
     drawn = _drawn(page, subject.look)
     if synthetic is not None:
         drawn |= {"colours": None, "tints": [CAPTURED, SYNTHETIC], "tint_of": synthetic.astype(int)}
@@ -82,7 +73,7 @@ def add_surface(page: Page, sequence: MeshSequence, *, synthetic: Array | None =
 
 
 def _movement(page: Page, sequence: MeshSequence) -> dict[str, Any]:
-    shapes = shapes_of(sequence, UNSEEN) if sequence.frames > MOST_EXACT_FRAMES else None
+    shapes = shapes_of(sequence, TOLERANCE) if sequence.frames > MAX_EXACT_FRAMES else None
     if shapes is None or not len(shapes.targets):
         return {"targets": page.quantised(sequence.vertices)}
     places = np.column_stack([np.unwrap(shapes.placements.angle), shapes.placements.shift])
@@ -116,7 +107,7 @@ def _textures(page: Page, sequence: MeshSequence) -> dict[str, Any]:
     """Images of the frames, those that differ; of very many every second is kept, or third, …"""
     if sequence.uv is None or not sequence.textures:
         return {}
-    step = -(-sequence.frames // MOST_TEXTURES) if len(sequence.textures) > 1 else sequence.frames
+    step = -(-sequence.frames // MAX_TEXTURES) if len(sequence.textures) > 1 else sequence.frames
     kept: dict[Texture, int] = {}
     texture_of = []
     for frame in range(sequence.frames):
@@ -128,6 +119,6 @@ def _textures(page: Page, sequence: MeshSequence) -> dict[str, Any]:
     return {"textures": [page.keep(texture.encoded()) for texture in kept], "texture_of": texture_of}
 
 
-def _step(sequence: MeshSequence) -> int:
-    """Every how many frames one is shown; shapes make a long sequence a good deal smaller."""
-    return thinning(sequence.frames, VERTEX_BYTES * sequence.vertices.shape[1], budget=4 * BUDGET)
+def _thinned(page: Page, sequence: MeshSequence) -> MeshSequence:
+    """The frames that are shown; shapes make a long sequence a good deal smaller."""
+    return page.thin(sequence, sequence.frames, VERTEX_BYTES * sequence.vertices.shape[1], budget=4 * BUDGET)

@@ -19,7 +19,7 @@ from marey._arrays import Array, FloatArray
 from marey.body.anatomy import end_effectors
 from marey.body.clip_header import Header
 from marey.body.codec.tournier.clip import MOST_DROPPED, TournierClip, decimate, decode_frames
-from marey.body.compare import joint_error, relative_distortion
+from marey.body.compare import joint_error
 from marey.body.kinematics import points_on
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -42,7 +42,6 @@ def encode(
     modes: int | None = None,
     dropped_root: int | tuple[int, int] = DROPPED,
     dropped_effectors: int | Sequence[int] = DROPPED,
-    effectors: Sequence[str] | None = None,
 ) -> TournierClip:
     """Compress a clip as in Tournier (2011, 9.2).
 
@@ -51,7 +50,6 @@ def encode(
         modes: geodesics of the pose model; enough for 99 % of the variance if None.
         dropped_root: finest levels left out of the root's position and orientation (one number, or both).
         dropped_effectors: of the end effectors (one number, or one each).
-        effectors: joints that lead the figure; head, hands and feet if None.
 
     >>> import marey
     >>> from marey.body.codec.tournier import decode
@@ -60,7 +58,7 @@ def encode(
     >>> clip.ratio > 7, decode(clip).frames == walk.frames
     (True, True)
     """
-    encoder = Encoder(motion, effectors=effectors)
+    encoder = Encoder(motion)
     root = (dropped_root, dropped_root) if isinstance(dropped_root, int) else tuple(dropped_root)
     count = len(encoder.ends)
     curves = [dropped_effectors] * count if isinstance(dropped_effectors, int) else list(dropped_effectors)
@@ -73,12 +71,7 @@ def encode(
 
 
 def encode_within(
-    motion: Motion,
-    *,
-    max_error: float | None = None,
-    mean_error: float | None = None,
-    max_distortion: float | None = None,
-    effectors: Sequence[str] | None = None,
+    motion: Motion, *, max_error: float | None = None, mean_error: float | None = None
 ) -> TournierClip:
     """The smallest encoding found whose error is allowed; give at least one bound.
 
@@ -86,9 +79,6 @@ def encode_within(
         motion: the clip; joints may not slide.
         max_error: largest distance of joints and end sites, metres.
         mean_error: their mean distance, metres.
-        max_distortion: of the positions, per cent, as printed in section 9.3
-            (`relative_distortion.frobenius`).
-        effectors: as for `encode`.
 
     >>> import marey
     >>> from marey.body.codec.tournier import decode
@@ -97,20 +87,18 @@ def encode_within(
     >>> joint_error(walk, decode(clip)).mean <= 0.02, clip.ratio > 5
     (True, True)
     """
-    limits = (max_error, mean_error, max_distortion)
+    limits = (max_error, mean_error)
     given = [limit for limit in limits if limit is not None]
     if not given or not all(limit > 0 for limit in given):
-        raise InputError(f"give max_error, mean_error or max_distortion, above 0; got {given or 'none'}")
+        raise InputError(f"give max_error or mean_error, above 0; got {given or 'none'}")
 
     def excess(original: Motion, decoded: Motion) -> float:
         """The largest error over its bound; at most 1 if all are kept."""
         error = joint_error(original, decoded)
-        found = [error.maximum, error.mean]
-        if max_distortion is not None:
-            found.append(relative_distortion(original, decoded).frobenius)
-        return max(value / limit for value, limit in zip(found, limits, strict=False) if limit is not None)
+        found = zip((error.maximum, error.mean), limits, strict=True)
+        return max(value / limit for value, limit in found if limit is not None)
 
-    encoder = Encoder(motion, effectors=effectors)
+    encoder = Encoder(motion)
     every = np.arange(motion.frames)
     some = np.unique(np.linspace(0, motion.frames - 1, min(motion.frames, _TRIAL_FRAMES)).astype(np.int64))
     least = np.inf
@@ -123,20 +111,19 @@ def encode_within(
         least = min(least, missed)
         farthest = np.linalg.norm(decoded.positions() - motion.positions(), axis=-1).max(axis=1).argsort()
         some = np.union1d(some, farthest[-len(some) :])
-    words = ("every joint within {:.3g} cm", "{:.3g} cm on average", "distortion within {:.3g} %")
-    asked = zip(words, (100, 100, 1), limits, strict=True)
-    bounds = " and ".join(word.format(scale * limit) for word, scale, limit in asked if limit is not None)
+    asked = zip(("every joint within {:.3g} cm", "{:.3g} cm on average"), limits, strict=True)
+    bounds = " and ".join(words.format(100 * limit) for words, limit in asked if limit is not None)
     raise UnreachableError(
         f"{motion.name or 'the clip'}: Tournier's codec cannot keep {bounds}: all samples of "
-        f"{len(encoder.ends)} end effectors leave {least:.3g} times that; allow more, name more, or use the "
-        "default method"
+        f"{len(encoder.ends)} end effectors leave {least:.3g} times that; allow more, or use the default "
+        "method"
     )
 
 
 class Encoder:
     """What encodings of one clip share: its model with all modes, and its curves."""
 
-    def __init__(self, motion: Motion, *, effectors: Sequence[str] | None) -> None:
+    def __init__(self, motion: Motion) -> None:
         skeleton = motion.skeleton
         longest = np.abs(np.concatenate([skeleton.offsets, skeleton.end_offsets])).max()
         quantum = float(f"{longest / _SKELETON_DETAIL:.1g}") if longest > 0 else None
@@ -149,7 +136,7 @@ class Encoder:
             )
         self.motion = self.header.motion(motion.rotations, motion.root[:, None])
         self.geodesics = PoseModel.fit([self.motion], variance=1.0, metric="canonical").geodesics
-        ends = end_effectors(skeleton, effectors)
+        ends = end_effectors(skeleton)
         points = _single(np.array([end.point for end in ends]))
         placed = zip(ends, points.tolist(), strict=True)
         self.ends = tuple(end._replace(point=tuple(point)) for end, point in placed)
