@@ -22,8 +22,8 @@ from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
 from marey.statistics.graphs.build import add_chains, essential_graph, motion_graph, transition_weights
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
-from marey.statistics.graphs.shortest import compare, least_costs, shortest_costs
 from marey.statistics.graphs.transitions import table
+from marey.statistics.graphs.walks import compare, least_costs, shortest_costs
 
 FRAMES, SEQUENCES, FRAME_RATE = 2_600, 25, 30.0
 ALPHA = 0.2

@@ -21,8 +21,8 @@ from transition_costs import subjects
 
 from marey.statistics.graphs.build import essential_edges, essential_graph, local_minima, motion_graph
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
-from marey.statistics.graphs.shortest import CostComparison, compare, least_costs, shortest_costs
 from marey.statistics.graphs.transitions import table
+from marey.statistics.graphs.walks import CostComparison, compare, least_costs, shortest_costs
 from marey.views import style
 
 ALPHAS = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2)

@@ -27,7 +27,7 @@ from marey.errors import UnreachableError
 from marey.io import mpfb
 from marey.stage import mesh_library
 from marey.statistics.graphs.graph import MotionGraph, Walk, Windows, connectivity
-from marey.statistics.graphs.timed import TimedWalk, walk_through
+from marey.statistics.graphs.walks import TimedWalk, walk_through
 from marey.surface.sequence import Library
 from marey.surface.synthesis.animate import walk_through_poses
 from marey.views import figures, style

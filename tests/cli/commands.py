@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+import click
 import pytest
 
 from marey.cli import main as command
@@ -37,7 +38,17 @@ def result(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]
     assert code == 0, err
     found = json.loads(out)
     assert isinstance(found, dict)
+    assert promised(*words) <= set(found)
     return found
+
+
+def promised(*words: object) -> set[str]:
+    """Keys that the JSON object of a command always has."""
+    group, verb = click.Context(command.app), str(words[0])
+    found: Any = command.app.get_command(group, verb)
+    if isinstance(found, click.Group):
+        found = found.get_command(group, str(words[1]))
+    return {key.strip() for key in found.reports.partition(";")[0].split(",")} - {""}
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:

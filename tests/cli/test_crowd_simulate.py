@@ -116,7 +116,8 @@ def test_an_interrupted_run_is_kept_and_taken_up(
 
 
 def test_scenes_are_listed(capsys: Console) -> None:
-    assert list(result(capsys, "crowd", "simulate", "--list")) == list(SCENES)
+    _, listed, _ = run(capsys, "crowd", "simulate", "--list", "--json")
+    assert list(json.loads(listed)) == list(SCENES)
     code, out, _ = run(capsys, "crowd", "simulate", "--list")
     assert code == 0 and "door 2 m wide" in " ".join(out.split())
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from typing import get_args
 
 import click
 import pytest
 
+from marey.cli._options import Parsed
 from marey.cli.main import COMMANDS, app
 
 
@@ -54,3 +57,52 @@ def test_mistakes_in_usage_are_one_line(capsys: pytest.CaptureFixture[str]) -> N
     assert "IN is missing" in refused(capsys, "body", "fill", "--gap", "1:2")
     assert "-o OUT" in refused(capsys, "body", "fill", "a.bvh", "--gap", "1:2")
     assert "one word too many" in refused(capsys, "body", "fill", "a.bvh", "b.bvh", "c.bvh")
+    assert "'--frames'" in refused(capsys, "crowd", "extend", "a.zarr", "b.zarr")
+    assert "'--model'" in refused(capsys, "body", "reconstruct", "a.bvh", "b.bvh")
+
+
+CHOICES = {
+    "body compress --method": "marey.body.codec.clip.METHODS",
+    "body fill --method": "marey.body.fill.METHODS",
+    "body filter --method": "marey.body.filter.METHODS",
+    "body fit --metric": "marey.body.pose_model.METRICS",
+    "body ik --damping": "marey.body.ik.solver.DAMPINGS",
+    "body learn --kernel": "marey.statistics.processes.covariances.KERNELS",
+    "body learn --method": "marey.body.dynamics.METHODS",
+    "body steer --method": "marey.body.steer.METHODS",
+    "body vary --method": "marey.body.vary.draw.METHODS",
+    "crowd animate --avoid": "marey.crowd.animation.agents.Avoid",
+    "crowd capture --mask-mode": "marey.crowd.capture.flow.MASK_MODES",
+    "crowd capture --method": "marey.crowd.capture.METHODS",
+    "crowd edit --basis": "marey.crowd.spectrum.fourier.Basis",
+    "crowd edit --select": "marey.crowd.spectrum.fourier.Select",
+    "crowd simulate --constants": "marey.crowd.simulation.pedestrians.SETS",
+    "surface distance --metric": "marey.surface.distances.metric.METRICS",
+    "surface interpolate --method": "marey.surface.interpolation.interpolator.METHODS",
+    "surface interpolate --stretch": "marey.surface.interpolation.interpolator.STRETCHES",
+    "surface skin --method": "marey.surface.skinning.METHODS",
+    "surface transition --objective": "marey.statistics.graphs.transitions.Objective",
+}
+"""Where the functions list the words that these options take."""
+ONLY_OPTION = {"crowd capture --method": {"default"}, "surface distance --metric": {"skeleton"}}
+ONLY_FUNCTION = {"body filter --method": {"mask"}, "crowd simulate --constants": {"control"}}
+OF_THE_COMMAND = {
+    "body fit --root-motion", "body restyle --timing", "crowd dataset --camera", "crowd dataset --scenario",
+    "crowd dataset --shading", "crowd tile --blend", "surface graph --method", "surface transition --method",
+}  # fmt: skip
+"""Words that choose between functions, or that the command turns into arguments."""
+
+
+def test_words_of_options_are_those_of_the_functions() -> None:
+    offered: dict[str, set[str]] = {}
+    for name in COMMANDS:
+        for parameter in found(name).params:
+            if isinstance(parameter.type, Parsed) and parameter.type.expected.startswith("one of "):
+                words = parameter.type.expected.removeprefix("one of ").split(", ")
+                offered[f"{name} {parameter.opts[0]}"] = set(words)
+    assert set(offered) == set(CHOICES) | OF_THE_COMMAND
+    for option, place in CHOICES.items():
+        module, _, attribute = place.rpartition(".")
+        listed = getattr(import_module(module), attribute)
+        known = set(get_args(listed) or listed) - ONLY_FUNCTION.get(option, set())
+        assert offered[option] - ONLY_OPTION.get(option, set()) == known, option

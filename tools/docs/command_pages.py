@@ -18,38 +18,6 @@ from marey.cli.main import app
 
 COMMON = "common"
 TITLES = {COMMON: "All scales", "data": "Data", "body": "Body", "surface": "Surface", "crowd": "Crowd"}
-JSON_KEYS = {
-    "info": "kind, frames, frame_rate, duration, and joints · vertices, faces · rows, columns · agents",
-    "convert": "kind, frames",
-    "view": "path",
-    "data get": "name, path, license",
-    "body fit": "modes, variance, frames",
-    "body ik": "residual_cm, milliseconds, modes",
-    "body reconstruct": "error_cm, where the truth is given",
-    "body compress": "bytes, raw_bytes, ratio, error_mean_cm, error_max_cm, error_p99_cm, modes",
-    "body decompress": "frames, milliseconds_per_frame",
-    "body filter": "change_degrees",
-    "body learn": "modes, log_likelihood, method",
-    "body vary": "files, deviation_cm, foot_slide_ratio",
-    "body fill": "frames_filled, band_cm",
-    "body steer": "residual_cm, peak_acceleration_ratio",
-    "body restyle": "path_cost",
-    "body stream": "frames_per_second",
-    "surface distance": "frames, seconds",
-    "surface interpolate": "milliseconds, volume_error, edge_error",
-    "surface transition": "cost, length",
-    "surface graph": "frames, edges, density, mean_cost, motion_graph_mean_cost",
-    "surface animate": "frames, captured_frames, path_error, label_violations, time_errors",
-    "crowd capture": "frames, rows, columns, seconds",
-    "crowd edit": "information, bytes",
-    "crowd extend": "information, bytes",
-    "crowd tile": "information, bytes",
-    "crowd animate": "people, frames",
-    "crowd simulate": "people, steps, microseconds_per_person_step",
-    "crowd dataset": "frames, people, files",
-    "crowd evaluate": "endpoint, angular_degrees, divergence, vorticity, trajectory_m",
-}
-"""What `--json` has at least; scripts may rely on these."""
 
 
 @cache
@@ -114,9 +82,6 @@ def _section(path: str, command: Any) -> str:
     if options:
         rows = [f"| {_names(p)} | {_cell(p.help)} | {_default(p)} |" for p in options]
         parts.append("\n".join(["| option | | default |", "|---|---|---|", *rows]))
-    if path in JSON_KEYS:
-        keys = re.sub(r"\b([a-z_0-9]+)(?=,|$| ·|, )", r"`\1`", JSON_KEYS[path])
-        parts.append(f"`--json` has at least: {keys}.")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -59,9 +59,9 @@ def number(kind: type, least: float | None, most: float | None, above: float | N
     >>> number(int, 1, 9, None).convert("3", None, None)
     3
     """
-    low = f"above {above:g}" if above is not None else None if least is None else f"at least {least:g}"
+    low = f"above {above}" if above is not None else None if least is None else f"at least {least}"
     if most is not None:
-        low = f"{low}, at most {most:g}" if least is None else f"from {least:g} to {most:g}"
+        low = f"{low}, at most {most}" if least is None else f"from {least} to {most}"
 
     def parse(text: str) -> Any:
         value = kind(text)

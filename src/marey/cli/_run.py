@@ -15,8 +15,8 @@ A command is a function in a module of its own, decorated with :func:`command` a
             filled = fill_gaps(motion, ..., progress=progress)
         return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
 
-Parameters become arguments and options by their annotations: plain types, Literal, the types of `_options`
-(which convert text), and the inputs and options of `_options` (inputs arrive loaded and cleaned and bring the
+Parameters become arguments and options by their annotations: plain types, Literal, and those of `_options`:
+types that convert text, shared options, and inputs (which arrive loaded and cleaned, and bring the
 options of their reader). A default made by `option(default, help, metavar)` or `argument(help, metavar)` says
 how the parameter is written. Modules of commands do not use `from __future__ import annotations`, and import
 what they run inside the function, so that `--help` stays quick. A parameter of type `Run` gets the paths.
@@ -70,6 +70,10 @@ class Output:
     in the end holds keyword arguments."""
     draw: Callable[[Path, Any], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
+    picture: tuple[Any, ...] = ()
+    """As `figure`, what is drawn if OUT is an image."""
+    marks: Any = None
+    """Places `(frames, marks, 3)` to show in an image of the clip that was made."""
     files: Sequence[Path] = ()
     """Files written, if not just OUT."""
     timed: bool = True
@@ -105,9 +109,11 @@ class Command(click.Command):
         function: Callable[..., Output],
         writes: Sequence[str],
         views: Sequence[str],
+        reports: str,
         before: Callable[[dict[str, Any]], None] | None,
     ) -> None:
-        self.function, self.writes, self.views, self.before = function, writes, views, before
+        self.function, self.writes, self.views = function, writes, views
+        self.reports, self.before = reports, before
         self.specs: dict[str, Spec] = {}
         self.run_name: str | None = None
         params: list[click.Parameter] = []
@@ -120,7 +126,10 @@ class Command(click.Command):
         readers = dict.fromkeys(name for spec in self.specs.values() for name in spec.reads or ())
         self.reads = [name for name in readers if name not in self.specs]
         params += [_parameter(name, *READ[name])[0] for name in self.reads]
-        params.append(_parameter("json", bool, Spec("One JSON object on standard output.", default=False))[0])
+        always, _, some = (part.strip() for part in reports.partition(";"))
+        keys = f", with at least {always}" * bool(always) + f"; where it applies, {some}" * bool(some)
+        json_help = f"One JSON object on standard output{keys}."
+        params.append(_parameter("json", bool, Spec(json_help, default=False))[0])
         text = inspect.cleandoc(function.__doc__ or "").replace("\nExamples:\n", "\n\b\nExamples:\n")
         super().__init__(function.__name__, params=params, callback=self.run, help=text)
 
@@ -213,6 +222,12 @@ class Command(click.Command):
         with stage(f"drawing {out.name}") as progress:
             if result.draw is not None:
                 result.draw(out, progress)
+            elif result.picture and out.suffix.lower() in FIGURES:
+                _draw_figure(out, *result.picture)
+            elif result.marks is not None:
+                from marey.views.render import draw_figures
+
+                draw_figures([result.data], out, marks=result.marks, progress=progress)
             else:
                 from marey.views import view
 
@@ -223,6 +238,7 @@ def command(
     *,
     writes: str | Sequence[str] = (),
     views: Sequence[str] = (),
+    reports: str = "",
     before: Callable[[dict[str, Any]], None] | None = None,
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
@@ -230,19 +246,21 @@ def command(
     Args:
         writes: Data types that OUT may hold, by name; empty if the command checks and writes itself.
         views: Endings of images, clips and pages that OUT may have besides.
+        reports: Keys that scripts may rely on in the JSON object; after a semicolon, those that depend on the
+            data.
         before: Further checks of the options, before inputs are read; called with values by name.
     """
     kinds = (writes,) if isinstance(writes, str) else writes
-    return lambda function: Command(function, kinds, views, before)
+    return lambda function: Command(function, kinds, views, reports, before)
 
 
 def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -> None:
     """An ending that can hold none of the data types `writes` and is none of `views` is an error."""
-    from marey.io import FORMATS, format_to_write
+    from marey.io import FORMATS
 
-    if path.suffix.lower() in views or (writes and set(writes) & set(format_to_write(path).writes)):
-        return
     able = dict.fromkeys(e for known in FORMATS if set(writes) & set(known.writes) for e in known.endings)
+    if path.suffix.lower() in (*able, *views):
+        return
     held = f"write {NOUNS[writes[0]]} as {', '.join(able)}" if writes else "write a figure as"
     seen = f"{' or an image as' * bool(writes)} {', '.join(views)}" if views else ""
     raise InputError(f"{path}: {held}{seen}")
@@ -250,15 +268,17 @@ def check_ending(path: Path, writes: Sequence[str], views: Sequence[str] = ()) -
 
 def check_place(path: Path, inputs: Sequence[Path]) -> None:
     """A result that could not be written after the work, or that would replace its input, is an error."""
-    from marey.io._files import check_target
+    from marey.io._files import check_target, is_numbered
 
     for source in inputs:
         if path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{path}: would be written over its own input; give another name")
         if source.is_dir() and source.resolve() in path.resolve().parents and source.suffix == ".zarr":
             raise InputError(f"{path}: would be written into its own input; give another place")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    # The folder of a numbered series is made.
+    folder = path.parent.parent if is_numbered(path) else path.parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {folder}")
     check_target(path)
 
 
@@ -326,12 +346,12 @@ def _parameter(name: str, annotation: Any, default: Any) -> tuple[click.Paramete
     written = f"--{name.strip('_').replace('_', '-')}"
     names = spec.names or (f"{written}/--no-{written[2:]}" if flag and spec.default is True else written,)
     shown = not (spec.default in (None, False, ()) or required)
+    # To click, a default of None is a value. A missing result is found when words are placed.
+    default = {} if required else {"default": spec.default}
     made = click.Option(
         [*names, name], type=kind, metavar=spec.metavar, help=spec.help, is_flag=flag, multiple=several,
-        default=None if required else spec.default, show_default=shown,
+        show_default=shown, required=required and spec.role != "out", **default,
     )  # fmt: skip
-    # A missing result is found when words are placed, other required options by click.
-    made.required = required and spec.role != "out"
     return made, spec
 
 

@@ -10,7 +10,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command()
+@command(reports="kind, frames")
 def convert(
     run: Run,
     source: Path = argument("File or folder to read.", "IN", reads=OF_CLIPS),

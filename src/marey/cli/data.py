@@ -30,7 +30,7 @@ def list_(run: Run) -> Output:
     return Output(report=None)
 
 
-@command()
+@command(reports="name, path, license")
 def get(name: str = argument("As `marey data list` shows it.", "NAME")) -> Output:
     """Fetch a data set into the user cache and print where it is.
 

@@ -11,7 +11,7 @@ from marey.cli._run import Output, Run, command, plain
 from marey.errors import MareyError
 
 
-@command()
+@command(reports="kind; frames, frame_rate, duration, joints, vertices, faces, rows, columns, agents")
 def info(
     run: Run,
     files: list[Path] = argument(

@@ -140,7 +140,9 @@ def main() -> None:
         fail(str(error))
         sys.exit(2)
     except OSError as error:
-        fail(f"{error.filename or 'the result'}: cannot be read or written: {error.strerror or error}")
+        # A reader such as `head` may close the pipe when it has seen enough.
+        if not isinstance(error, BrokenPipeError):
+            fail(f"{error.filename or 'the result'}: cannot be read or written: {error.strerror or error}")
         # What could not be printed must not be tried again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(2)

@@ -5,7 +5,7 @@ from marey.cli._options import Anything, Out, Size, option
 from marey.cli._run import Output, Run, command
 
 
-@command()
+@command(reports="path")
 def view(
     source: Anything,
     run: Run,

@@ -36,15 +36,3 @@ def lower_root(matrix: Array, floor: Array | float = 0.0) -> Array:
         except LinAlgError:
             floor = 10.0 * floor + least
     raise InputError("the covariance cannot be factored: constraints contradict each other or are too close")
-
-
-def banded_root(band: Array) -> Array:
-    """Cholesky factor of a banded matrix in scipy's lower form `(width, n)`, which is overwritten."""
-    from scipy.linalg import LinAlgError, cholesky_banded
-
-    if not band.size:
-        return band
-    try:
-        return np.asarray(cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False))
-    except LinAlgError as error:
-        raise InputError("the conditions on the series contradict one another, or its noise is 0") from error

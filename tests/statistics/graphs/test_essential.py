@@ -22,8 +22,8 @@ from marey.statistics.graphs.build import (
     transition_weights,
 )
 from marey.statistics.graphs.graph import Windows
-from marey.statistics.graphs.shortest import compare, least_costs, shortest_costs
 from marey.statistics.graphs.transitions import TransitionTable, table
+from marey.statistics.graphs.walks import compare, least_costs, shortest_costs
 from tests.statistics.graphs.fixtures import performer, random_table
 
 ALPHAS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4)

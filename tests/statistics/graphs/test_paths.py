@@ -12,7 +12,7 @@ import marey
 from marey.errors import InputError
 from marey.statistics.graphs.build import essential_graph
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows, connectivity, core_frames
-from marey.statistics.graphs.shortest import compare, shortest_costs, shortest_walk
+from marey.statistics.graphs.walks import compare, shortest_costs, shortest_walk
 from tests.statistics.graphs.fixtures import random_table
 
 

@@ -10,7 +10,7 @@ import pytest
 from marey import samples
 from marey.errors import InputError
 from marey.statistics.graphs.graph import MotionGraph
-from marey.statistics.graphs.random_walk import random_walk
+from marey.statistics.graphs.walks import random_walk
 from marey.surface.synthesis import animate
 from marey.surface.synthesis.animate import SurfaceGraph, _checked_nodes
 from marey.surface.synthesis.animate import graph as build

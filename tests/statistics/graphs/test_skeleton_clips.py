@@ -13,10 +13,9 @@ from marey.geometry.resampling import linear
 from marey.statistics.graphs.build import essential_graph
 from marey.statistics.graphs.graph import ClipIndex, Windows
 from marey.statistics.graphs.path_search import PathSearchSettings, follow
-from marey.statistics.graphs.random_walk import random_walk
 from marey.statistics.graphs.root_motion import EdgeMotion, transition_times
-from marey.statistics.graphs.shortest import shortest_walk
 from marey.statistics.graphs.transitions import table
+from marey.statistics.graphs.walks import random_walk, shortest_walk
 
 
 def test_skeleton_clips_walk_further_than_they_were_captured() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from marey.errors import InputError, UnreachableError
 from marey.statistics.graphs.graph import MotionGraph, Windows
-from marey.statistics.graphs.timed import walk_through
+from marey.statistics.graphs.walks import walk_through
 
 WINDOWS = Windows(2, 6)
 

@@ -9,7 +9,7 @@ from marey.errors import InputError
 from marey.geometry import planar
 from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import Walk
-from marey.statistics.graphs.shortest import shortest_walk
+from marey.statistics.graphs.walks import shortest_walk
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.synthesis.animate import Player, stream, synthesize
 from marey.surface.synthesis.blend import LINEAR

@@ -8,7 +8,7 @@ from marey.cli._run import Output, command
 from marey.errors import FormatError
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="frames, milliseconds_per_frame")
 def decompress(
     source: Path = argument("A compressed clip.", "IN.mry", role="in"),
     out: Out = option(..., "File to write; its ending chooses the format.", "OUT"),

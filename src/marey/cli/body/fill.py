@@ -8,7 +8,7 @@ from marey.cli._run import Output, command
 from marey.errors import InputError
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="frames_filled, band_cm")
 def fill(
     motion: Clip,
     out: Out,

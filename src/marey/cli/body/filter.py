@@ -8,7 +8,7 @@ from marey.cli._options import Duration, Figure, Names, Out, WholeClip, option
 from marey.cli._run import Output, command
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="change_degrees")
 def filter(
     motion: WholeClip,
     out: Out,

@@ -11,7 +11,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="error_cm")
 def fingers(
     run: Run,
     source: Path = argument(
@@ -81,13 +81,7 @@ def fingers(
         turned = so3.distance(motion.rotations, truth.rotations)[:, 1:]
         report["joint_error_cm"] = round(100 * float(apart.mean()), 5)
         report["joint_error_degrees"] = round(float(np.degrees(turned.mean())), 4)
-
-    def draw(path: Path, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([motion], path, marks=tips.positions, progress=progress)
-
-    return Output(motion, report, draw=draw)
+    return Output(motion, report, marks=tips.positions)
 
 
 def _hand(path: Path, given: dict[str, Any]) -> Any:

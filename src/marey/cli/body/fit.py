@@ -7,7 +7,7 @@ from marey.cli._options import ClipFiles, Length, Out, option
 from marey.cli._run import Output, command
 
 
-@command(writes="PoseModel")
+@command(writes="PoseModel", reports="modes, variance, frames")
 def fit(
     clips: ClipFiles,
     out: Out = option(..., "The model, a .mry file.", "MODEL"),

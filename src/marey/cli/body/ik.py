@@ -20,7 +20,7 @@ def _range(text: str) -> tuple[float | None, float | None]:
 TimeRange = Annotated[tuple[float | None, float | None], Parsed(_range, "write it as A:B in seconds")]
 
 
-@command(writes=("Motion", "CompressedMotion"), views=(".png",))
+@command(writes=("Motion", "CompressedMotion"), views=(".png",), reports="residual_cm, milliseconds, modes")
 def ik(
     motion: Clip,
     run: Run,
@@ -94,13 +94,7 @@ def ik(
     for line in report.lines():
         warn(line)
     facts = {**report.as_dict(), "poses": poses, "frames": result.frames}
-
-    def draw(path: Any, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([result], path, marks=_marks(targets, result.frames), progress=progress)
-
-    return Output(_stored(result, run, max_error), facts, draw=draw)
+    return Output(_stored(result, run, max_error), facts, marks=_marks(targets, result.frames))
 
 
 def _body(motion: Any, model: Any, no_model: bool, run: Run) -> tuple[Any, str]:

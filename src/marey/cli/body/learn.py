@@ -16,7 +16,7 @@ _SECONDS = number(float, None, None, 0)
 Period = Annotated[Any, Parsed(_period, "seconds, or auto, or none")]
 
 
-@command(writes="MotionModel")
+@command(writes="MotionModel", reports="modes, log_likelihood, method")
 def learn(
     motion: Clip,
     out: Out = option(..., "The model, a .mry file.", "MODEL"),

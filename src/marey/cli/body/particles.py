@@ -11,7 +11,7 @@ from marey.cli._run import Output, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="error_cm")
 def particles(
     motion: Clip,
     out: Out = option(..., "Clip or image (.png) to write.", "OUT"),

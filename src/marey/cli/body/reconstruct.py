@@ -10,7 +10,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="Motion", views=(".png",))
+@command(writes="Motion", views=(".png",), reports="frames; error_cm")
 def reconstruct(
     run: Run,
     source: Path = argument(
@@ -68,13 +68,7 @@ def reconstruct(
         "milliseconds_per_frame": round(1e3 * solving.seconds / found.frames, 4),
         **({} if real is None else compare(found, real).as_dict()),
     }
-
-    def draw(path: Path, progress: Any) -> None:
-        from marey.views.render import draw_figures
-
-        draw_figures([found], path, marks=trackers.positions, progress=progress)
-
-    return Output(found, report, draw=draw)
+    return Output(found, report, marks=trackers.positions)
 
 
 def _trackers(

@@ -7,7 +7,7 @@ from marey.cli._options import Figure, Out, WholeClip, argument, option
 from marey.cli._run import Output, Run, command
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="path_cost")
 def restyle(
     motion: WholeClip,
     run: Run,

@@ -31,7 +31,7 @@ def _requests(text: str) -> list[Any]:
     return found
 
 
-@command(writes="Motion")
+@command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
 def steer(
     motion: Clip,
     out: Out,

@@ -31,7 +31,7 @@ def _check(values: dict[str, Any]) -> None:
         _check_kind(values["out"], values["characters"])
 
 
-@command(before=_check)
+@command(reports="frames_per_second", before=_check)
 def stream(
     source: ModelOrClip,
     run: Run,

@@ -26,7 +26,7 @@ def _check(values: dict[str, Any]) -> None:
     check_target(_pattern(values["motion"], values["out"], values["format"]))
 
 
-@command(before=_check)
+@command(reports="files, deviation_cm, foot_slide_ratio", before=_check)
 def vary(
     motion: Clip,
     run: Run,

@@ -26,7 +26,7 @@ Door = Annotated[
 ]
 
 
-@command(writes="Tracks", views=(".png", *CLIPS, *BODIES))
+@command(writes="Tracks", views=(".png", *CLIPS, *BODIES), reports="people, frames")
 def animate(
     field: Fields,
     out: Out = option(

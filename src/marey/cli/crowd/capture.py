@@ -25,7 +25,7 @@ Grid = Annotated[
 ]
 
 
-@command()
+@command(reports="frames, rows, columns, seconds")
 def capture(
     video: Video,
     out: Out = option(..., "The fields: .zarr, .mry or flow_%04d.flo.", "OUT"),

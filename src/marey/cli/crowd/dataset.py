@@ -8,7 +8,7 @@ from marey.cli._options import Out, Seed, Size, argument, option
 from marey.cli._run import Output, command
 
 
-@command()
+@command(reports="frames, people, files")
 def dataset(
     scene: str = argument(
         "Name of a scene (marey crowd simulate --list), its number, or a JSON file.", "SCENE"

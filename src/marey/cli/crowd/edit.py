@@ -15,7 +15,7 @@ def _style(text: str) -> float | str:
     return text if text in PRESETS else float(text)
 
 
-@command(writes=("FieldSeries", "FourierFields"))
+@command(writes=("FieldSeries", "FourierFields"), reports="information, bytes")
 def edit(
     field: Fields,
     out: Out = option(..., "Edited: .zarr (plain), .mry (compressed).", "OUT"),

@@ -29,7 +29,7 @@ SHOWN = {
 PROMISED = tuple(SHOWN)[:5]
 
 
-@command()
+@command(reports="; endpoint, angular_degrees, divergence, vorticity, trajectory_m")
 def evaluate(
     run: Run,
     paths: list[Path] = argument(

@@ -5,7 +5,7 @@ from marey.cli._options import Fields, Figure, Out, Seed, option
 from marey.cli._run import Output, command
 
 
-@command(writes="FieldSeries")
+@command(writes="FieldSeries", reports="information, bytes")
 def extend(
     field: Fields,
     out: Out,

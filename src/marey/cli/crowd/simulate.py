@@ -14,7 +14,11 @@ from marey.errors import InputError
 KEEP_EVERY = 30.0
 
 
-@command(writes=("Tracks", "SimulatedCrowd"), views=(".png", ".mp4", ".gif"))
+@command(
+    writes=("Tracks", "SimulatedCrowd"),
+    views=(".png", ".mp4", ".gif"),
+    reports="people, steps, microseconds_per_person_step",
+)
 def simulate(
     scene: str | None = argument("Name of a scene (--list), or a JSON file.", "SCENE", None),
     out: Out | None = option(None, ".csv, .parquet, .txt, .sqlite, .mry, .mp4, .png …", "TRACKS"),

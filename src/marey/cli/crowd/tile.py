@@ -10,7 +10,7 @@ from marey.cli._run import Output, check_place, command
 from marey.errors import InputError
 
 
-@command(writes="FieldSeries")
+@command(writes="FieldSeries", reports="information, bytes")
 def tile(
     first: Path = argument("What lies where, or a capture.", "PLACE.json|A", role="in"),
     second: Path | None = argument("Another capture.", "B", None, role="in"),
@@ -49,6 +49,8 @@ def tile(
         if figure is not None:
             raise InputError("--figure: of captures in space only")
         return _in_time(fields(first, {}), fields(second, {}), blend, window, out)
+    if second is None and first.suffix.lower() != ".json":
+        raise InputError(f"{first}: give two captures, or a .json file that says what lies where")
     if second is None:
         check_place(out, tiling_json.captures(first))
         tiling = tiling_json.read(first)

@@ -12,7 +12,7 @@ from marey.errors import InputError
 BODIES, VIEWS = (".glb", ".gltf"), (".html", ".mp4", ".gif", ".png")
 
 
-@command()
+@command(reports="people, slide_cm_s")
 def walk(
     tracks: Crowd,
     out: Out = option(..., "Bodies (.glb, .gltf), a page (.html), .mp4, .gif or .png.", "OUT"),

@@ -27,7 +27,11 @@ def _behaviour(text: str) -> Any:
 BehaviourRange = Annotated[Any, Parsed(_behaviour, "write LABEL=A:B, metres along the path, e.g. run=5:12")]
 
 
-@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"))
+@command(
+    writes="MeshSequence",
+    views=(".png", ".mp4", ".gif"),
+    reports="frames, captured_frames, path_error, label_violations, time_errors",
+)
 def animate(
     graph: Graph,
     out: Out = option(
@@ -137,17 +141,8 @@ def animate(
         "time_errors": report.time_errors and [round(error, 4) for error in report.time_errors],
         "foot_slide_ratio": round(report.foot_skate_ratio, 3),
     }
-
-    def draw(image: Path, progress: Any) -> None:
-        from marey.views import figures, style, view
-
-        if image.suffix.lower() == ".png":
-            asked = None if curve is None else curve.points[:, 0::2]
-            style.save(figures.path_from_above(made, curve=asked), image)
-        else:
-            view(made, image, progress=progress)
-
-    return Output(made, facts, draw=draw)
+    asked = None if curve is None else curve.points[:, 0::2]
+    return Output(made, facts, picture=("path_from_above", made, {"curve": asked}))
 
 
 def _curve(path: Path, behaviours: Any) -> Any:

@@ -92,13 +92,4 @@ def blend(
         **{f"turned{of}": round(travelled[i][1], 2) for i, of in enumerate(("_first", "_second", ""))},
         "foot_slide_ratio": round(skate.ratio, 4),
     }
-
-    def draw(path: Path, progress: Any) -> None:
-        from marey.views import figures, style, view
-
-        if path.suffix.lower() in (".mp4", ".gif"):
-            view(mixture, path, progress=progress)
-        else:
-            style.save(figures.blend_paths(*library.sequences, mixture.sequence), path)
-
-    return Output(mixture, report, draw=draw)
+    return Output(mixture, report, picture=("blend_paths", *library.sequences, mixture.sequence))

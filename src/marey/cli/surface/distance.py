@@ -10,7 +10,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="DistanceMatrix")
+@command(writes="DistanceMatrix", reports="frames, seconds")
 def distance(
     run: Run,
     sources: list[Path] = argument(

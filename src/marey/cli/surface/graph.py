@@ -13,7 +13,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import FormatError, InputError
 
 
-@command(writes="SurfaceGraph")
+@command(writes="SurfaceGraph", reports="frames, edges, density, mean_cost, motion_graph_mean_cost")
 def graph(
     run: Run,
     sources: list[Path] = argument(
@@ -57,8 +57,8 @@ def graph(
     """
     from marey.statistics.graphs.build import essential_graph, motion_graph
     from marey.statistics.graphs.graph import MotionGraph, Windows
-    from marey.statistics.graphs.shortest import compare, shortest_costs
     from marey.statistics.graphs.transitions import table
+    from marey.statistics.graphs.walks import compare, shortest_costs
     from marey.surface.distances import distances as pose_distances
     from marey.surface.synthesis.animate import SurfaceGraph
 

@@ -16,7 +16,7 @@ SHOWN = {".png": 5, ".mp4": 60, ".gif": 60}
 MAX_MESHES, MAX_VERTICES = 10_000, 40_000_000
 
 
-@command(writes="MeshSequence", views=tuple(SHOWN))
+@command(writes="MeshSequence", views=tuple(SHOWN), reports="milliseconds, volume_error, edge_error")
 def interpolate(
     run: Run,
     first: Frame = argument("A mesh, or SEQUENCE:FRAME.", "A", role="in", reads=("from_unit", "from_up")),

@@ -9,7 +9,7 @@ from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"))
+@command(writes="MeshSequence", views=(".png", ".mp4", ".gif"), reports="cost, length")
 def transition(
     run: Run,
     source: Frame = argument("The frame to leave.", "SEQ_A:FRAME", role="in", reads=OF_MESHES),

@@ -38,12 +38,12 @@ def levels_of(*lengths: int) -> int:
 def forward(volume: Array) -> Array:
     """Coefficients of a volume `(frames, rows, columns, parts)`, each where its sample was."""
     from marey.crowd.codec import _kernels
-    from marey.statistics.coding import _wavelet_kernels as curves
+    from marey.statistics.coding import _kernels as curves
 
     frames, rows, columns, _ = volume.shape
     work = np.array(volume, dtype=np.float64, order="C")
     factors = np.array(LIFTING_STEPS)
-    curves.transform(work.reshape(frames, -1), levels_of(frames), factors, LIFTING_SCALE, False)
+    curves.lift_curves(work.reshape(frames, -1), levels_of(frames), factors, LIFTING_SCALE, False)
     _kernels.forward_space(work, levels_of(rows, columns), factors, LIFTING_SCALE)
     return work
 

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from marey._arrays import Array, checked, runs
 from marey._random import Rng
 from marey.errors import InputError
-from marey.statistics._linear import banded_root
 from marey.statistics.autoregression.model import VectorAutoregression
 
 
@@ -329,6 +328,8 @@ class Energy:
 
     def factored(self, free: list[FreeRun]) -> tuple[UnknownNumbers, Array]:
         """The unknown numbers outside of free runs, their precision factored, and their linear term."""
+        from scipy.linalg.lapack import dpbtrf
+
         from marey.statistics.autoregression._kernels import add_to_band
 
         order = self.model.order
@@ -366,7 +367,10 @@ class Energy:
             np.add.at(pull, at, self.soft.vector - held)
             add_to_band(band, precision, np.arange(len(at)), ranks[at], ranks[at])
         places = np.flatnonzero(self.unknown & kept[:, None])
-        return UnknownNumbers(self.model, places, banded_root(band.T), free), pull[unknown]
+        factor, failed = dpbtrf(band.T, lower=1, overwrite_ab=1) if len(places) else (band.T, 0)
+        if failed:
+            raise InputError("the conditions on the series contradict one another, or its noise is 0")
+        return UnknownNumbers(self.model, places, factor, free), pull[unknown]
 
 
 def _add_states(

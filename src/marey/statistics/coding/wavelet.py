@@ -8,9 +8,8 @@ some nanoseconds a sample.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from marey._arrays import Array, Integers
 
 # The four lifting steps of the 9/7 pair and its scaling, from its published factorisation.
 LIFTING_STEPS = (-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971)
@@ -51,7 +50,7 @@ def synthesise(coefficients: Array, levels: int) -> Array:
     return work
 
 
-def band_frames(frames: int, levels: int) -> NDArray[np.int64]:
+def band_frames(frames: int, levels: int) -> Integers:
     """The frame at the centre of every coefficient, `(frames,)`, in the order of :func:`analyse`."""
     places = np.arange(frames)
     bands = []
@@ -62,6 +61,6 @@ def band_frames(frames: int, levels: int) -> NDArray[np.int64]:
 
 
 def _transform(work: Array, levels: int, *, inverse: bool) -> None:
-    from marey.statistics.coding._wavelet_kernels import transform
+    from marey.statistics.coding._kernels import lift_curves
 
-    transform(work, levels, np.array(LIFTING_STEPS), LIFTING_SCALE, inverse)
+    lift_curves(work, levels, np.array(LIFTING_STEPS), LIFTING_SCALE, inverse)

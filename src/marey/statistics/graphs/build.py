@@ -21,8 +21,8 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Duration, Kind, MotionGraph, frames_with_next
-from marey.statistics.graphs.shortest import least_costs
 from marey.statistics.graphs.transitions import TransitionTable
+from marey.statistics.graphs.walks import least_costs
 
 # Sums of many alphas that differ by less are the same up to rounding.
 SLACK = 1e-9

@@ -25,7 +25,7 @@ from marey._random import Rng
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import Path, PlanarMotion
-from marey.statistics.graphs import random_walk as random_walks
+from marey.statistics.graphs import walks
 from marey.statistics.graphs.build import essential_graph, motion_graph
 from marey.statistics.graphs.graph import DistanceMatrix, Kind, MotionGraph, Walk, Windows, core_frames
 from marey.statistics.graphs.path_search import (
@@ -36,9 +36,8 @@ from marey.statistics.graphs.path_search import (
     follow,
 )
 from marey.statistics.graphs.root_motion import prune_transitions
-from marey.statistics.graphs.shortest import shortest_walk
-from marey.statistics.graphs.timed import TimedWalk, walk_through
 from marey.statistics.graphs.transitions import Ends, Objective, table
+from marey.statistics.graphs.walks import TimedWalk, shortest_walk, walk_through
 from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances as pose_distances
 from marey.surface.sequence import Library, MeshSequence
@@ -285,10 +284,10 @@ def random_walk(
     start: Pose | None = None,
     progress: Progress | None = None,
 ) -> Animation:
-    """An animation at random, see :func:`marey.statistics.graphs.random_walk.random_walk`."""
+    """An animation at random, see :func:`marey.statistics.graphs.walks.random_walk`."""
     _check_seconds(seconds)
     first = None if start is None else subject.library.frame(start)
-    walk = random_walks.random_walk(subject.graph, subject.library.clips, seconds, rng, start=first)
+    walk = walks.random_walk(subject.graph, subject.library.clips, seconds, rng, start=first)
     return _play(Player.prepare(subject), walk, progress=progress)
 
 
