@@ -142,6 +142,12 @@ class Document:
         self._lists: dict[str, list[Entry]] = {}
         self._loaded: dict[Entry, Bytes] = {}
 
+    def close(self) -> None:
+        """Free the bytes now: entries refer to the document and keep it until the next collection."""
+        self._chunk = None
+        self._lists.clear()
+        self._loaded.clear()
+
     def all(self, key: str) -> list[Entry]:
         """One of the top-level lists: `nodes`, `meshes`, `accessors`, …"""
         if key not in self._lists:

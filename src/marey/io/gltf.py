@@ -8,6 +8,7 @@ in marey itself. Cost: linear in the size of the file.
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -49,15 +50,15 @@ def read(
     (25.0, np.True_)
     """
     path = Path(path)
-    document = open_document(path)
     rate = None if frame_rate is None else checked_rate(frame_rate)
-    scene = opened(document, clip=clip, unit=unit_size(unit), frame_rate=rate)
-    try:
-        # Absurd numbers overflow; what comes of them is refused as not finite by the data types.
-        with np.errstate(all="ignore"):
-            return read_scene(scene)
-    except (InputError, np.linalg.LinAlgError) as error:
-        raise FormatError(str(error), path=path) from error
+    with closing(open_document(path)) as document:
+        scene = opened(document, clip=clip, unit=unit_size(unit), frame_rate=rate)
+        try:
+            # Absurd numbers overflow; what comes of them is refused as not finite by the data types.
+            with np.errstate(all="ignore"):
+                return read_scene(scene)
+        except (InputError, np.linalg.LinAlgError) as error:
+            raise FormatError(str(error), path=path) from error
 
 
 def write(
