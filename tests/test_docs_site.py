@@ -126,7 +126,12 @@ def test_the_reference_of_python_covers_every_public_package_and_module(tools: N
         hidden = name.startswith(api_pages.HIDDEN) or "._" in name
         assert hidden or name in names, name
     modules = {module for package in found for module in package.modules}
-    assert {"marey.body.motion", "marey.surface.sequence", "marey.crowd.fields", "marey.io"} <= modules
+    assert {
+        "marey.body.motion",
+        "marey.surface.sequence",
+        "marey.crowd.fields",
+        "marey.io.formats",
+    } <= modules
     homes = api_pages.homes(found)
     pages = {package.page for package in found}
     for package in found:

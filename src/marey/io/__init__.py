@@ -4,6 +4,6 @@ Every module of this folder that is a format offers `read(path, **options)` and,
 `write(data, path, **options)`. `FORMATS` is the whole registry.
 """
 
-from marey.io._formats import FORMATS, Format, format_of, format_to_write, load, save, writable_part
+from marey.io.formats import FORMATS, Format, format_of, format_to_write, load, save, writable_part
 
 __all__ = ["FORMATS", "Format", "format_of", "format_to_write", "load", "save", "writable_part"]
