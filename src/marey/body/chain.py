@@ -28,7 +28,6 @@ from marey.body.steer.requests import Window
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
-from marey.geometry.rotations import like
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, r
     rotations, root = np.array(whole.rotations), np.array(whole.root)
     for first, last in gaps:
         gap = slice(first, last + 1)
-        rotations[gap], root[gap] = like(made.rotations[gap], rotations[first - 1]), made.root[gap]
+        rotations[gap], root[gap] = so3.like(made.rotations[gap], rotations[first - 1]), made.root[gap]
     found = replace(whole, rotations=rotations, root=root)
     prior = DisplacementPrior.of(found, PoseModel.fit([motion], modes=15))
     for first, last in gaps:

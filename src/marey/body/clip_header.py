@@ -107,6 +107,27 @@ class Header:
         return replace(self, content=content)
 
 
+class Headed:
+    """Base of the compressed clips, which have a `header`."""
+
+    header: Header
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The joints, as they will be decoded."""
+        return self.header.skeleton
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return self.header.frames
+
+    @property
+    def frame_rate(self) -> float:
+        """Frames a second."""
+        return self.header.frame_rate
+
+
 def pack_header(header: Header) -> bytes:
     """The header in few bytes; they end by themselves, so that the payload may follow."""
     text = _text(header).encode()

@@ -18,17 +18,8 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.errors import InputError
+from marey.geometry import filters
 from marey.geometry import rotations as so3
-from marey.geometry.filters import (
-    bilateral_rotations,
-    bilateral_vectors,
-    binomial_mask,
-    butterworth_mask,
-    gaussian_mask,
-    linear_rotations,
-    linear_vectors,
-    rotation_noise,
-)
 
 METHODS = ("bilateral", "gaussian", "binomial", "butterworth")
 # Hertz: what hands and feet do on purpose is slower.
@@ -73,19 +64,23 @@ class FilterSettings:
     def rotations(self, rotations: ArrayLike, frame_rate: float) -> Array:
         """Rotations `(frames, ..., 4)` filtered so."""
         if self.method == "bilateral":
-            return bilateral_rotations(rotations, sigma_g=self.sigma_g, **self._bilateral(frame_rate))
+            return filters.bilateral_rotations(rotations, sigma_g=self.sigma_g, **self._bilateral(frame_rate))
         mask = self._mask(frame_rate)
-        return linear_rotations(rotations, mask, passes=self._passes(), boundary=self.boundary)
+        return filters.linear_rotations(rotations, mask, passes=self._passes(), boundary=self.boundary)
 
     def vectors(self, vectors: ArrayLike, frame_rate: float) -> Array:
         """Vectors `(frames, ..., dims)` filtered so; the pose scale is always that of their noise."""
         if self.method == "bilateral":
             # A figure that walks is far from where it was a frame ago: only what departs from its slow way
             # is compared.
-            trend = linear_vectors(vectors, gaussian_mask(TREND * frame_rate), boundary=self.boundary)
-            return trend + bilateral_vectors(np.asarray(vectors) - trend, **self._bilateral(frame_rate))
+            trend = filters.linear_vectors(
+                vectors, filters.gaussian_mask(TREND * frame_rate), boundary=self.boundary
+            )
+            return trend + filters.bilateral_vectors(
+                np.asarray(vectors) - trend, **self._bilateral(frame_rate)
+            )
         mask = self._mask(frame_rate)
-        return linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
+        return filters.linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
 
     def _bilateral(self, frame_rate: float) -> dict[str, Any]:
         options = {"guided": self.guided, "boundary": self.boundary}
@@ -104,11 +99,11 @@ class FilterSettings:
             half, cutoff = 0.5 * frame_rate, self.cutoff
             if not 0.0 < cutoff < half:
                 raise InputError(f"cutoff: between 0 and {half:g} Hz, half the frame rate, got {cutoff:g}")
-            return butterworth_mask(self.cutoff / frame_rate, order=self.order)
+            return filters.butterworth_mask(self.cutoff / frame_rate, order=self.order)
         samples = self._samples(frame_rate)
         if self.method == "binomial":
-            return binomial_mask(max(1, round(min(2.0 * samples**2, 1e6))))
-        return gaussian_mask(samples)
+            return filters.binomial_mask(max(1, round(min(2.0 * samples**2, 1e6))))
+        return filters.gaussian_mask(samples)
 
 
 @dataclass(frozen=True)
@@ -201,7 +196,7 @@ def _report(before: Motion, after: Motion, joints: list[int]) -> FilterReport:
         speeds = [so3.distance(pose[1:], pose[:-1]).max(axis=0) for pose in poses]
         moving = speeds[0] > 1e-9
         if moving.any():
-            noise = float(np.median(rotation_noise(before.rotations[:, joints])[moving]))
+            noise = float(np.median(filters.rotation_noise(before.rotations[:, joints])[moving]))
             ratio = float(np.median(speeds[1][moving] / speeds[0][moving]))
     moved = np.linalg.norm(np.asarray(after.root) - np.asarray(before.root), axis=1)
     usual, most, noisy = (float(np.degrees(x)) for x in (np.sqrt((turned**2).mean()), turned.max(), noise))

@@ -16,7 +16,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.convention import Convention, UpAxis, unit_size
-from marey.geometry.rotations import continuous
 
 # Norms this far from 1 are a mistake; those between (single precision, rounded text) are made 1 exactly.
 UNIT_TOLERANCE = 1e-6
@@ -112,7 +111,7 @@ class Motion(Timed):
         rotations = self.rotations[frames]
         return replace(
             self,
-            rotations=rotations if step == 1 else continuous(rotations),
+            rotations=rotations if step == 1 else so3.continuous(rotations),
             root=self.root[frames],
             translations=None if self.translations is None else self.translations[frames],
             frame_rate=self.frame_rate / step,
@@ -221,7 +220,7 @@ def concatenate(motions: Sequence[Motion]) -> Motion:
     sliding = any(m.translations is not None for m in motions)
     return replace(
         first,
-        rotations=continuous(np.concatenate([m.rotations for m in motions])),
+        rotations=so3.continuous(np.concatenate([m.rotations for m in motions])),
         root=np.concatenate([m.root for m in motions]),
         translations=np.concatenate([local_positions(m) for m in motions]) if sliding else None,
         first_frame=first.first_frame if len(motions) == 1 else 0,

@@ -27,7 +27,6 @@ from marey.body.trackers import Trackers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.alignment import align
-from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def reconstruct(
         starts = ahead, PoseArrays(*(array[::-1] for array in back))
         found = [task.smoothed(goals, weights, start, stiffness) for start in starts]
         poses = min(found, key=lambda poses: task.total(goals, weights, poses, stiffness))
-    unit = continuous(so3.normalise(poses.rotations))
+    unit = so3.continuous(so3.normalise(poses.rotations))
     return Motion(model.skeleton, unit, poses.root, rate, name=trackers.name)
 
 

@@ -23,7 +23,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
-from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ def retarget(motion: Motion, skeleton: Skeleton, rest: GlobalPose | None = None)
             if leg.tip >= 0:
                 ankle = source[:, leg.tip] + placed.positions[:, leg.end] - placed.positions[:, leg.tip]
             bend_leg(rotations, np.asarray(skeleton.parents, np.int64), placed, leg, ankle, None)
-    return Motion(skeleton, continuous(rotations), root, motion.frame_rate, name=motion.name)
+    return Motion(skeleton, so3.continuous(rotations), root, motion.frame_rate, name=motion.name)
 
 
 def upright_at_rest(motion: Motion) -> Motion:

@@ -20,13 +20,12 @@ import numpy as np
 from marey._arrays import as_slice, assign
 from marey._report import Report
 from marey._work import Progress
-from marey.body.clip_header import Header, pack_header, unpack_header
+from marey.body.clip_header import Headed, Header, pack_header, unpack_header
 from marey.body.codec.tournier.clip import TournierClip, decode_frames
 from marey.body.codec.tournier.encode import DROPPED, encode_within
 from marey.body.codec.tournier.encode import encode as encode_tournier
 from marey.body.compare import joint_error, relative_distortion
 from marey.body.motion import Motion
-from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
 
 MAGIC = b"MRYC"
@@ -46,7 +45,7 @@ Data = bytes
 
 
 @dataclass(frozen=True, repr=False)
-class CompressedMotion:
+class CompressedMotion(Headed):
     """A clip in as few bytes as an error allows; `decode` gives it back, whole or in part.
 
     Args:
@@ -91,16 +90,6 @@ class CompressedMotion:
         return len(self.data)
 
     @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return self.header.frames
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
-
-    @property
     def duration(self) -> float:
         """Seconds: frames divided by frame rate."""
         return self.frames / self.frame_rate
@@ -109,11 +98,6 @@ class CompressedMotion:
     def name(self) -> str:
         """What the clip is called."""
         return self.header.name
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The joints, as they will be decoded."""
-        return self.header.skeleton
 
     @property
     def joints(self) -> int:

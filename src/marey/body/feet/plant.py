@@ -26,7 +26,6 @@ from marey.body.limits.limits import CompiledLimits
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def plant(
         rotations[:, joints] = so3.multiply(rotations[:, joints], so3.exp(turns))
     rotations[kept] = motion.rotations[kept]
     path = motion.root + change[:, :3]
-    return replace(motion, rotations=continuous(so3.normalise(rotations)), root=path)
+    return replace(motion, rotations=so3.continuous(so3.normalise(rotations)), root=path)
 
 
 class _Leg(NamedTuple):

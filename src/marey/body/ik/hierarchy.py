@@ -13,32 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey.body.ik.engine import (
-    SETTINGS,
-    IKSettings,
-    PoseArrays,
-    Problem,
-    Solution,
-    decoded,
-    moved,
-    pull_back,
-)
+from marey.body.ik import engine
 
 Level = tuple[Array, Array]
 
 
 def solve_by_priority(
-    problem: Problem,
+    problem: engine.Problem,
     priorities: Sequence[int] | NDArray[np.int64],
     goals: Array,
     weights: Array,
-    start: PoseArrays,
+    start: engine.PoseArrays,
     *,
-    centre: PoseArrays,
+    centre: engine.PoseArrays,
     precision: Array,
     iterations: int,
     stop_error: float = 0.0,
-) -> Solution:
+) -> engine.Solution:
     """One pose; the other arguments are those of :meth:`Problem.solve` for one frame.
 
     Args:
@@ -55,23 +46,23 @@ def solve_by_priority(
     if not parameters.full and (pose > 0).all() and pose.size:
         scale[-len(pose) :] = 1.0 / np.sqrt(pose / pose.min())
 
-    def measured(poses: PoseArrays) -> tuple[Array, list[Level]]:
+    def measured(poses: engine.PoseArrays) -> tuple[Array, list[Level]]:
         values, jacobians = problem.evaluate(goals, weights, poses)
         r, J = values[0], jacobians[0]
         levels = [(r[row_levels == rank], J[row_levels == rank]) for rank in ranks]
-        pull, _ = pull_back(parameters, free, poses, centre, roots)
+        pull, _ = engine.pull_back(parameters, free, poses, centre, roots)
         prior = pull[0], np.diag(roots)
         if len(levels) == 1:
             return r, [(np.concatenate([levels[0][0], prior[0]]), np.concatenate([levels[0][1], prior[1]]))]
         return r, [*levels, prior]
 
-    poses = decoded(parameters, start.copied())
+    poses = engine.decoded(parameters, start.copied())
     r, levels = measured(poses)
     mu, count, converged = 1e-2, 0, False
     while count < iterations and not converged:
         count += 1
         step = hierarchical_step(levels, mu, scale, problem.settings)
-        trial = moved(parameters, free, poses, step[None])
+        trial = engine.moved(parameters, free, poses, step[None])
         new_r, new_levels = measured(trial)
         verdict = _better(levels, new_levels, problem.settings.equal_metres)
         if verdict > 0:
@@ -87,11 +78,11 @@ def solve_by_priority(
             errors = np.append(errors[np.isfinite(errors)], r[3 * problem.effectors.count :])
             met = bool((np.abs(errors) <= stop_error).all())
         converged = small or mu > 1e7 or (verdict == 0 and mu > 1.0) or met
-    return Solution(poses, problem.errors(r[None], weights), np.array([count]), np.array([converged]))
+    return engine.Solution(poses, problem.errors(r[None], weights), np.array([count]), np.array([converged]))
 
 
 def hierarchical_step(
-    levels: Sequence[Level], mu: float, scale: Array, settings: IKSettings = SETTINGS
+    levels: Sequence[Level], mu: float, scale: Array, settings: engine.IKSettings = engine.SETTINGS
 ) -> Array:
     """A step `(unknowns,)` for levels of (residuals, Jacobian), damped by `mu`; lesser levels yield.
 

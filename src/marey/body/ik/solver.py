@@ -21,18 +21,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey.body.anatomy import masses
-from marey.body.ik.engine import (
-    SETTINGS,
-    Effectors,
-    IKSettings,
-    Parameters,
-    PoseArrays,
-    Problem,
-    Solution,
-    decoded,
-    kernels,
-    world,
-)
+from marey.body.ik import engine
 from marey.body.ik.hierarchy import solve_by_priority
 from marey.body.ik.targets import (
     CompiledTargets,
@@ -73,7 +62,7 @@ class PoseResult:
     root: Array
     rotations: Array
     coordinates: Array
-    _found: tuple[Sequence[Target], CompiledTargets, Solution, Array, float, int]
+    _found: tuple[Sequence[Target], CompiledTargets, engine.Solution, Array, float, int]
 
     @cached_property
     def report(self) -> IKReport:
@@ -137,7 +126,7 @@ class PoseSolver:
         iterations: int | None = None,
         stop_error: float = 0.0,
         refine: bool = False,
-        settings: IKSettings = SETTINGS,
+        settings: engine.IKSettings = engine.SETTINGS,
     ) -> None:
         choices = {"root": (root, ROOTS), "prior": (prior, PRIORS), "damping": (damping, DAMPINGS)}
         for name, (value, allowed) in {**choices, "anchor": (anchor, ANCHORS)}.items():
@@ -149,16 +138,18 @@ class PoseSolver:
             raise InputError(f"tolerance: metres above 0, got {tolerance}")
         self.skeleton = body.skeleton if isinstance(body, PoseModel) else body
         self.model = body if isinstance(body, PoseModel) else None
-        self.parameters, self.settings = Parameters.of(body), settings
+        self.parameters, self.settings = engine.Parameters.of(body), settings
         self.free_root, self.anchored = root == "free", anchor == "start"
         self.limits, self.damping = limits, damping
         self.masses = masses(self.skeleton) if damping == "kinetic" else None
         self.stop_error, self.refine, self.iterations = stop_error, refine, iterations
         self.precision = self._precision(tolerance, prior, root_stiffness)
         self._centre = np.zeros((1, self.parameters.modes))
-        self._prepared: dict[tuple[object, ...], tuple[CompiledTargets, Problem, Problem | None]] = {}
+        self._prepared: dict[
+            tuple[object, ...], tuple[CompiledTargets, engine.Problem, engine.Problem | None]
+        ] = {}
         self._targets: Sequence[Target] = ()
-        self._ready: tuple[CompiledTargets, Problem, Problem | None] | None = None
+        self._ready: tuple[CompiledTargets, engine.Problem, engine.Problem | None] | None = None
         self.reset(start)
 
     def reset(self, start: Motion | None = None) -> None:
@@ -166,7 +157,9 @@ class PoseSolver:
         if start is None:
             rotations = so3.identity((1, self.skeleton.joints))
             root = np.array(self.skeleton.offsets[:1], dtype=np.float64)
-            self._poses = decoded(self.parameters, PoseArrays(root, self._centre.copy(), rotations))
+            self._poses = engine.decoded(
+                self.parameters, engine.PoseArrays(root, self._centre.copy(), rotations)
+            )
         else:
             self._poses = starting_poses(self.parameters, self.skeleton, self.model, start[0])
         self._start = self._poses
@@ -179,24 +172,26 @@ class PoseSolver:
 
     def solve(self, targets: Sequence[Target]) -> PoseResult:
         """The pose nearest to meeting all targets, from the last pose on."""
-        kernels()
+        engine.kernels()
         began = time.perf_counter()
         plan, problem, whole = self._prepare(targets)
-        places = places_of(plan.effectors, *world(self.parameters, self._poses)) if plan.pinned else None
+        places = (
+            places_of(plan.effectors, *engine.world(self.parameters, self._poses)) if plan.pinned else None
+        )
         goals, weights = goals_of_frame(targets, plan, places)
         held = self._start if self.anchored else self._poses
         rotations = held.rotations
         if self.parameters.full:
             rotations = self._start.rotations.copy()
             rotations[:, 0] = held.rotations[:, 0]
-        centre = PoseArrays(held.root, self._centre, rotations)
+        centre = engine.PoseArrays(held.root, self._centre, rotations)
         solution = self._solved(plan, problem, goals, weights, self._poses, centre, self.precision)
         poses = self._poses = solution.poses
         self._warm = True
         if whole is not None:
             # The whole skeleton from the model's pose on, staying near it.
             near = self.settings.refined_tolerance
-            start = PoseArrays(poses.root, np.zeros((1, 0)), poses.rotations)
+            start = engine.PoseArrays(poses.root, np.zeros((1, 0)), poses.rotations)
             precision, stop = np.full(whole.unknowns, near**2), self.stop_error or near
             solution = self._solved(plan, whole, goals, weights, start, start, precision, stop)
             poses = solution.poses
@@ -208,14 +203,14 @@ class PoseSolver:
     def _solved(
         self,
         plan: CompiledTargets,
-        problem: Problem,
+        problem: engine.Problem,
         goals: Array,
         weights: Array,
-        start: PoseArrays,
-        centre: PoseArrays,
+        start: engine.PoseArrays,
+        centre: engine.PoseArrays,
         precision: Array,
         refined: float | None = None,
-    ) -> Solution:
+    ) -> engine.Solution:
         """One pose by the compiled solver, wherever that knows everything asked for."""
         stop, most = (self.stop_error, self.iterations) if refined is None else (refined, None)
         asked = goals, weights, start
@@ -229,7 +224,9 @@ class PoseSolver:
             *asked, centre=centre, precision=precision, iterations=most, stop_error=stop, warm=self._warm
         )
 
-    def _prepare(self, targets: Sequence[Target]) -> tuple[CompiledTargets, Problem, Problem | None]:
+    def _prepare(
+        self, targets: Sequence[Target]
+    ) -> tuple[CompiledTargets, engine.Problem, engine.Problem | None]:
         if self._ready is not None and same_targets(targets, self._targets):
             return self._ready
         key = targets_key(targets)
@@ -240,12 +237,12 @@ class PoseSolver:
             if plan.ranked and self.masses is not None:
                 raise InputError("damping 'kinetic': targets with priorities know no masses; use spread")
             refines = self.refine and self.model is not None
-            whole = self._problem(Parameters.of(self.skeleton), plan) if refines else None
+            whole = self._problem(engine.Parameters.of(self.skeleton), plan) if refines else None
             self._prepared[key] = plan, self._problem(self.parameters, plan), whole
         self._targets, self._ready = tuple(targets), self._prepared[key]
         return self._ready
 
-    def _problem(self, parameters: Parameters, plan: CompiledTargets) -> Problem:
+    def _problem(self, parameters: engine.Parameters, plan: CompiledTargets) -> engine.Problem:
         if self.damping == "canonical":
             change = np.ones(parameters.unknowns(self.free_root))
             if self.free_root:
@@ -254,7 +251,7 @@ class PoseSolver:
             model = None if parameters.full else self.model
             change = typical_change(parameters, model, self.free_root, self.settings)
         damping = change, self.masses, self.settings
-        return Problem(parameters, plan.effectors, self.free_root, self.limits, *damping)
+        return engine.Problem(parameters, plan.effectors, self.free_root, self.limits, *damping)
 
     def _precision(self, tolerance: float, prior: str, root_stiffness: float) -> Array:
         square, settings = tolerance**2, self.settings
@@ -294,7 +291,10 @@ def inverse_variances(model: PoseModel, *, isotropic: bool = False) -> Array:
 
 
 def typical_change(
-    parameters: Parameters, model: PoseModel | None, free_root: bool, settings: IKSettings = SETTINGS
+    parameters: engine.Parameters,
+    model: PoseModel | None,
+    free_root: bool,
+    settings: engine.IKSettings = engine.SETTINGS,
 ) -> Array:
     """How far each unknown usually goes, `(unknowns,)`."""
     if model is None:
@@ -306,16 +306,16 @@ def typical_change(
 
 
 def starting_poses(
-    parameters: Parameters, skeleton: Skeleton, model: PoseModel | None, motion: Motion
-) -> PoseArrays:
+    parameters: engine.Parameters, skeleton: Skeleton, model: PoseModel | None, motion: Motion
+) -> engine.PoseArrays:
     """A clip's frames as poses to start from: in a model, its nearest poses."""
     if motion.skeleton.names != skeleton.names:
         raise InputError(f"the start {motion.name!r} has other joints than the figure that is posed")
     rotations, root = (np.array(a, dtype=np.float64) for a in (motion.rotations, motion.root))
     if model is None:
-        return PoseArrays(root, np.zeros((motion.frames, 0)), rotations)
+        return engine.PoseArrays(root, np.zeros((motion.frames, 0)), rotations)
     coordinates = model.geodesics.encode(pose_rotations(motion))
-    return decoded(parameters, PoseArrays(root, coordinates, rotations))
+    return engine.decoded(parameters, engine.PoseArrays(root, coordinates, rotations))
 
 
 def solve_in_model(
@@ -329,7 +329,7 @@ def solve_in_model(
     start: ArrayLike | None = None,
     chained: bool = False,
     iterations: int = 50,
-) -> Solution:
+) -> engine.Solution:
     """Coordinates whose effectors are nearest to targets, each frame for itself.
 
     Least `Σ w |target - effector|² + Σ precision (λ - centre)²`.
@@ -369,14 +369,14 @@ def solve_in_model(
     stiffness = np.ascontiguousarray(np.broadcast_to(np.asarray(precision, dtype=np.float64), (modes,)))
     if not np.isfinite(stiffness).all() or (stiffness < 0).any():
         raise InputError("precision: must be finite and not negative")
-    parameters = Parameters.of(model)
+    parameters = engine.Parameters.of(model)
     usual = typical_change(parameters, model, False)
-    problem = Problem(parameters, _effectors(model, effectors), free_root=False, typical_change=usual)
+    problem = engine.Problem(parameters, _effectors(model, effectors), free_root=False, typical_change=usual)
     still = np.zeros((frames, 3))
     neutral = so3.identity((frames, model.skeleton.joints))
     begin = prior if start is None else _rows("start", start, frames, modes)
     goals = np.pad(np.where(given[..., None] > 0, goals, 0.0), ((0, 0), (0, 0), (0, 1)))
-    first, centred = (PoseArrays(still, at, neutral) for at in (begin, prior))
+    first, centred = (engine.PoseArrays(still, at, neutral) for at in (begin, prior))
     return problem.solve(
         goals, np.sqrt(given), first, centre=centred, precision=stiffness, iterations=iterations,
         warm=start is not None, chained=chained,
@@ -395,14 +395,14 @@ def points_in_root_frame(
     return points_on(pose, points.joints, points.local)
 
 
-def _effectors(model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]]) -> Effectors:
+def _effectors(model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]]) -> engine.Effectors:
     """Effectors as the engine has them, checked."""
     joints = [int(joint) for joint, _ in effectors]
     beyond = [j for j in joints if not 0 <= j < model.skeleton.joints]
     if beyond:
         raise InputError(f"effectors: there are joints 0…{model.skeleton.joints - 1}, not {beyond[0]}")
     local = np.array([np.asarray(point, dtype=np.float64) for _, point in effectors]).reshape(-1, 3)
-    return Effectors.points(joints, local)
+    return engine.Effectors.points(joints, local)
 
 
 def _rows(name: str, value: ArrayLike, frames: int, columns: int) -> Array:

@@ -20,21 +20,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey._report import Result
-from marey.body.ik.engine import (
-    POINT,
-    SETTINGS,
-    TURN,
-    Effectors,
-    IKSettings,
-    Parameters,
-    PoseArrays,
-    Problem,
-    decoded,
-    kernels,
-    moved,
-    pull_back,
-    world,
-)
+from marey.body.ik import engine
 from marey.body.ik.solver import ROOTS, PoseResult, starting_poses, typical_change
 from marey.body.ik.targets import IKReport, Target, compile_targets, goals_and_weights, places_of, report_on
 from marey.body.kinematics import forward_kinematics, points_on
@@ -45,7 +31,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
-from marey.geometry.rotations import continuous
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +51,7 @@ def solve_clip(
     tolerance: float | None = None,
     smoothness: float = 4.0,
     limits: Limits | None = None,
-    settings: IKSettings = SETTINGS,
+    settings: engine.IKSettings = engine.SETTINGS,
 ) -> ClipResult:
     """A clip edited so that it meets targets over time, in the poses of a model or of the whole skeleton.
 
@@ -95,17 +80,17 @@ def solve_clip(
     if root not in ROOTS:
         raise InputError(f"root {root!r}: one of {', '.join(ROOTS)}")
     tolerance = settings.tolerance if tolerance is None else tolerance
-    kernels()
+    engine.kernels()
     began = time.perf_counter()
     skeleton = body.skeleton if isinstance(body, PoseModel) else body
     model = body if isinstance(body, PoseModel) else None
-    parameters = Parameters.of(body)
+    parameters = engine.Parameters.of(body)
     free = root == "free"
     centre = starting_poses(parameters, skeleton, model, start)
     plan = compile_targets(targets, skeleton)
     spread = typical_change(parameters, model, free, settings)
-    problem = Problem(parameters, plan.effectors, free, limits, spread, settings=settings)
-    before = world(parameters, centre)
+    problem = engine.Problem(parameters, plan.effectors, free, limits, spread, settings=settings)
+    before = engine.world(parameters, centre)
     places = places_of(plan.effectors, *before)
     asked, given = goals_and_weights(targets, plan, frames=start.frames, places=places)
     goals, weights = _faded(plan.effectors, asked, given, places, before.rotations)
@@ -123,7 +108,7 @@ def solve_clip(
     errors, modes = problem.errors(values, weights), parameters.unknowns(False)
     seconds = time.perf_counter() - began
     report = report_on(targets, plan, errors, given, iterations + count, seconds, modes)
-    rotations = continuous(so3.normalise(poses.rotations))
+    rotations = so3.continuous(so3.normalise(poses.rotations))
     motion = replace(start, rotations=rotations, root=poses.root, translations=None)
     return ClipResult(motion, poses.coordinates, report)
 
@@ -138,17 +123,17 @@ def bending(tolerance: float, spread: Array, smoothness: float, frame_rate: floa
 
 
 def smoothed(
-    problem: Problem,
+    problem: engine.Problem,
     goals: Array,
     weights: Array,
-    poses: PoseArrays,
+    poses: engine.PoseArrays,
     *,
-    centre: PoseArrays,
+    centre: engine.PoseArrays,
     precision: Array,
     stiffness: Array,
-    follow: PoseArrays | None = None,
-    steps: int = SETTINGS.trajectory_steps,
-) -> tuple[PoseArrays, int]:
+    follow: engine.PoseArrays | None = None,
+    steps: int = engine.SETTINGS.trajectory_steps,
+) -> tuple[engine.PoseArrays, int]:
     """PoseArrays of all frames that meet their targets and bend little over time, and how many steps it took.
 
     Args:
@@ -163,14 +148,14 @@ def smoothed(
     if frames < 3 and problem.is_compiled:
         return poses, 0
 
-    def cost_of(poses: PoseArrays) -> tuple[float, Array, Array, Array, Array]:
+    def cost_of(poses: engine.PoseArrays) -> tuple[float, Array, Array, Array, Array]:
         r, J = problem.evaluate(goals, weights, poses)
-        pull, prior = pull_back(parameters, free, poses, centre, precision)
+        pull, prior = engine.pull_back(parameters, free, poses, centre, precision)
         bend = second_differences(parameters, free, poses, follow)
         total = float((r**2).sum() + prior.sum() + (stiffness * bend**2).sum())
         return total, r, J, pull, bend
 
-    poses = decoded(parameters, poses)
+    poses = engine.decoded(parameters, poses)
     cost, r, J, pull, bend = cost_of(poses)
     mu, count = 1e-4, 0
     for count in range(1, steps + 1):
@@ -184,7 +169,7 @@ def smoothed(
         diagonal += 1e-4 * diagonal.mean(axis=1, keepdims=True) + 1e-12
         while True:
             step = _banded_step(normal, precision + mu * diagonal, stiffness, downhill)
-            trial = moved(parameters, free, poses, step)
+            trial = engine.moved(parameters, free, poses, step)
             new = cost_of(trial)
             if new[0] < cost:
                 break
@@ -200,7 +185,7 @@ def smoothed(
 
 
 def second_differences(
-    parameters: Parameters, free_root: bool, poses: PoseArrays, follow: PoseArrays | None
+    parameters: engine.Parameters, free_root: bool, poses: engine.PoseArrays, follow: engine.PoseArrays | None
 ) -> Array:
     """How the unknowns' rates change from frame to frame, `(frames - 2, unknowns)`."""
     rotations, root, coordinates = poses.rotations, poses.root, poses.coordinates
@@ -220,7 +205,7 @@ def second_differences(
 
 
 def _faded(
-    effectors: Effectors, goals: Array, weights: Array, places: Array, rotations: Array
+    effectors: engine.Effectors, goals: Array, weights: Array, places: Array, rotations: Array
 ) -> tuple[Array, Array]:
     """Goals of points and turns that come and go with the weight, which is then whole or nothing."""
     most = weights.max(axis=0, keepdims=True, initial=0.0)
@@ -228,9 +213,9 @@ def _faded(
     goals, weights = goals.copy(), weights.copy()
     for f, kind in enumerate(effectors.kinds.tolist()):
         part = share[:, f, None]
-        if kind == POINT:
+        if kind == engine.POINT:
             goals[:, f, :3] = places[:, f] + part * (goals[:, f, :3] - places[:, f])
-        elif kind == TURN:
+        elif kind == engine.TURN:
             here = rotations[:, effectors.joints[f]]
             goal = np.where(part > 0, goals[:, f], so3.identity())
             way = so3.log(so3.multiply(so3.inverse(here), goal))
@@ -316,18 +301,21 @@ def blend_pose(
         rotations = np.array(edited.rotations)
         rotations[part] = kept
         edited = replace(edited, rotations=rotations)
-    return replace(edited, rotations=continuous(edited.rotations))
+    return replace(edited, rotations=so3.continuous(edited.rotations))
 
 
 def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, ArrayLike]]) -> Array:
     """Rotations `(frames, joints, 4)` of a clip bent a little, so that points are where they were before."""
     joints = [int(joint) for joint, _ in held]
-    effectors = Effectors.points(joints, np.array([point for _, point in held], dtype=np.float64))
-    problem = Problem(Parameters.of(edited.skeleton), effectors, free_root=False)
+    effectors = engine.Effectors.points(joints, np.array([point for _, point in held], dtype=np.float64))
+    problem = engine.Problem(engine.Parameters.of(edited.skeleton), effectors, free_root=False)
     places = points_on(forward_kinematics(before), effectors.joints, effectors.local)
     goals = np.pad(places, ((0, 0), (0, 0), (0, 1)))
     rotations = np.array(edited.rotations, dtype=np.float64)
-    start = PoseArrays(np.array(edited.root), np.zeros((edited.frames, 0)), rotations)
-    precision, weights = np.full(problem.unknowns, SETTINGS.refined_tolerance**2), np.ones(goals.shape[:2])
+    start = engine.PoseArrays(np.array(edited.root), np.zeros((edited.frames, 0)), rotations)
+    precision, weights = (
+        np.full(problem.unknowns, engine.SETTINGS.refined_tolerance**2),
+        np.ones(goals.shape[:2]),
+    )
     found = problem.solve(goals, weights, start, centre=start, precision=precision, warm=True)
     return so3.normalise(found.poses.rotations)

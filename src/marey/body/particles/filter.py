@@ -32,7 +32,6 @@ from marey.body.particles.polish import Guide, remaining, step_targets
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
-from marey.geometry.rotations import continuous
 
 ESTIMATES = ("path", "mean", "best")
 
@@ -141,7 +140,7 @@ class FilteredMotion:
         poses = {"path": self.path, "mean": self.means, "best": self.likeliest}[estimate]()
         rotations, root = smoothed(poses.rotations, poses.root, 2.0)
         rotations = self.chain.limits.project(rotations)
-        return Motion(self.chain.skeleton, continuous(rotations), root, frame_rate)
+        return Motion(self.chain.skeleton, so3.continuous(rotations), root, frame_rate)
 
 
 def solve(

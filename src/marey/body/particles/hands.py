@@ -23,17 +23,8 @@ from marey._report import Result
 from marey._work import Progress
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
+from marey.body.particles import constraints
 from marey.body.particles.chain import ArticulatedChain
-from marey.body.particles.constraints import (
-    Constraint,
-    Coupled,
-    NearPose,
-    Noisy,
-    PoseBatch,
-    PosePrior,
-    Reach,
-    smoothed,
-)
 from marey.body.particles.filter import solve
 from marey.body.particles.polish import polished_pose
 from marey.body.pose_model import PoseModel
@@ -41,7 +32,6 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
-from marey.geometry.rotations import continuous
 
 # Frames that a hand is learned from, at least; radians: joints that turn less are stiff; least mobility.
 LEAST_FRAMES, STILL, LEAST_MOBILITY = 20, 0.01, 0.1
@@ -101,7 +91,7 @@ def hand_chain(*, size: float = 0.19, forearm: bool = True) -> ArticulatedChain:
         table[f"{finger}2"] = JointFreedom.hinge(curl, 0.0, 1.9 if finger != "Thumb" else 1.0)
         table[f"{finger}3"] = JointFreedom.hinge(curl, 0.0, 1.3)
         if finger != "Thumb":
-            rules.append(Coupled(f"{finger}3", f"{finger}2", axis=curl))
+            rules.append(constraints.Coupled(f"{finger}3", f"{finger}2", axis=curl))
     ends = np.array([names.index(f"{finger}3") for finger in FINGERS])
     joints = unit * np.array(offsets)
     skeleton = Skeleton(tuple(names), np.array(parents), joints, ends, unit * np.array(tips))
@@ -162,10 +152,10 @@ def hand_of_clip(motion: Motion, *, prior_noise: float | None = 5.0) -> Articula
             axis, side, (x, y, z), (along[:, 0].min() - margin, along[:, 0].max() + margin),
             ((first, first), (second, second)), centres[joint],
         )  # fmt: skip
-    rules: tuple[PosePrior, ...] = ()
+    rules: tuple[constraints.PosePrior, ...] = ()
     if prior_noise is not None:
         model = PoseModel.fit([motion], variance=0.999, metric="canonical")
-        rules = (PosePrior(model, noise=prior_noise),)
+        rules = (constraints.PosePrior(model, noise=prior_noise),)
     chain = ArticulatedChain.of(motion.skeleton, table, rules=rules)
     return replace(chain, limits=chain.limits.containing(motion.rotations))
 
@@ -240,7 +230,7 @@ def fingers_from_tips(
         away = _errors(chain, pose[None], paths[frame][None], names)
         if not frame or np.nanmax(away, initial=0.0) > LOST:
             # The start is kept to a little, so that fingers whose tips are missing do not move.
-            bare, near = replace(chain, rules=()), [*asked, NearPose(pose)]
+            bare, near = replace(chain, rules=()), [*asked, constraints.NearPose(pose)]
             found = solve(bare, near, start=pose, root=np.zeros(3), particles=200, steps=40, rng=rng)
             last = found.path().rotations[-1]
             pose, searches = polished_pose(chain, asked, last, np.zeros(3), iterations=30)[0], searches + 1
@@ -248,23 +238,27 @@ def fingers_from_tips(
         if progress is not None:
             progress(frame + 1, frames)
     if smoothing > 0:
-        rotations = chain.limits.project(smoothed(rotations, np.zeros((frames, 3)), smoothing)[0])
+        rotations = chain.limits.project(constraints.smoothed(rotations, np.zeros((frames, 3)), smoothing)[0])
         for frame in range(frames):
             asked = _constraints(chain, paths[frame], names)
             rotations[frame], _ = polished_pose(chain, asked, rotations[frame], np.zeros(3), iterations=3)
     errors = _errors(chain, rotations, paths, names)
     rotations[:, 0] = turn
-    motion = Motion(chain.skeleton, continuous(rotations), place, checked_rate(frame_rate))
+    motion = Motion(chain.skeleton, so3.continuous(rotations), place, checked_rate(frame_rate))
     return FingerResult(motion, errors, searches)
 
 
-def _constraints(chain: ArticulatedChain, tips: Array, names: Sequence[str]) -> list[Constraint]:
-    known = [Noisy(Reach(name, tip), noise=NOISE) for name, tip in zip(names, tips) if np.isfinite(tip).all()]
+def _constraints(chain: ArticulatedChain, tips: Array, names: Sequence[str]) -> list[constraints.Constraint]:
+    known = [
+        constraints.Noisy(constraints.Reach(name, tip), noise=NOISE)
+        for name, tip in zip(names, tips)
+        if np.isfinite(tip).all()
+    ]
     return [*known, *chain.rules]
 
 
 def _errors(chain: ArticulatedChain, rotations: Array, tips: Array, names: Sequence[str]) -> Array:
     """Distances `(frames, tips)` from the tips, NaN where missing."""
-    batch = PoseBatch(chain.skeleton, rotations, np.zeros((len(rotations), 3)))
+    batch = constraints.PoseBatch(chain.skeleton, rotations, np.zeros((len(rotations), 3)))
     there = np.stack([batch.point(name) for name in names], axis=1)
     return np.asarray(np.linalg.norm(there - tips, axis=2))

@@ -26,7 +26,6 @@ from marey.body.particles.chain import ArticulatedChain, RandomWalk
 from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
-from marey.geometry.rotations import continuous
 
 # Radians of the finite differences; radians that cost as much as an error by its own noise, in motions.
 DIFFERENCE, MOTION_SCALE = 1e-4, 10.0
@@ -122,7 +121,7 @@ def polished(
         pose = rotations[frame], root[frame]
         rotations[frame], root[frame] = polished_pose(chain, held, *pose, iterations=4, prior_scale=scale)
     rotations[-1], root[-1] = q, p
-    return replace(motion, rotations=continuous(rotations), root=root)
+    return replace(motion, rotations=so3.continuous(rotations), root=root)
 
 
 class Guide(NamedTuple):

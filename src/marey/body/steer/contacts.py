@@ -21,7 +21,6 @@ from marey.body.steer.displacement import Observations
 from marey.body.steer.requests import Target, Window, covered
 from marey.geometry import rotations as so3
 from marey.geometry.fades import fade
-from marey.geometry.rotations import like
 
 # Metres: how exactly feet are held, and how far up a foot leaves the ground.
 HELD, LIFTED = 5e-4, 0.03
@@ -116,7 +115,7 @@ def settle(motion: Motion, targets: list[Target], plan: ContactPlan, windows: li
             shift[:, 1] += _lift(sunk, frames) * ~held
             goals.append(here + shift * inside[:, None])
         bend_leg(rotations, parents, pose, leg, goals[0], goals[1] if len(goals) > 1 else None)
-    bent = so3.normalise(like(rotations, motion.rotations))
+    bent = so3.normalise(so3.like(rotations, motion.rotations))
     return replace(motion, rotations=np.where(inside[:, None, None], bent, motion.rotations))
 
 

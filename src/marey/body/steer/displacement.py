@@ -27,7 +27,6 @@ from marey.body.pose_model import PoseModel, pose_rotations
 from marey.body.steer.requests import Window, covered, factor
 from marey.geometry import rotations as so3
 from marey.geometry.matrices import dexp_body, hat, to_matrix
-from marey.geometry.rotations import like, unwrap
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def displace(motion: Motion, prior: DisplacementPrior, windows: list[Window], as
     moved = so3.multiply(rotations[inside], so3.exp(turns))
     root[inside] += shifts
     # The sign of the original, so that frames outside need none of their own changed.
-    rotations[inside] = so3.normalise(like(moved, motion.rotations[inside]))
+    rotations[inside] = so3.normalise(so3.like(moved, motion.rotations[inside]))
     return replace(motion, rotations=rotations, root=root)
 
 
@@ -133,7 +132,7 @@ class DisplacementPrior:
         from scipy.ndimage import gaussian_filter1d
 
         geodesics, width = model.geodesics, settings.smoothing * motion.frame_rate
-        logs = unwrap(geodesics.logarithms(pose_rotations(motion)))
+        logs = so3.unwrap(geodesics.logarithms(pose_rotations(motion)))
         directions = geodesics.directions * geodesics.deviations[:, None, None]
         spread = np.linalg.norm(directions, axis=0)
         # Joints that turn less in the whole clip do so by rounding.

@@ -45,7 +45,6 @@ from marey.body.steer.requests import (
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
-from marey.geometry.rotations import like
 from marey.statistics.autoregression import condition
 
 METHODS = ("displace", *dynamics.METHODS)
@@ -384,6 +383,6 @@ def _transfer(
         inner = slice(first, last + 1)
         kept = slice(first - begin, last + 1 - begin)
         moved = so3.multiply(base.rotations[inner], so3.exp(turns[kept]))
-        rotations[inner] = so3.normalise(like(moved, base.rotations[inner]))
+        rotations[inner] = so3.normalise(so3.like(moved, base.rotations[inner]))
         root[inner] = base.root[inner] + shifts[kept]
     return replace(base, rotations=rotations, root=root)

@@ -20,7 +20,6 @@ from marey.body.motion import Motion
 from marey.body.root_motion import about_y, yaw
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
-from marey.geometry.rotations import continuous
 from marey.statistics.autoregression import condition
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint
@@ -171,7 +170,7 @@ def retime(motion: Motion, places: Array) -> Motion:
         return np.asarray(PchipInterpolator(frames, values, axis=0)(places))
 
     translations = None if motion.translations is None else at(motion.translations)
-    rotations = so3.normalise(at(continuous(motion.rotations)))
+    rotations = so3.normalise(at(so3.continuous(motion.rotations)))
     return replace(motion, rotations=rotations, root=at(motion.root), translations=translations)
 
 
@@ -189,4 +188,4 @@ def close(motion: Motion) -> Motion:
     turned[:, 0] = so3.multiply(facing, turned[:, 0])
     root = np.array(motion.root, dtype=np.float64)
     root[:, 1] += (start - end) * (root[-1, 1] - root[0, 1])
-    return replace(motion, rotations=continuous(so3.normalise(turned)), root=root)
+    return replace(motion, rotations=so3.continuous(so3.normalise(turned)), root=root)

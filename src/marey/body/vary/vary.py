@@ -32,7 +32,6 @@ from marey.body.vary.draw import METHODS, TEMPO, close, draw, retime, tempo
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import fade, minimum_jerk
-from marey.geometry.rotations import continuous
 from marey.statistics.processes.example import ExampleProcess
 from marey.statistics.processes.process import LinearConstraint
 from marey.statistics.processes.trend import Trend
@@ -249,7 +248,9 @@ class _Learned:
             places, rotations[:, 0] = integrate_root_motion(
                 moved, example.frame_rate, start=example.root[0], heading=float(yaw(example)[0])
             )
-        return replace(example, rotations=continuous(so3.normalise(rotations)), root=places, channels=None)
+        return replace(
+            example, rotations=so3.continuous(so3.normalise(rotations)), root=places, channels=None
+        )
 
     def _detail(
         self, deviation: float, kept: NDArray[np.intp], noise: np.random.SeedSequence | None
@@ -293,7 +294,7 @@ class _Learned:
         rotations = self.ranges.project(rotations)
         upright = self.root == "heading"
         rotations[:, 0] = so3.multiply(facing, rotations[:, 0]) if upright else variant.rotations[:, 0]
-        return replace(variant, rotations=continuous(so3.normalise(rotations)))
+        return replace(variant, rotations=so3.continuous(so3.normalise(rotations)))
 
 
 def _closing(model: _Learned) -> tuple[LinearConstraint, LinearConstraint]:

@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, FloatArray, as_slice, assign, checked
 from marey.body.anatomy import EndEffector
-from marey.body.clip_header import Header, whole
+from marey.body.clip_header import Headed, Header, whole
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
-from marey.body.skeleton import Skeleton
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
@@ -42,7 +41,7 @@ _PIN_WEIGHT = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class TournierClip:
+class TournierClip(Headed):
     """A clip as Tournier's codec stores it: numbers that fit single precision.
 
     Args:
@@ -97,21 +96,6 @@ class TournierClip:
             root_turns=checked("root_turns", self.root_turns, (lengths[1], 3)),
             curves=tuple(checked("curve", curve, (length, 3)) for curve, length in curves),
         )
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """The joints."""
-        return self.header.skeleton
-
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return self.header.frames
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames a second."""
-        return self.header.frame_rate
 
     @property
     def modes(self) -> int:

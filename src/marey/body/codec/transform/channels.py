@@ -25,7 +25,6 @@ from marey.body.kinematics import global_frames
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
-from marey.geometry.rotations import continuous
 
 # Logarithms this long, radians, are followed, as they may pass pi.
 _FAR = 2.2
@@ -109,7 +108,7 @@ class Channels:
         curves[:, columns.logarithms] = _logs(mean, rotations[:, narrow]).reshape(frames, -1)
         for joint in np.flatnonzero(columns.quaternion_columns).tolist():
             centre = self.centre[columns.of(joint)]
-            turns = continuous(rotations[:, joint])
+            turns = so3.continuous(rotations[:, joint])
             curves[:, columns.of(joint)] = (turns if (turns @ centre).sum() >= 0 else -turns) - centre
         return curves
 
