@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 from marey.body.motion import Motion
+from marey.body.root_motion import STILL
 from marey.errors import InputError
 from marey.geometry import filters
 from marey.geometry import rotations as so3
@@ -26,8 +27,6 @@ METHODS = ("bilateral", "gaussian", "binomial", "butterworth")
 CUTOFF = 6.0
 # Seconds, width of the bell that a path is compared with.
 TREND = 0.05
-# Metres that a joint's translation may vary and still count as an offset.
-STILL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +72,9 @@ class FilterSettings:
         if self.method == "bilateral":
             # A figure that walks is far from where it was a frame ago: only what departs from its slow way
             # is compared.
-            trend = filters.linear_vectors(
-                vectors, filters.gaussian_mask(TREND * frame_rate), boundary=self.boundary
-            )
-            return trend + filters.bilateral_vectors(
-                np.asarray(vectors) - trend, **self._bilateral(frame_rate)
-            )
+            bell, options = filters.gaussian_mask(TREND * frame_rate), self._bilateral(frame_rate)
+            trend = filters.linear_vectors(vectors, bell, boundary=self.boundary)
+            return trend + filters.bilateral_vectors(np.asarray(vectors) - trend, **options)
         mask = self._mask(frame_rate)
         return filters.linear_vectors(vectors, mask, passes=self._passes(), boundary=self.boundary)
 

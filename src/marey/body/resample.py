@@ -47,9 +47,9 @@ def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> M
         taps = np.arange(int(np.ceil(WINDOW * factor)))
         weights = np.sinc(taps / factor) * (0.5 + 0.5 * np.cos(np.pi * taps / (WINDOW * factor)))
         rotations = so3.multiply(rotations, so3.exp(_change(rotations, weights, _turn)))
-        root = root + _change(root, weights, _step)
+        root = root + _change(root, weights, np.subtract)
         if translations is not None:
-            translations = translations + _change(translations, weights, _step)
+            translations = translations + _change(translations, weights, np.subtract)
         motion = replace(motion, rotations=rotations, root=root, translations=translations)
     timed = retime(motion, sample_positions(motion.frames, motion.frame_rate, rate))
     first = motion.first_frame if rate == motion.frame_rate else 0
@@ -79,14 +79,10 @@ def _change(values: FloatArray, weights: Array, difference: Callable[[Array, Arr
     total = np.full((len(values), *(1,) * (change.ndim - 1)), weights[0])
     for k, weight in enumerate(weights[1 : (len(values) + 1) // 2], start=1):
         here = values[k:-k]
-        change[k:-k] += weight * (difference(here, values[: -2 * k]) + difference(here, values[2 * k :]))
+        change[k:-k] += weight * (difference(values[: -2 * k], here) + difference(values[2 * k :], here))
         total[k:-k] += 2 * weight
     return change / total
 
 
-def _step(here: Array, there: Array) -> Array:
-    return there - here
-
-
-def _turn(here: Array, there: Array) -> Array:
+def _turn(there: Array, here: Array) -> Array:
     return so3.log(so3.multiply(so3.inverse(here), there))

@@ -15,18 +15,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array, Integers
 from marey._compiling import njit
 from marey.body.limits._kernels import OPTIONS, limit
-from marey.geometry._inline_kernels import (
-    exp_and_factors,
-    hat_polynomial,
-    matrix,
-    matrix_product,
-    product,
-    quaternion,
-    rotate,
-    row_times,
-    store,
-    vector,
-)
+from marey.geometry import _inline_kernels as inline
 
 Chain = tuple[Array, Array, Array, Array, Integers, Integers]
 LimitRows = tuple[int, Integers, Array, Array]
@@ -111,17 +100,17 @@ def leg_frame(
     """
     above, hip, local, offsets, turns, points = chain
     kind, limited, centres, parameters = limits
-    whole = quaternion(above[frame])
+    whole = inline.quaternion(above[frame])
     x, y, z = hip[frame, 0] + own[0], hip[frame, 1] + own[1], hip[frame, 2] + own[2]
     axes, pivots = np.empty((3, 3, 3)), np.empty((3, 3))
     met = 0
     for number in range(len(turns)):
         if number:
-            dx, dy, dz = rotate(whole, vector(offsets[frame, number - 1]))
+            dx, dy, dz = inline.rotate(whole, inline.vector(offsets[frame, number - 1]))
             x, y, z = x + dx, y + dy, z + dz
         point = points[number]
         if point >= 0:
-            store((x, y, z), places[point])
+            inline.store((x, y, z), places[point])
             slopes[point] = 0.0
             for i in range(3):
                 slopes[point, i, i] = 1.0
@@ -132,26 +121,26 @@ def leg_frame(
                     slopes[point, 0, 3 + 3 * joint + i] = rz * b - ry * c
                     slopes[point, 1, 3 + 3 * joint + i] = rx * c - rz * a
                     slopes[point, 2, 3 + 3 * joint + i] = ry * a - rx * b
-        here = quaternion(local[frame, number])
+        here = inline.quaternion(local[frame, number])
         joint = turns[number]
         if joint < 0:
-            whole = product(whole, here)
+            whole = inline.product(whole, here)
             continue
-        turned_by = vector(own[3 + 3 * joint :])
-        turn, first, second = exp_and_factors(turned_by)
-        spread = hat_polynomial(turned_by, -first, second)
-        turned = product(here, turn)
-        whole = product(whole, turned)
-        world = matrix_product(matrix(whole), spread)
+        turned_by = inline.vector(own[3 + 3 * joint :])
+        turn, first, second = inline.exp_and_factors(turned_by)
+        spread = inline.hat_polynomial(turned_by, -first, second)
+        turned = inline.product(here, turn)
+        whole = inline.product(whole, turned)
+        world = inline.matrix_product(inline.matrix(whole), spread)
         for i in range(3):
-            store(world[i], axes[joint, i])
-        store((x, y, z), pivots[joint])
+            inline.store(world[i], axes[joint, i])
+        inline.store((x, y, z), pivots[joint])
         met = joint + 1
         over[joint] = 0.0
         if limited[joint] >= 0:
             at = limited[joint]
-            over[joint], slope = limit(kind, turned, quaternion(centres[at]), parameters[at])
-            store(row_times(slope, spread), turning[joint])
+            over[joint], slope = limit(kind, turned, inline.quaternion(centres[at]), parameters[at])
+            inline.store(inline.row_times(slope, spread), turning[joint])
 
 
 @njit(**OPTIONS)

@@ -17,26 +17,9 @@ from numba import types
 
 from marey._arrays import Array
 from marey._compiling import njit
-from marey.body.ik._effector_kernels import (
-    accumulate_jacobians,
-    copy_rows,
-    jacobian,
-    mass_matrix,
-    place,
-    residuals,
-    tangent,
-)
+from marey.body.ik import _effector_kernels as effector_kernels
 from marey.body.limits._kernels import INNER, OPTIONS
-from marey.geometry._inline_kernels import (
-    cholesky_solve,
-    exp,
-    log_between,
-    product,
-    quaternion,
-    store,
-    turn,
-    vector,
-)
+from marey.geometry import _inline_kernels as inline
 
 # Bounds of the damping; relative decrease of the cost at which the solver has converged.
 _LEAST, _MOST, _CONVERGED = 1e-10, 1e8, 1e-6
@@ -94,7 +77,7 @@ def dual_step(
                 total += J[a, m] * step[m] * J[b, m]
             S[a, b] = total
         S[a, a] += 1.0
-    if not cholesky_solve(S, rows, y):
+    if not inline.cholesky_solve(S, rows, y):
         return False
     for m in range(unknowns):
         total = pull[m]
@@ -122,7 +105,7 @@ def primal_step(
         S[m, m] += precision[m]
         if not kinetic:
             S[m, m] += mu * damping[m]
-    return cholesky_solve(S, unknowns, step)
+    return inline.cholesky_solve(S, unknowns, step)
 
 
 @njit(**INNER)
@@ -167,8 +150,8 @@ def evaluate(
     body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, state: Any
 ) -> float:
     """The cost of a state's root, pose and rotations; its other arrays are computed."""
-    place(body, state)
-    residuals(effectors, goals, weights, limits, state)
+    effector_kernels.place(body, state)
+    effector_kernels.residuals(effectors, goals, weights, limits, state)
     cost = pull_of_prior(body, prior, state)
     r = state[7]
     for a in range(r.shape[0]):
@@ -187,7 +170,7 @@ def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
     root, pose, rotations, _, _, _, _, _, pull = state
     cost = 0.0
     if free:
-        v = log_between(quaternion(rotations[0]), quaternion(centre_rotations[0]))
+        v = inline.log_between(inline.quaternion(rotations[0]), inline.quaternion(centre_rotations[0]))
         for i in range(3):
             pull[i] = precision[i] * v[i]
             cost += pull[i] * v[i]
@@ -200,7 +183,7 @@ def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
             if precision[first] == 0.0:
                 pull[first : first + 3] = 0.0
                 continue
-            v = log_between(quaternion(rotations[j]), quaternion(centre_rotations[j]))
+            v = inline.log_between(inline.quaternion(rotations[j]), inline.quaternion(centre_rotations[j]))
             for i in range(3):
                 pull[first + i] = precision[first + i] * v[i]
                 cost += pull[first + i] * v[i]
@@ -220,11 +203,14 @@ def advance(body: Any, here: Any, step: Array, there: Any) -> None:
     new_root, new_pose, new_rotations = there[0], there[1], there[2]
     for i in range(3):
         new_root[i] = root[i] + (step[3 + i] if free else 0.0)
-    q = quaternion(rotations[0])
-    store(turn(q, vector(step)) if free else q, new_rotations[0])
+    q = inline.quaternion(rotations[0])
+    inline.store(inline.turn(q, inline.vector(step)) if free else q, new_rotations[0])
     if full:
         for j in range(1, rotations.shape[0]):
-            store(turn(quaternion(rotations[j]), vector(step[free + 3 * (j - 1) :])), new_rotations[j])
+            inline.store(
+                inline.turn(inline.quaternion(rotations[j]), inline.vector(step[free + 3 * (j - 1) :])),
+                new_rotations[j],
+            )
     else:
         for m in range(pose.shape[0]):
             new_pose[m] = pose[m] + step[free + m]
@@ -260,11 +246,11 @@ def descend(
         if moved:
             if cost < 1e-24 or _are_met(weights, r, stop_error):
                 return iteration, True, here
-            accumulate_jacobians(body, here, A, C)
-            jacobian(body, effectors, goals, weights, limits, here, A, C, J)
+            effector_kernels.accumulate_jacobians(body, here, A, C)
+            effector_kernels.jacobian(body, effectors, goals, weights, limits, here, A, C, J)
             normal_matrix(J, precision, typical_change, dual, H, diagonal)
             if kinetic:
-                mass_matrix(body, (amounts, centres), here, A, C, metric)
+                effector_kernels.mass_matrix(body, (amounts, centres), here, A, C, metric)
             for m in range(unknowns):
                 total = 0.0
                 for a in range(rows):
@@ -366,10 +352,10 @@ def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) 
 @njit(**INNER)
 def set_pose(state: Any, root: Array, pose: Array, rotations: Array) -> None:
     """Copy a pose into a state."""
-    store(vector(root), state[0])
+    inline.store(inline.vector(root), state[0])
     for m in range(pose.shape[0]):
         state[1][m] = pose[m]
-    copy_rows(rotations, state[2])
+    effector_kernels.copy_rows(rotations, state[2])
 
 
 _IN = {n: types.Array(types.float64, n, "C", readonly=True) for n in (1, 2, 3)}
@@ -426,16 +412,16 @@ def solve_frames(
     for t in range(goals.shape[0]):
         before = t - 1 if chained and t > 0 else t
         set_pose(here, root[before] if free else root[t], pose[before], rotations[before if full else t])
-        store(quaternion(rotations[before if free else t, 0]), here[2][0])
+        inline.store(inline.quaternion(rotations[before if free else t, 0]), here[2][0])
         iterations[t], converged[t], found = descend(
             body, effectors, goals[t], weights[t], limits,
             (prior[0], prior[1][t], prior[2][t], prior[3][t]), damping,
             most, stop_error, first_mu if before == t else next_mu, here, there, work,
         )  # fmt: skip
-        store(vector(found[0]), root[t])
+        inline.store(inline.vector(found[0]), root[t])
         for m in range(modes):
             pose[t, m] = found[1][m]
-        copy_rows(found[2], rotations[t])
+        effector_kernels.copy_rows(found[2], rotations[t])
         r = found[7]
         for f in range(count):
             w = weights[t, f]
@@ -447,8 +433,8 @@ def solve_frames(
                 if known < needed.shape[0] and needed[known] == j:
                     known += 1
                 else:
-                    turned = exp(tangent(directions[j], pose[t]))
-                    store(product(quaternion(mean[j]), turned), rotations[t, j])
+                    turned = inline.exp(effector_kernels.tangent(directions[j], pose[t]))
+                    inline.store(inline.product(inline.quaternion(mean[j]), turned), rotations[t, j])
 
 
 @njit(types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]), **OPTIONS)
@@ -464,9 +450,9 @@ def evaluate_frames(
     A, C = np.empty((joints, 3, unknowns)), np.empty((joints, 3, unknowns))
     for t in range(frames):
         set_pose(state, root[t], pose[t], rotations[t])
-        place(body, state)
-        residuals(effectors, goals[t], weights[t], limits, state)
+        effector_kernels.place(body, state)
+        effector_kernels.residuals(effectors, goals[t], weights[t], limits, state)
         for a in range(rows):
             values[t, a] = state[7][a]
-        accumulate_jacobians(body, state, A, C)
-        jacobian(body, effectors, goals[t], weights[t], limits, state, A, C, jacobians[t])
+        effector_kernels.accumulate_jacobians(body, state, A, C)
+        effector_kernels.jacobian(body, effectors, goals[t], weights[t], limits, state, A, C, jacobians[t])

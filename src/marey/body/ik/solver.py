@@ -46,6 +46,8 @@ PRIORS = ("mahalanobis", "isotropic", "none")
 ROOTS = ("free", "fixed")
 ANCHORS = ("last", "start")
 
+_Prepared = tuple[CompiledTargets, engine.Problem, engine.Problem | None]
+
 
 @dataclass(frozen=True, eq=False)
 class PoseResult:
@@ -145,11 +147,9 @@ class PoseSolver:
         self.stop_error, self.refine, self.iterations = stop_error, refine, iterations
         self.precision = self._precision(tolerance, prior, root_stiffness)
         self._centre = np.zeros((1, self.parameters.modes))
-        self._prepared: dict[
-            tuple[object, ...], tuple[CompiledTargets, engine.Problem, engine.Problem | None]
-        ] = {}
+        self._prepared: dict[tuple[object, ...], _Prepared] = {}
         self._targets: Sequence[Target] = ()
-        self._ready: tuple[CompiledTargets, engine.Problem, engine.Problem | None] | None = None
+        self._ready: _Prepared | None = None
         self.reset(start)
 
     def reset(self, start: Motion | None = None) -> None:
@@ -157,9 +157,8 @@ class PoseSolver:
         if start is None:
             rotations = so3.identity((1, self.skeleton.joints))
             root = np.array(self.skeleton.offsets[:1], dtype=np.float64)
-            self._poses = engine.decoded(
-                self.parameters, engine.PoseArrays(root, self._centre.copy(), rotations)
-            )
+            poses = engine.PoseArrays(root, self._centre.copy(), rotations)
+            self._poses = engine.decoded(self.parameters, poses)
         else:
             self._poses = starting_poses(self.parameters, self.skeleton, self.model, start[0])
         self._start = self._poses
@@ -175,9 +174,8 @@ class PoseSolver:
         engine.kernels()
         began = time.perf_counter()
         plan, problem, whole = self._prepare(targets)
-        places = (
-            places_of(plan.effectors, *engine.world(self.parameters, self._poses)) if plan.pinned else None
-        )
+        world = engine.world(self.parameters, self._poses) if plan.pinned else None
+        places = None if world is None else places_of(plan.effectors, *world)
         goals, weights = goals_of_frame(targets, plan, places)
         held = self._start if self.anchored else self._poses
         rotations = held.rotations
@@ -224,9 +222,7 @@ class PoseSolver:
             *asked, centre=centre, precision=precision, iterations=most, stop_error=stop, warm=self._warm
         )
 
-    def _prepare(
-        self, targets: Sequence[Target]
-    ) -> tuple[CompiledTargets, engine.Problem, engine.Problem | None]:
+    def _prepare(self, targets: Sequence[Target]) -> _Prepared:
         if self._ready is not None and same_targets(targets, self._targets):
             return self._ready
         key = targets_key(targets)

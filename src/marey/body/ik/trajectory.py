@@ -313,9 +313,7 @@ def _where_they_were(edited: Motion, before: Motion, held: Sequence[tuple[int, A
     goals = np.pad(places, ((0, 0), (0, 0), (0, 1)))
     rotations = np.array(edited.rotations, dtype=np.float64)
     start = engine.PoseArrays(np.array(edited.root), np.zeros((edited.frames, 0)), rotations)
-    precision, weights = (
-        np.full(problem.unknowns, engine.SETTINGS.refined_tolerance**2),
-        np.ones(goals.shape[:2]),
-    )
+    precision = np.full(problem.unknowns, engine.SETTINGS.refined_tolerance**2)
+    weights = np.ones(goals.shape[:2])
     found = problem.solve(goals, weights, start, centre=start, precision=precision, warm=True)
     return so3.normalise(found.poses.rotations)

@@ -154,10 +154,8 @@ class RangeLimits(CompiledLimits):
     def __post_init__(self) -> None:
         joints = limited_joints(self.joints)
         count = len(joints)
-        low, high = (
-            checked(f"{name} limits", value, (count, 3), finite=False)
-            for name, value in (("low", self.low), ("high", self.high))
-        )
+        low = checked("low limits", self.low, (count, 3), finite=False)
+        high = checked("high limits", self.high, (count, 3), finite=False)
         if not (low <= high).all() or not self.give >= 0:
             raise InputError("limits: no low bound may exceed the high one, and give must not be negative")
         centres = checked("limit centres", self.centres, (count, 4))

@@ -155,9 +155,8 @@ class SwingTwistLimits(CompiledLimits):
     @property
     def binding(self) -> NDArray[np.bool_]:
         """Which limits `(joints,)` some rotation exceeds."""
-        return np.asarray(
-            (np.abs(self.twists) <= np.pi).any(axis=1) | (self.swings <= np.pi).any(axis=(1, 2))
-        )
+        twists, swings = np.abs(self.twists) <= np.pi, self.swings <= np.pi
+        return np.asarray(twists.any(axis=1) | swings.any(axis=(1, 2)))
 
     def parts(self, rotations: ArrayLike) -> Array:
         """Twist and the two swings `(..., joints, 3)` of local rotations `(..., joints, 4)`, radians."""

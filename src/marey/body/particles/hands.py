@@ -249,12 +249,8 @@ def fingers_from_tips(
 
 
 def _constraints(chain: ArticulatedChain, tips: Array, names: Sequence[str]) -> list[constraints.Constraint]:
-    known = [
-        constraints.Noisy(constraints.Reach(name, tip), noise=NOISE)
-        for name, tip in zip(names, tips)
-        if np.isfinite(tip).all()
-    ]
-    return [*known, *chain.rules]
+    known = [constraints.Reach(name, tip) for name, tip in zip(names, tips) if np.isfinite(tip).all()]
+    return [*(constraints.Noisy(reach, noise=NOISE) for reach in known), *chain.rules]
 
 
 def _errors(chain: ArticulatedChain, rotations: Array, tips: Array, names: Sequence[str]) -> Array:

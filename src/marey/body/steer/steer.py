@@ -358,11 +358,7 @@ def _closing(
 
 
 def _transfer(
-    learned: MotionModel,
-    base: Motion,
-    old: Array,
-    new: Array,
-    stretches: tuple[tuple[int, int], ...],
+    learned: MotionModel, base: Motion, old: Array, new: Array, stretches: tuple[tuple[int, int], ...]
 ) -> Motion:
     """The change from old to new coordinates, put on the clip within the windows."""
     rotations, root = np.array(base.rotations), np.array(base.root)

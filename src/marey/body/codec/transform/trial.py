@@ -13,6 +13,7 @@ import numpy as np
 
 from marey._arrays import Array, Integers
 from marey.body.clip_header import Header
+from marey.body.codec.transform import segment as segments
 from marey.body.codec.transform.channels import (
     CURVES,
     LIMBS,
@@ -26,20 +27,6 @@ from marey.body.codec.transform.channels import (
     principal_directions,
     single_columns,
     spectrum,
-)
-from marey.body.codec.transform.segment import (
-    FINEST_STEP,
-    MOST_LEVELS,
-    REFINEMENTS_AN_OCTAVE,
-    STEPS_AN_OCTAVE,
-    Segment,
-    block_length,
-    column_parts,
-    decoded_channels,
-    refined_steps,
-    rounded_centre,
-    step_size,
-    write_segment,
 )
 from marey.body.kinematics import GlobalPose
 from marey.body.pose_metric import displacement_matrix
@@ -96,7 +83,7 @@ class EncoderSettings:
 
 SETTINGS = EncoderSettings()
 # So that refined ones can be written too.
-_LARGEST_COEFFICIENT = LARGEST_NUMBER >> (SETTINGS.most_refined // REFINEMENTS_AN_OCTAVE + 4)
+_LARGEST_COEFFICIENT = LARGEST_NUMBER >> (SETTINGS.most_refined // segments.REFINEMENTS_AN_OCTAVE + 4)
 # What the decoder sums in another order may differ in the last digits.
 _ROUNDING = 1 - 1e-9
 
@@ -139,7 +126,7 @@ class SegmentData:
 class Encoded:
     """A segment, its bytes and its errors."""
 
-    segment: Segment
+    segment: segments.Segment
     data: bytes
     mean: float  # metres, over joints and end sites
     worst: float  # metres, over everything that is bounded
@@ -156,9 +143,9 @@ def prepare(
     if skeleton.joints <= SETTINGS.most_joints:
         curves = channels.curves(rotations, positions)
         metric = _column_metric(header, channels, curves, truth)
-        found = spectrum(curves, metric, column_parts(LIMBS, channels.columns, skeleton))
+        found = spectrum(curves, metric, segments.column_parts(LIMBS, channels.columns, skeleton))
     levels = round(np.log2(max(SETTINGS.slowest * header.frame_rate, 1.0)))
-    levels = max(0, min(levels, int(np.log2(len(rotations))), MOST_LEVELS))
+    levels = max(0, min(levels, int(np.log2(len(rotations))), segments.MOST_LEVELS))
     original, parts = (rotations, positions, truth, ends), limbs(skeleton.parents)
     return SegmentData(header, *original, channels, metric, found, parts, levels)
 
@@ -171,7 +158,7 @@ def finest_step(data: SegmentData) -> int:
     curves = channels.curves(data.rotations, data.positions)
     farthest = max(float((np.abs(curves) * arms).max()), 1.0)
     octaves = min(np.log2(LARGEST_NUMBER / largest), np.log2(_LARGEST_COEFFICIENT / farthest))
-    return min(FINEST_STEP, int(np.floor(STEPS_AN_OCTAVE * octaves)))
+    return min(segments.FINEST_STEP, int(np.floor(segments.STEPS_AN_OCTAVE * octaves)))
 
 
 def encode_segment(
@@ -191,19 +178,19 @@ def encode_segment(
 
     header, frames = data.header, data.frames
     skeleton, columns = header.skeleton, data.channels.columns
-    centre = rounded_centre(skeleton, data.channels, step, frames)
-    channels = decoded_channels(skeleton, columns, centre, step, frames)
+    centre = segments.rounded_centre(skeleton, data.channels, step, frames)
+    channels = segments.decoded_channels(skeleton, columns, centre, step, frames)
     curves = channels.curves(data.rotations, data.positions)
     arms = lever_arms(skeleton, channels)
     if layout == CURVES or data.metric is None or data.spectrum is None:
-        basis = single_columns(curves, arms, step_size(step))
+        basis = single_columns(curves, arms, segments.step_size(step))
         modes = curves[:, basis.first_columns()] * arms[basis.first_columns()]
     else:
-        basis = principal_directions(data.spectrum, curves, arms, step_size(step))
+        basis = principal_directions(data.spectrum, curves, arms, segments.step_size(step))
         modes = _coordinates(curves, basis.directions(arms), data.metric, basis.parts)
     wanted = analyse(modes, data.levels)
-    groups = column_parts(LIMBS, columns, skeleton)[basis.first_columns()]
-    blocks = band_frames(frames, data.levels) // block_length(header.frame_rate)
+    groups = segments.column_parts(LIMBS, columns, skeleton)[basis.first_columns()]
+    blocks = band_frames(frames, data.levels) // segments.block_length(header.frame_rate)
     refinement = np.zeros((blocks.max() + 1, int(data.limbs.max()) + 1), dtype=np.int64)
     sizes = band_sizes(frames, data.levels)
     pushes = SETTINGS.pushes if patient else 0
@@ -212,7 +199,7 @@ def encode_segment(
     bounded = np.zeros((frames, skeleton.joints))
     most_rounds = SETTINGS.rounds * (1 + pushes)
     for tries in range(most_rounds):
-        steps = refined_steps(step, refinement, blocks, groups)
+        steps = segments.refined_steps(step, refinement, blocks, groups)
         numbers = decide(wanted, sizes, steps=steps)
         decoded = synthesise(numbers * steps, data.levels)
         last = tries == most_rounds - 1 or refinement.max() > SETTINGS.most_refined
@@ -233,11 +220,11 @@ def encode_segment(
             off = maximum_filter1d(off, 2 * reach + 1, axis=0, mode="constant")[:, groups]
             wanted = wanted + analyse(SETTINGS.push * off * (modes - decoded), data.levels)
             continue
-        refinement = refinement + _refinement(excess, block_length(header.frame_rate), refinements)
+        refinement = refinement + _refinement(excess, segments.block_length(header.frame_rate), refinements)
     kept = np.asarray(numbers.any(axis=0))
     rounded = basis.keep(kept), refinement, numbers[:, kept]
-    segment = Segment(layout, step, data.levels, columns, centre, *rounded)
-    return Encoded(segment, write_segment(segment, skeleton), mean, float(bounded.max()))
+    segment = segments.Segment(layout, step, data.levels, columns, centre, *rounded)
+    return Encoded(segment, segments.write_segment(segment, skeleton), mean, float(bounded.max()))
 
 
 def _column_metric(header: Header, channels: Channels, curves: Array, truth: GlobalPose) -> Array:
@@ -299,7 +286,7 @@ def _refinement(excess: Array, length: int, tries: int) -> Integers:
     """
     worst = np.maximum.reduceat(excess, np.arange(0, len(excess), length), axis=0)
     # As much as brings the error down, carefully.
-    quarters = np.ceil(0.7 * REFINEMENTS_AN_OCTAVE * np.log2(np.maximum(worst, 1.0)))
+    quarters = np.ceil(0.7 * segments.REFINEMENTS_AN_OCTAVE * np.log2(np.maximum(worst, 1.0)))
     bolder = tries // SETTINGS.patience
     more = np.where(worst > 1, np.maximum(quarters, 1) + bolder, 0)
     for _ in range(bolder):
