@@ -19,8 +19,10 @@ from _ledger import record_limit
 
 import marey
 from marey.stage import walk
-from marey.stage.walk.gltf import played
 from marey.views import view
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from tests.stage.playback import played
 
 RATE = 25.0
 MOST_SECONDS, MOST_BYTES, MOST_SLIDE = 60.0, 50e6, 0.02

@@ -94,7 +94,9 @@ def write_crowd(folder: Path) -> None:
     """Twenty people carried by the built-in field, as walking bodies."""
     import marey
     from marey.stage import walk
-    from marey.stage.walk.gltf import played
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from tests.stage.playback import played
 
     crowd = walk(marey.samples.field().animate(20, seconds=4, frame_rate=20, rng=1))
     crowd.save(folder / CROWD)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,8 +13,8 @@ from marey.samples.gaits import run, stand
 from marey.stage import WalkingCrowd, walk
 from marey.stage.walk.figure import figure, heights, outfits
 from marey.stage.walk.gait import cycle
-from marey.stage.walk.gltf import SPACINGS, interpolated, spacings
 from marey.stage.walk.walk import _Walkers
+from tests.stage.playback import played
 
 Array = NDArray[np.float64]
 RATE = 20.0
@@ -58,19 +56,6 @@ def upper_bodies(crowd: WalkingCrowd) -> list[Array]:
 def nearest(one: Array, other: Array, starts: range) -> float:
     """How far two seconds of one are from the other's at best, however shifted in time."""
     return float(min(np.sqrt(np.mean((one[20:60] - other[s : s + 40]) ** 2)) for s in starts))
-
-
-def played(crowd: WalkingCrowd) -> WalkingCrowd:
-    """The crowd as a file with these keys plays it."""
-    rotations, roots = np.empty_like(crowd.rotations), np.empty_like(crowd.roots)
-    chosen = spacings(crowd)
-    for spacing in SPACINGS:
-        for joint in range(crowd.skeleton.joints):
-            mine = np.flatnonzero(chosen[:, joint] == spacing)
-            rotations[:, mine, joint] = interpolated(crowd.rotations[:, mine, joint], spacing)
-        mine = np.flatnonzero(chosen[:, -1] == spacing)
-        roots[:, mine] = interpolated(crowd.roots[:, mine], spacing)
-    return replace(crowd, rotations=rotations, roots=roots)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
