@@ -78,23 +78,16 @@ class _Kept(FunctionCache):
 
     def __init__(self, function: Any, parallel: bool):
         super().__init__(function)
-        self._cache_file = _Index(
+        self._cache_file = IndexDataCacheFile(
             cache_path=self._cache_path,
             # The twin of one thread is another piece of code, which numba's own names do not tell apart.
             filename_base=self._impl.filename_base + ("-parallel" if parallel else ""),
             source_stamp=_digest(function.__module__, function.__code__.co_filename),
         )
-
-
-class _Index(IndexDataCacheFile):
-    """The list of kept code; one that cannot be read, since its types have moved since then, is empty."""
-
-    def _load_index(self) -> dict[Any, Any]:
         try:
-            found: dict[Any, Any] = super()._load_index()
-        except (ImportError, AttributeError, pickle.UnpicklingError, EOFError):
-            return {}
-        return found
+            self._cache_file._load_index()
+        except (ImportError, AttributeError, pickle.UnpicklingError, EOFError):  # its types have moved since
+            Path(self._cache_file._index_path).unlink(missing_ok=True)
 
 
 @cache
