@@ -196,7 +196,7 @@ def fingers_from_tips(
         wrist: positions `(frames, 3)` and rotations `(frames, 4)` in the world; at the origin if None.
         smoothing: frames, width of a Gaussian over time before the last polish.
 
-    >>> from marey.body.particles import hand_chain
+    >>> from marey.body.particles import PoseBatch, hand_chain
     >>> hand = hand_chain(forearm=False)
     >>> turns = np.zeros((6, 16, 3))
     >>> turns[:, 7:9, 0] = np.linspace(0.2, 0.9, 6)[:, None]
