@@ -51,5 +51,5 @@ def _append(**line: object) -> None:
     if not ledger:
         return
     with Path(ledger).open("a", encoding="utf-8") as file:
-        told = {"benchmark": Path(sys.argv[0]).stem, **line}
-        file.write(json.dumps(told, ensure_ascii=False) + "\n")
+        reported = {"benchmark": Path(sys.argv[0]).stem, **line}
+        file.write(json.dumps(reported, ensure_ascii=False) + "\n")

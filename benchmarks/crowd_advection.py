@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from marey import samples
 from marey._arrays import FloatArray
 from marey.crowd import FieldSeries
-from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
+from marey.crowd.animation import AgentSettings, AnimatedCrowd
 from marey.crowd.animation.agents import AVOID, Agents, poisson_disk_seeds
 from marey.crowd.animation.ground import Flow, WalkableGround
 from marey.crowd.cameras import orthographic
@@ -70,7 +70,7 @@ def _avoiding() -> None:
             swirl = samples.field(rows=side, columns=4 * side // 3, seconds=2)
             pace = 1.2 / float(np.linalg.norm(swirl.velocities, axis=-1).mean() * swirl.frame_rate * 0.15)
             fields = FieldSeries(pace * swirl.velocities, swirl.frame_rate, homography=orthographic(0.15))
-            tracks = animate(AnimatedCrowd(fields, people, settings=AgentSettings(avoid=way)), 1.0)
+            tracks = AnimatedCrowd(fields, people, settings=AgentSettings(avoid=way)).tracks(1.0)
             crowd = AnimatedCrowd(fields, people, settings=AgentSettings(avoid=way))
             spent = 1e3 * _processor(crowd.advance, FRAMES)
             pairs, off = overlaps(tracks).pairs, flow_deviation(tracks, fields)

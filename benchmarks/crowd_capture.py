@@ -84,7 +84,12 @@ def filmed(name: str, work: Path) -> Dataset:
     scene, panic, camera, seed = SCENES[name]
     if not (work / name).is_dir():
         write_dataset(
-            preset(scene, panic=panic), work / name, views=[camera], seconds=SECONDS, rng=seed, noise=NOISE
+            preset(scene, panic=panic, hold=3.0),
+            work / name,
+            views=[camera],
+            seconds=SECONDS,
+            rng=seed,
+            noise=NOISE,
         )
     return read_dataset(work / name)
 
@@ -138,7 +143,7 @@ def _weights(view: View, pictures: list[Array]) -> Callable[[int, str | None], A
     """What pictures count for, as in captures."""
     shown = sampled_frames(len(pictures), view.footage().frame_rate, 0)[1]
     background = make_background(np.stack([pictures[k] for k in shown]))
-    return lambda k, motion: data_weight(background.presence(pictures[k].astype(np.float32)), motion)
+    return lambda k, motion: data_weight(background.foreground(pictures[k].astype(np.float32)), motion)
 
 
 def _timed_row(
@@ -154,9 +159,9 @@ def _timed_row(
 
 def _errors(view: View, found: dict[int, Array]) -> list[float]:
     truth, sums = view.crowd_flow, ErrorSums()
-    assert truth.presence is not None
+    assert truth.foreground is not None
     for k, field in found.items():
-        where = np.asarray(truth.presence[k]) > 127
+        where = np.asarray(truth.foreground[k]) > 127
         sums.add(field, np.asarray(truth.velocities[k]), where if truth.mask is None else where & truth.mask)
     e = sums.errors()
     return [

@@ -137,15 +137,15 @@ def filmed(folder: Path, engines: dict[str, Engine]) -> bool:
         at = np.linspace(0.6 * len(pictures), len(pictures) - 3, 4).astype(int)
 
         def ours(a: Array, b: Array, background: Any = background) -> Array:
-            return estimate(a, b, motion="crowd", weight=data_weight(background.presence(a), "crowd"))
+            return estimate(a, b, motion="crowd", weight=data_weight(background.foreground(a), "crowd"))
 
         rows = {}
         for name, engine in {**engines, CROWD: ours}.items():
             found = []
             for k in at:
-                presence = view.crowd_flow.presence
-                assert presence is not None
-                where = np.asarray(presence[k]) > 127
+                foreground = view.crowd_flow.foreground
+                assert foreground is not None
+                where = np.asarray(foreground[k]) > 127
                 found.append(
                     field_errors(engine(pictures[k], pictures[k + 1]), view.crowd_flow.velocities[k], where)
                 )

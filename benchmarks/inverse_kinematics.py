@@ -234,7 +234,7 @@ def mjcf(skeleton: Skeleton, ends: list[tuple[int, Array]]) -> str:
 def batch(motion: Motion, ends: list[tuple[int, Array]], missed: list[str]) -> None:
     """All frames in a pose model with the root given, as when a stored clip is decoded."""
     seen = so3.rotate(so3.inverse(motion.rotations[:, :1]), places(motion, ends) - motion.root[:, None])
-    told = []
+    reported = []
     for modes in (6, 12, 17):
         model = PoseModel.fit([motion], modes=modes)
         precision = 0.0178**2 * inverse_variances(model)
@@ -243,10 +243,10 @@ def batch(motion: Motion, ends: list[tuple[int, Array]], missed: list[str]) -> N
             began = time.process_time()
             found = solve_in_model(model, ends, seen, precision=precision, chained=True)
             spent.append(1e3 * (time.process_time() - began) / motion.frames)
-        told.append(f"k={modes} {min(spent):.4f} ms ({found.iterations.mean():.1f} steps)")
+        reported.append(f"k={modes} {min(spent):.4f} ms ({found.iterations.mean():.1f} steps)")
         if min(spent) > BAR_BATCH_MS:
             missed.append(f"{motion.name}: batch k={modes} {min(spent):.3f} ms a frame, bar {BAR_BATCH_MS}")
-    print("  batch, CPU a frame: " + ", ".join(told))
+    print("  batch, CPU a frame: " + ", ".join(reported))
 
 
 def handles(motion: Motion, missed: list[str]) -> None:

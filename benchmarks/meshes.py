@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
     for ending, module in FORMATS.items():
         with tempfile.TemporaryDirectory() as folder:
             module.write(sequence, Path(folder) / f"frame_%04d{ending}")
-            files = sorted(Path(folder).iterdir())
+            files = sorted(Path(folder).glob(f"*{ending}"))
             ours = partial(module.read, Path(folder))
             theirs = partial(read_with_trimesh, files)
             check_agreement(sequence, ours(), theirs() if trimesh else [])

@@ -69,7 +69,7 @@ def subject(name: str, made: SurfaceGraph) -> list[str]:
     """Measure a subject; the bars it misses."""
     player, prepared = timed(lambda: Player.prepare(made))
     motion, laid_out = timed(
-        lambda: edge_motion(made, player.ground, edges=prune_transitions(made.graph, made.library.clips))
+        lambda: edge_motion(made, player.ground, edges=prune_transitions(made.graph, made.library))
     )
     ways, chosen = timed(lambda: CandidateEdges.of(made.graph, motion))
     print(f"{name}: {made.library.frames} frames, {made.graph.edges:,} edges, alpha {ALPHA:g}")
@@ -144,9 +144,7 @@ def steering(player: Player) -> list[str]:
     """Milliseconds of decisions, sent somewhere else every few."""
     made = player.subject
     safe = core_frames(made.graph)
-    motion = edge_motion(
-        made, player.ground, edges=prune_transitions(made.graph, made.library.clips, inside=safe)
-    )
+    motion = edge_motion(made, player.ground, edges=prune_transitions(made.graph, made.library, inside=safe))
     body = SteeredWalk(made.graph, motion, int(np.flatnonzero(safe)[0]))
     body.decide((0.0, 1.0))
     angles = np.repeat(np.random.default_rng(0).uniform(-np.pi, np.pi, DECISIONS // 4), 4)

@@ -4,7 +4,7 @@ One thread, warmed up, least process CPU time over repeats, same process, same i
 one writes with their tools: the chordal mean by eigenvectors, the fixed point of the Karcher mean to the
 same tolerance, vectorised over samples and joints (scipy: over samples), then the eigenvectors of the
 covariance. Means and spectra are checked to 1e-8 before anything is timed. Exits with 1 where a bar is
-missed: 4 times NumPy, 15 times scipy. Also told: what a whole pose model costs in each metric, streaming,
+missed: 4 times NumPy, 15 times scipy. Also reported: what a whole pose model costs in each metric, streaming,
 and encoding and decoding.
 
 geomstats, the library for statistics on manifolds, does the same on its product manifold in minutes, and in

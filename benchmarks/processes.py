@@ -155,7 +155,9 @@ def fits() -> list[str]:
     work = f"learning {COMPONENTS} processes of {FRAMES:,} frames"
     record(work, mine, peer, peer="celerite2 and scipy", bar=1.0)
     own = [
-        state_space.log_likelihood(found.component(c), float(noise[c]), FRAME_RATE, series[:, c])[0]
+        state_space.innovation_sums(
+            found.component(c), float(noise[c]), FRAME_RATE, series[:, c]
+        ).log_likelihood[0]
         for c in range(COMPONENTS)
     ]
     worse = max(b - a for a, b in zip(own, theirs, strict=True))

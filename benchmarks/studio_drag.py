@@ -23,7 +23,7 @@ import marey
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.studio.app import Studio
-from marey.studio.body.panel import BodyPanel
+from marey.studio.body.room import BodyRoom
 
 JOINTS = 31
 MOMENTS = 200
@@ -33,41 +33,41 @@ MOST_MILLISECONDS = 16.0
 def main(files: list[str]) -> int:
     motion, name = clip(files)
     with Studio(port=0) as studio:
-        studio.desk.jobs.wait()
+        studio.workspace.jobs.wait()
         studio.show(motion, name)
-        panel = studio.panel("Body")
-        assert isinstance(panel, BodyPanel)
-        panel.preparing.wait(120)
-        with studio.desk.lock:
-            studio.desk.timeline.seek(panel.state.motion.frames // 2)
-            totals, solves, misses = drag(panel)
-        print(f"{name}: {panel.state.motion.joints} joints, {MOMENTS} places of a drag")
+        room = studio.room("Body")
+        assert isinstance(room, BodyRoom)
+        room.preparing.wait(120)
+        with studio.workspace.lock:
+            studio.workspace.timeline.seek(room.state.motion.frames // 2)
+            totals, solves, misses = drag(room)
+        print(f"{name}: {room.state.motion.joints} joints, {MOMENTS} places of a drag")
         print(f"{'ms a place':24} {'median':>8} {'95 %':>8} {'worst':>8}")
         for what, times in (("solve and scene update", totals), ("of which the solve", solves)):
-            told = np.median(times), np.percentile(times, 95), times.max()
-            print(f"{what:24} " + " ".join(f"{value:8.2f}" for value in told))
+            reported = np.median(times), np.percentile(times, 95), times.max()
+            print(f"{what:24} " + " ".join(f"{value:8.2f}" for value in reported))
         print(f"missed by {np.median(misses):.2f} cm (median)")
     slowest = float(np.percentile(totals, 95))
-    work = f"a dragged hand, {panel.state.motion.joints} joints: solve and scene update, 95 % of the places"
+    work = f"a dragged hand, {room.state.motion.joints} joints: solve and scene update, 95 % of the places"
     record_limit(work, slowest / 1e3, MOST_MILLISECONDS / 1e3)
     met = slowest < MOST_MILLISECONDS
     print(f"bar: 95 % of the places below {MOST_MILLISECONDS:g} ms: {'met' if met else 'missed'}")
     return 0 if met else 1
 
 
-def drag(panel: BodyPanel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drag(room: BodyRoom) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Milliseconds in all and of the solve, and centimetres missed, at each place of the drag."""
-    end = next((i for i, label in enumerate(panel.ends.labels) if label == "left hand"), 0)
-    start = panel.ends.places(panel.poses, panel.frame)[end]
+    end = next((i for i, label in enumerate(room.ends.labels) if label == "left hand"), 0)
+    start = room.ends.places(room.poses, room.frame)[end]
     around = np.linspace(0.0, 2 * np.pi, MOMENTS)
-    reach = 0.15 * panel.size
+    reach = 0.15 * room.size
     way = reach * np.stack([np.sin(around), 1 - np.cos(around), 0.5 * np.sin(2 * around)], axis=1)
     totals, solves, misses = np.empty(MOMENTS), np.empty(MOMENTS), np.empty(MOMENTS)
     for i, place in enumerate(start + way):
-        panel.posing.follow(end, place)
-        report = panel.posing.report
+        room.pose.follow(end, place)
+        report = room.pose.report
         assert report is not None
-        totals[i], solves[i], misses[i] = panel.posing.milliseconds, report.milliseconds, report.residual_cm
+        totals[i], solves[i], misses[i] = room.pose.milliseconds, report.milliseconds, report.residual_cm
     return totals, solves, misses
 
 

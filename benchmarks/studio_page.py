@@ -46,7 +46,7 @@ def main(files: list[str]) -> int:
     with redirect_stdout(io.StringIO()):
         empty = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     with Studio(files, port=0) as studio, sync_playwright() as driver:
-        studio.desk.jobs.wait()
+        studio.workspace.jobs.wait()
         browser = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
         addresses = {"studio": studio.address, "viser": f"http://127.0.0.1:{empty.get_port()}"}
         took: dict[str, list[tuple[float, float]]] = {name: [] for name in addresses}

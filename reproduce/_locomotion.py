@@ -21,7 +21,7 @@ import numpy as np
 
 import marey
 from marey.io import mpfb
-from marey.stage import mesh_library
+from marey.stage import skin
 from marey.surface.sequence import Library
 
 
@@ -80,7 +80,7 @@ def locomotion(vertices: int = 5000, frame_rate: float = 30.0, data: Path | None
         print("the MPFB human or the CMU clips are not there: the built-in human stands in", file=sys.stderr)
         return marey.samples.mesh_library(frame_rate=frame_rate)
     motions = [_taken(take, clips[take.clip]) for take in TAKES]
-    return mesh_library(
+    return skin(
         mpfb.read(human),
         motions,
         labels=[take.label for take in TAKES],

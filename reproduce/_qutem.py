@@ -24,7 +24,7 @@ def sample_qutem(
             onto the hemisphere, which is the same rotation with the other sign, or "redraw" them.
 
     >>> q = sample_qutem([1, 0, 0, 0], 0.01 * np.eye(3), 1000, rng=0)
-    >>> q.shape, bool((q[:, 0] >= 0).all()), bool(abs(so3.half_log(q).std() - 0.1) < 0.01)
+    >>> q.shape, bool((q[:, 0] >= 0).all()), bool(abs(0.5 * so3.log(q).std() - 0.1) < 0.01)
     ((1000, 4), True, True)
     """
     if beyond not in ("wrap", "redraw"):

@@ -40,7 +40,7 @@ def measured(library: Library, name: str, folder: Path) -> DistanceMatrix:
 
 
 def repertoire(library: Library, distances: DistanceMatrix, alpha: float) -> SurfaceGraph:
-    """The essential graph at a price of time, told on the standard error."""
+    """The essential graph at a price of time, printed on the standard error."""
     began = time.process_time()
     found = graph(library, alpha=alpha, distances=distances)
     print(

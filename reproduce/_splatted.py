@@ -18,7 +18,7 @@ def sequence(scene: str, rows: int, columns: int, frames: int, *, people: int, s
 
     The window is as high as the scene's ground, at the place and time with most people in it.
     """
-    crowd = simulate(preset(scene).with_people(people), rng=seed)
+    crowd = simulate(preset(scene, hold=3.0).with_people(people), rng=seed)
     positions = np.asarray(crowd.tracks.positions)
     pixel = np.ptp(np.nan_to_num(positions[..., 1], nan=np.nanmean(positions[..., 1]))) / (FINER * rows)
     start, left = _fullest(positions, frames + 1, pixel * FINER * columns)

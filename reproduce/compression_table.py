@@ -134,7 +134,7 @@ def show(row: Row, motion: marey.Motion, text_bytes: int | None, *, quick: bool)
     if not quick:
         settings += [("p=3", 3, 3), ("all", 0, 0)]
     for name, root, ends in settings:
-        clip = tournier.encode(motion, modes=row.modes, dropped_root=root, dropped_effectors=ends)
+        clip = tournier.encode(motion, modes=row.modes, dropped_levels=[root, ends])
         small = assemble("tournier", *clip.pack())
         decoded, milliseconds = timed_decoding(small.tournier)
         distortion, error = relative_distortion(motion, decoded), joint_error(motion, decoded)

@@ -21,7 +21,7 @@ import marey
 from marey.body.pose_model import PoseModel
 from marey.statistics.processes import state_space
 from marey.statistics.processes.covariances import KERNELS, Matern
-from marey.statistics.processes.fit import fit, log_likelihood
+from marey.statistics.processes.fit import fit, innovation_sums
 from marey.statistics.processes.process import GaussianProcesses
 
 # Component: variance, alpha, rho in frames², sigma / alpha; by an independent computation.
@@ -129,10 +129,8 @@ def kernels(series: dict[str, np.ndarray]) -> None:
             total = 0.0
             for c in range(5):
                 own, level = found.component(c), float(noise[c])
-                if isinstance(own, Matern):
-                    total += state_space.log_likelihood(own, level, RATE, values[:, c])[0]
-                else:
-                    total += log_likelihood(own, level, RATE, values[:, c])[0]
+                sums = state_space.innovation_sums if isinstance(own, Matern) else innovation_sums
+                total += sums(own, level, RATE, values[:, c]).log_likelihood[0]
             cells.append(f"{total / len(values):10.3f}")
         print(f"{clip_name:>8} " + " ".join(cells))
 

@@ -58,7 +58,7 @@ def main() -> None:
 def _film(folder: Path, name: str, given: argparse.Namespace) -> Dataset:
     path = folder / name
     if not path.is_dir():
-        place = preset(name)
+        place = preset(name, hold=3.0)
         if given.people is not None:
             place = place.with_people(given.people)
         columns, rows = (int(side) for side in given.size.split("x"))
@@ -78,7 +78,7 @@ def _rows(data: Dataset, methods: list[str]) -> Iterator[tuple[str, list[Traject
             method=method,
             camera=view.camera,
             plane_height=BODY_HEIGHT,
-            presence=False,
+            foreground=False,
         )
         yield method, trajectory_errors(_with_walls(found, truth), walking)
     yield "truth", trajectory_errors(truth, walking)

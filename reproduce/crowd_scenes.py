@@ -49,7 +49,7 @@ def main() -> None:
 
 def report(name: str, panic: bool, seed: int) -> list[str]:
     """Prints one line; returns which bars it misses."""
-    scene = scenes.preset(name, panic=panic)
+    scene = scenes.preset(name, panic=panic, hold=3.0)
     simulate(scene, seconds=0.1)
     started = time.perf_counter()
     crowd = simulate(scene, rng=seed)
@@ -98,7 +98,7 @@ def narrow_door(seed: int) -> list[str]:
     """Hard bodies (Helbing et al. 2000) before a door of 1 m: faster is slower, the outflow breaks off."""
     calm, waits = None, None
     for factor in (1.0, 4.0):
-        scene = scenes.preset("escape").faster(factor).with_people(150)
+        scene = scenes.preset("escape", hold=3.0).faster(factor).with_people(150)
         wall = (rectangle(31, 1, 33, 7.5), rectangle(31, 8.5, 33, 15))
         scene = replace(scene, obstacles=(*scene.obstacles[:2], *wall))
         crowd = simulate(scene, seconds=60, rng=seed, parameters=Parameters.helbing())
@@ -147,9 +147,9 @@ def door(crowd: SimulatedCrowd) -> tuple[str, Bars]:
     arch = float(ring.mean() / room.mean())
     waits = times_between(crowd)
     regular, longest = waits.std() / waits.mean(), waits.max() / waits.mean()
-    told = f"arch {ring.mean():.2f} /m² = {arch:.1f} × mean of the room; {1 / waits.mean():.2f} people/s, "
-    told += f"waits vary by {regular:.2f} (1: at random), longest {longest:.1f} × mean"
-    return told, {"arch": arch > 1.5, "interrupted outflow": bool(regular > 1)}
+    text = f"arch {ring.mean():.2f} /m² = {arch:.1f} × mean of the room; {1 / waits.mean():.2f} people/s, "
+    text += f"waits vary by {regular:.2f} (1: at random), longest {longest:.1f} × mean"
+    return text, {"arch": arch > 1.5, "interrupted outflow": bool(regular > 1)}
 
 
 def rotation(crowd: SimulatedCrowd) -> tuple[str, Bars]:
@@ -159,8 +159,8 @@ def rotation(crowd: SimulatedCrowd) -> tuple[str, Bars]:
     turning = arm[..., 0] * velocity[..., 1] - arm[..., 1] * velocity[..., 0]
     momentum = np.nansum(crowd.mass * turning, axis=-1)
     backwards = float((turning < 0).sum() / np.isfinite(turning).sum())
-    told = f"momentum {momentum.min():.0f} … {momentum.max():.0f} kg m²/s; {backwards:.1%} go backwards"
-    return told, {"sense of rotation": bool((momentum > 0).all())}
+    text = f"momentum {momentum.min():.0f} … {momentum.max():.0f} kg m²/s; {backwards:.1%} go backwards"
+    return text, {"sense of rotation": bool((momentum > 0).all())}
 
 
 def dispersion(crowd: SimulatedCrowd) -> tuple[str, Bars]:
@@ -171,8 +171,8 @@ def dispersion(crowd: SimulatedCrowd) -> tuple[str, Bars]:
         x = crowd.positions[frame, here] - crowd.positions[frame, here].mean(axis=0)
         gradient, *_ = np.linalg.lstsq(x, crowd.velocities[frame, here], rcond=None)
         values.append(np.trace(gradient))
-    told = f"divergence {np.mean(values):.3f} 1/s, {max(values):.3f} at most"
-    return told, {"divergence": float(np.mean(values)) > 0}
+    text = f"divergence {np.mean(values):.3f} 1/s, {max(values):.3f} at most"
+    return text, {"divergence": float(np.mean(values)) > 0}
 
 
 def opposite(crowd: SimulatedCrowd) -> tuple[str, Bars]:
@@ -189,8 +189,8 @@ def opposite(crowd: SimulatedCrowd) -> tuple[str, Bars]:
         order.append(np.mean(((2 * ours - all_)[rows] / all_[rows]) ** 2))
     chance = 22 / crowd.agents
     slowest = float(np.nanmin(np.nanmean(speed[after_rest(crowd)], axis=1) / crowd.desired_speed.mean()))
-    told = f"lane order {np.mean(order):.2f} ({chance:.2f} by chance); slowest {slowest:.2f} of desired speed"
-    return told, {"lanes or jam": float(np.mean(order)) > 1.5 * chance or slowest < 0.5}
+    text = f"lane order {np.mean(order):.2f} ({chance:.2f} by chance); slowest {slowest:.2f} of desired speed"
+    return text, {"lanes or jam": float(np.mean(order)) > 1.5 * chance or slowest < 0.5}
 
 
 PURPOSES = {"escape": door, "rotation": rotation, "dispersion": dispersion, "sideway": opposite}

@@ -50,16 +50,16 @@ def main() -> int:
     missed = []
     print(f"{'learned from':14} {'followed':8} {'metric':9} {'direction':9} {'way':8} {HEAD}")
     for name, motion in walks.items():
-        for directed in (True, False):
-            printed = REPLICATED.get((name.replace("35_02", "35_01"), directed))
+        for oriented in (True, False):
+            printed = REPLICATED.get((name.replace("35_02", "35_01"), oriented))
             if printed:
                 theirs = name.replace("35_02", "35_01")
-                print(f"{'':14} {theirs:8} {'earlier':9} {yes(directed):9} {'online':8} {told(*printed)}")
+                print(f"{'':14} {theirs:8} {'earlier':9} {yes(oriented):9} {'online':8} {reported(*printed)}")
             for metric in ("canonical", "kinetic"):
                 model = PoseModel.fit([motion], modes=MODES, metric=metric)
                 for online in (True, False):
-                    found = row("itself", name, model, motion, directed, online, metric)
-                    if directed and not good(found):
+                    found = row("itself", name, model, motion, oriented, online, metric)
+                    if oriented and not good(found):
                         missed.append(f"{name}, {metric}, {'online' if online else 'smooth'}")
     print("\nlearned from other motion, ten modes")
     for name, motion in walks.items():
@@ -81,10 +81,10 @@ HEAD = f"{'wrists cm':>12} {'correlation':>12} {'amplitude/true cm':>24} {'all j
 
 
 def row(
-    source: str, name: str, model: PoseModel, motion: Motion, directed: bool, online: bool, metric: str
+    source: str, name: str, model: PoseModel, motion: Motion, oriented: bool, online: bool, metric: str
 ) -> tuple[list[float], list[float]]:
     """One line of the table; wrist errors and correlations."""
-    trackers = Trackers.of_motion(motion, TRACKED, directions=TRACKED[-1:] if directed else ())
+    trackers = Trackers.of_motion(motion, TRACKED, directions=TRACKED[-1:] if oriented else ())
     began = time.perf_counter()
     found = reconstruct(model, trackers, online=online)
     spent = 1e3 * (time.perf_counter() - began) / motion.frames
@@ -98,13 +98,13 @@ def row(
         sizes.append(f"{100 * np.ptp(ours):.1f}/{100 * np.ptp(true):.1f}")
     way = "online" if online else "smooth"
     print(
-        f"{source:14} {name:8} {metric:9} {yes(directed):9} {way:8} "
-        f"{told(tuple(wrists), tuple(alike), ' '.join(sizes), rms(errors))} {spent:9.2f}"
+        f"{source:14} {name:8} {metric:9} {yes(oriented):9} {way:8} "
+        f"{reported(tuple(wrists), tuple(alike), ' '.join(sizes), rms(errors))} {spent:9.2f}"
     )
     return wrists, alike
 
 
-def told(wrists: tuple[float, ...], alike: tuple[float, ...] | None, sizes: str, whole: float) -> str:
+def reported(wrists: tuple[float, ...], alike: tuple[float, ...] | None, sizes: str, whole: float) -> str:
     pair = " / ".join(f"{w:.1f}" for w in wrists)
     correlation = " / ".join(f"{c:.2f}" for c in alike) if alike else ""
     return f"{pair:>12} {correlation:>12} {sizes:>24} {whole:11.1f}"
@@ -118,8 +118,8 @@ def rms(values: np.ndarray) -> float:
     return float(np.sqrt((values**2).mean()))
 
 
-def yes(directed: bool) -> str:
-    return "of head" if directed else "none"
+def yes(oriented: bool) -> str:
+    return "of head" if oriented else "none"
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def report(name: str, fields: FieldSeries, seconds: float, theirs: str, kept: fl
         file = path.stat().st_size
     deflated = len(zlib.compress(plain.coefficients.astype(np.float16).tobytes(), 9))
     error = spectrum.field_error(fields, plain.decode()).rms
-    # Presence is not in the Fourier file, so it is not in ours either.
+    # Foreground is not in the Fourier file, so it is not in ours either.
     bare = FieldSeries(fields.velocities, fields.frame_rate, fields.mask, fields.homography)
     ours = codec.compress(bare, rms_error=error)
     ours_error = spectrum.field_error(fields, ours.decode()).rms

@@ -120,8 +120,8 @@ def on_a_clip(name: str, truth: Motion, hand: str, out: Path) -> None:
         if std == 0.18:
             paths = rows
     moving = so3.distance(truth.rotations, truth.rotations[:1]).max(axis=0) > 0.1
-    told = np.median(rotation_noise(truth.rotations)[moving]) if moving.any() else 0.0
-    print(f"  (noise of the clip itself, as we estimate it: {told:.4f} rad; hand path over the true one)")
+    reported = np.median(rotation_noise(truth.rotations)[moving]) if moving.any() else 0.0
+    print(f"  (noise of the clip itself, as we estimate it: {reported:.4f} rad; hand path over the true one)")
     draw_paths(name, truth, paths, hand, out)
 
 

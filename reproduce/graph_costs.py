@@ -106,7 +106,7 @@ def report(
         densities["motion"].append(motion.density)
         densities["essential"].append(essential.density)
         print(
-            f"  {alpha:6g} {told(rows[-1])}   ({motion_mean:.4f} ({motion_std:.4f}), {mean:.4f} ({std:.4f}), "
+            f"  {alpha:6g} {line(rows[-1])}   ({motion_mean:.4f} ({motion_std:.4f}), {mean:.4f} ({std:.4f}), "
             f"{100 * (1 - mean / motion_mean):.1f} %)"
         )
         if alpha in SHOWN:
@@ -114,7 +114,7 @@ def report(
             style.save(path_costs(baseline, ours, alpha=alpha), file)
     weighed = table(distances, windows=windows, alpha=ALPHAS[-1])
     ours = shortest_costs(essential_graph(weighed))
-    print(f"  {'ours':>6} {told(compare(ours, shortest_costs(motion_graph(weighed))))}")
+    print(f"  {'ours':>6} {line(compare(ours, shortest_costs(motion_graph(weighed))))}")
     for kind, values in densities.items():
         print(f"  density, {kind} graph: " + " ".join(f"{100 * value:.2f} %" for value in values))
     slopes = np.diff([row.mean for row in rows]) / np.diff(ALPHAS)
@@ -134,7 +134,7 @@ def report(
     return all(checks.values()), densities
 
 
-def told(row: CostComparison) -> str:
+def line(row: CostComparison) -> str:
     return (
         f"{row.baseline_mean:8.4f} ({row.baseline_deviation:.4f}) {row.mean:8.4f} ({row.deviation:.4f}) "
         f"{100 * row.gain:5.1f} %"

@@ -4,7 +4,7 @@
 
 CMU 143_24, frames 130 to 470: the figure steps up and kicks with the left foot. The source shows pictures
 without numbers. Here the clip is repeated three times, turned between, and the foot of each kick led to a
-place of its own; told are how far the places are missed (bar: 2 cm), the largest change of any joint from
+place of its own; reported are how far the places are missed (bar: 2 cm), the largest change of any joint from
 one frame to the next beside the clip's own (bar: 1.5), and how fast standing feet slide. Writes kicks.png:
 the one kick above, the three below.
 """

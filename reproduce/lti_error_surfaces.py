@@ -26,8 +26,7 @@ import numpy as np
 import marey
 from marey.body.pose_model import PoseModel
 from marey.statistics.autoregression import fit
-from marey.statistics.autoregression.control import control
-from marey.statistics.autoregression.fit import information_criterion
+from marey.statistics.autoregression.fit import control, information_criterion
 
 CLIPS = ("143_32", "35_02", "143_20")
 DIMENSIONS, ORDERS, RATE = (2, 5, 10, 15, 20), (1, 2, 3, 4), 30.0

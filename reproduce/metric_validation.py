@@ -138,11 +138,11 @@ def dressed(name: str, body: Character, motions: tuple[marey.Motion, ...]) -> Ac
     """A body in all clips at a rate that gives about as many frames as are compared."""
     rate = min(FRAMES / sum(motion.frames / motion.frame_rate for motion in motions), 30.0)
     slow = tuple(motion.resample(rate) for motion in motions)
-    worn = [skin_clip(body, motion) for motion in slow]
-    few = [one.pose(frames=slice(None, None, 12), dtype=np.float32) for one in worn]
+    skinned = [skin_clip(body, motion) for motion in slow]
+    few = [one.pose(frames=slice(None, None, 12), dtype=np.float32) for one in skinned]
     poses = diverse_poses(Library(tuple(replace(sequence, frame_rate=1.0) for sequence in few)))
     skin = Decimation.of(body.skin, vertices=VERTICES, poses=poses).apply(body.skin)
-    sequences = tuple(replace(one, skin=skin).pose(dtype=np.float32) for one in worn)
+    sequences = tuple(replace(one, skin=skin).pose(dtype=np.float32) for one in skinned)
     return Actor(name, Library(sequences), slow)
 
 

@@ -31,7 +31,7 @@ from marey.body.pose_model import PoseModel, pose_rotations
 from marey.errors import MareyWarning
 from marey.geometry import rotations as so3
 from marey.statistics.geodesics import number_of_modes, principal_geodesics
-from marey.statistics.pca import log_components, principal_components
+from marey.statistics.geodesics.linear import log_components, principal_components
 from marey.views import style
 
 LEVELS = (0.90, 0.95, 0.99)

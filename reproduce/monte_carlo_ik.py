@@ -76,7 +76,7 @@ def noise() -> None:
     for deviations, (axis, beyond) in COVARIANCES.items():
         q = sample_qutem([1, 0, 0, 0], np.diag(np.square(deviations)), 200_000, rng=0)
         strict = sample_qutem([1, 0, 0, 0], np.diag(np.square(deviations)), 200_000, rng=0, beyond="redraw")
-        half = so3.half_log(q)
+        half = 0.5 * so3.log(q)
         ours = (np.abs(half) / np.linalg.norm(half, axis=1, keepdims=True)).mean(axis=0)
         share = (np.abs(q - strict).max(axis=1) > 1e-12).mean()
         print(f"  σ {deviations}: {formatted(ours)}, {share:.2f}   expected {formatted(axis)}, {beyond:.2f}")

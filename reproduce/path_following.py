@@ -157,7 +157,7 @@ def along(player: Player, motion: EdgeMotion, curve: planar.Path, picture: Path)
 
 def wrong_labels(library: Library, curve: planar.Path, found: PathWalk, *ends: np.ndarray) -> int:
     """Frames of which neither pose is of a behaviour asked for there, borders' tolerance not granted."""
-    labels = np.array(library.labels)[library.sequence_of]
+    labels = np.array(library.labels)[library.clip_of]
     wrong = np.zeros(len(found.arc_length), bool)
     for asked in curve.behaviours:
         inside = (found.arc_length > asked.start) & (found.arc_length < asked.stop)

@@ -19,7 +19,7 @@ import numpy as np
 
 import marey
 from marey.crowd import Camera, Footage, Tracks, capture
-from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
+from marey.crowd.animation import AgentSettings, AnimatedCrowd
 from marey.crowd.cameras import Homography
 from marey.crowd.evaluation import trajectory_errors
 from marey.io import cameras
@@ -62,7 +62,7 @@ def main() -> None:
     crowd = AnimatedCrowd(
         fields, PEOPLE, frame_rate=film.frame_rate, settings=AgentSettings(match_density=True, avoid="social")
     )
-    again = animate(crowd, fields.duration)
+    again = crowd.tracks(fields.duration)
     write_frames(pedestrians.video_overlay(again, film, view), given.out, frame_rate=film.frame_rate)
     print(f"\n{given.out}: {PEOPLE} people where the film shows people, {again.agents} in all")
 

@@ -2,8 +2,8 @@
 
 Every person's box is hand-made; its centre moves from one picture to the next by so many pixels. The field of
 that pair, averaged over the middle of the box, says how far it should move. Printed for every method, with
-and without presence as the weight of the data: mean distance of the two in pixels of the film, the share of
-the true speed that the field shows (1 = all), and processor seconds a pair (without presence, whose
+and without foreground as the weight of the data: mean distance of the two in pixels of the film, the share of
+the true speed that the field shows (1 = all), and processor seconds a pair (without foreground, whose
 background costs the same for a run of any length). Without the film, the same of the sample crowd from above.
 
     python reproduce/pets_capture.py [--data DIR] [--sizes 320] [--pairs 6]
@@ -47,13 +47,13 @@ def main() -> None:
     given = parser.parse_args()
     footage, people = _film(given.data)
     starts = np.linspace(0.05, 0.9, RUNS) * (footage.frames - given.pairs - 1)
-    print("size  method      presence  error (px)  median  speed shown  seconds a pair")
+    print("size  method      foreground  error (px)  median  speed shown  seconds a pair")
     for size in given.sizes:
         for method in given.methods:
-            for presence in (True, False):
+            for foreground in (True, False):
                 # Few people, each on their own way: what is seen, rather than a crowd's motion.
                 motion = "seen" if method in REGULARISED else None
-                plan = plan_capture(footage, method=method, size=size, presence=presence, motion=motion)
+                plan = plan_capture(footage, method=method, size=size, foreground=foreground, motion=motion)
                 next(plan.fields(0, 1, jobs=1))  # compiles
                 found = []
                 spent = time.process_time()
@@ -65,8 +65,8 @@ def main() -> None:
                 away = np.linalg.norm(seen - true, axis=-1)
                 shown = float((seen * true).sum() / (true**2).sum())
                 print(
-                    f"{size:4d}  {method:10s}  {'yes' if presence else 'no':8s}  {away.mean():10.3f}  "
-                    f"{np.median(away):6.3f}  {shown:11.3f}  {'' if presence else f'{spent:.3f}':>14s}"
+                    f"{size:4d}  {method:10s}  {'yes' if foreground else 'no':8s}  {away.mean():10.3f}  "
+                    f"{np.median(away):6.3f}  {shown:11.3f}  {'' if foreground else f'{spent:.3f}':>14s}"
                 )
     still = float(np.linalg.norm(true, axis=-1).mean())
     print(f"{len(true)} motions of people; a field of zeros is off by {still:.3f} px")

@@ -25,7 +25,7 @@ from _repertoires import measured, repertoire
 import marey
 from marey.errors import UnreachableError
 from marey.io import mpfb
-from marey.stage import mesh_library
+from marey.stage import skin
 from marey.statistics.graphs.graph import MotionGraph, Walk, Windows, connectivity
 from marey.statistics.graphs.walks import TimedWalk, walk_through
 from marey.surface.sequence import Library
@@ -65,7 +65,7 @@ def subjects(data: Path | None, quick: bool) -> Iterator[tuple[str, Library]]:
         for name, takes in dances[: 1 if quick else None]:
             motions = [_cmu.clip(clips[take], cleaned=False) for take in takes if take in clips]
             if motions:
-                yield name, mesh_library(body, motions, vertices=3000, frame_rate=THEIR_RATE)
+                yield name, skin(body, motions, vertices=3000, frame_rate=THEIR_RATE)
         samba = skeletons.parent / "mesh4d" / "vlasic_samba" / "samba_000_099_q16.npz"
         if samba.is_file():
             yield "samba, captured", Library((marey.load(samba),))

@@ -3,7 +3,7 @@
 One clip (CMU 143_23), one key frame: the pose in which the right hand is farthest out. Four variants each by
 the source's model (independent squared exponential processes) and by ours (joint law), all simulated anew but
 for the key frame; ours also at its usual deviation. The source shows a picture only; what a reader can check
-in it is told in numbers: the pose at the key frame, how far the hands are apart elsewhere, and the feet.
+in it is measured: the pose at the key frame, how far the hands are apart elsewhere, and the feet.
 
     python reproduce/punch_variants.py [--data FOLDER] [--out FOLDER]
 
@@ -48,7 +48,7 @@ def main() -> int:
         ("joint law, usual", {}),
     ):
         variants = vary(motion, count=COUNT, pins=[pin], rng=1, **settings)
-        degrees, apart = told(variants, blow, hand)
+        degrees, apart = reported(variants, blow, hand)
         report = variants.report
         print(
             f"{label:24} {degrees:12.5f} {apart:14.2f} {report.foot_slide_ratio:8.2f} "
@@ -66,7 +66,7 @@ def main() -> int:
     return bool(missed)
 
 
-def told(variants: VaryResult, blow: int, hand: int) -> tuple[float, float]:
+def reported(variants: VaryResult, blow: int, hand: int) -> tuple[float, float]:
     """Degrees between the key poses, and cm between the hands' paths elsewhere, on average over pairs."""
     own = variants.example.rotations[blow, 1:]
     degrees = max(float(np.degrees(so3.distance(v.rotations[blow, 1:], own).max())) for v in variants)

@@ -77,8 +77,8 @@ def measured(library: Library) -> tuple[DistanceMatrix, float]:
 
 
 def cmu_dances(folder: Path) -> tuple[DistanceMatrix, float] | None:
-    told = _cmu.descriptions(folder)
-    clips = {name: path for name, path in _cmu.all_clips(folder).items() if "danc" in told.get(name, "")}
+    reported = _cmu.descriptions(folder)
+    clips = {name: path for name, path in _cmu.all_clips(folder).items() if "danc" in reported.get(name, "")}
     if not clips:
         return None
     motions = [

@@ -27,6 +27,10 @@ os.environ |= {"no_proxy": "127.0.0.1,localhost", "NUMBA_DISABLE_ERROR_MESSAGE_H
 # Programs that the tests start print as they do for others.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
+# Nor do they open windows.
+for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+    os.environ.pop(name, None)
+
 settings.register_profile("marey", deadline=None, derandomize=True)
 settings.load_profile("marey")
 

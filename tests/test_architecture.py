@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +33,7 @@ LAYERS = [
     ({"io"}, MATHEMATICS | SCALES | {"character"}),
 ]
 MIDDLE = {"samples", "datasets", "corpus", "stage"}
-TOP = {"describe", "views", "filming", "scale", "demo", "studio", "cli"}
+TOP = {"conversion", "describe", "installation", "views", "filming", "scale", "demo", "studio", "cli"}
 BELOW_MIDDLE = MATHEMATICS | SCALES | {"character", "io"}
 LAYERS += [(MIDDLE, BELOW_MIDDLE | MIDDLE), (TOP, BELOW_MIDDLE | MIDDLE | TOP)]
 ARROWS: dict[str, set[str]] = {part: may_call for parts, may_call in LAYERS for part in parts}
@@ -47,10 +49,11 @@ def parts_imported(path: Path) -> set[str]:
     return {names[0] for names in modules_imported(path)}
 
 
-def modules_imported(path: Path) -> set[tuple[str, ...]]:
-    """Names of what a module imports from marey, without "marey" itself."""
+def modules_imported(path: Path, *, at_once: bool = False) -> set[tuple[str, ...]]:
+    """Names of what a module imports from marey, without "marey" itself; `at_once`: not within functions."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    for node in statements(tree) if at_once else ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -62,29 +65,78 @@ def modules_imported(path: Path) -> set[tuple[str, ...]]:
     return found
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a module is imported."""
+    for inner in ast.iter_child_nodes(node):
+        typing_only = isinstance(inner, ast.If) and getattr(inner.test, "id", "") == "TYPE_CHECKING"
+        if not typing_only and not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield inner
+            yield from statements(inner)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_follow_the_arrows(path: Path) -> None:
     part = part_of(path)
     assert part in ARROWS, f"{part} has no place in the architecture yet: give it one above"
-    top_level_names = {"__version__", "load", "save"}
+    top_level_names = {"__version__", "info", "load", "save"}
     strangers = parts_imported(path) - ARROWS[part] - BASE - {part} - top_level_names
     assert not strangers, f"{part} may not import {sorted(strangers)}"
 
 
-@pytest.mark.parametrize("top", ["body", "stage"])
-def test_folders_do_not_import_each_other_in_circles(top: str) -> None:
-    """Modules that lie in `body` itself are shared by its folders, and use them: they are left out."""
-    folders = {path.parent for path in (SOURCE / top).rglob("*.py")} - {SOURCE / "body"}
-    arrows: dict[Path, set[Path]] = {folder: set() for folder in folders}
-    for folder in folders:
-        for path in (path for path in folder.glob("*.py") if path.name != "__init__.py"):
-            for names in modules_imported(path):
-                inside = [SOURCE.joinpath(*names[:depth]) for depth in range(len(names), 0, -1)]
-                arrows[folder] |= {next((one for one in inside if one in folders), folder)} - {folder}
-    while free := [folder for folder, others in arrows.items() if not others & arrows.keys()]:
-        for folder in free:
-            del arrows[folder]
-    assert not arrows, {str(folder): sorted(map(str, others)) for folder, others in arrows.items()}
+PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+
+
+def test_modules_do_not_import_each_other_in_circles() -> None:
+    """Neither do they where a package's `__init__` passes names on: what it imports is what they import."""
+    arrows = {path: homes(path) - {path} for path in MODULES if path.name != "__init__.py"}
+    assert not circle(arrows)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_inside_a_package_arrows_go_from_uses_to_parts(package: str) -> None:
+    """Folders, and modules beside them, of every package: scales, io and all others."""
+
+    def unit(path: Path) -> str:
+        return path.relative_to(SOURCE / package).with_suffix("").parts[0]
+
+    arrows: dict[str, set[str]] = {}
+    for path in MODULES:
+        if part_of(path) == package and path != SOURCE / package / "__init__.py":
+            inside = {home for home in homes(path) if part_of(home) == package}
+            arrows.setdefault(unit(path), set()).update({unit(home) for home in inside} - {unit(path)})
+    assert not circle(arrows)
+
+
+def homes(path: Path) -> set[Path]:
+    """The modules that one imports while it is imported; names that a package passes on, where they are."""
+    found = set()
+    for names in modules_imported(path, at_once=True):
+        home = module_of(names)
+        if home.name == "__init__.py" and home.parent != SOURCE:
+            passed_on = {one[-1]: module_of(one) for one in modules_imported(home, at_once=True)}
+            home = passed_on.get(names[-1], home)
+        if home.name != "__init__.py":
+            found.add(home)
+    return found
+
+
+def module_of(names: tuple[str, ...]) -> Path:
+    """The file of a module, or of the one that a name is in."""
+    for depth in range(len(names), 0, -1):
+        place = SOURCE.joinpath(*names[:depth])
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+    return SOURCE / "__init__.py"
+
+
+def circle(arrows: dict[Any, set[Any]]) -> dict[Any, set[Any]]:
+    """What is left when everything that calls nothing of the rest is taken away, again and again."""
+    left = dict(arrows)
+    while free := [one for one, others in left.items() if not others & left.keys()]:
+        for one in free:
+            del left[one]
+    return left
 
 
 def test_importing_marey_imports_nothing_heavy() -> None:

@@ -110,6 +110,16 @@ def test_convert_reaches_other_formats(walk: Path, tmp_path: Path, ending: str) 
     assert target.stat().st_size > 1000
 
 
+def test_view_without_a_file_makes_a_page_and_prints_its_path(
+    walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    written = Path(result("view", walk)["path"])
+    assert written.name == f"{walk.name}.html" and tmp_path in written.parents
+    assert written.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_view_draws_a_picture_and_a_clip(walk: Path, tmp_path: Path) -> None:
     import cv2
 

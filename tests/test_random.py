@@ -21,7 +21,7 @@ from marey.body.stream import MotionStream
 from marey.body.vary import vary
 from marey.crowd import scenes
 from marey.crowd.simulation.simulate import simulate
-from marey.crowd.texture.extend import extend
+from marey.crowd.texture import extend
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.stage import walk as let_walk

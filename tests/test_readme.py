@@ -1,4 +1,4 @@
-"""What the README tells people to type works as it stands."""
+"""What the README and the page of examples tell people to type works as it stands."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import marey
@@ -15,8 +16,10 @@ from marey.errors import MareyWarning
 from tests.cli.commands import call
 from tests.conftest import Shown
 
-README = Path(__file__).resolve().parents[1] / "README.md"
-EXAMPLES = re.findall(r"^```(python)?\n(.*?)^```", README.read_text().split("## Examples")[1], re.M | re.S)
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```(python)?\n(.*?)^```", re.M | re.S)
+README = [block for block in BLOCK.findall((ROOT / "README.md").read_text()) if "make demo" not in block[1]]
+EXAMPLES = BLOCK.findall((ROOT / "docs" / "examples.md").read_text())
 
 
 @pytest.fixture
@@ -27,6 +30,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize("number", range(len(README)))
+def test_the_readme_runs_as_printed_in_an_empty_folder(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _run(*README[number], tmp_path, request)
+    if (tmp_path / "pose.png").exists():
+        walk = marey.samples.walk()
+        assert not np.array_equal(marey.load("variants/walk-01.bvh").rotations, walk.rotations)
+    if (tmp_path / "way.glb").exists():
+        way = marey.load("way.glb").vertices
+        assert np.linalg.norm(way[-1].mean(axis=0) - way[0].mean(axis=0)) > 2.0
+    if (tmp_path / "film").exists():
+        people = marey.load("film/trajectories.csv")
+        assert np.nanmedian(np.linalg.norm(np.diff(people.positions, axis=0), axis=-1)) > 0.005
+        assert float(np.abs(marey.load("flow.zarr").velocities).max()) > 0.01
+
+
+def test_the_readme_is_short_and_has_an_example_of_each_scale() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 500
+    commands = "\n".join(block for _, block in README)
+    assert all(f"marey {scale} " in commands for scale in ("body", "surface", "crowd"))
+
+
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 @pytest.mark.filterwarnings(f"ignore::{MareyWarning.__module__}.{MareyWarning.__name__}")
 def test_example_runs_as_printed(number: int, folder: Path, request: pytest.FixtureRequest) -> None:
@@ -35,8 +63,13 @@ def test_example_runs_as_printed(number: int, folder: Path, request: pytest.Fixt
         captured = request.getfixturevalue("data_dir") / "skeleton" / "cmu_asf_amc"
         for name in ("11.asf", "11_01.amc"):
             shutil.copy(captured / name, folder)
+    _run(language, text, folder, request)
+
+
+def _run(language: str, text: str, folder: Path, request: pytest.FixtureRequest) -> None:
+    """Run a block: Python complete in itself, or commands line by line."""
     if language:
-        exec(compile(text, "README.md", "exec"), {"marey": marey})
+        exec(compile(text, "README.md", "exec"), {})
         return
     for line in text.splitlines():
         _type(line, folder, request)

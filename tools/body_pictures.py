@@ -188,7 +188,7 @@ def row(poses: Sequence[marey.Motion], *, marks: Sequence[Sequence[np.ndarray]],
 
 
 def through(true: marey.Motion, made: marey.Motion, size: tuple[int, int]) -> np.ndarray:
-    return shots.strip(group([true], colours=[TRUE]), size, also=group([made], colours=[MADE]))
+    return shots.strip(group([true], colours=[TRUE]), size, overlay=group([made], colours=[MADE]))
 
 
 def labelled(picture: np.ndarray, text: str) -> np.ndarray:

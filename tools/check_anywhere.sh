@@ -68,7 +68,7 @@ chmod 755 "$place"
 tools/setup.sh --browser
 
 say "set-up with network, as $user"
-ordinary make -C "$checkout" .venv/.ready .node/.ready
+ordinary make -C "$checkout" .venv/.test .venv/.docs .node/.ready
 
 say "two busy loops a core"
 for _ in $(seq $((2 * $(nproc)))); do

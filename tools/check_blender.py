@@ -98,7 +98,9 @@ def write_crowd(folder: Path) -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
     from tests.stage.playback import played
 
-    crowd = walk(marey.samples.field().animate(20, seconds=4, frame_rate=20, rng=1))
+    crowd = walk(
+        marey.crowd.animate(marey.samples.field(), people=20, seconds=4, frame_rate=20, rng=1).tracks
+    )
     crowd.save(folder / CROWD)
     kept = played(crowd)
     places = np.full((crowd.frames, crowd.people, crowd.skeleton.joints, 3), np.nan)

@@ -77,8 +77,9 @@ crowd edit flow.zarr stored.mry
 crowd extend flow.zarr endless.zarr --frames 60
 crowd animate flow.zarr -o people.csv --people 20 --seconds 3
 crowd simulate escape -o escape.csv --people 30 --seconds 6
-crowd simulate corridor -o corridor.csv --people 20 --seconds 5 --constants everyday
-crowd dataset crossing -o film --people 8 --seconds 4 --size 96x72
+crowd simulate escape -o rested.csv --people 30 --seconds 6 --hold 3
+crowd simulate corridor -o corridor.csv --people 20 --seconds 5 --constants everyday --hold 3
+crowd dataset crossing -o film --people 8 --seconds 4 --size 96x72 --hold 3
 crowd capture film/above/shaded.mp4 filmed.zarr --camera film/above/camera.json
 crowd evaluate filmed.zarr film
 crowd walk crowd.csv -o bodies.glb

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make a virtual environment and install into it: tools/setup.sh FOLDER PIP-ARGUMENTS…
+# Make a virtual environment, install into it and mark it: tools/setup.sh FOLDER/MARK PIP-ARGUMENTS…
 # Or see to a browser for the tests: tools/setup.sh --browser
 # Installs missing system packages where it may (apt-get as root or with sudo), else names them.
 set -euo pipefail
@@ -44,7 +44,8 @@ if [ "$1" = --browser ]; then
     ensure_browser
     exit
 fi
-venv=$1
+mark=$1
+venv=$(dirname "$mark")
 shift
 
 python=$(find_python)
@@ -54,5 +55,8 @@ if [ ! -x "$venv/bin/pip" ]; then
 fi
 
 say "installing Python packages into $venv"
-"$venv/bin/pip" install -qq --disable-pip-version-check "$@"
-touch "$venv/.ready"
+# A line for each download, also into a pipe; a long silence would look like a fault.
+"$venv/bin/pip" install --disable-pip-version-check --progress-bar off "$@" 2> >(grep -v ^WARNING >&2) |
+    sed -un -e 's|^ *Downloading .*/\([^/ ]*\) |Downloading \1 |' -e 's|^ *Downloading \([^ ]*\)\(.*\)|marey:   downloading \1\2|p' \
+        -e 's|^Installing collected packages:.*|marey:   unpacking (about a minute on a slow disk)|p'
+touch "$mark"

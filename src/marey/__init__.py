@@ -10,7 +10,6 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 _HOME = {
     "marey.io": "load save",
@@ -24,15 +23,31 @@ _HOME = {
     "marey.crowd.tracks": "Tracks",
     "marey.crowd.fields": "FieldSeries",
     "marey.crowd.footage": "Footage",
+    "marey.conversion": "convert",
+    "marey.describe": "info",
+    "marey.installation": "doctor",
+    "marey.views": "view",
     "marey.errors": "MareyError FormatError InputError",
 }
 _NAMES = {name: module for module, names in _HOME.items() for name in names.split()}
-_MODULES = ("body", "crowd", "datasets", "geometry", "samples", "surface", "views")
+_MODULES = (
+    "body",
+    "crowd",
+    "datasets",
+    "filming",
+    "geometry",
+    "io",
+    "samples",
+    "stage",
+    "statistics",
+    "surface",
+    "views",
+)
 
 __all__ = sorted([*_NAMES, *_MODULES])
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _NAMES:
         value = getattr(import_module(_NAMES[name]), name)
     elif name in _MODULES:

@@ -34,7 +34,7 @@ Bytes = NDArray[np.uint8]
 AnyArray = NDArray[Any]
 DType = np.dtype[Any]
 
-LARGEST_IN_MEMORY = 1 << 30
+LARGEST_IN_MEMORY, LARGEST_ARRAY = 1 << 30, 2_000_000_000
 BLOCK_BYTES = 4 << 20
 
 
@@ -98,6 +98,15 @@ def checked_rate(frame_rate: Any) -> float:
     if not (np.isfinite(rate) and rate > 0):
         raise InputError(f"frame rate: must be positive and finite, got {rate}")
     return rate
+
+
+def check_memory(size: int, what: str, advice: str, *, most: int = LARGEST_ARRAY) -> None:
+    """Refuse what would take more than `most` bytes of memory.
+
+    >>> check_memory(1000, "a thousand bytes", "")
+    """
+    if size > most:
+        raise InputError(f"{what} would take {size / 1e9:.3g} GB (at most {most / 1e9:.3g}); {advice}")
 
 
 def runs(mask: ArrayLike) -> list[tuple[int, int]]:

@@ -25,6 +25,9 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+"""What most kernels are compiled with."""
+
 # What says where numba keeps compiled code.
 SETTINGS = ("CACHE_DIR", "CACHE_LOCATOR_CLASSES")
 

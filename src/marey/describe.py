@@ -1,37 +1,25 @@
-"""What is in something we loaded, as plain values: the content of `marey info`."""
+"""What is in a file, or in something we loaded, as plain values: `marey info`."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from os import PathLike
 
-from marey.errors import InputError
-from marey.io import format_of, load
+from marey.io.formats import facts_of, header
 
 
-def describe(data: object) -> dict[str, Any]:
-    """Plain values that say what `data` is, by its own `facts`; lengths in metres, times in seconds.
+def info(data: object, **options: object) -> dict[str, object]:
+    """Plain values that say what `data` is; lengths in metres, times in seconds.
+
+    Args:
+        data: Something we loaded; or a path: from the file's header alone where that says enough
+            (:func:`marey.io.header`).
+        options: Of the file's reader, see :func:`marey.load`.
 
     >>> import marey
-    >>> describe(marey.samples.walk())["kind"]
+    >>> info(marey.samples.walk())["kind"]
     'motion'
     """
-    facts = getattr(data, "facts", None)
-    if facts is None:
-        raise InputError(f"a {type(data).__name__} is not something we can describe")
-    times = {name: getattr(data, name, None) for name in ("frames", "frame_rate", "duration")}
-    return _in_order({**times, **facts()})
-
-
-def describe_file(path: Path, **options: Any) -> dict[str, Any]:
-    """The same of a file, from its header alone where that says enough (see :func:`marey.load`)."""
-    facts = getattr(format_of(path).implementation(), "facts", None)
-    if facts is None or any(value is not None for value in options.values()):
-        return describe(load(path, **options))
-    return _in_order(facts(path))
-
-
-def _in_order(facts: dict[str, Any]) -> dict[str, Any]:
+    facts = header(data, **options) if isinstance(data, str | PathLike) else facts_of(data)
     first = {name: facts[name] for name in ("kind", "frames", "frame_rate", "duration")}
-    times = {name: round(first[name], 6) for name in ("frame_rate", "duration") if first[name] is not None}
+    times = {name: round(value, 6) for name, value in first.items() if isinstance(value, float)}
     return {**first, **times, **{name: value for name, value in facts.items() if name not in first}}

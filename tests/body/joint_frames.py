@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, IntArray
 from marey.body.skeleton import Skeleton
-from marey.geometry import rigid
 from marey.geometry import rotations as so3
 from marey.geometry.rigid import Rigid
+from tests.geometry import twists as rigid
 
 
 @dataclass(frozen=True, eq=False)

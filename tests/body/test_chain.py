@@ -9,6 +9,7 @@ import pytest
 
 import marey
 from marey.body.chain import chain
+from marey.body.feet import skate
 from marey.body.root_motion import yaw
 from marey.body.steer import TimedReach
 from marey.errors import InputError
@@ -36,6 +37,12 @@ def test_repetitions_go_on_where_the_last_one_ended(walk: marey.Motion) -> None:
     way = np.linalg.norm((found.motion.root[-1] - found.motion.root[0])[[0, 2]])
     once = np.linalg.norm((walk.root[-1] - walk.root[0])[[0, 2]])
     assert way > 2.0 * once
+
+
+@pytest.mark.parametrize("seconds", [3, 4])
+def test_feet_step_over_a_transition_instead_of_skating(seconds: int) -> None:
+    once = marey.samples.walk(seconds=seconds)
+    assert skate(chain(once, [[], [], []]).motion) <= 1.15 * skate(once)
 
 
 def test_each_repetition_is_the_clip_itself_placed_elsewhere(walk: marey.Motion) -> None:
@@ -79,7 +86,7 @@ def test_one_repetition_is_the_clip(walk: marey.Motion) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "options", "told"),
+    ("count", "options", "reported"),
     [
         (0, {}, "repetition"),
         (2, {"turns": [0.1, 0.2]}, "turns"),
@@ -88,9 +95,9 @@ def test_one_repetition_is_the_clip(walk: marey.Motion) -> None:
     ],
 )
 def test_bad_chains_are_refused(
-    walk: marey.Motion, count: int, options: dict[str, object], told: str
+    walk: marey.Motion, count: int, options: dict[str, object], reported: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=reported):
         chain(walk, [[]] * count, **options)
 
 

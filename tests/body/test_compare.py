@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import marey
 from marey.body import Motion, Skeleton
-from marey.body import compare as module
 from marey.body.compare import joint_error, joint_errors, relative_distortion
 from marey.body.kinematics import points_on
 from marey.errors import InputError
@@ -50,22 +49,6 @@ def test_a_still_clip_is_not_divided_by_zero() -> None:
     still = Motion(Skeleton(("hips",), [-1], [[0, 0, 0]]), [[[1, 0, 0, 0]]] * 3, [[0, 1, 0]] * 3, 30)
     assert relative_distortion(still, still) == (0.0, 0.0)
     assert relative_distortion(still, still.transform(translation=[1.0, 0.0, 0.0])).frobenius == np.inf
-
-
-def test_blocks_do_not_change_any_measure(monkeypatch: pytest.MonkeyPatch) -> None:
-    walk = marey.samples.walk()
-    other = nudged(walk, 2, 0.02)
-
-    def everything() -> list[float]:
-        return [
-            *relative_distortion(walk, other),
-            *joint_error(walk, other),
-            float(joint_errors(walk, other, shell=0.03).max()),
-        ]
-
-    whole = everything()
-    monkeypatch.setattr(module, "_BLOCK", 7)
-    assert everything() == pytest.approx(whole, rel=1e-9)
 
 
 def test_joint_error_counts_end_sites() -> None:

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marey.body.kinematics import forward_kinematics
-from marey.geometry import rigid
 from marey.geometry import rotations as so3
 from marey.geometry.rigid import Rigid
 from tests.body.joint_frames import JointFrames, bone_frames, pull_back, push_forward
+from tests.geometry import twists as rigid
 
 from .trees import random_motion, random_skeleton
 

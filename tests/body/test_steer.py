@@ -239,7 +239,7 @@ def test_a_chain_without_feet_can_be_steered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "options", "told"),
+    ("asked", "options", "reported"),
     [
         ([], {}, "at least one request"),
         ([up("LeftHand", 9.0)], {}, "from 0 to"),
@@ -253,9 +253,9 @@ def test_a_chain_without_feet_can_be_steered() -> None:
     ],
 )
 def test_bad_requests_are_refused(
-    walk: marey.Motion, asked: list[TimedReach], options: dict[str, object], told: str
+    walk: marey.Motion, asked: list[TimedReach], options: dict[str, object], reported: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=reported):
         steer(walk, asked, **options)
 
 

@@ -128,4 +128,4 @@ def test_a_killed_capture_goes_on_and_ends_the_same(
     result(capsys, *words[:3], tmp_path / "whole.zarr", *words[4:])
     whole, resumed = marey.load(tmp_path / "whole.zarr"), marey.load(out)
     np.testing.assert_array_equal(resumed.velocities, whole.velocities)
-    np.testing.assert_array_equal(resumed.presence, whole.presence)
+    np.testing.assert_array_equal(resumed.foreground, whole.foreground)

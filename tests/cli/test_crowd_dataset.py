@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from marey.filming import read_dataset
-from tests.cli.commands import refused, result
+from tests.cli.commands import call, refused, result
 
 SMALL = ("--size", "64x48", "--people", "8", "--seconds", "0.4")
 
@@ -57,3 +57,13 @@ def test_what_cannot_be_done_is_told_in_one_line(tmp_path: Path, capsys: pytest.
     assert "16 to 4096" in refused(capsys, *base, "--size", "4x4")
     assert "no folder" in refused(capsys, "crowd", "dataset", "escape", "-o", tmp_path / "a" / "b")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_and_a_capture_in_which_nobody_moves_are_warned_of(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    still = ("crowd", "dataset", "rotation", "-o", tmp_path / "film", "--people", 20, "--size", "160x120")
+    assert call(*still, "--seconds", 1, "--hold", 3) == 0
+    assert "nobody moves" in capsys.readouterr().err
+    assert call("crowd", "capture", tmp_path / "film" / "above" / "shaded.mp4", tmp_path / "flow.zarr") == 0
+    assert "nothing moves" in capsys.readouterr().err

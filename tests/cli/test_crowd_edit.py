@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import marey
-from marey.crowd.spectrum import compress, field_error, information, restyle
+from marey.crowd.edit import restyle
+from marey.crowd.spectrum import compress, field_error, information
 from tests.cli.commands import refused, result
 from tests.crowd.flows import street
 
@@ -59,11 +60,11 @@ def test_style_and_parts_are_written_plainly(flow: Path, capsys: pytest.CaptureF
 
 def test_where_people_are_seen_stays(flow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     series = marey.load(flow)
-    seen = replace(series, presence=np.full(series.velocities.shape[:3], 200, np.uint8))
+    seen = replace(series, foreground=np.full(series.velocities.shape[:3], 200, np.uint8))
     given, out = flow.parent / "seen.zarr", flow.parent / "out.zarr"
     marey.save(seen, given)
     result(capsys, "crowd", "edit", given, out, "--keep", "0.2", "--denoise")
-    assert (marey.load(out).presence == 200).all()
+    assert (marey.load(out).foreground == 200).all()
 
 
 @pytest.mark.parametrize(

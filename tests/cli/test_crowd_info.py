@@ -16,10 +16,10 @@ from tests.crowd.flows import street
 
 
 def test_the_facts_of_a_uniform_stream(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    presence = np.zeros((40, 6, 8), np.uint8)
-    presence[:, :3] = 255
+    foreground = np.zeros((40, 6, 8), np.uint8)
+    foreground[:, :3] = 255
     path = tmp_path / "south.zarr"
-    marey.save(FieldSeries(np.tile([0.0, 2.0], (40, 6, 8, 1)), 20, presence=presence), path)
+    marey.save(FieldSeries(np.tile([0.0, 2.0], (40, 6, 8, 1)), 20, foreground=foreground), path)
     facts = result(capsys, "crowd", "info", path)
     assert (facts["frames"], facts["rows"], facts["columns"], facts["duration"]) == (40, 6, 8, 2.0)
     assert facts["speed"] == {"mean": 2.0, "median": 2.0, "p99": 2.0, "max": 2.0}

@@ -171,7 +171,7 @@ def with_group(**changes: object) -> dict[str, object]:
     [
         (with_group(start=[20, 20, 30, 30]), "marey: group 0: its start lies in walls or outside the ground"),
         ({**ROOM, "obstacles": [[0, 0, 6, 8]]}, "marey: group 0: its start lies in walls"),
-        ({**ROOM, "obstacles": [[8, 0, 9, 8]]}, "no way leads from all of its start to goal 'out'"),
+        ({**ROOM, "obstacles": [[8, 0, 9, 8]]}, "no path leads from all of its start to goal 'out'"),
         ({**ROOM, "obstacles": [[[6, 1], [9, 5], [9, 1], [6, 5]]]}, "its sides cross"),
         (with_group(people=10**8), "people: from 0 to 1,000,000, got 100,000,000"),
         (with_group(people=10**6), "do not fit"),
@@ -192,3 +192,24 @@ def test_people_start_on_the_ground_even_if_their_area_reaches_beyond(
     (tmp_path / "room.json").write_text(json.dumps(with_group(start=[-5, -5, 5, 5])))
     told = result(capsys, "crowd", "simulate", tmp_path / "room.json", "-o", tmp_path / "x.csv")
     assert told["people"] == 5 and told["left"] == 0
+
+
+def test_people_leave_through_the_door_within_ten_seconds_unless_they_rest(
+    capsys: Console, tmp_path: Path
+) -> None:
+    words = ("crowd", "simulate", "escape", "--seconds", 10, "--frame-rate", 5)
+    result(capsys, *words, "-o", tmp_path / "walking.csv")
+    result(capsys, *words, "-o", tmp_path / "resting.csv", "--hold", 10)
+    walking, resting = (marey.load(tmp_path / f"{name}.csv").positions for name in ("walking", "resting"))
+    behind_the_door = 33
+    assert (walking[0, :, 0] < behind_the_door).all() and (walking[-1, :, 0] > behind_the_door).sum() >= 3
+    assert np.allclose(resting[-1], resting[0])
+
+
+def test_a_resumed_crowd_rests_as_long_as_it_was_asked_to(capsys: Console, tmp_path: Path) -> None:
+    words = ("crowd", "simulate", "crossing", "--people", 8, "--frame-rate", 10)
+    whole, parts = tmp_path / "whole.mry", tmp_path / "parts.mry"
+    result(capsys, *words, "-o", whole, "--hold", 2, "--seconds", 3)
+    result(capsys, *words, "-o", parts, "--hold", 2, "--seconds", 1)
+    result(capsys, *words, "-o", parts, "--seconds", 3, "--resume")
+    assert np.array_equal(marey.load(parts).positions, marey.load(whole).positions)

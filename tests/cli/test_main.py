@@ -66,6 +66,7 @@ CHOICES = {
     "body fill --method": "marey.body.fill.METHODS",
     "body filter --method": "marey.body.filter.METHODS",
     "body fit --metric": "marey.body.pose_model.METRICS",
+    "body simulate --integrator": "marey.body.physics.simulate.INTEGRATORS",
     "body ik --damping": "marey.body.ik.solver.DAMPINGS",
     "body learn --kernel": "marey.statistics.processes.covariances.KERNELS",
     "body learn --method": "marey.body.dynamics.METHODS",
@@ -74,8 +75,8 @@ CHOICES = {
     "crowd animate --avoid": "marey.crowd.animation.agents.Avoid",
     "crowd capture --mask-mode": "marey.crowd.capture.flow.MASK_MODES",
     "crowd capture --method": "marey.crowd.capture.METHODS",
-    "crowd edit --basis": "marey.crowd.spectrum.fourier.Basis",
-    "crowd edit --select": "marey.crowd.spectrum.fourier.Select",
+    "crowd edit --basis": "marey.crowd.spectrum.Basis",
+    "crowd edit --select": "marey.crowd.spectrum.Select",
     "crowd simulate --constants": "marey.crowd.simulation.pedestrians.SETS",
     "surface distance --metric": "marey.surface.distances.metric.METRICS",
     "surface interpolate --method": "marey.surface.interpolation.interpolator.METHODS",
@@ -87,8 +88,9 @@ CHOICES = {
 ONLY_OPTION = {"crowd capture --method": {"default"}, "surface distance --metric": {"skeleton"}}
 ONLY_FUNCTION = {"body filter --method": {"mask"}, "crowd simulate --constants": {"control"}}
 OF_THE_COMMAND = {
-    "body fit --root-motion", "body restyle --timing", "crowd dataset --camera", "crowd dataset --scenario",
-    "crowd dataset --shading", "crowd tile --blend", "surface graph --method", "surface transition --method",
+    "body fit --root-motion", "body restyle --timing", "completion shell", "crowd dataset --camera",
+    "crowd dataset --scenario", "crowd dataset --shading", "crowd tile --blend", "surface graph --method",
+    "surface transition --method",
 }  # fmt: skip
 """Words that choose between functions, or that the command turns into arguments."""
 

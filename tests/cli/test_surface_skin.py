@@ -58,18 +58,20 @@ def test_another_character_may_wear_them(
 
 
 def test_commands_on_surfaces_take_clips_too(clips: Path) -> None:
+    from marey.cli._inputs import Given
     from marey.cli._inputs import library as load_library
 
-    library = load_library([clips / "stroll.bvh", clips / "stride.bvh"], {"vertices": 500, "character": None})
+    library = load_library([clips / "stroll.bvh", clips / "stride.bvh"], Given(vertices=500))
     assert library.names == ("stroll", "stride") and library.vertices(0).shape == (500, 3)
 
 
 def test_meshes_and_clips_are_decimated_alike(clips: Path, tmp_path: Path) -> None:
+    from marey.cli._inputs import Given
     from marey.cli._inputs import library as load_library
 
     meshes = tmp_path / "meshes.npz"
     marey.save(samples.mesh_sequence(samples.walk(seconds=0.2, frame_rate=30)), meshes)
-    library = load_library([meshes, clips / "stride.bvh"], {"vertices": 500, "character": None})
+    library = load_library([meshes, clips / "stride.bvh"], Given(vertices=500))
     assert library.names == ("meshes", "stride") and library.vertices(0).shape == (500, 3)
 
 

@@ -213,5 +213,5 @@ def test_senseless_options_are_refused(options, words):
 
 
 def test_nobody_cannot_be_carried():
-    with pytest.raises(InputError, match="nobody"):
+    with pytest.raises(InputError, match="no agent"):
         advect(rotation(), np.empty((0, 2)))

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from marey import samples
 from marey.crowd import FieldSeries
-from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance, animate
+from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance
 from marey.crowd.animation.agents import inflow_seeds, poisson_disk_seeds
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.cameras import apply, orthographic
@@ -19,9 +19,9 @@ from marey.crowd.evaluation import flow_deviation, overlaps
 from marey.errors import InputError
 
 
-def stream(rows=60, columns=120, speed=(2.0, 0.0), presence=None, mask=None) -> FieldSeries:
+def stream(rows=60, columns=120, speed=(2.0, 0.0), foreground=None, mask=None) -> FieldSeries:
     velocities = np.full((5, rows, columns, 2), speed, dtype=np.float32)
-    return FieldSeries(velocities, 10, mask=mask, homography=orthographic(0.1), presence=presence)
+    return FieldSeries(velocities, 10, mask=mask, homography=orthographic(0.1), foreground=foreground)
 
 
 def converging() -> FieldSeries:
@@ -32,7 +32,7 @@ def converging() -> FieldSeries:
 
 
 def test_the_number_of_people_stays_and_newcomers_are_new():
-    tracks = animate(AnimatedCrowd(stream(), 60, frame_rate=20), 8.0)
+    tracks = AnimatedCrowd(stream(), 60, frame_rate=20).tracks(8.0)
     assert (tracks.present.sum(axis=1) == 60).all()
     assert tracks.agents > 100
     assert len(np.unique(tracks.ids)) == tracks.agents
@@ -42,7 +42,7 @@ def test_the_number_of_people_stays_and_newcomers_are_new():
 
 
 def test_newcomers_come_in_where_the_field_streams_in():
-    tracks = animate(AnimatedCrowd(stream(), 40, frame_rate=20), 5.0)
+    tracks = AnimatedCrowd(stream(), 40, frame_rate=20).tracks(5.0)
     first = tracks.present.argmax(axis=0)
     late = np.flatnonzero(first > 0)
     places = tracks.positions[first[late], late]
@@ -68,10 +68,8 @@ def test_where_nothing_streams_in_nobody_comes():
 
 def test_a_crowd_is_the_same_for_the_same_seed_only():
     def ways(seed):
-        return animate(
-            AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, settings=AgentSettings(avoid="social")),
-            3.0,
-        )
+        social = AgentSettings(avoid="social")
+        return AnimatedCrowd(converging(), 50, frame_rate=10, rng=seed, settings=social).tracks(3.0)
 
     assert np.array_equal(ways(3).positions, ways(3).positions, equal_nan=True)
     assert not np.array_equal(ways(3).positions[0], ways(4).positions[0])
@@ -87,7 +85,7 @@ def test_playback_has_no_end():
 def test_people_who_avoid_each_other_do_not_collide():
     def found(avoid):
         manner = AgentSettings(avoid=avoid, lag=0.3)
-        return overlaps(animate(AnimatedCrowd(converging(), 150, frame_rate=30, settings=manner), 6.0))
+        return overlaps(AnimatedCrowd(converging(), 150, frame_rate=30, settings=manner).tracks(6.0))
 
     careless, careful = found("none"), found("social")
     assert careless.pairs > 20
@@ -99,7 +97,7 @@ def test_who_meets_nobody_is_carried_exactly_whatever_the_manner():
     fields, starts = samples.field(rows=60, columns=90, seconds=2), [[3.0, -3.0]]
     fields = FieldSeries(fields.velocities, fields.frame_rate, homography=orthographic(0.1))
     ways = [
-        animate(AnimatedCrowd(fields, starts=starts, frame_rate=30, settings=AgentSettings(avoid=way)), 1.5)
+        AnimatedCrowd(fields, starts=starts, frame_rate=30, settings=AgentSettings(avoid=way)).tracks(1.5)
         for way in ("none", "social")
     ]
     np.testing.assert_allclose(ways[1].positions, ways[0].positions, atol=1e-9)
@@ -112,7 +110,7 @@ def test_social_people_keep_away_before_they_touch():
         crowd = AnimatedCrowd(
             converging(), starts=[[2.0, -1.0], [2.0, -5.0]], frame_rate=30, settings=AgentSettings(avoid=way)
         )
-        ways = animate(crowd, 8.0).positions
+        ways = crowd.tracks(8.0).positions
         return np.nanmin(np.linalg.norm(ways[:, 0] - ways[:, 1], axis=-1))
 
     assert nearest("none") < 0.3
@@ -123,7 +121,7 @@ def test_deviation_from_the_field_is_none_for_the_carried_and_small_for_the_care
     fields = converging()
     found = {
         way: flow_deviation(
-            animate(AnimatedCrowd(fields, 80, frame_rate=30, settings=AgentSettings(avoid=way)), 4.0), fields
+            AnimatedCrowd(fields, 80, frame_rate=30, settings=AgentSettings(avoid=way)).tracks(4.0), fields
         )
         for way in ("none", "social")
     }
@@ -133,7 +131,7 @@ def test_deviation_from_the_field_is_none_for_the_carried_and_small_for_the_care
 
 def test_avoiding_keeps_the_direction_of_the_field():
     crowd = AnimatedCrowd(converging(), 100, frame_rate=30, settings=AgentSettings(avoid="social"))
-    tracks = animate(crowd, 3.0)
+    tracks = crowd.tracks(3.0)
     forward = np.diff(tracks.positions[..., 0], axis=0)
     assert np.nanmean(forward) * 30 == pytest.approx(1.0, rel=0.15)
 
@@ -166,22 +164,22 @@ def test_starts_can_be_kept_in_a_polygon():
 
 
 def test_people_stand_where_the_video_shows_them():
-    presence = np.zeros((5, 60, 120), dtype=np.uint8)
-    presence[:, 10:30, 60:100] = 255
-    fields = stream(presence=presence, speed=(0.0, 0.0))
+    foreground = np.zeros((5, 60, 120), dtype=np.uint8)
+    foreground[:, 10:30, 60:100] = 255
+    fields = stream(foreground=foreground, speed=(0.0, 0.0))
     crowd = AnimatedCrowd(fields, 60, settings=AgentSettings(match_density=True), frame_rate=10)
     column, row = apply(np.linalg.inv(fields.homography), crowd.current.positions).T
     assert (column > 59).all() and (column < 100).all() and (row > 9).all() and (row < 30).all()
-    with pytest.raises(InputError, match="presence"):
+    with pytest.raises(InputError, match="foreground"):
         AnimatedCrowd(stream(), 5, settings=AgentSettings(match_density=True))
 
 
 def test_the_density_of_the_video_is_kept_over_time():
-    presence = np.zeros((40, 60, 120), dtype=np.uint8)
-    presence[:20, :, :40] = 255
-    presence[20:, :, 80:] = 255
+    foreground = np.zeros((40, 60, 120), dtype=np.uint8)
+    foreground[:20, :, :40] = 255
+    foreground[20:, :, 80:] = 255
     fields = FieldSeries(
-        np.zeros((40, 60, 120, 2), dtype=np.float32), 10, homography=orthographic(0.1), presence=presence
+        np.zeros((40, 60, 120, 2), dtype=np.float32), 10, homography=orthographic(0.1), foreground=foreground
     )
     crowd = AnimatedCrowd(fields, 50, settings=AgentSettings(match_density=True), frame_rate=10)
     moments = list(crowd.frames(38))
@@ -194,7 +192,7 @@ def test_entrances_let_people_in_at_their_rate_and_exits_take_them():
     crowd = AnimatedCrowd(
         stream(), 0, entrances=doors, exits=[[[8, -6], [12, -6], [12, 0], [8, 0]]], frame_rate=20, rng=1
     )
-    tracks = animate(crowd, 20.0)
+    tracks = crowd.tracks(20.0)
     assert tracks.agents == pytest.approx(100, abs=30)
     assert np.nanmax(tracks.positions[..., 0]) < 8.0
     assert len(crowd.current.ids) == pytest.approx(5.0 * 7.5 / 2.0, abs=10)
@@ -205,11 +203,12 @@ def test_thousands_who_come_in_at_once_keep_apart_and_do_not_stall_the_crowd():
     doors = [Entrance([[0, 0], [90, 0], [90, -90], [0, -90]], 8000.0)]
     settings = AgentSettings(avoid="social", radius=0.2)
     crowd = AnimatedCrowd(wide, 2000, entrances=doors, frame_rate=1, settings=settings)
-    started = time.process_time()
     crowd.agents.step = lambda start, end: None
     crowd._forces = type("Still", (), {"positions": np.zeros(2000), "apply": lambda *_: None})()
+    started = time.process_time()
     crowd.advance()
-    assert time.process_time() - started < 10
+    # Candidate by candidate, entering alone took four seconds.
+    assert time.process_time() - started < 2.5
     positions = crowd.current.positions
     assert len(positions) > 8000
     assert len(cKDTree(positions[2000:]).query_pairs(0.39)) == 0
@@ -218,14 +217,14 @@ def test_thousands_who_come_in_at_once_keep_apart_and_do_not_stall_the_crowd():
 def test_given_starts_are_kept_in_order():
     starts = [[5.0, -1.0], [1.0, -5.0], [3.0, -3.0]]
     crowd = AnimatedCrowd(stream(), starts=starts, frame_rate=10)
-    tracks = animate(crowd, 0.5)
+    tracks = crowd.tracks(0.5)
     assert np.allclose(tracks.positions[0], starts)
     assert np.allclose(tracks.positions[-1] - tracks.positions[0], [1.0, 0.0])
 
 
 def test_a_field_without_a_camera_walks_at_human_speed():
     fields = FieldSeries(np.full((3, 40, 60, 2), [1.5, 0.0]), 25)
-    tracks = animate(AnimatedCrowd(fields, 10, frame_rate=25), 0.4)
+    tracks = AnimatedCrowd(fields, 10, frame_rate=25).tracks(0.4)
     speed = np.linalg.norm(tracks.velocities(), axis=-1)
     assert np.nanmedian(speed) == pytest.approx(1.34, rel=1e-3)
 

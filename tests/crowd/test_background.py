@@ -33,7 +33,7 @@ def test_walkers_are_seen_and_the_place_is_not_even_when_it_gets_darker(light: f
         for person in range(3):
             left = walker_column(frame, person)
             there[10 + 16 * person : 24 + 16 * person, max(left, 0) : max(left + 10, 0)] = True
-        seen = found.presence(footage.read(frame)[..., 0].astype(np.float32)) > 127
+        seen = found.foreground(footage.read(frame)[..., 0].astype(np.float32)) > 127
         assert (seen & there).sum() > 0.9 * there.sum()
         assert not (seen & ~cv2.dilate(there.astype(np.uint8), np.ones((5, 5))).astype(bool)).any()
 
@@ -41,8 +41,8 @@ def test_walkers_are_seen_and_the_place_is_not_even_when_it_gets_darker(light: f
 def test_a_crowd_without_gaps_gives_no_telling() -> None:
     pictures = np.stack([texture(40, 40, seed=seed) for seed in range(41)]).astype(np.uint8)
     found = make_background(pictures)
-    assert (found.presence(pictures[0].astype(np.float32)) == UNKNOWN).mean() > 0.95
-    assert (unknown_background(40, 40).presence(pictures[0].astype(np.float32)) == UNKNOWN).all()
+    assert (found.foreground(pictures[0].astype(np.float32)) == UNKNOWN).mean() > 0.95
+    assert (unknown_background(40, 40).foreground(pictures[0].astype(np.float32)) == UNKNOWN).all()
 
 
 def test_noise_alone_is_nobody() -> None:
@@ -50,7 +50,7 @@ def test_noise_alone_is_nobody() -> None:
     place = texture(60, 80)
     noisy = np.clip(place + rng.normal(scale=4, size=(41, 60, 80)), 0, 255).astype(np.uint8)
     found = make_background(noisy[:-1])
-    assert found.presence(noisy[-1].astype(np.float32)).mean() < 2
+    assert found.foreground(noisy[-1].astype(np.float32)).mean() < 2
     assert np.median(found.noise) == pytest.approx(4, rel=0.3)
 
 

@@ -26,8 +26,8 @@ class Stopped(BaseException):
 
 def test_a_sliding_pattern_comes_out_as_its_shift_in_pixels_of_the_working_grid() -> None:
     for size, scale in ((None, 1.0), (64, 0.5), ((64, 96), (0.5, 1.0))):
-        flow = capture(sliding(3), size=size, presence=False)
-        assert flow.frames == 2 and flow.presence is None
+        flow = capture(sliding(3), size=size, foreground=False)
+        assert flow.frames == 2 and flow.foreground is None
         inner = flow.velocities[:, 8:-8, 8:-8].mean(axis=(0, 1, 2))
         np.testing.assert_allclose(inner, np.multiply((2.0, 1.0), scale), atol=0.05)
 
@@ -40,7 +40,7 @@ def test_the_longer_side_is_320_unless_the_film_is_smaller() -> None:
 
 @pytest.mark.parametrize("method", ["divcurl", "hs", "lk", "dis", "farneback"])
 def test_every_method_captures(method: str) -> None:
-    flow = capture(sliding(2, shift=(1.0, 0.5), rows=48, columns=64), method=method, presence=False)
+    flow = capture(sliding(2, shift=(1.0, 0.5), rows=48, columns=64), method=method, foreground=False)
     np.testing.assert_allclose(np.median(flow.velocities[0, 8:-8, 8:-8], axis=(0, 1)), (1.0, 0.5), atol=0.1)
 
 
@@ -59,8 +59,8 @@ def test_threads_change_nothing_and_any_field_can_be_had_alone() -> None:
 def test_a_still_place_does_not_hold_people_back() -> None:
     footage = walkers(160)
     errors, covered = {}, []
-    for presence in (True, False):
-        plan = plan_capture(footage, presence=presence, motion="seen")
+    for foreground in (True, False):
+        plan = plan_capture(footage, foreground=foreground, motion="seen")
         away = []
         for index, (field, there) in enumerate(plan.fields(60, 64)):
             for person in range(3):
@@ -68,8 +68,8 @@ def test_a_still_place_does_not_hold_people_back() -> None:
                 inside = field[13 + 16 * person : 21 + 16 * person, max(left + 2, 0) : max(left + 8, 0)]
                 away += list(np.linalg.norm(inside.reshape(-1, 2) - (1.0, 0.0), axis=-1))
             covered += [] if there is None else [(there > 127).mean()]
-        errors[presence] = float(np.mean(away))
-    # Without presence too: a still place without noise does not make outliers of people.
+        errors[foreground] = float(np.mean(away))
+    # Without foreground too: a still place without noise does not make outliers of people.
     assert errors[True] < 0.05 and errors[False] < 0.05
     assert np.mean(covered) == pytest.approx(3 * 14 * 10 / (60 * 120), rel=0.4)
 
@@ -83,7 +83,7 @@ def test_data_count_fully_for_people_and_for_doubt_and_a_little_for_nobody() -> 
 
 def test_a_film_of_a_second_does_not_tell_who_is_there() -> None:
     flow = capture(sliding(4, rows=32, columns=32), method="lk")
-    assert flow.presence is not None and (flow.presence == 128).all()
+    assert flow.foreground is not None and (flow.foreground == 128).all()
 
 
 def test_masks_are_arrays_of_any_size_or_polygons() -> None:
@@ -99,7 +99,7 @@ def test_masks_are_arrays_of_any_size_or_polygons() -> None:
     both = frame_footage(footage, size=64, mask=[polygon, other]).mask
     assert both is not None and both[1, 4]
     assert frame_footage(footage, mask=np.ones((4, 4), dtype=bool)).mask is None
-    flow = capture(footage, size=64, mask=big, method="lk", presence=False)
+    flow = capture(footage, size=64, mask=big, method="lk", foreground=False)
     assert flow.mask is not None and not flow.velocities[:, ~flow.mask].any()
 
 
@@ -154,7 +154,7 @@ def test_fine_stripes_do_not_become_coarse_ones() -> None:
 def test_a_picture_shown_twice_has_no_motion() -> None:
     moving = sliding(4, rows=48, columns=48)
     pictures = [image[..., 0] for image in moving]
-    flow = capture(film(4, lambda frame: pictures[min(frame, 2)]), method="dis", presence=False)
+    flow = capture(film(4, lambda frame: pictures[min(frame, 2)]), method="dis", foreground=False)
     assert not flow.velocities[2].any() and flow.velocities[1].any()
 
 
@@ -167,8 +167,8 @@ def test_the_crowd_is_steady_and_a_lost_frame_does_not_slow_its_neighbours() -> 
         shown = 5 if frame == 6 else frame
         return np.asarray(pictures[shown - (shown > 6)] + noise[shown])
 
-    flow = capture(film(12, draw), presence=False)
-    alone = capture(film(12, draw), presence=False, motion="seen")
+    flow = capture(film(12, draw), foreground=False)
+    alone = capture(film(12, draw), foreground=False, motion="seen")
     assert not flow.velocities[5].any()
     here = [4, 6, 7]
     assert np.abs(flow.velocities[here].mean(axis=(1, 2)) - (1.0, 0.5)).max() < 0.15
@@ -213,13 +213,13 @@ def test_one_picture_or_a_film_that_ends_early_is_refused() -> None:
     footage = sliding(20, rows=32, columns=32)
     broken = replace(footage, open=lambda a, b, s: footage.open(a, min(b, 12), s))
     with pytest.raises(InputError, match="ends early, at image 12 of 20"):
-        capture(broken, method="lk", presence=False)
+        capture(broken, method="lk", foreground=False)
 
 
 def test_a_series_too_long_for_memory_is_refused_before_the_work() -> None:
     endless = replace(sliding(2, rows=96, columns=128), frames=10**7)
     with pytest.raises(InputError, match="capture them to disk"):
-        capture(endless, presence=False)
+        capture(endless, foreground=False)
 
 
 def test_on_disk_it_is_the_same_as_in_memory(tmp_path: Path) -> None:
@@ -230,13 +230,13 @@ def test_on_disk_it_is_the_same_as_in_memory(tmp_path: Path) -> None:
     report = capture_to(plan, FieldDraft(tmp_path / "flow.zarr"))
     there = marey.load(tmp_path / "flow.zarr")
     here = capture(footage, method="lk", size=60, camera=matrix, mask=np.tile(mask, (60, 1)))
-    for name in ("velocities", "presence", "mask", "homography"):
+    for name in ("velocities", "foreground", "mask", "homography"):
         np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
     speeds = np.linalg.norm(here.velocities, axis=-1)[:, here.mask]
     assert report.frames == 129 and report.resumed_at == 0 and report.repeated == 0
     assert report.speed_mean == pytest.approx(speeds.mean(), rel=1e-5)
     assert report.speed_max == pytest.approx(speeds.max(), rel=1e-5)
-    assert report.presence_share == pytest.approx(here.presence[:, here.mask].mean() / 255, rel=1e-5)
+    assert report.foreground_share == pytest.approx(here.foreground[:, here.mask].mean() / 255, rel=1e-5)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["flow.zarr"]
 
 
@@ -280,7 +280,7 @@ def test_a_capture_that_fails_at_once_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_other_formats_and_what_is_there_already(tmp_path: Path) -> None:
-    plan = plan_capture(sliding(4, rows=48, columns=48), method="dis", presence=False)
+    plan = plan_capture(sliding(4, rows=48, columns=48), method="dis", foreground=False)
     for name in ("flow.mry", "flow_%02d.flo", "flow.zarr", "flow.zarr"):
         assert capture_to(plan, FieldDraft(tmp_path / name)).frames == 3
     assert marey.load(tmp_path / "flow.mry").frames == marey.load(tmp_path / "flow_%02d.flo").frames == 3

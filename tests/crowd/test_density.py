@@ -76,8 +76,8 @@ def test_slopes_are_those_of_the_velocity(adaptive: bool) -> None:
 def test_fields_lie_on_the_ground_by_their_homography() -> None:
     tracks = Tracks(np.array([[[3.0, 5.0]], [[3.1, 5.0]]]), 10)
     fields = FLOOR.series(tracks)
-    assert fields.presence is not None and fields.homography is not None
-    rows, columns = np.nonzero(fields.presence[0] == 255)
+    assert fields.foreground is not None and fields.homography is not None
+    rows, columns = np.nonzero(fields.foreground[0] == 255)
     row, column = rows.mean(), columns.mean()
     ground = fields.homography @ [column, row, 1.0]
     assert np.linalg.norm(ground[:2] - [3.0, 5.0]) < 0.15

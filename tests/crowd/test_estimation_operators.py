@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marey.crowd.capture import divcurl, pyramid
-from marey.crowd.capture.pyramid import Plane
+from marey.crowd.capture import divcurl, framing
+from marey.crowd.capture.framing import Grey as Plane
 
 
 def product(field: Plane, weights: Plane) -> Plane:
@@ -196,6 +196,6 @@ def test_filling_leaves_what_is_known_and_stays_within_its_range() -> None:
     picture = np.random.default_rng(0).uniform(10, 20, size=(40, 50)).astype(np.float32)
     mask = np.ones((40, 50), dtype=bool)
     mask[5:35, 10:40] = False
-    full = pyramid.filled(picture, mask)
+    full = framing.filled(picture, mask)
     np.testing.assert_array_equal(full[mask], picture[mask])
     assert 10 <= full.min() <= full.max() <= 20

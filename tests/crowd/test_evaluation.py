@@ -13,9 +13,9 @@ from marey import samples
 from marey.crowd import FieldSeries, Tracks
 from marey.crowd.animation import advect
 from marey.crowd.cameras import orthographic
+from marey.crowd.evaluate import evaluate
 from marey.crowd.evaluation import (
     Truth,
-    compare,
     error_map,
     field_errors,
     flow_similarity,
@@ -148,21 +148,21 @@ def test_a_coarse_capture_is_held_against_a_fine_truth():
     coarse = np.stack([on_grid(frame, 30, 40) for frame in truth.velocities])
     starts = np.column_stack([RNG.uniform(1, 4, 20), -RNG.uniform(1, 5, 20)])
     people = advect(truth, starts, frame_rate=25)
-    row = compare(FieldSeries(coarse, truth.frame_rate), Truth(truth, people))
+    row = evaluate(FieldSeries(coarse, truth.frame_rate), Truth(truth, people))
     assert row["endpoint"] < 0.05
     assert row["trajectory_seconds"] == 2.0
     assert row["trajectory_m"] < 0.1
 
 
 def test_only_pixels_with_people_count_unless_asked():
-    presence = np.zeros((75, 60, 80), dtype=np.uint8)
-    presence[:, :30] = 255
-    truth = replace(swirl(), presence=presence)
+    foreground = np.zeros((75, 60, 80), dtype=np.uint8)
+    foreground[:, :30] = 255
+    truth = replace(swirl(), foreground=foreground)
     wrong = truth.velocities.copy()
     wrong[:, 30:] += 1
     fields = replace(truth, velocities=wrong)
-    assert compare(fields, Truth(truth))["endpoint"] == 0
-    assert compare(fields, Truth(truth, all_pixels=True))["endpoint"] == pytest.approx(
+    assert evaluate(fields, Truth(truth))["endpoint"] == 0
+    assert evaluate(fields, Truth(truth, all_pixels=True))["endpoint"] == pytest.approx(
         np.sqrt(2) / 2, rel=1e-5
     )
     errors = error_map(fields, Truth(truth))
@@ -178,7 +178,7 @@ def test_only_pixels_with_people_count_unless_asked():
 )
 def test_fields_of_another_picture_or_rate_are_refused(fields, words):
     with pytest.raises(InputError, match=words):
-        compare(fields, Truth(swirl()))
+        evaluate(fields, Truth(swirl()))
 
 
 def test_a_flow_is_like_itself_and_unlike_its_mirror():
@@ -208,9 +208,9 @@ def test_rates_do_not_matter_to_likeness_but_speeds_do():
 
 
 def test_likeness_tells_where_people_are():
-    presence = np.zeros((75, 60, 80), dtype=np.uint8)
-    left, right = presence.copy(), presence.copy()
+    foreground = np.zeros((75, 60, 80), dtype=np.uint8)
+    left, right = foreground.copy(), foreground.copy()
     left[:, :, :50], right[:, :, 30:] = 255, 255
-    found = flow_similarity(replace(swirl(), presence=left), replace(swirl(), presence=right))
+    found = flow_similarity(replace(swirl(), foreground=left), replace(swirl(), foreground=right))
     assert found.density == pytest.approx(0.6)
     assert found.covered == pytest.approx(0.25)

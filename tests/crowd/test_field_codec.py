@@ -81,13 +81,13 @@ def test_at_equal_error_it_is_far_smaller_than_a_tenth_of_the_frequencies(tmp_pa
 
 
 def test_any_stretch_of_frames_is_the_same_as_in_the_whole() -> None:
-    series = replace(street(300, 12, 14), presence=np.full((300, 12, 14), 90, np.uint8))
+    series = replace(street(300, 12, 14), foreground=np.full((300, 12, 14), 90, np.uint8))
     small = compress(series, max_error=0.05)
     assert len(small.blocks) > 2 and small.blocks[-1].stop == 300
     whole = small.decode()
     for part in (slice(95, 160), slice(0, 1), slice(250, None), 7):
         np.testing.assert_array_equal(small.decode(part).velocities, whole[part].velocities)
-        np.testing.assert_array_equal(small.decode(part).presence, whole[part].presence)
+        np.testing.assert_array_equal(small.decode(part).foreground, whole[part].foreground)
     for part in (slice(None, None, -2), slice(3, 150, 4), slice(-2, 7, -3)):
         np.testing.assert_array_equal(small.decode(part).velocities, whole[part].velocities)
     streamed = np.concatenate([part.velocities for part in small.stream()])
@@ -102,11 +102,11 @@ def test_a_capture_that_comes_in_pieces_keeps_its_error_too() -> None:
     assert field_error(series, small.decode()).largest <= 0.05
 
 
-def test_presence_comes_back_to_a_few_hundredths() -> None:
-    presence = (127 + 120 * np.sin(np.arange(60)[:, None, None] / 9 + np.arange(28) / 5)).astype(np.uint8)
-    presence = np.broadcast_to(presence, (60, 20, 28)).copy()
-    again = compress(replace(street(), presence=presence), max_error=0.1).decode().presence
-    assert np.abs(again.astype(int) - presence).mean() < 8
+def test_foreground_comes_back_to_a_few_hundredths() -> None:
+    foreground = (127 + 120 * np.sin(np.arange(60)[:, None, None] / 9 + np.arange(28) / 5)).astype(np.uint8)
+    foreground = np.broadcast_to(foreground, (60, 20, 28)).copy()
+    again = compress(replace(street(), foreground=foreground), max_error=0.1).decode().foreground
+    assert np.abs(again.astype(int) - foreground).mean() < 8
 
 
 def test_size_camera_mask_and_name_come_back(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ def moved(fields: FieldSeries, at: np.ndarray) -> np.ndarray:
     return np.stack([np.interp(at, np.arange(len(path)), pixel) for pixel in flat.T], axis=1)
 
 
-def presence_at(fields: FieldSeries, start: float, stop: float) -> np.ndarray:
-    """Mean presence over a time in frames, by a sum over a thousand moments."""
+def foreground_at(fields: FieldSeries, start: float, stop: float) -> np.ndarray:
+    """Mean foreground over a time in frames, by a sum over a thousand moments."""
     moments = start + (np.arange(1000) + 0.5) / 1000 * (stop - start)
-    return fields.presence[np.minimum(moments.astype(int), fields.frames - 1)].mean(axis=0)
+    return fields.foreground[np.minimum(moments.astype(int), fields.frames - 1)].mean(axis=0)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -54,7 +54,7 @@ def test_slicing_by_a_step_and_resampling_keep_the_displacement(seed):
     rng = np.random.default_rng(seed)
     frames, step = int(rng.integers(1, 40)), int(rng.integers(1, 9))
     velocities, seen = rng.normal(size=(frames, 2, 3, 2)), rng.integers(0, 100, (frames, 2, 3), np.uint8)
-    fields = FieldSeries(velocities, 10, presence=seen)
+    fields = FieldSeries(velocities, 10, foreground=seen)
     rate = float(rng.uniform(1.0, 40.0))
     for new, lasts in (
         (fields[::step], step),
@@ -71,8 +71,8 @@ def test_slicing_by_a_step_and_resampling_keep_the_displacement(seed):
             part = np.diff(moved(fields, np.array([whole * lasts, frames])), axis=0)[0]
             assert np.allclose(new.velocities[-1].ravel(), part * lasts / (frames - whole * lasts))
         for frame in (0, new.frames - 1):
-            mean = presence_at(fields, frame * lasts, min((frame + 1) * lasts, frames))
-            assert np.abs(new.presence[frame] - mean).max() < 1.0
+            mean = foreground_at(fields, frame * lasts, min((frame + 1) * lasts, frames))
+            assert np.abs(new.foreground[frame] - mean).max() < 1.0
 
 
 def test_slicing_a_slice_is_slicing_at_once():

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from marey.crowd.analysis.helmholtz import Helmholtz, split, with_gains
-from marey.crowd.analysis.measures import (
+from marey.crowd.analysis import (
+    Helmholtz,
     divergence,
     find_events,
     okubo_weiss,
     path_lines,
+    split,
     streak_lines,
     vorticity,
+    with_gains,
 )
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError

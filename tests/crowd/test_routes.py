@@ -129,7 +129,7 @@ def test_a_wall_thinner_than_a_cell_cannot_be_walked_through() -> None:
 def test_goals_that_cannot_be_reached_are_told_by_name() -> None:
     box = [rectangle(4, 0, 5, 10)]
     people = [Group(5, rectangle(0, 0, 3, 10), "east")]
-    with pytest.raises(InputError, match="group 0: no way leads from all of its start to goal 'east'"):
+    with pytest.raises(InputError, match="group 0: no path leads from all of its start to goal 'east'"):
         desired_directions(Scene((10, 10), box, {"east": Goal(rectangle(9, 0, 10, 10))}, people), "east")
     with pytest.raises(InputError, match="goal 'east': its area lies in walls"):
         desired_directions(Scene((10, 10), box, {"east": Goal(rectangle(4.2, 2, 4.8, 4))}, people), "east")

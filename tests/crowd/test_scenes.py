@@ -21,7 +21,7 @@ SECONDS = 7.0
 
 @cache
 def crowd(name: str, panic: bool = False) -> SimulatedCrowd:
-    scene = scenes.preset(name, panic=panic)
+    scene = scenes.preset(name, panic=panic, hold=3.0)
     return simulate(scene.with_people(min(120, sum(group.people for group in scene.groups))), seconds=SECONDS)
 
 
@@ -200,3 +200,10 @@ def test_everyday_people_fit_where_their_own_bodies_do():
     assert crowd.agents == 300 and crowd.radius.max() <= 0.12
     with pytest.raises(InputError, match="0.6 m apart do not fit"):
         simulate(room, seconds=0)
+
+
+def test_people_leave_the_room_within_ten_seconds() -> None:
+    crowd = simulate(scenes.preset("escape").with_people(60), seconds=10)
+    assert (crowd.tracks.positions[-1, :, 0] > 33.0).sum() >= 5
+    rested = simulate(scenes.preset("escape", hold=3.0).with_people(60), seconds=2).tracks.positions
+    assert np.array_equal(rested[0], rested[-1])

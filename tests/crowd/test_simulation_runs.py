@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from marey.crowd.polygons import edges
+from marey.crowd.polygons import edges, wall_distances
 from marey.crowd.simulation import (
     DirectionField,
     Entrance,
@@ -18,7 +18,6 @@ from marey.crowd.simulation import (
     random_pedestrians,
 )
 from marey.crowd.simulation.pedestrians import POPULATIONS, SETTINGS
-from marey.crowd.simulation.walls import distances
 
 from .simulation_reference import field_of, recorded
 
@@ -90,7 +89,7 @@ def test_a_door_stays_stable_at_any_step(law: Parameters, speed_factor: float, d
             i, j = cKDTree(now.positions).query_pairs(0.6, output_type="ndarray").T
             apart = np.hypot(*(now.positions[i] - now.positions[j]).T)
             assert (apart > 0.5 * (now.radius[i] + now.radius[j])).all()
-        assert (distances(now.positions, WALLS) > 0.49 * now.radius).all()
+        assert (wall_distances(now.positions, WALLS) > 0.49 * now.radius).all()
         stayed = np.isin(before.ids, now.ids)
         outside = now.positions[:, 0] > 13
         assert not outside.any()

@@ -11,11 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import marey
-from marey.crowd.analysis.measures import grid_points, path_lines
+from marey.crowd.analysis import grid_points, path_lines
+from marey.crowd.edit import edit, foreground_gain, noise_level, restyle, style_gains
 from marey.crowd.fields import FieldSeries
-from marey.crowd.spectrum import compress, denoise, error_curve, field_error, information, restyle
-from marey.crowd.spectrum.edit import foreground_gain, noise_level, style_gains
-from marey.crowd.spectrum.fourier import BASES, SELECTS, FourierFields, coefficients, functions, values
+from marey.crowd.spectrum import (
+    BASES,
+    SELECTS,
+    FourierFields,
+    coefficients,
+    compress,
+    error_curve,
+    field_error,
+    functions,
+    information,
+    values,
+)
 from marey.errors import InputError
 from tests.crowd.flows import street
 
@@ -159,19 +169,19 @@ def test_noise_is_measured_and_fades_where_nobody_walks() -> None:
     velocities[:, 8:12] += [0.8, 0.0]
     series = FieldSeries(velocities, 25)
     assert noise_level(series) == pytest.approx(0.05, rel=0.1)
-    clean = denoise(series)
+    clean = edit(series, denoise=True)
     empty, street_ = np.s_[:, :5], np.s_[:, 9:11]
     assert np.abs(clean.velocities[empty]).mean() < 0.35 * np.abs(velocities[empty]).mean()
     assert np.abs(clean.velocities[street_]).mean() > 0.95 * np.abs(velocities[street_]).mean()
 
 
-def test_known_presence_decides_where_the_field_fades() -> None:
-    presence = np.zeros((30, 20, 30), dtype=np.uint8)
-    presence[:, :, :10] = 255
-    series = FieldSeries(np.ones((30, 20, 30, 2), dtype=np.float32), 25, presence=presence)
+def test_known_foreground_decides_where_the_field_fades() -> None:
+    foreground = np.zeros((30, 20, 30), dtype=np.uint8)
+    foreground[:, :, :10] = 255
+    series = FieldSeries(np.ones((30, 20, 30, 2), dtype=np.float32), 25, foreground=foreground)
     share = foreground_gain(series)
     assert (share[:, :, :8] == 1).all() and (share[:, :, 12:] == 0).all()
-    assert (denoise(series).velocities[:, :, 12:] == 0).all()
+    assert (edit(series, denoise=True).velocities[:, :, 12:] == 0).all()
 
 
 @pytest.mark.parametrize(

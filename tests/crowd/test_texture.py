@@ -111,12 +111,12 @@ def test_where_nobody_is_seen_does_not_count_and_sure_people_count_more() -> Non
     fields = wandering(20)
     seen = np.zeros((20, fields.rows, fields.columns), dtype=np.uint8)
     seen[:, :, :10] = 255
-    there = frame_distances(replace(fields, presence=seen), scale=1.0)
+    there = frame_distances(replace(fields, foreground=seen), scale=1.0)
     np.testing.assert_allclose(
         there, frame_distances(fields.crop(slice(None), slice(0, 10)), scale=1.0), atol=1e-6
     )
     assert (there == there.T).all()
-    nobody = frame_distances(replace(fields, presence=np.zeros_like(seen)), scale=1.0)
+    nobody = frame_distances(replace(fields, foreground=np.zeros_like(seen)), scale=1.0)
     assert (nobody == 0).all()
 
 
@@ -196,18 +196,18 @@ def test_playback_begins_with_the_source_and_shows_it_unchanged_away_from_jumps(
     assert not np.array_equal(long.velocities[near], fields.velocities[order[near]])
 
 
-def test_blocks_of_any_size_are_the_same_series_with_its_presence() -> None:
+def test_blocks_of_any_size_are_the_same_series_with_its_foreground() -> None:
     fields = wandering(60)
     seen = np.random.default_rng(0).integers(0, 256, size=(60, fields.rows, fields.columns), dtype=np.uint8)
     mask = np.ones((fields.rows, fields.columns), dtype=bool)
-    texture = learn(replace(fields, presence=seen, mask=mask), taps=4)
+    texture = learn(replace(fields, foreground=seen, mask=mask), taps=4)
     parts = list(texture.blocks(150, rng=7, size=32))
     whole = next(texture.blocks(150, rng=7, size=150))
     assert [part.frames for part in parts] == [32, 32, 32, 32, 22]
     joined = marey.crowd.fields.concatenate(parts)
     np.testing.assert_array_equal(joined.velocities, whole.velocities)
-    assert joined.presence is not None and whole.presence is not None
-    np.testing.assert_array_equal(joined.presence, whole.presence)
+    assert joined.foreground is not None and whole.foreground is not None
+    np.testing.assert_array_equal(joined.foreground, whole.foreground)
     assert whole.mask is not None
 
 
@@ -217,7 +217,7 @@ def test_a_flow_that_stands_still_can_be_extended() -> None:
 
 
 def test_a_clip_too_short_is_refused_before_its_frames_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["marey.crowd.texture.extend"], "frame_distances", None)
+    monkeypatch.setattr(sys.modules["marey.crowd.texture"], "frame_distances", None)
     with pytest.raises(InputError, match="12 frames are too few"):
         learn(wandering(12))
 
@@ -226,7 +226,7 @@ def test_a_clip_too_short_or_senseless_options_are_refused_with_the_number_neede
     short = wandering(12)
     with pytest.raises(InputError, match=r"12 frames are too few .* 26 are needed"):
         learn(short)
-    assert extend(short, 50, taps=2, rng=0).frames == 50
+    assert extend(short, 50, window=2, rng=0).frames == 50
     for taps in (0, -3):
         with pytest.raises(InputError, match="taps"):
             learn(short, taps=taps)

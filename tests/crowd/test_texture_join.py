@@ -9,8 +9,7 @@ import pytest
 
 import marey
 from marey.crowd.fields import FieldSeries
-from marey.crowd.texture import field_changes
-from marey.crowd.texture.join import Cut, align_captures, best_cut, cross_fade, join_at
+from marey.crowd.texture import Cut, align_captures, best_cut, cross_fade, field_changes, join_at
 from marey.errors import InputError
 
 
@@ -77,16 +76,16 @@ def test_a_joint_between_different_captures_is_smooth_and_keeps_both_ends() -> N
     assert field_changes(both).max() < 1.5 * max(field_changes(a).max(), field_changes(b).max())
 
 
-def test_masks_and_presence_go_along() -> None:
+def test_masks_and_foreground_go_along() -> None:
     a, b = flow(np.arange(40.0)), flow(np.arange(40.0))
     mask = np.ones((a.rows, a.columns), dtype=bool)
     mask[0] = False
     seen = np.full((40, a.rows, a.columns), 100, dtype=np.uint8)
-    a, b = replace(a, presence=seen), replace(b, mask=mask)
+    a, b = replace(a, foreground=seen), replace(b, mask=mask)
     for made in (join_at(a, b, taps=4), cross_fade(a, b)):
         assert made.mask is not None and made.mask.sum() == mask.sum()
-        assert made.presence is not None and made.presence.shape == made.velocities.shape[:3]
-        assert made.presence[0].max() == 100 and made.presence[-1].min() >= 250
+        assert made.foreground is not None and made.foreground.shape == made.velocities.shape[:3]
+        assert made.foreground[0].max() == 100 and made.foreground[-1].min() >= 250
 
 
 def test_what_cannot_be_joined_is_refused_in_words() -> None:

@@ -161,11 +161,11 @@ def test_a_heavier_capture_counts_more() -> None:
     assert middles == sorted(middles) and middles[1] == pytest.approx(0.5) and middles[2] > 0.85
 
 
-def test_ground_presence_and_blocks_go_along() -> None:
+def test_ground_foreground_and_blocks_go_along() -> None:
     flow = marey.samples.field(16, 24, seconds=1)
     ground = np.array([[0.1, 0, -1], [0, -0.1, 2], [0, 0, 1.0]])
     seen = np.full((25, 16, 24), 200, dtype=np.uint8)
-    first = replace(flow, homography=ground, presence=seen)
+    first = replace(flow, homography=ground, foreground=seen)
     tiling = Tiling((Patch(first, 4, 2), Patch(flow, 20, 0, start=5)), 20, 48)
     assert tiling.frames == 20
     whole = tile(tiling.patches, 20, 48)
@@ -173,8 +173,10 @@ def test_ground_presence_and_blocks_go_along() -> None:
     np.testing.assert_allclose(np.concatenate(parts), whole.velocities, atol=1e-5)
     assert whole.velocities.dtype == np.float32
     np.testing.assert_array_equal(whole.velocities[:, 2:14, 4:18], flow.velocities[:20, :12, :14])
-    assert whole.presence is not None and whole.presence[0, 5, 6] == 200 and whole.presence[0, 19, 0] == 0
-    assert whole.presence[0, 5, 47 - 5] == 255
+    assert (
+        whole.foreground is not None and whole.foreground[0, 5, 6] == 200 and whole.foreground[0, 19, 0] == 0
+    )
+    assert whole.foreground[0, 5, 47 - 5] == 255
     assert whole.homography is not None
     np.testing.assert_allclose(whole.homography @ [4, 2, 1], ground @ [0, 0, 1])
 

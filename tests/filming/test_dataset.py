@@ -55,8 +55,8 @@ def test_a_dataset_reads_back_as_it_was_simulated(filmed: Dataset) -> None:
 def test_films_fields_and_tables_agree(filmed: Dataset) -> None:
     for view in filmed.views.values():
         numbers = view.instance_ids()
-        assert view.flow.presence is not None
-        np.testing.assert_array_equal(view.flow.presence > 0, numbers[:-1] > 0)
+        assert view.flow.foreground is not None
+        np.testing.assert_array_equal(view.flow.foreground > 0, numbers[:-1] > 0)
         assert not view.flow.velocities[numbers[:-1] == 0].any()
         table = view.visibility
         order = np.asarray(filmed.manifest["ids"])
@@ -80,12 +80,12 @@ def test_the_mean_motion_in_the_image_is_the_ground_velocity_at_half_a_body() ->
     mean = CrowdFlow(ground, camera, background(scene, camera, shading=False), 25.0)
     cells = np.zeros((*ground.free.shape, 2), dtype=np.float32)
     cells[..., 0], cells[..., 1] = 0.2, -0.1  # 5 cm east and 2.5 cm north a frame
-    flow, presence = mean.image_of(cells, np.full(ground.free.shape, 255, dtype=np.uint8))
+    flow, foreground = mean.image_of(cells, np.full(ground.free.shape, 255, dtype=np.uint8))
     row, column = 36, 50
     at = np.append(camera.to_ground([[column, row]], height=BODY_HEIGHT)[0], BODY_HEIGHT)
     expected = camera.project(at + np.array([0.05, 0.025, 0.0])) - camera.project(at)
     np.testing.assert_allclose(flow[row, column], expected, atol=1 / 128)
-    assert presence[row, column] == 255 and mean.mask.mean() > 0.2
+    assert foreground[row, column] == 255 and mean.mask.mean() > 0.2
 
 
 def test_walls_hide_the_mean_motion_behind_them() -> None:

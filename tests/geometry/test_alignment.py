@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from marey.errors import InputError
 from marey.geometry import rotations as rot
-from marey.geometry.alignment import align
+from marey.geometry.rigid import align
 
 from .strategies import rotations, vectors
 

@@ -101,7 +101,6 @@ def test_radius_and_its_warnings_tell_scattered_joints_apart():
     result = rotation_mean(rot.exp(many[..., None] * axis))
     np.testing.assert_allclose(result.radius, [0.2, 1.8, 2.9], atol=1e-12)
     assert result.unique.tolist() == [True, False, False]
-    assert result.wrap_hazard.tolist() == [False, False, True]
 
 
 def test_too_few_iterations_are_reported():

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from marey.errors import InputError
-from marey.geometry import rigid
 from marey.geometry import rotations as rot
-from marey.geometry.rigid import Rigid
+from marey.geometry.rigid import Rigid, to_matrix
 
+from . import twists as rigid
 from .strategies import rotation_vectors, rotations, vectors
 
 transforms = st.builds(Rigid, rotations, vectors(2.0))
@@ -20,7 +20,7 @@ twists = st.builds(lambda omega, v: np.concatenate([omega, v]), rotation_vectors
 
 
 def matrix(g):
-    return rigid.to_matrix(g)
+    return to_matrix(g)
 
 
 @given(transforms, transforms)

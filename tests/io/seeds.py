@@ -31,7 +31,7 @@ FIELD = marey.FieldSeries(
     25,
     mask=np.ones((4, 6), bool),
     homography=np.eye(3),
-    presence=RNG.integers(0, 255, (5, 4, 6)).astype(np.uint8),
+    foreground=RNG.integers(0, 255, (5, 4, 6)).astype(np.uint8),
 )
 MOVING = marey.MeshSequence(
     RNG.normal(size=(4, 5, 3)).astype(np.float32),

@@ -268,10 +268,22 @@ def test_rows_count_more_than_the_declared_frames(save):
         read_as_arm(motion)
 
 
-def test_a_sound_file_gives_no_warning(save):
+def test_a_sound_file_gives_no_warning(save, tmp_path):
+    bvh.write(human(1.7), tmp_path / "human.bvh")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        bvh.read(save(ARM))
+        bvh.read(save(ARM), unit="cm")
+        bvh.read(tmp_path / "human.bvh")
+
+
+def test_a_figure_that_is_no_person_in_any_unit_is_noted(save):
+    with pytest.warns(MareyWarning, match=r"centimetres are assumed; else give unit= \(--from-unit\)"):
+        assert bvh.read(save(ARM)).convention.unit == 0.01
+
+
+def test_decimetres_are_found_by_the_size_of_the_figure(tmp_path):
+    bvh.write(human(1.7), tmp_path / "human.bvh", unit="dm")
+    assert bvh.read(tmp_path / "human.bvh").convention.unit == 0.1
 
 
 def test_joints_of_one_name_are_told_apart(save):
@@ -730,3 +742,16 @@ def test_a_cmu_skeleton_counts_in_cmu_units_also_by_its_names_in_asf(tmp_path):
     motion = Motion(tall, [[[1, 0, 0, 0]] * 4] * 2, [[0, 0.9, 0]] * 2, 120)
     bvh.write(motion, tmp_path / "asf.bvh", unit=CMU_UNIT)
     assert bvh.read(tmp_path / "asf.bvh").convention.unit == pytest.approx(CMU_UNIT)
+
+
+def test_joints_that_carry_the_figure_do_not_say_what_is_up(tmp_path):
+    """A root far along z from hips that stand along y."""
+    path = tmp_path / "far.bvh"
+    path.write_text(
+        "HIERARCHY\nROOT root\n{\nOFFSET 0 0 0\nCHANNELS 1 Xrotation\nJOINT hips\n{\nOFFSET 0 0 300\n"
+        "CHANNELS 1 Xrotation\n"
+        "JOINT head\n{\nOFFSET 0 70 0\nCHANNELS 1 Xrotation\nEnd Site\n{\nOFFSET 0 20 0\n}\n}\n"
+        "JOINT foot\n{\nOFFSET 0 -80 0\nCHANNELS 1 Xrotation\nEnd Site\n{\nOFFSET 0 0 10\n}\n}\n}\n}\n"
+        "MOTION\nFrames: 1\nFrame Time: 0.04\n0 0 0 0\n"
+    )
+    assert bvh.read(path).convention.up == "y"

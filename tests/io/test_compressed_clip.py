@@ -10,7 +10,7 @@ import pytest
 import marey
 from marey.body.codec import CompressedMotion, compress
 from marey.body.motion import Motion
-from marey.describe import describe
+from marey.describe import info
 from marey.errors import FormatError, InputError
 from marey.io import container
 
@@ -41,7 +41,7 @@ def test_a_clip_can_be_loaded_as_it_is(small: CompressedMotion, tmp_path: Path) 
 
 
 def test_it_describes_itself(small: CompressedMotion) -> None:
-    facts = describe(small)
+    facts = info(small)
     assert facts["kind"] == "compressed motion"
     assert (facts["frames"], facts["frame_rate"], facts["duration"]) == (30, 30.0, 1.0)
     assert (facts["joints"], facts["method"], facts["bytes"]) == (26, "tournier", small.bytes)

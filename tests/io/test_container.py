@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import marey
-from marey.describe import describe
+from marey.describe import info
 from marey.errors import FormatError, InputError, MareyError
 from marey.statistics.graphs.graph import DistanceMatrix, MotionGraph, Windows
 from marey.surface.sequence import Library, Texture
@@ -222,7 +222,7 @@ def test_headers_with_other_values_give_only_marey_errors(tmp_path: Path) -> Non
             thing = marey.load(bad)
             read += 1
             if isinstance(thing, SurfaceGraph):
-                json.dumps(describe(thing))
+                json.dumps(info(thing))
     assert 0 < read < 300
 
 
@@ -253,13 +253,13 @@ def test_large_arrays_are_stored_as_they_are_in_any_layout(tmp_path: Path) -> No
 
 def test_a_repertoire_and_an_animation_are_described() -> None:
     *_, distances, repertoire, animation = everything()
-    facts = describe(repertoire)
+    facts = info(repertoire)
     assert (facts["kind"], facts["frames"], facts["duration"]) == ("repertoire", 4, 0.16)
     assert (facts["edges"], facts["transitions"], facts["density"], facts["alpha"]) == (3, 1, 0.25, 0.2)
     assert facts["sequences"][1] == {"name": "läuft", "label": "run", "frames": 2}
-    facts = describe(animation)
+    facts = info(animation)
     assert (facts["kind"], facts["captured_frames"], facts["synthetic_frames"]) == ("animation", 1, 1)
-    facts = describe(distances)
+    facts = info(distances)
     assert (facts["kind"], facts["metric"], facts["mean_distance"]) == ("pose distances", "surface", 1.0)
 
 

@@ -15,7 +15,7 @@ from marey.body.motion import Motion
 from marey.character import Character
 from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as rot
-from marey.io import gltf
+from marey.io import gltf, header
 from marey.surface.sequence import MeshSequence
 
 COMPONENTS = {"int8": 5120, "uint8": 5121, "int16": 5122, "uint16": 5123, "uint32": 5125, "float32": 5126}
@@ -420,12 +420,59 @@ def test_a_constant_scale_of_a_joint_goes_into_the_skin(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keys", [[[1, 1, 1], [1.5, 1, 1]], [[1, 1, 1], [2, 2, 2]]])
-def test_scales_that_change_are_refused_by_name(tmp_path: Path, keys: list[list[float]]) -> None:
+def test_scales_that_change_are_left_out_with_a_note(tmp_path: Path, keys: list[list[float]]) -> None:
     file = File()
     two_bones(file)
     file.animate((3, "scale", [0, 1], keys), name="squash")
-    with pytest.raises(FormatError, match="'squash' scales joint 'knee'.*rigid"):
-        gltf.read(file.save(tmp_path / "a.glb"))
+    with pytest.warns(MareyWarning, match="'squash' scales joint 'knee'.*rigid"):
+        character = gltf.read(file.save(tmp_path / "a.glb"))
+    assert [motion.name for motion in character.motions] == ["squash"]
+
+
+def test_a_missing_image_is_left_out_with_a_note(tmp_path: Path) -> None:
+    file = File()
+    mesh = file.mesh(np.eye(3), attributes={"TEXCOORD_0": file.accessor(np.zeros((3, 2)))})
+    file.json["meshes"][mesh]["primitives"][0]["material"] = 0
+    file.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}}]
+    file.json["textures"] = [{"source": 0}]
+    file.json["images"] = [{"uri": "none.png"}]
+    file.json["nodes"] = [{"mesh": mesh}]
+    with pytest.warns(MareyWarning, match=r"its image none\.png is missing"):
+        assert gltf.read(file.save(tmp_path / "a.glb")).textures == ()
+
+
+def test_a_node_that_mirrors_its_mesh_turns_its_faces(tmp_path: Path) -> None:
+    file = File()
+    file.mesh(np.eye(3))
+    one_mesh(file, scale=[-1, 1, 1])
+    mirrored = gltf.read(file.save(tmp_path / "a.glb"))
+    assert mirrored.faces.tolist() == [[0, 2, 1]]
+
+
+def test_hidden_nodes_are_not_shown(tmp_path: Path) -> None:
+    file = File()
+    mesh = file.mesh(np.eye(3))
+    hidden = {"KHR_node_visibility": {"visible": False}}
+    file.json["nodes"] = [{"mesh": mesh}, {"children": [2], "extensions": hidden}, {"mesh": mesh}]
+    assert gltf.read(file.save(tmp_path / "a.glb")).vertices.shape == (1, 3, 3)
+
+
+def test_extensions_that_place_geometry_are_refused(tmp_path: Path) -> None:
+    for name in ("EXT_mesh_gpu_instancing", "WEB3D_quantized_attributes"):
+        file = File()
+        file.mesh(np.eye(3))
+        one_mesh(file)
+        file.json["extensionsRequired"] = ["KHR_materials_unlit", name]
+        with pytest.raises(FormatError, match=f"needs the extension {name}"):
+            gltf.read(file.save(tmp_path / "a.glb"))
+
+
+def test_null_stands_for_the_usual_interpolation(tmp_path: Path) -> None:
+    file = File()
+    two_bones(file)
+    file.animate((3, "rotation", [0, 1 / 30], quaternion([[0, 0, 0], [1, 0, 0]])))
+    file.json["animations"][0]["samplers"][0]["interpolation"] = None
+    assert gltf.read(file.save(tmp_path / "a.glb")).motion.frames == 2
 
 
 def test_skeletons_without_a_common_root_get_one(tmp_path: Path) -> None:
@@ -633,3 +680,14 @@ def test_endless_animations_are_refused_before_they_are_sampled(tmp_path: Path, 
 def test_key_times_must_increase(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="do not increase"):
         moving_node(tmp_path, ("translation", [0, 0.5, 0.5], np.zeros((3, 3))))
+
+
+def test_the_header_names_all_animations_of_a_file_without_skin(tmp_path: Path) -> None:
+    file = File()
+    file.mesh(np.eye(3))
+    one_mesh(file)
+    for name, reach in (("near", 1), ("far", 9)):
+        file.animate((0, "translation", [0, 1 / 30], [[0, 0, 0], [reach, 0, 0]]), name=name)
+    path = file.save(tmp_path / "a.glb")
+    assert header(path)["clips"] == ["near", "far"]
+    assert gltf.read(path, clip="far").vertices.max() == 10

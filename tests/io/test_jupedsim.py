@@ -119,7 +119,7 @@ def recording(path: Path, *statements: str) -> Path:
 @pytest.mark.parametrize(
     ("statements", "told"),
     [
-        (["DELETE FROM trajectory_data"], "nobody is in it"),
+        (["DELETE FROM trajectory_data"], "holds no positions"),
         (["DROP TABLE trajectory_data"], "has no table trajectory_data"),
         (["DROP TABLE metadata"], "has no table metadata"),
         (["DELETE FROM metadata WHERE key = 'fps'"], "have no fps"),
@@ -147,13 +147,10 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
         marey.load(tmp_path / "text.sqlite")
     with pytest.raises(FormatError, match="no such file"):
         jupedsim.read(tmp_path / "none.sqlite")
-    recording(tmp_path / "plain.sqlite")
-    with pytest.raises(FormatError, match="has no table geometry"):
-        jupedsim.read_walkable(tmp_path / "plain.sqlite")
 
 
-def test_nobody_cannot_be_recorded(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nobody is present"):
+def test_tracks_without_people_cannot_be_recorded(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no one"):
         jupedsim.write(Tracks([[[np.nan, np.nan]]], 25), tmp_path / "none.sqlite")
     assert list(tmp_path.iterdir()) == []
 
@@ -167,8 +164,7 @@ def test_a_damaged_recording_is_read_or_refused_in_words(tmp_path_factory: Any, 
     for _ in range(data.draw(st.integers(1, 8))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(content[: data.draw(st.integers(1, len(content)))]))
-    for read in (jupedsim.read, jupedsim.read_walkable):
-        try:
-            read(path)
-        except MareyError as error:
-            assert "\n" not in str(error)
+    try:
+        jupedsim.read(path)
+    except MareyError as error:
+        assert "\n" not in str(error)

@@ -257,7 +257,7 @@ def test_the_same_faces_in_other_words_are_the_same_faces(tmp_path: Path) -> Non
         (SQUARE + "f 1 2 5\n", 5, "the corner '5' is none of the 4 vertices"),
         (SQUARE + "f 1 2 -5\n", 5, "the corner '-5' is none"),
         (SQUARE + "f 1 2 99999999999999999999\n", 5, "none of the 4 vertices"),
-        (SQUARE + "\n\nf 1/1 2/1 3/1\n", 7, "none of the 0 texture coordinates"),
+        (SQUARE + "vt 0 0\n\nf 1/1 2/2 3/1\n", 7, "none of the 1 texture coordinates"),
         (SQUARE + "f 1 2 0\n", 5, "expected a corner"),
         (SQUARE + "f 1 2 3x\n", 5, "expected a corner"),
         (SQUARE + "f 1 2 3/1/1/1\n", 5, "none of the 0 texture|expected a corner"),
@@ -342,12 +342,12 @@ def test_a_human_of_quads_and_groups_reads_whole(data_dir: Path) -> None:
     assert 1.6 < high[1] - low[1] < 1.8
 
 
-def test_kernels_do_without_an_option_that_numba_does_not_know() -> None:
-    from numba import njit
+def test_indices_of_texture_coordinates_that_are_nowhere_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_text(SQUARE + "f 1/1/1 2/2/1 3/3/1\n")
+    mesh = obj.read(tmp_path / "a.obj")
+    assert mesh.faces.tolist() == [[0, 1, 2]] and mesh.uv is None
 
-    from marey.io import _mesh_kernels
 
-    options = _mesh_kernels.compile_options(known=None)
-    assert "_nrt" not in options
-    read_index = njit(**{**options, "cache": False})(_mesh_kernels._read_index.py_func)
-    assert read_index(np.frombuffer(b"-42/7", dtype=np.uint8), 0, 5) == (-42, 3)
+def test_colours_that_are_not_numbers_are_white(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_text("v 0 0 0 1 0 0\nv 1 0 0 nan nan nan\nv 0 1 0 0 1 0\nf 1 2 3\n")
+    assert obj.read(tmp_path / "a.obj").colours.tolist() == [[1, 0, 0], [1, 1, 1], [0, 1, 0]]

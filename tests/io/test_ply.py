@@ -8,7 +8,7 @@ import pytest
 import trimesh
 
 import marey
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.io import ply
 from marey.surface import MeshSequence, Texture
 
@@ -204,7 +204,6 @@ def test_a_frame_of_other_connectivity_is_named(tmp_path: Path) -> None:
         ("element vertex 4", "element vertex 99999999", 14, "the line has 5 numbers"),
         ("element face 1", "element face 2", 7, "2 rows of 'face' are declared, 1 are there"),
         ("element face 1", "element face 99999999999999", 7, "1 are there"),
-        ("element face 1", "element face 0", 14, "more rows than the header declares"),
         ("1 1 0\n", "1 1\n", 12, "the line has 2 numbers, a 'vertex' row takes 3"),
         ("1 1 0\n", "1 nan 0\n", 12, "expected a number, found 'nan'"),
         ("1 1 0\n", "1 1,0 0\n", 12, "expected a number"),
@@ -233,8 +232,15 @@ def test_a_binary_file_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for length in range(1, len(data)):
         with pytest.raises(FormatError):
             ply.parse(data[:length], tmp_path / "blob.ply")
-    with pytest.raises(FormatError, match="7 bytes follow"):
-        ply.parse(data + b"surplus", tmp_path / "blob.ply")
+    with pytest.warns(MareyWarning, match="more follows the rows"):
+        surplus = ply.parse(data + b"surplus", tmp_path / "blob.ply")
+    assert np.array_equal(surplus.vertices, ply.parse(data, tmp_path / "blob.ply").vertices)
+
+
+def test_rows_that_the_header_does_not_declare_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "a.ply").write_text(SQUARE + "3 0 1 2\n")
+    with pytest.warns(MareyWarning, match="more follows the rows"):
+        assert len(ply.read(tmp_path / "a.ply").faces) == 2
 
 
 def test_declared_sizes_are_checked_before_memory_is_taken(tmp_path: Path) -> None:

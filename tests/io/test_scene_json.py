@@ -182,3 +182,12 @@ def test_any_value_anywhere_is_read_or_refused_in_words(key: str, value: Any, de
         scene_json.from_json(json.dumps(content).encode(), Path("room.json"))
     except MareyError as error:
         assert "\n" not in str(error)
+
+
+def test_a_walkable_area_as_text_is_a_scene(tmp_path):
+    (tmp_path / "hall.wkt").write_text("POLYGON ((0 0, 9 0, 9 4, 0 4, 0 0))\n")
+    scene = marey.load(tmp_path / "hall.wkt")
+    assert scene.name == "hall" and scene.size == (10.0, 5.0)
+    (tmp_path / "bad.wkt").write_text("POLYGON ((0 0")
+    with pytest.raises(FormatError, match=r"bad\.wkt: well-known text"):
+        marey.load(tmp_path / "bad.wkt")

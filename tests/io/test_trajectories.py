@@ -380,3 +380,10 @@ def test_densities_of_the_corner_are_those_of_jpsreport(data_dir):
     density = ((x > -3) & (x < 0) & (y > 0) & (y < 2)).sum(axis=1) / 6
     frames = published[:, 0].astype(int) - tracks.first_frame
     assert np.abs(density[frames] - published[:, 1]).max() < 4e-4
+
+
+def test_a_row_of_units_below_the_names_is_understood(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("t,id,name,x,y\ns,,,cm,cm\n0,1,a,0,0\n0.5,1,a,60,0\n1,1,a,120,0\n")
+    tracks = marey.load(path)
+    assert tracks.frame_rate == 2 and tracks.positions[-1, 0].tolist() == [1.2, 0.0]

@@ -128,3 +128,53 @@ def test_damaged_files_give_one_clear_line(tmp_path: Path) -> None:
 
 def test_polygons_are_cut_into_fans() -> None:
     assert fans(np.array([2, 5, 0, 3])).tolist() == [[2, 3, 4], [2, 4, 5], [2, 5, 6], [7, 8, 9]]
+
+
+def test_a_clip_keeps_its_rate_and_length(tmp_path: Path) -> None:
+    walk = marey.samples.walk()
+    marey.save(walk, tmp_path / "walk.usda")
+    back = marey.load(tmp_path / "walk.usda")
+    assert (back.frames, back.frame_rate) == (walk.frames, walk.frame_rate)
+
+
+def test_few_keys_are_interpolated(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "turn.usda", up="Y", metres=1.0)
+    mesh = UsdGeom.Mesh.Get(stage, "/top/square")
+    mesh.GetPointsAttr().Clear()
+    mesh.GetPointsAttr().Set([Gf.Vec3f(1, 0, 0), Gf.Vec3f(0, 1, 0), Gf.Vec3f(0, 0, 1), Gf.Vec3f(0, 0, 0)])
+    turn = UsdGeom.Xform.Get(stage, "/top").AddRotateYOp()
+    turn.Set(0.0, 0)
+    turn.Set(360.0, 96)
+    stage.Save()
+    sequence = read_meshes(tmp_path / "turn.usda", **ASKED)
+    assert (sequence.frames, sequence.frame_rate) == (97, 24.0)
+    np.testing.assert_allclose(sequence.vertices[24, 0], [100, 0, -1], atol=1e-4)
+
+
+def test_what_is_hidden_or_mirrored_is_read_as_it_looks(tmp_path: Path) -> None:
+    stage = quads(tmp_path / "a.usda", metres=float(np.float32(0.01)))
+    UsdGeom.Xform.Get(stage, "/top").AddScaleOp().Set(Gf.Vec3f(-1, 1, 1))
+    other = UsdGeom.Mesh.Define(stage, "/hidden")
+    other.GetPointsAttr().Set([Gf.Vec3f(0, 0, 0)] * 3)
+    other.GetVisibilityAttr().Set(UsdGeom.Tokens.invisible)
+    stage.Save()
+    sequence = read_meshes(tmp_path / "a.usda", **ASKED)
+    assert sequence.convention.unit == 0.01
+    assert sequence.vertices.shape[1] == 4
+    assert sequence.faces.tolist() == [[0, 2, 1], [0, 3, 2]]
+
+
+def test_a_stage_without_time_is_refused_by_name(tmp_path: Path) -> None:
+    quads(tmp_path / "a.usda").Save()
+    text = (tmp_path / "a.usda").read_text()
+    (tmp_path / "a.usda").write_text(text.replace("timeCodesPerSecond = 24", "timeCodesPerSecond = 0"))
+    with pytest.raises(FormatError, match="its timeCodesPerSecond is 0"):
+        read_meshes(tmp_path / "a.usda", **ASKED)
+
+
+def test_a_package_is_read_like_its_stage(tmp_path: Path) -> None:
+    from pxr import UsdUtils
+
+    marey.save(MESH, tmp_path / "a.usdc")
+    assert UsdUtils.CreateNewUsdzPackage(str(tmp_path / "a.usdc"), str(tmp_path / "a.usdz"))
+    np.testing.assert_array_equal(marey.load(tmp_path / "a.usdz").vertices, MESH.vertices)

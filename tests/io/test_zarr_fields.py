@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 
 import marey
 from marey.crowd.fields import FieldSeries
-from marey.describe import describe, describe_file
+from marey.describe import info
 from marey.errors import FormatError, InputError
-from marey.io import zarr_store
+from marey.io import LIMITS, zarr_store
 from marey.io.zarr_store import FieldWriter, field_blocks, write
 from marey.io.zarr_store import read_fields as read
 
@@ -60,7 +61,7 @@ def test_zarr_itself_reads_what_we_write(tmp_path):
 def test_half_precision_halves_the_numbers_and_says_how_wrong_it_is(tmp_path):
     series = random_series()
     with FieldWriter.like(tmp_path / "flow.zarr", series, precision="float16") as writer:
-        writer.append(series.velocities, series.presence)
+        writer.append(series.velocities, series.foreground)
     back = read(tmp_path / "flow.zarr")
     assert back.velocities.dtype == np.float32
     assert np.allclose(back.velocities, series.velocities, rtol=5e-4, atol=1e-6)
@@ -78,6 +79,20 @@ def test_a_series_needs_no_folder(small_chunks):
     with FieldWriter.resume(store) as writer:
         writer.append(series.velocities[:2])
     assert read(store).frames == 11
+
+
+def test_a_store_may_lie_at_an_address(tmp_path):
+    series = random_series(frames=9)
+    marey.save(series, f"file://{tmp_path}/flow.zarr")
+    assert np.array_equal(marey.load(f"file://{tmp_path}/flow.zarr").velocities, series.velocities)
+    marey.save(series, "memory://captures/flow.zarr")
+    assert np.array_equal(marey.load("memory://captures/flow.zarr").velocities, series.velocities)
+    assert marey.io.header("memory://captures/flow.zarr")["frames"] == 9
+    mesh = marey.surface.MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]] * 2, [[0, 1, 2]], 25)
+    marey.save(mesh, "memory://captures/walk.zarr")
+    assert marey.load("memory://captures/walk.zarr", marey.surface.MeshSequence).frames == 2
+    with pytest.raises(FormatError, match=r"^memory://captures/none\.zarr: is not a zarr store"):
+        marey.load("memory://captures/none.zarr")
 
 
 def test_a_series_may_grow_by_blocks_of_any_length(tmp_path, small_chunks):
@@ -227,11 +242,11 @@ def test_damaged_stores_give_one_clear_line(tmp_path, small_chunks, damage, mess
 def test_a_giant_series_is_read_in_blocks_only(tmp_path, small_chunks, monkeypatch):
     series = random_series(frames=20)
     write(series, tmp_path / "flow.zarr")
-    monkeypatch.setattr(zarr_store, "MAX_SERIES_BYTES", series.velocities.nbytes - 1)
+    monkeypatch.setattr(zarr_store, "LIMITS", replace(LIMITS, series=series.velocities.nbytes - 1))
     with pytest.raises(FormatError, match="blocks"):
         read(tmp_path / "flow.zarr")
     assert sum(part.frames for part in field_blocks(tmp_path / "flow.zarr")) == 20
-    monkeypatch.setattr(zarr_store, "MAX_SERIES_BYTES", series.velocities[:4].nbytes)
+    monkeypatch.setattr(zarr_store, "LIMITS", replace(LIMITS, series=series.velocities[:4].nbytes))
     with pytest.raises(FormatError, match="chunks of 4 frames are too large"):
         read(tmp_path / "flow.zarr")
 
@@ -248,18 +263,18 @@ def test_unwritable_places_are_named(tmp_path):
 def test_who_is_where_is_kept_through_interruption(tmp_path):
     rng = np.random.default_rng(0)
     fields = rng.normal(size=(7, 4, 6, 2)).astype(np.float32)
-    presence = rng.integers(0, 256, (7, 4, 6)).astype(np.uint8)
+    foreground = rng.integers(0, 256, (7, 4, 6)).astype(np.uint8)
     path = tmp_path / "flow.zarr"
-    with FieldWriter(path, rows=4, columns=6, frame_rate=25, with_presence=True) as writer:
-        writer.append(fields[:3], presence[:3])
+    with FieldWriter(path, rows=4, columns=6, frame_rate=25, with_foreground=True) as writer:
+        writer.append(fields[:3], foreground[:3])
     with FieldWriter.resume(path) as writer:
-        writer.append(fields[3:], presence[3:])
-        with pytest.raises(InputError, match="presence"):
+        writer.append(fields[3:], foreground[3:])
+        with pytest.raises(InputError, match="foreground"):
             writer.append(fields[:1])
     back = marey.load(path)
-    np.testing.assert_array_equal(back.presence, presence)
+    np.testing.assert_array_equal(back.foreground, foreground)
     marey.save(back[2:], tmp_path / "part.zarr")
-    np.testing.assert_array_equal(marey.load(tmp_path / "part.zarr").presence, presence[2:])
+    np.testing.assert_array_equal(marey.load(tmp_path / "part.zarr").foreground, foreground[2:])
 
 
 def test_facts_of_a_store_are_read_from_its_header_whatever_its_length(
@@ -267,8 +282,8 @@ def test_facts_of_a_store_are_read_from_its_header_whatever_its_length(
 ) -> None:
     series = marey.samples.field(6, 8, seconds=0.4)
     marey.save(series, tmp_path / "flow.zarr")
-    monkeypatch.setattr(zarr_store, "MAX_SERIES_BYTES", 100_000)
+    monkeypatch.setattr(zarr_store, "LIMITS", replace(LIMITS, series=100_000))
     monkeypatch.setattr(zarr_store._FieldStore, "bytes_of", lambda self, frames: 1000 * frames)
-    assert describe_file(tmp_path / "flow.zarr") == describe(series)
+    assert info(tmp_path / "flow.zarr") == info(series)
     marey.save(marey.samples.mesh_sequence()[:3], tmp_path / "walk.zarr")
-    assert describe_file(tmp_path / "walk.zarr")["frames"] == 3
+    assert info(tmp_path / "walk.zarr")["frames"] == 3

@@ -15,7 +15,7 @@ from marey.body.feet import contacts, slide_speed
 from marey.body.kinematics import forward_kinematics
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.stage import mesh_library, skin_clip
+from marey.stage import skin, skin_clip
 
 LIMBS = (("LeftArm", "LeftForeArm"), ("RightForeArm", "RightHand"), ("LeftUpLeg", "LeftLeg"))
 
@@ -101,7 +101,7 @@ def test_a_clip_of_another_naming_is_refused_by_name(walk: Motion) -> None:
     ):
         skin_clip(samples.human(), stranger)
     with pytest.raises(InputError, match="^stranger: "):
-        mesh_library(samples.human(), [stranger])
+        skin(samples.human(), [stranger])
 
 
 def test_rigs_that_cannot_be_moved_are_refused_in_words(walk: Motion) -> None:
@@ -122,7 +122,7 @@ def test_rigs_that_cannot_be_moved_are_refused_in_words(walk: Motion) -> None:
 
 def test_clips_become_sequences_of_one_subject(walk: Motion) -> None:
     seen = []
-    library = mesh_library(
+    library = skin(
         samples.human(),
         [walk, replace(walk[:20], name="short")],
         labels=("walk", "stop"),

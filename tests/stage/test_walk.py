@@ -222,7 +222,7 @@ def test_wrong_numbers_are_refused_in_words() -> None:
         walk(tracks, [])
     with pytest.raises(InputError, match="too many"):
         walk(marey.Tracks(np.zeros((2000, 3000, 2)), RATE))
-    with pytest.raises(InputError, match="nobody"):
+    with pytest.raises(InputError, match="hold no one"):
         walk(marey.Tracks(np.full((5, 1, 2), np.nan), RATE))
     with pytest.raises(InputError, match="person 3"):
         walk(tracks).person(3)

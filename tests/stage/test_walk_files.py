@@ -146,12 +146,12 @@ def test_three_shows_a_body_where_it_is(glb: Path, crowd: WalkingCrowd, tmp_path
     }
     (tmp_path / "expected.json").write_text(json.dumps(expected))
     command = ["node", str(ROOT / "tools/check_three.mjs"), str(alone), str(tmp_path / "expected.json")]
-    told = subprocess.run(
+    reported = subprocess.run(
         command, cwd=ROOT / ".node", capture_output=True, text=True, check=False, timeout=LONG
     )
-    assert told.returncode == 0, told.stderr
+    assert reported.returncode == 0, reported.stderr
     # Both are keys of all joints.
-    assert float(told.stdout) < 2e-3
+    assert float(reported.stdout) < 2e-3
 
 
 def test_people_can_be_seen_as_a_picture_and_a_clip(crowd: WalkingCrowd, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from marey.studio.app import Studio
-from marey.studio.body.panel import BodyPanel
+from marey.studio.body.room import BodyRoom
 
 pytest.importorskip("viser", reason="the extra studio is not installed")
 
@@ -16,8 +16,8 @@ pytest.importorskip("viser", reason="the extra studio is not installed")
 def studio() -> Iterator[Studio]:
     """A studio with its first sample, served on a free port."""
     with Studio(port=0) as opened:
-        assert opened.desk.jobs.wait()
+        assert opened.workspace.jobs.wait()
         # What is compiled meanwhile in another thread would swallow the warnings of what is opened next.
-        body = opened.panel("Body")
-        assert isinstance(body, BodyPanel) and body.preparing.wait()
+        body = opened.room("Body")
+        assert isinstance(body, BodyRoom) and body.preparing.wait()
         yield opened

@@ -43,17 +43,17 @@ class Eye:
 
         def arrived() -> bool:
             nonlocal looks
-            desk, seen = self._studio.desk, self._reported
+            workspace, seen = self._studio.workspace, self._reported
             clients = self._studio.server.get_clients().values()
-            if seen is None or desk._view is None or not clients:
+            if seen is None or workspace._view is None or not clients:
                 return False
-            wanted = desk._view(max(seen.image_width / seen.image_height, 0.1), seen.fov)
+            wanted = workspace._view(max(seen.image_width / seen.image_height, 0.1), seen.fov)
             there = np.allclose(
                 [*seen.position, *seen.look_at], [*wanted.position, *wanted.look_at], atol=1e-3
             )
             if not there and looks % PATIENCE == 0:
-                with desk.lock:
-                    desk._turn_one(*clients)
+                with workspace.lock:
+                    workspace._turn_one(*clients)
             looks += 1
             return there
 

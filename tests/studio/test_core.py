@@ -1,4 +1,4 @@
-"""What the panels share: undo, work aside, uploads."""
+"""What the rooms share: undo, work aside, uploads."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 import marey
 from marey._work import Progress
 from marey.errors import InputError, MissingExtraError
-from marey.studio import drawing
+from marey.studio import ground_pen
 from marey.studio.app import Studio
-from marey.studio.client import CORRECTION
-from marey.studio.framing import FIELD, around
-from marey.studio.history import MOST_STEPS, History
-from marey.studio.latest import Latest
-from marey.studio.uploads import harmless
+from marey.studio.jobs import LatestOnly
+from marey.studio.room import History
+from marey.studio.scene import FRAMING, around
+from marey.studio.server import CORRECTION
+from marey.studio.settings import LIMITS
+from marey.studio.text import safe_filename
 from tests.browser import LONG
 
 
@@ -54,10 +55,10 @@ def test_redo_takes_back_undo_until_something_new_is_done(states: list[int], bac
 
 def test_a_long_history_forgets_the_oldest_but_never_what_was_opened() -> None:
     history = History(-1)
-    for state in range(MOST_STEPS + 50):
+    for state in range(LIMITS.steps + 50):
         history.push(state)
-    assert history.steps == MOST_STEPS
-    for _ in range(MOST_STEPS - 1):
+    assert history.steps == LIMITS.steps
+    for _ in range(LIMITS.steps - 1):
         history.undo()
     assert history.now == 50
     assert history.undo() == -1
@@ -70,12 +71,12 @@ def test_only_the_newest_of_waiting_values_is_worked_on() -> None:
         seen.append(value)
         hold.wait(LONG)
 
-    latest = Latest(work)
-    latest.give(0)
+    latest = LatestOnly(work)
+    latest.submit(0)
     while not seen:
         pass
     for value in range(1, 20):
-        latest.give(value)
+        latest.submit(value)
     hold.set()
     assert latest.wait()
     assert seen == [0, 19]
@@ -83,7 +84,7 @@ def test_only_the_newest_of_waiting_values_is_worked_on() -> None:
 
 @given(st.text(max_size=300))
 def test_no_name_of_an_upload_leads_out_of_its_folder(name: str) -> None:
-    kept = harmless(name)
+    kept = safe_filename(name)
     assert 0 < len(kept) <= 100
     assert Path(kept).name == kept and kept not in (".", "..")
     assert kept.isprintable()
@@ -93,15 +94,15 @@ def test_the_ground_under_the_pointer_is_where_the_camera_s_ray_meets_it() -> No
     # Looking straight down from 2 m with a right angle of view: the edge of the screen is 2 m away.
     down = marey.geometry.rotations.between([0.0, 0.0, 1.0], [0.0, -1.0, 0.0])
     camera = SimpleNamespace(position=np.array([1.0, 2.0, 3.0]), wxyz=down, fov=np.pi / 2, aspect=1.0)
-    np.testing.assert_allclose(drawing.under_pointer(camera, (0.5, 0.5)), [1, 3], atol=1e-12)
-    edge = drawing.under_pointer(camera, (1.0, 0.5))
+    np.testing.assert_allclose(ground_pen.under_pointer(camera, (0.5, 0.5)), [1, 3], atol=1e-12)
+    edge = ground_pen.under_pointer(camera, (1.0, 0.5))
     assert edge is not None
     assert np.hypot(*(edge - [1, 3])) == pytest.approx(2.0)
-    assert drawing.on_ground([0, 1, 0], [1, 0.1, 0]) is None
+    assert ground_pen.on_ground([0, 1, 0], [1, 0.1, 0]) is None
 
 
 def test_long_work_reports_finishes_at_the_desk_and_refuses_company(studio: Studio) -> None:
-    jobs, desk = studio.desk.jobs, studio.desk
+    jobs, workspace = studio.workspace.jobs, studio.workspace
     go, results = threading.Event(), []
 
     def work(progress: Progress) -> int:
@@ -109,15 +110,15 @@ def test_long_work_reports_finishes_at_the_desk_and_refuses_company(studio: Stud
         go.wait(LONG)
         return 7
 
-    jobs.start("counting", work, results.append)
-    jobs.start("something else", lambda _: 8, results.append)
-    assert desk.notices[-1].wrong and "counting" in desk.notices[-1].title
+    jobs.run("counting", work, results.append)
+    jobs.run("something else", lambda _: 8, results.append)
+    assert workspace.notices[-1].wrong and "counting" in workspace.notices[-1].title
     go.set()
     assert jobs.wait() and results == [7]
 
 
 def test_cancelled_work_stops_at_its_next_report_and_leaves_no_result(studio: Studio) -> None:
-    jobs = studio.desk.jobs
+    jobs = studio.workspace.jobs
     began, stopped, results = threading.Event(), threading.Event(), []
 
     def work(progress: Progress) -> None:
@@ -128,16 +129,16 @@ def test_cancelled_work_stops_at_its_next_report_and_leaves_no_result(studio: St
         finally:
             stopped.set()
 
-    jobs.start("going on for ever", work, results.append)
+    jobs.run("going on for ever", work, results.append)
     assert began.wait(LONG)
     jobs.cancel()
     assert not jobs.busy
     assert stopped.wait(LONG) and not results
-    assert "Cancelled" in studio.desk.notices[-1].text
+    assert "Cancelled" in studio.workspace.notices[-1].text
 
 
 def test_errors_of_work_become_readable_notices(studio: Studio, capsys: pytest.CaptureFixture[str]) -> None:
-    jobs, notices = studio.desk.jobs, studio.desk.notices
+    jobs, notices = studio.workspace.jobs, studio.workspace.notices
 
     def fail_for_people(_: Progress) -> None:
         raise InputError("the clip has one frame; two are needed")
@@ -145,9 +146,9 @@ def test_errors_of_work_become_readable_notices(studio: Studio, capsys: pytest.C
     def fail_for_us(_: Progress) -> None:
         raise ZeroDivisionError("oh")
 
-    jobs.start("one", fail_for_people, lambda _: None)
+    jobs.run("one", fail_for_people, lambda _: None)
     assert jobs.wait() and notices[-1].text == "the clip has one frame; two are needed"
-    jobs.start("two", fail_for_us, lambda _: None)
+    jobs.run("two", fail_for_us, lambda _: None)
     assert jobs.wait() and "ZeroDivisionError" in notices[-1].text
     assert "Traceback" in capsys.readouterr().err
 
@@ -157,8 +158,8 @@ def test_a_damaged_file_and_a_missing_one_are_told_and_change_nothing(studio: St
     (tmp_path / "broken.bvh").write_text("HIERARCHY\nROOT Hips\n{ OFFSET 0 0")
     for name in ("broken.bvh", "not-there.bvh"):
         studio.open(tmp_path / name)
-        assert studio.desk.jobs.wait()
-        assert studio.desk.notices[-1].wrong and name in studio.desk.notices[-1].text
+        assert studio.workspace.jobs.wait()
+        assert studio.workspace.notices[-1].wrong and name in studio.workspace.notices[-1].text
     assert studio.active.state is before
 
 
@@ -175,7 +176,7 @@ def test_without_viser_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
         Studio(port=0)
 
 
-def test_what_has_no_panel_is_told_with_another_way_to_see_it(studio: Studio) -> None:
+def test_what_has_no_room_is_told_with_another_way_to_see_it(studio: Studio) -> None:
     thing: Any = object()
     with pytest.raises(InputError, match="marey view odd.thing"):
         studio.show(thing, "odd.thing")
@@ -188,7 +189,7 @@ def test_what_is_framed_fills_the_view_and_is_seen_whole(shape: float) -> None:
     back = (view.position - view.look_at) / np.linalg.norm(view.position - view.look_at)
     right = np.cross([0, 1, 0], back) / np.linalg.norm(np.cross([0, 1, 0], back))
     seen = corners - view.position
-    depth = -(seen @ back) * np.tan(FIELD / 2)
+    depth = -(seen @ back) * np.tan(FRAMING.field / 2)
     across, upwards = seen @ right / (depth * shape), seen @ np.cross(back, right) / depth
     assert max(np.abs(across).max(), np.abs(upwards).max()) < 1.0
     assert np.abs(across).max() > 0.85 or np.ptp(upwards) > 1.5
@@ -200,8 +201,8 @@ def test_doubts_about_a_file_are_told(studio: Studio, tmp_path: Path) -> None:
     rows = [f"1,{frame},{frame * 0.05:.2f},1" for frame in range(30)]
     (tmp_path / "people.csv").write_text("\n".join(["id,frame,x,y", *rows]))
     studio.open(tmp_path / "people.csv")
-    assert studio.desk.jobs.wait()
-    assert any("frame rate" in notice.text for notice in studio.desk.notices)
+    assert studio.workspace.jobs.wait()
+    assert any("frame rate" in notice.text for notice in studio.workspace.notices)
 
 
 def test_the_page_is_served_with_its_correction(studio: Studio) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import marey
-from marey.studio import uploads
+from marey.studio import server
 from marey.studio.app import Studio
+from marey.studio.settings import Limits
 from tests.browser import DESKTOP, PHONE, Tab, keep_screenshot, page_of, until
 
 if TYPE_CHECKING:
@@ -34,13 +35,13 @@ def test_one_s_own_bvh_is_shown_after_choosing_it(tab: Tab, studio: Studio, tmp_
     tab.page.set_input_files("input[type=file]", tmp_path / "my own walk.bvh")
     until(tab, lambda: studio.active.name == "my own walk.bvh")
     tab.page.get_by_text("my own walk.bvh").first.wait_for()
-    assert studio.desk.timeline.frames == marey.samples.walk(1, speed=1.1).frames
+    assert studio.workspace.timeline.frames == marey.samples.walk(1, speed=1.1).frames
 
 
 def test_a_file_beyond_the_limit_is_dropped_with_a_notice(
     tab: Tab, studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(server, "LIMITS", Limits(upload_bytes=1 << 20))
     (tmp_path / "large.bvh").write_bytes(b"x" * (2 << 20))
     shown = studio.active.name
     tab.page.set_input_files("input[type=file]", tmp_path / "large.bvh")
@@ -52,12 +53,12 @@ def test_a_file_beyond_the_limit_is_dropped_with_a_notice(
 def test_what_is_no_motion_is_told_in_a_notice(tab: Tab, studio: Studio, tmp_path: Path) -> None:
     (tmp_path / "noise.bvh").write_bytes(np.random.default_rng(0).bytes(3000))
     tab.page.set_input_files("input[type=file]", tmp_path / "noise.bvh")
-    tab.page.get_by_text("That did not work").first.wait_for()
-    assert "noise.bvh" in studio.desk.notices[-1].text
+    tab.page.get_by_text("Not possible").first.wait_for()
+    assert "noise.bvh" in studio.workspace.notices[-1].text
 
 
 def test_keys_play_and_step(tab: Tab, studio: Studio) -> None:
-    timeline = studio.desk.timeline
+    timeline = studio.workspace.timeline
     tab.page.mouse.click(40, 560)
     tab.page.keyboard.press("k")
     until(tab, lambda: timeline.playing and timeline.frame > 3)
@@ -91,7 +92,7 @@ def test_what_is_shown_can_be_taken_away(tab: Tab, studio: Studio, tmp_path: Pat
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
     taken = marey.load(path)
-    assert taken.frames == studio.desk.timeline.frames
+    assert taken.frames == studio.workspace.timeline.frames
 
 
 @pytest.mark.parametrize(("name", "size"), [("desktop", DESKTOP), ("phone", PHONE)])

@@ -1,4 +1,4 @@
-"""The surface panel in a real browser: click the matrix, draw a path, move the slider between two poses."""
+"""The surface room in a real browser: click the matrix, draw a path, move the slider between two poses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 import marey
 from marey.studio.app import Studio
-from marey.studio.surface.panel import SurfacePanel
-from marey.studio.surface.pictures import on_circle
+from marey.studio.surface.figures import on_circle
+from marey.studio.surface.room import SurfaceRoom
 from marey.surface import Library, SurfaceGraph
 from tests.browser import Tab, keep_screenshot, page_of, until
 from tests.studio.pointing import Eye
@@ -31,60 +31,60 @@ def repertoire() -> SurfaceGraph:
 def test_pictures_are_clicked_a_path_is_drawn_and_walked_and_a_slider_goes_between_poses(
     chromium: Browser, studio: Studio, repertoire: SurfaceGraph
 ) -> None:
-    panel = studio.panel("Surface")
-    assert isinstance(panel, SurfacePanel)
+    room = studio.room("Surface")
+    assert isinstance(room, SurfaceRoom)
     studio.show(repertoire, "subject.mry")
-    assert studio.desk.jobs.wait()
+    assert studio.workspace.jobs.wait()
     eye = Eye(studio)
     with page_of(chromium, studio.address, size=SIZE) as tab:
         tab.page.get_by_role("button", name="Draw a path").wait_for()
-        _click_matrix(tab, eye, studio, panel)
-        _click_graph(tab, eye, studio, panel, repertoire)
-        _draw_path(tab, eye, studio, panel)
-        _go_between(tab, studio, panel)
+        _click_matrix(tab, eye, studio, room)
+        _click_graph(tab, eye, studio, room, repertoire)
+        _draw_path(tab, eye, studio, room)
+        _go_between(tab, studio, room)
         assert not tab.errors
-    assert not [notice for notice in studio.desk.notices if notice.wrong]
+    assert not [notice for notice in studio.workspace.notices if notice.wrong]
 
 
-def _click_matrix(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
-    with studio.desk.lock:
-        panel.look_at("Matrix")
+def _click_matrix(tab: Tab, eye: Eye, studio: Studio, room: SurfaceRoom) -> None:
+    with studio.workspace.lock:
+        room.figures.look_at("Matrix")
     row, column = 30, 170
-    eye.click(tab, panel.stage.matrix.in_world([column, row]), lambda: panel.state.pair is not None)
-    assert panel.state.pair is not None
+    eye.click(tab, room.scene.matrix.to_scene([column, row]), lambda: room.state.pair is not None)
+    assert room.state.pair is not None
     # A pixel of this picture is about a frame.
-    assert np.abs(np.subtract(panel.state.pair, (row, column))).max() <= 4
+    assert np.abs(np.subtract(room.state.pair, (row, column))).max() <= 4
     keep_screenshot(tab.page, "surface-matrix")
 
 
-def _click_graph(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel, repertoire: SurfaceGraph) -> None:
-    with studio.desk.lock:
-        panel.look_at("Graph")
+def _click_graph(tab: Tab, eye: Eye, studio: Studio, room: SurfaceRoom, repertoire: SurfaceGraph) -> None:
+    with studio.workspace.lock:
+        room.figures.look_at("Graph")
     wanted = repertoire.library.number(repertoire.library.names[2], 20)
-    place = panel.stage.graph.in_world(on_circle(repertoire.graph, wanted))
-    eye.click(tab, place, lambda: panel.state.sequence == 2)
-    with studio.desk.lock:
-        assert abs(studio.desk.timeline.frame - 20) <= 4
+    place = room.scene.graph.to_scene(on_circle(repertoire.graph, wanted))
+    eye.click(tab, place, lambda: room.state.sequence == 2)
+    with studio.workspace.lock:
+        assert abs(studio.workspace.timeline.frame - 20) <= 4
 
 
-def _draw_path(tab: Tab, eye: Eye, studio: Studio, panel: SurfacePanel) -> None:
+def _draw_path(tab: Tab, eye: Eye, studio: Studio, room: SurfaceRoom) -> None:
     tab.page.get_by_role("button", name="Draw a path").click()
-    until(tab, lambda: panel.pen.down)
+    until(tab, lambda: room.walk.pen.down)
     way = [np.array([0.4 * np.sin(t), 0.0, -1.0 + t]) for t in np.linspace(0, 2.2, 9)]
     eye.rest_on(tab, way[0])
     tab.page.mouse.down()
     for place in way[1:]:
-        eye.drag_to(tab, place, lambda at=place[[0, 2]]: _ends_at(panel.pen._points, at))
+        eye.drag_to(tab, place, lambda at=place[[0, 2]]: _ends_at(room.walk.pen._points, at))
     tab.page.mouse.up()
-    until(tab, lambda: panel.state.shown == "animation")
-    path, made = panel.state.path, panel.state.made
+    until(tab, lambda: room.state.shown == "animation")
+    path, made = room.state.path, room.state.animation
     assert path is not None and made is not None and made.report is not None
     assert made.report.path_error is not None and made.report.path_error < 0.2
     np.testing.assert_allclose(path[[0, -1]], [way[0][[0, 2]], way[-1][[0, 2]]], atol=0.15)
     tab.page.get_by_text("Off the path by").wait_for()
-    until(tab, lambda: studio.desk.timeline.frame > 10)
-    with studio.desk.lock:
-        studio.desk.timeline.play(False)
+    until(tab, lambda: studio.workspace.timeline.frame > 10)
+    with studio.workspace.lock:
+        studio.workspace.timeline.play(False)
     keep_screenshot(tab.page, "surface-path")
 
 
@@ -92,23 +92,23 @@ def _ends_at(stroke: list[Any], place: Any) -> bool:
     return bool(stroke) and np.allclose(stroke[-1], place, atol=0.1)
 
 
-def _go_between(tab: Tab, studio: Studio, panel: SurfacePanel) -> None:
+def _go_between(tab: Tab, studio: Studio, room: SurfaceRoom) -> None:
     tab.page.get_by_role("button", name="Captured").click()
-    until(tab, lambda: panel.state.shown == "captured")
+    until(tab, lambda: room.state.shown == "captured")
     tab.page.get_by_text("Between two poses").click()
     tab.page.get_by_role("button", name="From here").click()
-    until(tab, lambda: panel.state.ends[0] is not None)
-    with studio.desk.lock:
-        studio.desk.timeline.seek(40)
+    until(tab, lambda: room.state.ends[0] is not None)
+    with studio.workspace.lock:
+        studio.workspace.timeline.seek(40)
     tab.page.get_by_role("button", name="To here").click()
-    until(tab, lambda: panel.state.ends[1] is not None)
+    until(tab, lambda: room.state.ends[1] is not None)
     tab.page.get_by_role("button", name="Interpolate").click()
-    until(tab, lambda: panel.state.shown == "between" and not studio.desk.jobs.busy)
+    until(tab, lambda: room.state.shown == "between" and not studio.workspace.jobs.busy)
     way = tab.page.get_by_role("slider").last
     # A slider that cannot be moved yet has no thumb.
     until(tab, lambda: way.get_attribute("aria-valuemax") == "1")
     way.focus()
     way.press("Home")
-    until(tab, lambda: studio.desk.timeline.frame == 0 and panel.between.way.value == 0)
+    until(tab, lambda: studio.workspace.timeline.frame == 0 and room.between.weight.value == 0)
     tab.page.get_by_text("volume off by").first.wait_for()
     keep_screenshot(tab.page, "surface-between")

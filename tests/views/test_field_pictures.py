@@ -10,11 +10,11 @@ import pytest
 from marey.crowd.fields import FieldSeries
 from marey.errors import InputError
 from marey.views import figures
-from marey.views.render import KINDS, view
+from marey.views.render import VIEWS, view
 from tests.crowd.flows import street
 
 
-@pytest.mark.parametrize("kind", KINDS[FieldSeries])
+@pytest.mark.parametrize("kind", VIEWS[FieldSeries].kinds)
 def test_every_kind_of_picture_is_drawn(kind: str, tmp_path: Path) -> None:
     still = FieldSeries(np.zeros((2, 5, 6, 2)), 25)
     for name, series in (("street", street(12)), ("still", still), ("one", street(3)[:1])):

@@ -35,13 +35,13 @@ def test_a_missing_mark_is_not_drawn() -> None:
 def test_two_colours_seen_through_each_other_make_their_mean() -> None:
     one, other = group([WALK[0]], colours=["#ff0000"]), group([WALK[0]], colours=["#0000ff"])
     first, second = (shots.strip(a, SIZE).astype(int) for a in (one, other))
-    through = shots.strip(one, SIZE, also=other).astype(int)
+    through = shots.strip(one, SIZE, overlay=other).astype(int)
     assert (np.abs(through - (first + second) / 2) <= 1).all()
     assert not np.array_equal(first, second)
 
 
 def test_a_clip_can_be_seen_through_another() -> None:
-    images = list(shots.clip(group([WALK[:4]]), SIZE, also=group([WALK[:4]])))
+    images = list(shots.clip(group([WALK[:4]]), SIZE, overlay=group([WALK[:4]])))
     assert np.array_equal(images, list(shots.clip(actor(WALK[:4]), SIZE)))
 
 

@@ -26,10 +26,11 @@ from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import InputError
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.surface.synthesis.animation import Animation, Provenance
+from marey.views import page as page_of
 from marey.views import view
 from marey.views.mannequin import figure
 from marey.views.mannequin_parts import Poses
-from marey.views.pages import Page, page_of
+from marey.views.pages import Page
 from marey.views.pages import page as page_module
 from marey.views.pages.page import thinning
 from tests.cli.commands import result

@@ -7,7 +7,7 @@ import pytest
 
 from marey.crowd.polygons import area, rectangle
 from marey.crowd.scenes import Scene
-from marey.crowd.tracks import Tracks
+from marey.crowd.tracks import Tracks, shared_columns
 from marey.views import pedestrians
 from marey.views.shapes import block, triangles
 from tests.views.things import SMALL, centroid, coloured, two_people
@@ -20,7 +20,7 @@ def test_those_present_at_one_time_have_different_slots_and_few_are_needed():
         start = rng.integers(0, 45)
         present[start : start + rng.integers(2, 12), agent] = True
     positions = np.where(present[..., None], rng.normal(size=(50, 40, 2)), np.nan)
-    slots = pedestrians.shared_slots(Tracks(positions, 25))
+    slots = shared_columns(Tracks(positions, 25))
     for row in present:
         assert len(set(slots[row])) == row.sum()
     assert slots.max() + 1 == present.sum(axis=1).max()

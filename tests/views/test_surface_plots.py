@@ -15,7 +15,7 @@ from marey.surface.synthesis.animate import SurfaceGraph
 from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import actors, figures, render, style
 from marey.views.figures import surface
-from marey.views.render import KINDS, view
+from marey.views.render import VIEWS, view
 from marey.views.shots import clip, strip
 from tests.views.things import SMALL, read_png, sliding_box
 
@@ -65,13 +65,13 @@ def some_repertoire() -> SurfaceGraph:
     return SurfaceGraph(Library(tuple(parts)), some_distances(), some_graph(40))
 
 
-@pytest.mark.parametrize("kind", KINDS[SurfaceGraph])
+@pytest.mark.parametrize("kind", VIEWS[SurfaceGraph].kinds)
 def test_a_repertoire_is_drawn_in_every_kind(kind: str, tmp_path: Path) -> None:
     view(some_repertoire(), tmp_path / "r.png", size=SMALL, kind=kind)
     assert np.ptp(read_png(tmp_path / "r.png")) > 100
 
 
-@pytest.mark.parametrize("kind", KINDS[Animation])
+@pytest.mark.parametrize("kind", VIEWS[Animation].kinds)
 def test_an_animation_is_drawn_in_every_kind(kind: str, tmp_path: Path) -> None:
     view(some_animation(), tmp_path / "a.png", size=SMALL, kind=kind)
     assert np.ptp(read_png(tmp_path / "a.png")) > 100

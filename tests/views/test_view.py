@@ -23,7 +23,7 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.surface.sequence import MeshSequence
 from marey.surface.skinning import SkinnedMesh
-from marey.views import view
+from marey.views import figure, page, view
 from marey.views.actors import actor
 from marey.views.render import clip_rate
 from marey.views.shots import clip, strip
@@ -273,7 +273,7 @@ def test_kinds_that_make_no_sense_are_refused(tmp_path):
         view(walking(2), tmp_path / "x.png", kind="film")
     with pytest.raises(InputError, match="MeshSequence can be drawn as strip"):
         view(sliding_box(), tmp_path / "x.png", kind="curves")
-    with pytest.raises(InputError, match="pictures"):
+    with pytest.raises(InputError, match="images"):
         view(walking(2), tmp_path / "x.mp4", kind="curves")
     with pytest.raises(InputError, match="int cannot be viewed"):
         view(3, tmp_path / "x.png")
@@ -357,3 +357,34 @@ def test_real_captures_are_drawn_whole_and_large(name, data_dir):
 def test_a_motion_model_shows_its_law_or_a_new_motion(kind, tmp_path):
     view(MotionModel.fit(marey.samples.walk(3), modes=3), tmp_path / "it.png", size=SMALL, kind=kind)
     assert read_png(tmp_path / "it.png").std() > 4
+
+
+@ONE_OF_EACH
+def test_a_figure_of_each_type_has_its_size_in_pixels(thing):
+    drawn = figure(thing(), size=SMALL)
+    assert tuple(np.rint(drawn.get_size_inches() * drawn.dpi)) == SMALL
+    assert drawn.axes
+
+
+def test_a_page_can_show_an_image_of_a_kind():
+    shown = page(walking(), "curves", title="angles", size=SMALL)
+    assert shown.show == "picture" and shown.title == "angles"
+    with pytest.raises(InputError, match="strip, curves, path"):
+        page(walking(), "modes")
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_without_a_path_the_page_is_opened_or_its_path_printed(browser, monkeypatch, capsys, tmp_path):
+    opened = []
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) is None)
+    if browser:
+        monkeypatch.setenv("DISPLAY", ":0")
+    view(replace(walking(), name="my walk/1"))
+    (written,) = tmp_path.rglob("*.html")
+    assert written.name == "my-walk-1.html" and written.read_text(encoding="utf-8").startswith(
+        "<!doctype html>"
+    )
+    assert opened == ([written.as_uri()] if browser else [])
+    assert capsys.readouterr().out == ("" if browser else f"{written}\n")

@@ -3,7 +3,7 @@
 Names only say whether a joint belongs to a leg, an arm, the head or the trunk, and to which side; the two
 longest neighbouring segments of a leg are then its thigh and shank, those of an arm its upper arm and
 forearm, unless a wrist or ankle says where they end. So it does not matter whether "LeftShoulder" means a
-collarbone or an upper arm. Where names say nothing, the tree of joints tells its tips and the lengths of its
+collarbone or an upper arm. Where names say nothing, the tree of joints gives its tips and the lengths of its
 bones.
 """
 
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from marey._arrays import Array, Integers
+from marey._arrays import Array, IntArray, Integers
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 
@@ -81,16 +81,16 @@ class Anatomy:
     """What the joints of a figure are.
 
     Args:
-        kind: "human", "quadruped", "hand" or "" where neither names nor tree tell.
+        kind: "human", "quadruped", "hand" or "" where neither names nor tree say.
         segments: the segment of a body that each joint begins: "thigh", "shank", "foot", "upper arm",
             "forearm", "hand", "head", "trunk", or "" for a neck, collarbone, finger, toe and what is unknown.
         sides: "left", "right" or "" of each joint.
         pairs: `(joints,)`, each joint's counterpart on the other side, itself where it has none.
         legs, arms: as far as they are found, left before right; both in a human.
-        pelvis, chest, neck: joints that both legs, and both arms, hang on, and where the way to the head
+        pelvis, chest, neck: joints that both legs, and both arms, hang on, and where the chain to the head
             leaves the chest; -1 unless human.
         head: joint of the head, -1 where there is none.
-        forward: `(3,)`, unit vector: which way the figure faces at rest. At rest all joint frames are the
+        forward: `(3,)`, unit vector: where the figure faces at rest. At rest all joint frames are the
             world's, so this is also what faces forward in every joint's frame; z if no side is known.
     """
 
@@ -113,7 +113,7 @@ class Anatomy:
 
     @property
     def missing_parts(self) -> tuple[str, ...]:
-        """Parts of a human figure that no joint's name tells of."""
+        """Parts of a human figure that no joint's name stands for."""
         parts = []
         for side in SIDES:
             for part, limbs in (("leg", self.legs), ("arm", self.arms)):
@@ -161,7 +161,7 @@ def _found(skeleton: Skeleton, lengths: Array) -> Anatomy:
     tailed = any("tail" in word for word in words) and not fingers
     kind = "quadruped" if tailed or any(_holds(word, PAWS) for word in words) else ""
     if len(legs) == len(arms) == 2 and head >= 0 and not kind:
-        # The last joint on the ways to both legs, and to both arms.
+        # The last joint on the chains to both legs, and to both arms.
         both = ([skeleton.ancestors(limb.root) for limb in limbs.values()] for limbs in (legs, arms))
         low, high = (next(j for j in b if j in a) for a, b in both)
         if low not in (legs["left"].root, head) and high != arms["left"].root:
@@ -373,20 +373,29 @@ def _end_site(skeleton: Skeleton, joint: int) -> tuple[float, float, float]:
     return x, y, z
 
 
+def chain_lengths(skeleton: Skeleton, joints: Sequence[int] | IntArray, points: Array) -> Array:
+    """Metres along the bones from each of some points to the others, `(points, points)`.
+
+    Args:
+        joints: that carry the points.
+        points: `(points, 3)`, in the joints' frames, metres.
+    """
+    bones, above = np.linalg.norm(skeleton.offsets, axis=1), np.zeros((len(points), skeleton.joints))
+    for row, joint in zip(above, joints, strict=True):
+        row[list(skeleton.ancestors(int(joint))[:-1])] = 1.0
+    along = above @ bones + np.linalg.norm(points, axis=1)
+    return np.asarray(along[:, None] + along - 2 * (above * bones) @ above.T)
+
+
 def _tips(skeleton: Skeleton, most: int = 5) -> tuple[EndEffector, ...]:
     """Leaves of the tree, each as far as can be, along the bones, from those taken before."""
     leaves = [j for j in range(skeleton.joints) if not skeleton.children(j)]
     points = [_end_site(skeleton, j) for j in leaves]
-    chains = [set(skeleton.ancestors(j)) - {0} for j in leaves]
-    bone = np.linalg.norm(skeleton.offsets, axis=1)
-    tip = [float(np.linalg.norm(point)) for point in points]
-
-    def reach(a: int, b: int | None) -> float:
-        other = set() if b is None else chains[b]
-        return float(sum(bone[j] for j in chains[a] ^ other)) + tip[a] + (0.0 if b is None else tip[b])
-
-    taken = [max(range(len(leaves)), key=lambda i: reach(i, None))]
+    # The last row is the root's.
+    lengths = chain_lengths(skeleton, [*leaves, 0], np.array([*points, (0.0, 0.0, 0.0)])).round(9)[:, :-1]
+    taken = [int(lengths[-1].argmax())]
     while len(taken) < min(most, len(leaves)):
-        rest = [i for i in range(len(leaves)) if i not in taken]
-        taken.append(max(rest, key=lambda i: min(reach(i, t) for t in taken)))
+        nearest = lengths[taken].min(axis=0)
+        nearest[taken] = -1.0
+        taken.append(int(nearest.argmax()))
     return tuple(EndEffector(leaves[i], points[i], "") for i in sorted(taken))

@@ -19,6 +19,7 @@ from marey._report import Result
 from marey.body import feet
 from marey.body.anatomy import anatomy
 from marey.body.fill import fill
+from marey.body.kinematics import forward_kinematics
 from marey.body.motion import Motion, concatenate
 from marey.body.pose_model import PoseModel
 from marey.body.root_motion import about_y, positions_in_heading_frame, yaw
@@ -192,27 +193,35 @@ def _joined(motion: Motion, join: _Join, turns: list[float], deviation: float, r
 
 
 def _next(placed: Motion, motion: Motion, join: _Join, turn: float) -> Motion:
-    """The clip where it goes on after a repetition: the root keeps its velocity over the transition."""
-    seconds = (join.frames + 1) / motion.frame_rate
-    turned, rate = yaw(motion), motion.frame_rate
-    speed = np.gradient(motion.root, axis=0) * rate
-    spin = 0.5 * seconds * rate * sum(np.gradient(turned)[[join.last, join.first]])
+    """The clip where it goes on after a repetition: over the transition the root keeps its velocity, and
+    turns as it does on average in the clip.
+
+    The turning of single frames would not do: hips turn to and fro with every step.
+    """
+    seconds, turned = (join.frames + 1) / motion.frame_rate, yaw(motion)
+    speed = np.gradient(motion.root, axis=0) * motion.frame_rate
+    spin = (join.frames + 1) * (turned[-1] - turned[0]) / (motion.frames - 1)
     facing = yaw(placed)[join.last] - turned[join.last]
     ahead = facing + turned[join.last] + spin + turn - turned[join.first]
     turns = about_y(np.array([facing, ahead]))
-    way = 0.5 * seconds * so3.rotate(turns, speed[[join.last, join.first]]).sum(axis=0)
-    goal = placed.root[join.last] + way
+    moved = 0.5 * seconds * so3.rotate(turns, speed[[join.last, join.first]]).sum(axis=0)
+    goal = placed.root[join.last] + moved
     shift = (goal - so3.rotate(turns[1], motion.root[join.first])) * [1.0, 0.0, 1.0]
     return motion.transform(rotation=turns[1], translation=shift)
 
 
 def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -> Motion:
-    """The clip with feet that step one after the other over a transition, instead of sliding."""
-    s, positions = SETTINGS, motion.positions()
-    t = np.arange(first, last + 1, max(1, (last + 1 - first) // 12))
+    """The clip with feet that step one after the other over a transition, instead of sliding.
+
+    The body follows the steps at some of the frames; then the legs are bent as in the rest of the clip, so
+    that the feet are on their paths at every frame.
+    """
+    s, positions, within = SETTINGS, motion.positions(), slice(first, last + 1)
+    t = np.arange(first, last + 1)
     x = (t - (first - 1)) / (last + 2 - first)
-    parts = []
-    for leg, (begin, end) in zip(anatomy(motion.skeleton).legs, ((0.05, 0.5), (0.5, 0.95)), strict=False):
+    some = slice(None, None, max(1, len(t) // 12))
+    legs, paths, parts = anatomy(motion.skeleton).legs[:2], {}, []
+    for leg, (begin, end) in zip(legs, ((0.05, 0.5), (0.5, 0.95)), strict=False):
         u = np.clip((x - begin) / (end - begin), 0.0, 1.0)
         for joint in (j for j in (leg.end, leg.tip) if j >= 0):
             a, b = positions[first - 1, joint], positions[last + 1, joint]
@@ -220,8 +229,19 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
             up = min(s.lift * away, s.highest) if away > s.step else 0.0
             path = a + minimum_jerk(u)[:, None] * (b - a)
             path[:, 1] += up * (4 * u * (1 - u)) ** 2
-            joints, exact = np.full(len(t), joint), np.full(len(t), s.exact)
-            parts.append(Observations(t, joints, np.zeros_like(path), path, exact))
+            paths[joint], at = path, t[some]
+            joints, exact = np.full(len(at), joint), np.full(len(at), s.exact)
+            parts.append(Observations(at, joints, np.zeros((len(at), 3)), path[some], exact))
     if not parts:
         return motion
-    return displace(motion, prior, [Window(first - 1, last + 1)], Observations.joined(parts))
+    followed = displace(motion, prior, [Window(first - 1, last + 1)], Observations.joined(parts))
+    rotations, pose = np.array(followed.rotations, dtype=np.float64), forward_kinematics(followed)
+    parents = np.asarray(motion.skeleton.parents, dtype=np.int64)
+    for leg in legs:
+        ankle, toe = (pose.positions[:, joint].copy() for joint in (leg.end, leg.tip))
+        ankle[within] = paths[leg.end]
+        toe[within] = paths.get(leg.tip, 0.0)
+        feet.bend_leg(rotations, parents, pose, leg, ankle, toe)
+    bent = np.array(followed.rotations)
+    bent[within] = so3.normalise(so3.like(rotations[within], bent[within]))
+    return replace(followed, rotations=bent)

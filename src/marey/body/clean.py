@@ -1,9 +1,9 @@
 """Repair what capture and conversion leave behind, and say what was done (Tournier 2011; Courty 2013, 2.1.1).
 
 A converter's rest pose in frame 0 is dropped. Joints that turn faster than 120 rad/s, the outlier test of
-Tournier's chapter 12, are looked at. One that toggles by half turns is turned back, which keeps what was
+Tournier's chapter 12, are inspected. One that toggles by half turns is turned back, which keeps what was
 captured in between. A short excursion, out by a wild step and back again, is bridged by a great arc. What
-does not come back is left alone and reported: from the rotations alone nobody can tell which side of a
+does not come back is left alone and reported: the rotations alone do not say which side of a
 lasting jump is right. Joints that never move are reported, too. Cost: one pass over the clip, plus a little
 work for each joint with such a step.
 """
@@ -13,19 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import runs
+from marey._arrays import AnyArray, runs
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
 from marey.geometry import rotations as so3
 
-Array = NDArray[Any]
 # Frames start…stop-1.
-Span = tuple[int, int]
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -33,12 +31,12 @@ class CleanSettings:
     """Numbers of the method.
 
     Args:
-        speed: radians per second beyond which a joint is suspected: the outlier test of the source, 1 rad a
-            frame at 120 Hz.
+        speed: radians per second beyond which a joint is suspected: the outlier test of Tournier (2011),
+            1 rad a frame at 120 Hz.
         step: radians a frame. At low frame rates the speed would pass a half turn, beyond which steps are
-            indistinguishable from smaller ones the other way.
-        root_speed: metres per second; nobody's hips are faster on foot.
-        longest: seconds a repaired excursion may last: a great arc tells little about a longer one.
+            indistinguishable from smaller ones in the other direction.
+        root_speed: metres per second; hips are never faster on foot.
+        longest: seconds a repaired excursion may last: a great arc says little about a longer one.
         half_turn: radians; a step beyond this is a half turn, give or take a frame of motion.
         around: seconds on both sides of a half turn in which the motion must fit once it is turned back.
         fits: radians that a joint may really turn in that time.
@@ -127,7 +125,7 @@ class CleanReport:
             found.append(f"never moving: {', '.join(self.still)}")
         return found or ["nothing to clean"]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The report as plain values, for JSON."""
         return asdict(self)
 
@@ -192,20 +190,20 @@ def _counted(found: Sequence[tuple[str, int]], unit: str = "") -> str:
 
 
 class Geometry(NamedTuple):
-    """How far apart values are, and what lies at share t of the way from one to the other."""
+    """How far apart values are, and what lies at share t from one to the other."""
 
-    distance: Callable[[Array, Array], Array]
-    between: Callable[[Array, Array, Array], Array]
+    distance: Callable[[AnyArray, AnyArray], AnyArray]
+    between: Callable[[AnyArray, AnyArray, AnyArray], AnyArray]
 
 
-def steps_of(rotations: Array) -> Array:
+def steps_of(rotations: AnyArray) -> AnyArray:
     """Angles `(frames - 1, joints)` between neighbouring frames."""
     return so3.distance(rotations[:-1], rotations[1:])
 
 
 def turn_back_flips(
-    skeleton: Skeleton, rotations: Array, limit: float, around: int
-) -> Iterator[tuple[int, Span]]:
+    skeleton: Skeleton, rotations: AnyArray, limit: float, around: int
+) -> Iterator[tuple[int, Range]]:
     """Undo half turns of joints, and give joint and frames of each.
 
     Only joints all of whose wild steps (beyond `limit` radians) are half turns, so that there are two
@@ -239,14 +237,14 @@ def turn_back_flips(
 
 
 def bridge_limbs(
-    skeleton: Skeleton, rotations: Array, limit: float, longest: int
-) -> Iterator[tuple[int, Span]]:
+    skeleton: Skeleton, rotations: AnyArray, limit: float, longest: int
+) -> Iterator[tuple[int, Range]]:
     """Bridge the excursions of all joints, from the root outwards, and give joint and frames of each.
 
     Joints below a glitch often make it good in part, at the same frames but without coming back to where
     they were; they are bridged along with it.
     """
-    repaired: dict[int, list[Span]] = {}
+    repaired: dict[int, list[Range]] = {}
     wild = steps_of(rotations) > limit
     for joint in (int(j) for j in np.flatnonzero(wild.any(axis=0))):
         above = {span for a in skeleton.ancestors(joint)[1:] for span in repaired.get(a, [])}
@@ -258,14 +256,14 @@ def bridge_limbs(
             yield joint, span
 
 
-def bridge_excursions(values: Array, limit: float, longest: int, geometry: Geometry) -> list[Span]:
+def bridge_excursions(values: AnyArray, limit: float, longest: int, geometry: Geometry) -> list[Range]:
     """Bridge runs of at most `longest` frames that leave by a step beyond `limit` and come back.
 
     Glitches are often smeared over some frames by the tools a clip went through, so their edges are taken
     as runs of brisk steps, first strictly, then more loosely where that does not explain the wild step.
     Loose edges must both be wild, or ordinary quick motion would pass for one.
     """
-    spans: list[Span] = []
+    spans: list[Range] = []
     for share in (0.5, 0.25, 0.15):
         steps = geometry.distance(values[:-1], values[1:])
         usual = float(np.median(steps)) if len(steps) else 0.0
@@ -276,7 +274,7 @@ def bridge_excursions(values: Array, limit: float, longest: int, geometry: Geome
         edges = [Edge(before, after, bool(wild[before:after].any())) for before, after in brisk]
 
         def returns(first: Edge, last: Edge, loose: bool = share < 0.5) -> bool:
-            """Whether the frames between wander farther from the direct way than its ends lie apart."""
+            """Whether the frames between wander farther from the direct path than its ends lie apart."""
             a, b = first.before, last.after
             if b - a < 2 or (loose and not (first.wild and last.wild)):
                 return False
@@ -299,8 +297,8 @@ class Edge(NamedTuple):
     wild: bool
 
 
-def _fewest_frames(edges: Sequence[Edge], longest: int, returns: Callable[[Edge, Edge], bool]) -> list[Span]:
-    """The excursions that explain most wild edges, and of those ways the one that changes fewest frames.
+def _fewest_frames(edges: Sequence[Edge], longest: int, returns: Callable[[Edge, Edge], bool]) -> list[Range]:
+    """The excursions that explain most wild edges, and of those choices the one that changes fewest frames.
 
     By dynamic programming from the last edge to the first: each edge is left alone or opens an excursion
     that a later one, or itself, closes.
@@ -326,12 +324,12 @@ def _fewest_frames(edges: Sequence[Edge], longest: int, returns: Callable[[Edge,
     return spans
 
 
-def _bridge(values: Array, start: int, stop: int, geometry: Geometry) -> None:
+def _bridge(values: AnyArray, start: int, stop: int, geometry: Geometry) -> None:
     values[start:stop] = geometry.between(values[start - 1], values[stop], _shares(start, stop))
 
 
-def _shares(start: int, stop: int) -> Array:
-    """How far frames start…stop-1 are on the way from the frame before to the frame after."""
+def _shares(start: int, stop: int) -> AnyArray:
+    """How far frames start…stop-1 are between the frame before and the frame after."""
     return np.arange(1, stop - start + 1) / (stop - start + 1)
 
 

@@ -102,7 +102,7 @@ class Header:
         rate, as_written = frame_rate or self.frame_rate, (translations, self.convention, self.channels)
         return Motion(self.skeleton, rotations, positions[:, 0], rate, *as_written, name=self.name)
 
-    def with_content(self, **content: Any) -> Header:
+    def with_content(self, **content: object) -> Header:
         """The header with what a codec needs to read its payload."""
         return replace(self, content=content)
 
@@ -152,7 +152,7 @@ def unpack_header(data: bytes) -> tuple[Header, bytes]:
         raise FormatError(f"the compressed clip is damaged: no header ({bad})") from bad
 
 
-def whole(value: Any, least: int = 0) -> int:
+def whole(value: object, least: int = 0) -> int:
     """A whole number out of a header, `least` or more; anything else is a :class:`FormatError`."""
     if type(value) is not int or value < least:
         raise FormatError(f"the compressed clip is damaged: {value!r} where a whole number belongs")
@@ -239,30 +239,10 @@ class JointTree(NamedTuple):
 def joint_trees() -> dict[str, JointTree]:
     """Trees by the name of the tool or database; the most frequent is the last.
 
-    In `joint_trees.txt` a tree is a chain of names; a bracket holds a chain that branches off the name before
-    it; `~` stands for a space. Orders that do not go limb by limb are lists of `name:parent`. All trees are
-    the dictionary of compressed clips: put new ones first and change none.
+    All trees of `joint_trees.json` are the dictionary of compressed clips: put new ones first, change none.
 
     >>> joint_trees()["smpl"].names[:3]
     ('Pelvis', 'L_Hip', 'R_Hip')
     """
-    found = {}
-    for section in Path(__file__).with_name("joint_trees.txt").read_text(encoding="utf-8").split("\n\n"):
-        tool, tree = section.split("\n", 1)
-        names: list[str] = []
-        parents: list[int] = []
-        above, branches = -1, []
-        for word in tree.replace("(", " ( ").replace(")", " ) ").split():
-            if word == "(":
-                branches.append(above)
-            elif word == ")":
-                above = branches.pop()
-            else:
-                # "mixamorig:Hips" is a name, "L_Hip:0" a name and its parent.
-                name, _, parent = word.rpartition(":")
-                listed = parent.lstrip("-").isdigit()
-                parents.append(int(parent) if listed else above)
-                above = len(names)
-                names.append((name if listed else word).replace("~", " "))
-        found[tool] = JointTree(tuple(names), tuple(parents))
-    return found
+    stored = json.loads(Path(__file__).with_name("joint_trees.json").read_text(encoding="utf-8"))
+    return {tool: JointTree(tuple(tree["names"]), tuple(tree["parents"])) for tool, tree in stored.items()}

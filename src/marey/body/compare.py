@@ -1,7 +1,6 @@
 """How far a clip is from another, such as a decoded one from the original (Tournier 2011, section 9.3).
 
-All measures take two clips of the same figure and length and walk through them in blocks of frames, so that
-the memory they need is that of a block. Cost: two passes of forward kinematics.
+All measures take two clips of the same figure and length. Cost: two passes of forward kinematics.
 
 Pose distances between all frames of clips are Boukhayma's (2017, eqs 2.15-2.16). Heading is no part of a
 pose: for each pair, one frame is turned about the vertical so that the roots come nearest. Cost: about 12 ns
@@ -10,7 +9,7 @@ a joint and pair, 2 s for 2,600 frames of 31 joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,9 +25,6 @@ from marey.geometry import rotations as so3
 
 if TYPE_CHECKING:
     from marey.statistics.graphs.graph import DistanceMatrix
-
-# Frames measured together: a few megabytes for a human figure.
-_BLOCK = 4096
 
 
 class Distortion(NamedTuple):
@@ -67,19 +63,10 @@ def relative_distortion(original: Motion, decoded: Motion) -> Distortion:
     >>> [round(d, 3) for d in relative_distortion(walk, walk.transform(translation=[0.0, 0.01, 0.0]))]
     [0.643, 0.004]
     """
-    error = 0.0
-    first: Array | None = None
-    for truth, found in _blocks(original, decoded):
-        true_positions = truth.positions()
-        error += float(((found.positions() - true_positions) ** 2).sum())
-        if first is None:
-            # Sums of squares about the first frame, so that a figure far from the origin loses no digits.
-            first = true_positions[0]
-            total, squares = np.zeros(first.shape), np.zeros(first.shape)
-        away = true_positions - first
-        total += away.sum(axis=0)
-        squares += (away**2).sum(axis=0)
-    spread = float((squares - total**2 / original.frames).sum())
+    _check_alike(original, decoded)
+    positions = original.positions()
+    error = float(np.square(decoded.positions() - positions).sum())
+    spread = float(np.square(positions - positions.mean(axis=0)).sum())
     if error == 0.0:
         return Distortion(0.0, 0.0)
     ratio = np.sqrt(error / spread) if spread > 0 else np.inf
@@ -112,20 +99,18 @@ def joint_errors(original: Motion, decoded: Motion, *, shell: float = 0.0) -> Ar
     >>> bool(np.allclose(joint_errors(walk, off, shell=0.03), 0.02))
     True
     """
-    found = []
-    for truth, other in _blocks(original, decoded):
-        a, b = forward_kinematics(truth), forward_kinematics(other)
-        joints = np.linalg.norm(b.positions - a.positions, axis=-1)
-        if shell:
-            # The vector part of a⁻¹ b is sin(θ / 2) long, and exact for small angles.
-            turn = so3.multiply(so3.inverse(a.rotations), b.rotations)[..., 1:]
-            joints = joints + 2 * shell * np.linalg.norm(turn, axis=-1)
-        ends = np.linalg.norm(end_positions(other, b) - end_positions(truth, a), axis=-1)
-        found.append(np.concatenate([joints, ends], axis=1))
-    return np.concatenate(found)
+    _check_alike(original, decoded)
+    a, b = forward_kinematics(original), forward_kinematics(decoded)
+    joints = np.linalg.norm(b.positions - a.positions, axis=-1)
+    if shell:
+        # The vector part of a⁻¹ b is sin(θ / 2) long, and exact for small angles.
+        turn = so3.multiply(so3.inverse(a.rotations), b.rotations)[..., 1:]
+        joints = joints + 2 * shell * np.linalg.norm(turn, axis=-1)
+    ends = np.linalg.norm(end_positions(decoded, b) - end_positions(original, a), axis=-1)
+    return np.concatenate([joints, ends], axis=1)
 
 
-def _blocks(original: Motion, decoded: Motion) -> Iterator[tuple[Motion, Motion]]:
+def _check_alike(original: Motion, decoded: Motion) -> None:
     if original.frames != decoded.frames or original.joints != decoded.joints:
         raise InputError(
             f"cannot compare a clip of {original.frames} frames and {original.joints} joints with one of "
@@ -133,9 +118,24 @@ def _blocks(original: Motion, decoded: Motion) -> Iterator[tuple[Motion, Motion]
         )
     if len(original.skeleton.end_parents) != len(decoded.skeleton.end_parents):
         raise InputError("cannot compare the clips: their end sites differ")
-    for start in range(0, original.frames, _BLOCK):
-        frames = slice(start, start + _BLOCK)
-        yield original[frames], decoded[frames]
+
+
+def distance_of_clips(
+    clips: Sequence[Motion], *, frame_rate: float | None = None, progress: Progress | None = None
+) -> DistanceMatrix:
+    """Distances between all poses of clips of one skeleton by :func:`geodesic`, at one frame rate.
+
+    Args:
+        clips: Of one skeleton.
+        frame_rate: Frames per second at which they are compared; their own if None.
+    """
+    for clip in clips:
+        if clip.skeleton.names != clips[0].skeleton.names:
+            other = clips[0].name
+            raise InputError(f"{clip.name}: its joints are not those of {other}; compare one skeleton")
+    resampled = [clip if frame_rate is None else clip.resample(frame_rate) for clip in clips]
+    names = [clip.name for clip in clips]
+    return geodesic([clip.rotations for clip in resampled], names=names, progress=progress)
 
 
 def geodesic(

@@ -35,14 +35,14 @@ class FilterSettings:
 
     Args:
         method: "bilateral", "gaussian", "binomial" or "butterworth".
-        sigma: seconds, width of the bell in time; one frame if None, as in the source (not of butterworth).
+        sigma: seconds, width of the bell in time; one frame if None, as published (not of butterworth).
         sigma_g: half-angle radians, bilateral only: poses farther apart than this do not mix; if None, from
             the noise of each joint.
-        passes: how often; 5 if None for bilateral and gaussian, as in the source, otherwise once.
+        passes: how often; 5 if None for bilateral and gaussian, as published, otherwise once.
         cutoff: hertz, butterworth only: what is faster is taken away.
         order: butterworth only, of the filter that runs forwards and then backwards.
         guided: bilateral only: compare poses of a smoothed copy; overshoots less.
-        boundary: "extrapolate", motion goes on beyond the ends; or "mirror", as in the source.
+        boundary: "extrapolate", motion goes on beyond the ends; or "mirror", as published.
     """
 
     method: str = "bilateral"
@@ -70,7 +70,7 @@ class FilterSettings:
     def vectors(self, vectors: ArrayLike, frame_rate: float) -> Array:
         """Vectors `(frames, ..., dims)` filtered so; the pose scale is always that of their noise."""
         if self.method == "bilateral":
-            # A figure that walks is far from where it was a frame ago: only what departs from its slow way
+            # A figure that walks is far from where it was a frame ago: only what departs from its slow path
             # is compared.
             bell, options = filters.gaussian_mask(TREND * frame_rate), self._bilateral(frame_rate)
             trend = filters.linear_vectors(vectors, bell, boundary=self.boundary)
@@ -123,10 +123,63 @@ class FilterReport:
     speed_ratio: float
     joints: tuple[str, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """The report as plain values, for JSON."""
         names = ("change_degrees", "change_max_degrees", "change_root_cm", "noise_degrees", "speed_ratio")
         return {**{name: round(getattr(self, name), 6) for name in names}, "joints": len(self.joints)}
+
+
+def filter(
+    motion: Motion,
+    *,
+    method: str = "bilateral",
+    sigma: float | None = None,
+    angle: float | None = None,
+    passes: int | None = None,
+    cutoff: float | None = None,
+    order: int | None = None,
+    joints: Sequence[str] | None = None,
+    keep_root: bool = False,
+    plain: bool = False,
+) -> tuple[Motion, FilterReport]:
+    """The clip filtered along time, and what that changed: :func:`filter_motion` by plain options.
+
+    Args:
+        method: "bilateral", "gaussian", "binomial" or "butterworth".
+        sigma: Seconds, width in time; one frame if None. Not of butterworth.
+        angle: Bilateral: degrees; rotations farther apart do not mix. From the noise of each joint if None.
+        passes: How often; 5 for bilateral and gaussian if None, else once.
+        cutoff: Butterworth: hertz above which frequencies are removed; 6 if None.
+        order: Butterworth: of the filter, which runs forth and back; 2 if None.
+        joints: Only these; all if None.
+        keep_root: Leave positions alone.
+        plain: Bilateral as published: no smoothed guide, mirrored ends.
+
+    >>> import marey
+    >>> filter(marey.samples.walk(), method="butterworth", cutoff=8)[1].change_degrees < 1
+    True
+    """
+    for name, value, of in (
+        ("sigma", sigma, METHODS[:3]),
+        ("angle", angle, METHODS[:1]),
+        ("plain", plain or None, METHODS[:1]),
+        ("cutoff", cutoff, METHODS[3:]),
+        ("order", order, METHODS[3:]),
+    ):
+        if value is not None and method not in of:
+            raise InputError(f"{name}: has no effect on {method}; it is of {', '.join(of)}")
+    settings = FilterSettings(
+        method,
+        sigma=sigma,
+        # The filter measures half angles, as published; people mean whole ones.
+        sigma_g=None if angle is None else 0.5 * np.radians(angle),
+        passes=passes,
+        cutoff=CUTOFF if cutoff is None else cutoff,
+        order=2 if order is None else order,
+        guided=not plain,
+        boundary="mirror" if plain else "extrapolate",
+    )
+    return filter_motion(motion, settings, joints=joints, root_path=not keep_root)
 
 
 def filter_motion(

@@ -55,7 +55,7 @@ class PoseModel:
         metric: "kinetic", "lever", "canonical" or "weights": what its variance counts.
         radius: `(joints,)`, radians, the farthest that a joint was from the mean; empty if unknown.
         root_motion: how the root moves with the coordinates, or None.
-        stance: `(4,)`, how the root is usually turned, whichever way it faces; some rigs lie down without it.
+        stance: `(4,)`, how the root is usually turned, wherever it faces; some rigs lie down without it.
 
     >>> import marey
     >>> walk = marey.samples.walk()
@@ -108,8 +108,8 @@ class PoseModel:
             modes, variance, error, max_error: how many coordinates. A number; or enough for that share of the
                 variance in the chosen metric (0.99 if nothing is given); or the fewest that keep the mean, or
                 the largest, error of joint positions (root held still) below so many metres.
-            metric: what counts as variance. "canonical", the source's choice, counts angles of all joints
-                alike. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
+            metric: what counts as variance. "canonical", as published, counts angles of all joints
+                equally. "lever" weighs a joint's turn by how far it moves the rest of the body: on real clips
                 about a third less error in position at equal modes. "kinetic" also knows how turns of several
                 joints add up or cancel in the body's motion: half the error of "canonical" or less, also on
                 frames not learned from, for somewhat more error in angle. Or a weight a joint, `(joints,)`.
@@ -160,10 +160,10 @@ class PoseModel:
 
     def first(self, modes: int) -> PoseModel:
         """The same model with only the first `modes` coordinates."""
-        geodesics, way = self.geodesics.first(modes), self.root_motion
-        if way is not None:
-            way = replace(way, directions=way.directions[:modes], duals=way.duals[:modes])
-        return replace(self, geodesics=geodesics, root_motion=way)
+        geodesics, moves = self.geodesics.first(modes), self.root_motion
+        if moves is not None:
+            moves = replace(moves, directions=moves.directions[:modes], duals=moves.duals[:modes])
+        return replace(self, geodesics=geodesics, root_motion=moves)
 
     def encode(self, motion: Motion) -> Array:
         """Coordinates `(frames, modes)` of a clip's poses, and of its root motion if the model holds that."""
@@ -182,7 +182,7 @@ class PoseModel:
 
         Args:
             start: `(3,)`, metres, where the root begins; the skeleton's own place if None.
-            heading: radians about y, which way it then faces (of a model with root motion in the world, that
+            heading: radians about y, where it then faces (of a model with root motion in the world, that
                 is in the coordinates).
         """
         coordinates = checked("coordinates", coordinates, (None, self.modes))
@@ -208,6 +208,31 @@ class PoseModel:
         rate, begin = motion.frame_rate, motion.root[0]
         return self.decode_motion(coordinates, rate, start=begin, heading=facing, name=motion.name)
 
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the modes, `(modes,)`."""
+        return np.asarray(np.sqrt(np.maximum(self.geodesics.variances, 1e-12)))
+
+    def with_deviations(self, pose: Motion, deviations: ArrayLike) -> Motion:
+        """A pose (a clip of one frame) moved along the first modes; what the model leaves out of it stays.
+
+        deviations: `(n,)`, where it is along each mode, in standard deviations
+
+        >>> import marey
+        >>> walk = marey.samples.walk()
+        >>> model = PoseModel.fit([walk], modes=5)
+        >>> changed = model.with_deviations(walk[3], [1.5])
+        >>> round(float((model.encode(changed)[0] / model.deviations)[0]), 2)
+        1.5
+        """
+        before = self.encode(pose)[0]
+        given = np.asarray(deviations, np.float64)[: self.modes]
+        after = np.concatenate([given * self.deviations[: len(given)], before[len(given) :]])
+        old, new = self.decode(np.stack([before, after]))
+        rotations = np.array(pose.rotations)
+        rotations[0, 1:] = so3.multiply(new[1:], so3.multiply(so3.inverse(old[1:]), rotations[0, 1:]))
+        return replace(pose, rotations=so3.normalise(rotations))
+
     def joint_errors(self, motion: Motion) -> Array:
         """Metres `(frames, joints)` by which joints of the rebuilt poses are off, the root held still."""
         check_joints(self.skeleton, motion)
@@ -229,8 +254,8 @@ class PoseModel:
 
 
 def _encoded(model: PoseModel, samples: Chunk) -> Array:
-    coordinates, way = model.geodesics.encode(samples.rotations), model.root_motion
-    return coordinates if way is None else coordinates + way.encode(samples.numbers)
+    coordinates, moves = model.geodesics.encode(samples.rotations), model.root_motion
+    return coordinates if moves is None else coordinates + moves.encode(samples.numbers)
 
 
 def _metric(skeleton: Skeleton, found: Moments, metric: str | ArrayLike) -> tuple[Array, str]:
@@ -259,10 +284,10 @@ def _full_model(skeleton: Skeleton, found: Moments, weights: Array, name: str, r
     axes = principal_axes(found.covariance, weights)
     directions, duals = (part[:, :size].reshape(-1, joints, 3) for part in (axes.directions, axes.duals))
     geodesics = PrincipalGeodesics(found.mean, directions, duals, axes.spectrum, axes.spectrum)
-    way = None
+    moves = None
     if root != "none":
-        way = RootMotionModes(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
-    return PoseModel(skeleton, geodesics, found.samples, name, found.radius, way)
+        moves = RootMotionModes(root, found.numbers, axes.directions[:, size:], axes.duals[:, size:])
+    return PoseModel(skeleton, geodesics, found.samples, name, found.radius, moves)
 
 
 def _with_root_motion(weights: Array, found: Moments, root: str) -> Array:
@@ -390,7 +415,7 @@ class Clips:
                 )
             if self.skeleton is None:
                 self.skeleton = motion.skeleton
-                # The mean turn of the root without the way it faces.
+                # The mean turn of the root without its heading.
                 some = motion[:: max(1, motion.frames // FRAMES_AT_A_TIME)]
                 self.stance = rotation_mean(root_motion(some, "heading").rotations).mean
             check_joints(self.skeleton, motion)

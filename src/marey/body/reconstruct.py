@@ -26,7 +26,7 @@ from marey.body.skeleton import Skeleton
 from marey.body.trackers import Trackers
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from marey.geometry.alignment import align
+from marey.geometry.rigid import align
 
 
 @dataclass(frozen=True)

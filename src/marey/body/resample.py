@@ -8,21 +8,18 @@ a kept frame over the old ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import FloatArray, checked_rate
+from marey._arrays import AnyArray, Array, FloatArray, checked_rate
 from marey.geometry import rotations as so3
 from marey.geometry.resampling import linear, neighbours, sample_positions
 
 if TYPE_CHECKING:
     from marey.body.motion import Motion
-
-Array = NDArray[Any]
 
 # Half width of the low-pass window, in frames of the new rate.
 WINDOW = 3
@@ -46,11 +43,9 @@ def resample(motion: Motion, frame_rate: float, *, antialias: bool = False) -> M
         factor = motion.frame_rate / rate
         taps = np.arange(int(np.ceil(WINDOW * factor)))
         weights = np.sinc(taps / factor) * (0.5 + 0.5 * np.cos(np.pi * taps / (WINDOW * factor)))
-        rotations = so3.multiply(rotations, so3.exp(_change(rotations, weights, _turn)))
-        root = root + _change(root, weights, np.subtract)
-        if translations is not None:
-            translations = translations + _change(translations, weights, np.subtract)
-        motion = replace(motion, rotations=rotations, root=root, translations=translations)
+        slid = None if translations is None else smooth(translations, weights)
+        rotations, root = smooth(rotations, weights, rotations=True), smooth(root, weights)
+        motion = replace(motion, rotations=rotations, root=root, translations=slid)
     timed = retime(motion, sample_positions(motion.frames, motion.frame_rate, rate))
     first = motion.first_frame if rate == motion.frame_rate else 0
     return replace(timed, frame_rate=rate, first_frame=first)
@@ -73,16 +68,25 @@ def retime(motion: Motion, positions: ArrayLike) -> Motion:
     return replace(motion, rotations=rotations, root=root, translations=slid)
 
 
-def _change(values: FloatArray, weights: Array, difference: Callable[[Array, Array], Array]) -> Array:
-    """From each frame to the weighted mean of its neighbours; towards the ends the window closes."""
-    change = np.zeros((*values.shape[:-1], 3))
+def smooth(values: FloatArray, weights: AnyArray, *, rotations: bool = False) -> Array:
+    """Weighted means over time of vectors `(frames, ..., n)` or rotations `(frames, ..., 4)`.
+
+    Towards the ends the window closes, so that the ends stay and steady motion stays as it is.
+
+    Args:
+        weights: Of a frame and its followers on one side.
+        rotations: Whether these are rotations, whose means are taken about each frame.
+
+    >>> smooth(np.array([[0.0], [0.0], [3.0], [3.0], [3.0]]), np.ones(2)).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0, 3.0]
+    """
+    change = np.zeros((*values.shape[:-1], 3) if rotations else values.shape)
     total = np.full((len(values), *(1,) * (change.ndim - 1)), weights[0])
     for k, weight in enumerate(weights[1 : (len(values) + 1) // 2], start=1):
         here = values[k:-k]
-        change[k:-k] += weight * (difference(values[: -2 * k], here) + difference(values[2 * k :], here))
+        for other in (values[: -2 * k], values[2 * k :]):
+            away = so3.log(so3.multiply(so3.inverse(here), other)) if rotations else other - here
+            change[k:-k] += weight * away
         total[k:-k] += 2 * weight
-    return change / total
-
-
-def _turn(there: Array, here: Array) -> Array:
-    return so3.log(so3.multiply(so3.inverse(here), there))
+    change /= total
+    return so3.multiply(values, so3.exp(change)) if rotations else np.asarray(values + change)

@@ -11,7 +11,6 @@ Cost: a pose model and O(frames × band) for the alignment; with style, feet pla
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,7 +49,7 @@ class RestyleResult(Result):
     foot_skate: float
     foot_skate_before: float
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Measured values, for JSON."""
         slopes = np.diff(self.positions) if len(self.positions) > 1 else np.ones(1)
         return {
@@ -81,7 +80,7 @@ def restyle(
     Args:
         reference: The other, of the same skeleton.
         timing: "reference", so that the result is as long as the reference; or "own", for style alone. For
-            the other way round, exchange the clips.
+            the opposite, exchange the clips.
         spatial: 0 to 1, how much of the reference's posture and fine detail comes in.
         modes: Number of coordinates that are compared; those of 90 % of the variance if None.
         band: How far the alignment may go from even pace, as a share of the longer clip.
@@ -156,7 +155,7 @@ def align_clips(
     """The alignment of two clips in coordinates of one model, `(frames, modes)` each.
 
     Each is compared about its own mean and in units of its own size. With `open_ends` all of one is matched
-    with a part of the other, whichever way round fits better.
+    with a part of the other, whichever fits better.
 
     >>> swing = np.sin(np.arange(40) / 4)[:, None]
     >>> align_clips(swing, 2 * swing + 1).path[[0, 20, -1]].tolist()

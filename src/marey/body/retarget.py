@@ -3,7 +3,7 @@
 Joints are matched by name or, where names differ, by anatomy. Each joint takes the world rotation of its
 match after one alignment of the two rest poses: the trunk by the body's left and up, the bones of arms and
 legs by their direction, the feet by their heading. The path is scaled by the ratio of leg lengths, and the
-legs then bend so that the balls of the feet follow those of the source at that scale. Cost: forward
+legs then bend so that the balls of the feet follow those of the clip at that scale. Cost: forward
 kinematics of both skeletons, milliseconds a second of motion.
 """
 
@@ -62,7 +62,7 @@ def retarget(motion: Motion, skeleton: Skeleton, rest: GlobalPose | None = None)
 
     Returns:
         A clip of `skeleton` at the frame rate of `motion`. The ground stays level, but its height is that of
-        the source to scale: soles are no part of a skeleton.
+        the clip to scale: soles are no part of a skeleton.
 
     >>> import marey
     >>> tall, short = (marey.samples.walk(seconds=1, stature=stature) for stature in (1.9, 1.5))
@@ -129,13 +129,13 @@ def upright_at_rest(motion: Motion) -> Motion:
 
 
 class _Bodies:
-    """The target and the source at rest, by the target's joints.
+    """The target and the clip's figure at rest, by the target's joints.
 
     Attributes:
         skeleton: of the target.
         positions: `(joints, 3)`, metres, of the target.
-        source: `(joints, 3)`, metres, of the matches in the source; not read where there is none.
-        match: `(joints,)`, joints of the source, −1 where there is none.
+        source: `(joints, 3)`, metres, of the matches in the clip's figure; not read where there is none.
+        match: `(joints,)`, joints of the clip, −1 where there is none.
         legs: those with matches, left before right; their tip is −1 where it has none.
     """
 
@@ -146,7 +146,7 @@ class _Bodies:
 
     @property
     def scale(self) -> float:
-        """Leg length of the target over that of the source."""
+        """Leg length of the target over that of the clip's figure."""
         upper, lower = np.array([(leg[:2], leg[1:3]) for leg in self.legs]).reshape(-1, 2).T
         lengths = [np.linalg.norm(p[upper] - p[lower], axis=1).sum() for p in (self.positions, self.source)]
         return float(lengths[0] / lengths[1])
@@ -167,8 +167,8 @@ class _Bodies:
         return turns
 
     def _alignments(self) -> list[Array]:
-        """The turn of each joint that takes the target's rest pose to the source's."""
-        # Left and up of the target at rest are taken to those of the source.
+        """The turn of each joint that takes the target's rest pose to the clip's."""
+        # Left and up of the target at rest are taken to those of the clip.
         mine, theirs = (_body_axes(positions, self.legs) for positions in (self.positions, self.source))
         trunk = so3.identity() if mine is None or theirs is None else so3.from_matrix(theirs @ mine.T)
         bones: dict[int, int] = {}

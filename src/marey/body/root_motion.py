@@ -1,4 +1,4 @@
-"""The root's way as numbers that do not depend on where it leads: velocities, and back without drift.
+"""The root's path as numbers that do not depend on where it leads: velocities, and back without drift.
 
 In the *heading* frame (our default) a pose has the ground velocity seen by the figure, its height and its
 yaw rate, and the root's tilt stays a rotation; turning motions are then as stationary as straight ones. In
@@ -118,7 +118,7 @@ def integrate_root_motion(
         moved: features and rotations, by frame.
         frame_rate: frames per second.
         start: `(3,)`, metres, where it begins (the height comes from the features in the heading frame).
-        heading: radians about y, which way it faces at the start in the heading frame.
+        heading: radians about y, where it faces at the start in the heading frame.
     """
     features = np.asarray(moved.features, dtype=np.float64)
     turns = np.asarray(moved.rotations, dtype=np.float64)

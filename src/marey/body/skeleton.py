@@ -104,7 +104,7 @@ def checked_parents(parents: ArrayLike, names: Sequence[str] | None = None) -> N
     """`parents` as whole numbers `(joints,)`: -1 for joint 0, every other parent before its children.
 
     Args:
-        names: of the joints, to tell where it is wrong.
+        names: of the joints, to say where it is wrong.
 
     >>> checked_parents([-1, 0, 0, 2]).tolist()
     [-1, 0, 0, 2]

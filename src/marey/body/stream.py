@@ -19,6 +19,7 @@ from marey._arrays import Array, checked
 from marey._random import Rng
 from marey._work import Progress
 from marey.body.dynamics import MotionModel
+from marey.body.ik.ik import frame_at
 from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.statistics.autoregression.stream import Stream
@@ -40,6 +41,7 @@ class Recording(NamedTuple):
         starts: `(characters, 3)`, metres, where each began.
         headings: `(characters,)`, radians about y.
         seconds: Time it took, without the first frame's compilation.
+        frames: How many were simulated.
     """
 
     model: MotionModel
@@ -47,6 +49,7 @@ class Recording(NamedTuple):
     starts: Array
     headings: Array
     seconds: float
+    frames: int
 
     def clips(self) -> list[Motion]:
         """A clip for each character."""
@@ -55,6 +58,47 @@ class Recording(NamedTuple):
             poses.decode_motion(self.coordinates[:, n], rate, start=start, heading=float(heading))
             for n, (start, heading) in enumerate(zip(self.starts, self.headings, strict=True))
         ]
+
+
+def stream(
+    source: MotionModel | Motion,
+    *,
+    characters: int = 1,
+    seconds: float = 10.0,
+    pin: Sequence[tuple[float, Motion, float]] = (),
+    modes: int | None = None,
+    decode: bool = False,
+    keep: bool = True,
+    rng: Rng = None,
+    progress: Progress | None = None,
+) -> Recording:
+    """Let characters move in the manner of one clip.
+
+    Args:
+        source: A model, or a clip to learn one from.
+        characters: How many, each on its own.
+        seconds: How long.
+        pin: Times, and for each a clip and a time in it whose pose everybody has then; seconds.
+        modes: Learning from a clip: numbers a pose has.
+        decode: Make the rotations of all joints in every frame too.
+        keep: Keep the coordinates, for clips.
+        rng: Seed or generator.
+
+    >>> import marey
+    >>> stream(marey.samples.walk(seconds=6), seconds=1, modes=8, rng=0).clips()[0].frames
+    60
+    """
+    if isinstance(source, MotionModel) and modes is not None:
+        raise InputError(f"modes {modes}: the model has {source.modes} modes already")
+    model = source if isinstance(source, MotionModel) else MotionModel.fit(source, modes=modes)
+    simulated = MotionStream(model, np.random.default_rng(rng), characters=characters)
+    for moment, clip, time_in_clip in pin:
+        if not 0 <= moment <= seconds:
+            raise InputError(f"pin {moment:g}: the simulation goes from 0 to {seconds:g} seconds")
+        frame = frame_at(clip, time_in_clip, f"pin {moment:g}={clip.name} at")
+        simulated.constrain_pose(moment, model.poses.encode(clip)[frame])
+    frames = max(1, round(seconds * model.frame_rate))
+    return simulated.record(frames, decode=decode, keep=keep, progress=progress)
 
 
 class MotionStream:
@@ -209,7 +253,7 @@ class MotionStream:
                 kept[t] = coordinates
             if progress is not None:
                 progress(t + 1, frames)
-        return Recording(self.model, kept, starts, headings, elapsed * frames / max(frames - 1, 1))
+        return Recording(self.model, kept, starts, headings, elapsed * frames / max(frames - 1, 1), frames)
 
     def _trend(self, frame: int, phases: Array) -> Array:
         """The trend `(characters, modes)` at a frame; the drift is that of the example's end."""

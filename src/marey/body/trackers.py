@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from marey._arrays import FloatArray, Timed, as_slice, assign, checked, checked_rate
+from marey.body.anatomy import end_effectors
 from marey.body.ik.targets import END, Orient, Reach, Target, find_point
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.markers import Markers
 from marey.body.motion import Motion
-from marey.errors import InputError
+from marey.body.skeleton import Skeleton
+from marey.errors import InputError, MareyWarning
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,17 @@ class Trackers(Timed):
         places, points = self.positions[:, chosen], self.points[chosen]
         return replace(self, names=tuple(names), positions=places, rotations=rotations, points=points)
 
+    def on_joints(self, skeleton: Skeleton, names: Sequence[str] | None = None) -> Trackers:
+        """Only the trackers that are asked for, or that sit on a joint of the skeleton."""
+        found = [name for name in self.names if sits_on(skeleton, name)]
+        for name in names or (self.names if not found else ()):
+            find_point(skeleton, name)
+        left = [name for name in self.names if name not in found]
+        if left and not names:
+            said = f"not used, since no joint is called so (map NAME=JOINT): {', '.join(left[:8])}"
+            warnings.warn(said, MareyWarning, stacklevel=2)
+        return self.only(names or found)
+
     @property
     def oriented(self) -> tuple[int, ...]:
         """Indices of the trackers that have an orientation in some frame."""
@@ -123,6 +137,24 @@ class Trackers(Timed):
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
         return {"kind": "trackers", "trackers": len(self.names), "tracker_names": list(self.names)}
+
+
+def sits_on(skeleton: Skeleton, name: str) -> bool:
+    """Whether a tracker of this name is on a joint or end site of the skeleton."""
+    return name.removesuffix(END) in skeleton.names or name in skeleton.names
+
+
+def feet_and_head(skeleton: Skeleton) -> list[str]:
+    """Joints, or end sites, of feet and head, by their names.
+
+    >>> import marey
+    >>> feet_and_head(marey.samples.walk().skeleton)
+    ['Head_end', 'LeftToeBase', 'RightToeBase']
+    """
+    found = [end for end in end_effectors(skeleton) if end.part in ("head", "foot")]
+    if not found:
+        raise InputError("no feet and head found by name: say which joints to follow (joints)")
+    return [skeleton.names[end.joint] + (END if any(end.point) else "") for end in found]
 
 
 def _indices(what: str, names: Sequence[str], wanted: Iterable[str]) -> list[int]:

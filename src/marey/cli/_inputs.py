@@ -5,22 +5,48 @@ Each loader takes a path, or several, and the reader's options that were given, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from marey.cli._console import stage, warn
+from marey.cli._console import Stage, stage, warn
 from marey.errors import InputError
 
 if TYPE_CHECKING:
+    from marey.body.clean import CleanReport
+    from marey.body.dynamics import MotionModel
     from marey.body.motion import Motion
+    from marey.character import Character
+    from marey.crowd.footage import Footage
     from marey.crowd.scenes import Scene
+    from marey.crowd.tracks import Tracks
     from marey.surface.sequence import Library, MeshSequence
 
 DEFAULT_RATE = 30.0
+Data = TypeVar("Data")
 
-Given = dict[str, Any]
+
+@dataclass
+class Given:
+    """What was asked of readers: the options in `_options.READ`, and what cleaning then did."""
+
+    from_unit: str | None = None
+    from_up: str | None = None
+    from_frame_rate: float | None = None
+    root: str | None = None
+    clip: str | None = None
+    frames: slice | None = None
+    raw: bool = False
+    character: str | None = None
+    vertices: int | None = None
+    cleaning: CleanReport | None = None
+
+    @property
+    def convention(self) -> dict[str, object]:
+        """Unit, up axis and frame rate of the input, as :func:`marey.load` takes them."""
+        return {"unit": self.from_unit, "up": self.from_up, "frame_rate": self.from_frame_rate}
 
 
 @dataclass(frozen=True)
@@ -35,39 +61,76 @@ class FrameReference:
         return ":".join(str(part) for part in (self.file, self.clip, self.frame) if part is not None)
 
 
-def read(path: Path, given: Given, *kinds: str, hint: str = "", **options: Any) -> Any:
-    """What is in a file, of the clip that was asked for; an error unless it is of one of `kinds`."""
+def read(path: Path, given: Given, **options: object) -> object:
+    """What is in a file, of the clip that was asked for; `sample:NAME` is built-in data."""
+    from marey.character import Character
     from marey.io import load
 
-    clip = given.get("clip")
+    if (sample := sample_name(path)) is not None:
+        from marey import samples
+
+        return samples.named(sample)
+    clip = given.clip
     in_reader = clip is not None and path.suffix.lower() in (".glb", ".gltf")
-    options |= {name: given.get(f"from_{name}") for name in ("unit", "up", "frame_rate")}
+    options |= {"clip": clip if in_reader else None, "root": given.root, **given.convention}
     with stage(f"reading {path.name}") as progress:
-        data = load(
-            path, clip=clip if in_reader else None, root=given.get("root"), progress=progress, **options
-        )
+        data: object = load(path, None, clean=False, progress=progress, **options)
     if clip is not None and not in_reader:
-        if type(data).__name__ != "Character":
+        if not isinstance(data, Character):
             raise InputError(f"--clip {clip}: {path} has no named clips")
         data = data.with_motion(data.clip(clip))
-    if kinds and type(data).__name__ not in kinds:
+    return data
+
+
+def read_as(kind: type[Data], path: Path, given: Given, hint: str) -> Data:
+    """What is in a file; an error that ends with `hint` unless it is of this kind."""
+    data = read(path, given)
+    if not isinstance(data, kind):
         raise InputError(f"{path}: holds a {type(data).__name__}, not {hint}")
     return data
 
 
-def slice_frames(data: Any, frames: slice | None) -> Any:
+def of_kind(name: str, hint: str) -> Callable[[Path, Given], Any]:
+    """A loader of one data type, which is imported when a file is read: `marey.crowd.fields.FieldSeries`."""
+
+    def load(path: Path, given: Given) -> object:
+        module, _, kind = name.rpartition(".")
+        return read_as(getattr(import_module(module), kind), path, Given(), hint)
+
+    return load
+
+
+fields = of_kind(
+    "marey.crowd.fields.FieldSeries", "velocity fields (.zarr, .mry, .flo); marey crowd capture makes them"
+)
+distances = of_kind(
+    "marey.surface.distances.DistanceMatrix", "pose distances; make them with `marey surface distance`"
+)
+graph = of_kind(
+    "marey.surface.synthesis.animate.SurfaceGraph", "a graph; make one with `marey surface graph`"
+)
+pose_model = of_kind("marey.body.pose_model.PoseModel", "a pose model; see marey body fit")
+
+
+def sample_name(path: Path) -> str | None:
+    """The name of built-in data that `path` asks for, as in `sample:walk`; None of a file."""
+    head, colon, name = str(path).partition(":")
+    return name if head == "sample" and colon and not path.exists() else None
+
+
+def slice_frames(data: Data, frames: slice | None) -> Data:
     """Only those frames; those of a clip are numbered as in its file, −1 is the last one."""
     if frames is None:
         return data
-    if not hasattr(data, "__getitem__"):
+    choose = getattr(data, "__getitem__", None)
+    if choose is None:
         raise InputError(f"--frames: a {type(data).__name__} has no frames to choose from")
     if first := getattr(data, "first_frame", 0):
-        frames = in_clip(frames, first)
-        if not range(*frames.indices(data.frames)):
-            raise InputError(
-                f"--frames: none of them is in the clip, which has {first}:{first + data.frames}"
-            )
-    return data[frames]
+        frames, count = in_clip(frames, first), getattr(data, "frames", 0)
+        if not range(*frames.indices(count)):
+            raise InputError(f"--frames: none of them is in the clip, which has {first}:{first + count}")
+    chosen: Data = choose(frames)
+    return chosen
 
 
 def in_clip(frames: slice, first: int) -> slice:
@@ -80,17 +143,17 @@ def in_clip(frames: slice, first: int) -> slice:
     return slice(*ends)
 
 
-def anything(path: Path, given: Given) -> Any:
+def anything(path: Path, given: Given) -> object:
     """Any data, some frames of it; skeleton motion is cleaned unless `raw`."""
+    from marey.body.motion import Motion
+
     data = read(path, given)
-    if type(data).__name__ == "Motion":
-        data = cleaned(data, path, given)
-    return slice_frames(data, given.get("frames"))
+    return slice_frames(cleaned(data, path, given) if isinstance(data, Motion) else data, given.frames)
 
 
 def whole_clip(path: Path, given: Given) -> Motion:
     """The skeleton motion of a file with all its joints, cleaned unless `raw`."""
-    return slice_frames(cleaned(_motion(read(path, given), path), path, given), given.get("frames"))
+    return slice_frames(cleaned(_motion(read(path, given), path), path, given), given.frames)
 
 
 def clip(path: Path, given: Given) -> Motion:
@@ -103,7 +166,7 @@ def clips(paths: Sequence[Path], given: Given) -> list[Motion]:
     return [clip(path, given) for path in paths]
 
 
-def figure_of(data: Any, path: Path, given: Given) -> Motion:
+def figure_of(data: object, path: Path, given: Given) -> Motion:
     """The clip of what a file holds, without joints that only carry the figure, cleaned unless `raw`."""
     from marey.body.root_motion import moving_root
 
@@ -112,17 +175,17 @@ def figure_of(data: Any, path: Path, given: Given) -> Motion:
         names = motion.skeleton.names
         warn(f"left out {', '.join(names[:top])}: {names[top]} below travels by itself")
         motion = motion.subtree(names[top])
-    return slice_frames(cleaned(motion, path, given), given.get("frames"))
+    return slice_frames(cleaned(motion, path, given), given.frames)
 
 
 def cleaned(motion: Motion, path: Path, given: Given) -> Motion:
     """The clip without artificial T-pose and glitches, unless `raw` was given."""
-    if given.get("raw"):
+    if given.raw:
         return motion
     from marey.body.clean import clean
 
     motion, report = clean(motion)
-    given["cleaning"] = report
+    given.cleaning = report
     for line in report.lines() if report.changed else ():
         warn(f"{path}: {line}")
     return motion
@@ -140,7 +203,7 @@ class ClipFiles:
             [file for path in paths for file in self._in(path)],
             self.KEPT,
         )
-        self.progress: Any = None
+        self.progress: Stage | None = None
         self.kept: dict[Path, list[Motion]] = {}
 
     def _in(self, path: Path) -> list[Path]:
@@ -159,8 +222,10 @@ class ClipFiles:
 
     def _read(self, path: Path) -> list[Motion]:
         """All clips of a file: a character may have several."""
+        from marey.character import Character
+
         data = read(path, self.given)
-        found = data.motions if type(data).__name__ == "Character" else [data]
+        found = data.motions if isinstance(data, Character) else [data]
         motions = [figure_of(motion, path, self.given) for motion in found]
         self.room -= sum(motion.rotations.nbytes for motion in motions)
         if self.room >= 0:
@@ -168,74 +233,56 @@ class ClipFiles:
         return motions
 
 
-def model_or_clip(path: Path, given: Given) -> Any:
+def model_or_clip(path: Path, given: Given) -> MotionModel | Motion:
     """A model of a clip's dynamics, or a clip to learn one from."""
+    from marey.body import MotionModel, PoseModel
+
     data = read(path, given)
-    if type(data).__name__ == "PoseModel":
-        raise InputError(f"{path}: a pose model does not tell how poses follow; see marey body learn")
-    return data if type(data).__name__ == "MotionModel" else figure_of(data, path, given)
+    if isinstance(data, PoseModel):
+        raise InputError(f"{path}: a pose model does not say how poses follow; see marey body learn")
+    return data if isinstance(data, MotionModel) else figure_of(data, path, given)
 
 
-def check_joints(model: Any, motion: Motion) -> None:
-    """A pose model of another skeleton than the clip's is an error."""
-    if model.skeleton.names != motion.skeleton.names:
-        raise InputError("--model: its joints differ from those of the clip")
+def _motion(data: object, path: Path) -> Motion:
+    from marey.body.motion import Motion
+    from marey.character import Character
 
-
-def frame_at(motion: Motion, seconds: float, what: str) -> int:
-    """The frame of a clip at a time; `what` asked for it, in case there is none."""
-    frame = round(seconds * motion.frame_rate)
-    if not 0 <= frame < motion.frames:
-        last = (motion.frames - 1) / motion.frame_rate
-        raise InputError(f"{what} {seconds:g}: the clip goes from 0 to {last:g} seconds")
-    return frame
-
-
-def _motion(data: Any, path: Path) -> Motion:
-    if type(data).__name__ == "Character":
-        if len(data.motions) > 1:
-            first, *others = (motion.name for motion in data.motions)
-            warn(f"{path}: taking one clip, {first}; --clip chooses {' or '.join(others)}")
-        return data.motion
-    if type(data).__name__ != "Motion":
+    if isinstance(data, Character):
+        return first_clip(data, f"{path}: taking")
+    if not isinstance(data, Motion):
         raise InputError(f"{path}: skeleton motion is needed, this is a {type(data).__name__}")
     return data
 
 
-def fields(path: Path, given: Given) -> Any:
-    """Velocity fields."""
-    hint = "velocity fields (.zarr, .mry, .flo); marey crowd capture makes them"
-    return read(path, given, "FieldSeries", hint=hint)
+def first_clip(character: Character, what: str) -> Motion:
+    """The first clip of a character, with a note if there are others."""
+    if len(character.motions) > 1:
+        first, *others = (motion.name for motion in character.motions)
+        warn(f"{what} one clip, {first}; --clip chooses {' or '.join(others)}")
+    return character.motion
 
 
-def tracks(path: Path, given: Given) -> Any:
+def tracks(path: Path, given: Given) -> Tracks:
     """Tracks, also those of a simulated crowd."""
-    hint = "tracks; marey crowd simulate makes some"
-    return getattr(data := read(path, given, "Tracks", "SimulatedCrowd", hint=hint), "tracks", data)
+    from marey.crowd import SimulatedCrowd, Tracks
+
+    data = read(path, given)
+    if not isinstance(data, Tracks | SimulatedCrowd):
+        raise InputError(
+            f"{path}: holds a {type(data).__name__}, not tracks; marey crowd simulate makes some"
+        )
+    return data.tracks if isinstance(data, SimulatedCrowd) else data
 
 
-def video(path: Path, given: Given) -> Any:
+def video(path: Path, given: Given) -> Footage:
     """Frames of a video or of a folder of images."""
-    return slice_frames(read(path, given, "Footage", hint="a video or images"), given.get("frames"))
+    from marey.crowd.footage import Footage
+
+    return slice_frames(read_as(Footage, path, given, "a video or images"), given.frames)
 
 
-def distances(path: Path, given: Given) -> Any:
-    """Pose distances."""
-    return read(path, given, "DistanceMatrix", hint="pose distances; make them with `marey surface distance`")
-
-
-def graph(path: Path, given: Given) -> Any:
-    """A motion graph of a captured subject."""
-    return read(path, given, "SurfaceGraph", hint="a graph; make one with `marey surface graph`")
-
-
-def pose_model(path: Path, given: Given) -> Any:
-    """A pose model."""
-    return read(path, {}, "PoseModel", hint="a pose model; see marey body fit")
-
-
-def scene(text: str, *, panic: bool = False) -> Scene:
-    """The scene that a name, a number of the dataset or a JSON file stands for.
+def scene(text: str, *, panic: bool = False, hold: float | None = None) -> Scene:
+    """The scene that a name, a number of the dataset or a JSON file stands for; `hold`: not the scene's own.
 
     >>> scene("4").name, scene("escape", panic=True).name
     ('escape', 'escape-panic')
@@ -247,30 +294,28 @@ def scene(text: str, *, panic: bool = False) -> Scene:
     if text.isdecimal() and 1 <= int(text) <= len(names):
         text = names[int(text) - 1]
     if text in SCENES:
-        return preset(text, panic=panic)
+        return preset(text, panic=panic, hold=hold or 0.0)
     if not Path(text).suffix:
         raise InputError(f"there is no scene {text!r}; there are {', '.join(names)}, or give a JSON file")
     found = scene_json.read(Path(text))
+    found = found if hold is None else replace(found, hold=hold)
     return replace(found.faster(PANIC), name=f"{found.name}-panic") if panic else found
 
 
 def library(paths: Sequence[Path], given: Given) -> Library:
-    """Mesh sequences of one subject, named after their files; the word `sample` is the built-in subject.
+    """Mesh sequences of one subject, named after their files; `sample:library` is the built-in one.
 
-    Skeleton clips are put on the character of `--character`, and `--vertices` decimates everything alike.
+    Skeleton clips are put on the character of `--character`, and `--vertices` decimates all of it.
     """
+    from marey.body.motion import Motion
     from marey.surface.decimation import decimate
     from marey.surface.sequence import Library
 
-    vertices = given["vertices"]
-    if [str(path) for path in paths] == ["sample"] and not paths[0].exists():
-        from marey.samples import mesh_library
-
-        return mesh_library() if vertices is None else mesh_library(vertices=vertices)
+    vertices = given.vertices
     loaded = [read(path, given) for path in paths]
-    if all(type(one).__name__ == "Motion" for one in loaded):
+    if all(isinstance(one, Motion) for one in loaded):
         clips = [_named(one, path, given) for one, path in zip(loaded, paths, strict=True)]
-        return skinned(clips, given["character"], vertices=vertices)
+        return skinned(clips, given.character, vertices=vertices)
     found = [one for several in _sequences(loaded, paths, given) for one in several]
     joined = Library(tuple(found))
     return joined if vertices is None else decimate(joined, vertices=vertices)
@@ -285,62 +330,77 @@ def mesh_frames(references: Sequence[FrameReference], given: Given) -> list[tupl
 
 
 def skinned(
-    clips: Sequence[Motion], character: str | None, *, frame_rate: float = DEFAULT_RATE, **options: Any
+    clips: Sequence[Motion],
+    character: str | None,
+    *,
+    vertices: int | None = None,
+    frame_rate: float = DEFAULT_RATE,
+    method: str = "linear",
 ) -> Library:
     """Skeleton clips on a character (the built-in human, a file, or a folder of MPFB), as mesh sequences."""
-    from marey.stage import mesh_library
+    from marey.stage import skin
 
-    wearer: Any
-    if character in (None, "human"):
+    wearer = _character(character)
+    with stage("posing") as progress:
+        return skin(wearer, clips, vertices=vertices, frame_rate=frame_rate, method=method, progress=progress)
+
+
+def _character(name: str | None) -> Character:
+    from marey.character import Character
+
+    if name is None or name == "human":
         from marey.samples import human
 
-        wearer = human()
-    elif Path(character or "").is_dir():
+        return human()
+    if Path(name).is_dir():
         from marey.io import mpfb
 
-        wearer = mpfb.read(Path(character or ""))
-    else:
-        hint = "a rigged mesh; --character is human, a .glb with a skin, or a folder of MPFB"
-        wearer = read(Path(character or ""), {}, "Character", hint=hint)
-    with stage("posing") as progress:
-        return mesh_library(wearer, clips, frame_rate=frame_rate, progress=progress, **options)
+        return mpfb.read(Path(name))
+    hint = "a rigged mesh; --character is human, a .glb with a skin, or a folder of MPFB"
+    return read_as(Character, Path(name), Given(), hint)
 
 
-def _sequences(loaded: Sequence[Any], paths: Sequence[Path], given: Given) -> list[list[MeshSequence]]:
+def _sequences(loaded: Sequence[object], paths: Sequence[Path], given: Given) -> list[list[MeshSequence]]:
     """Meshes as they are; clips of characters and skeletons at the meshes' rate, or at one of theirs."""
-    kinds = [type(one).__name__ for one in loaded]
-    if given.get("character") is not None and "Motion" not in kinds:
-        raise InputError(f"--character {given['character']}: there is no skeleton clip for it to wear")
-    meshes = [one.frame_rate for one in loaded if type(one).__name__ == "MeshSequence"]
-    clips = [clip.frame_rate for one in loaded for clip in getattr(one, "motions", ())]
+    from marey.body.motion import Motion
+    from marey.character import Character
+    from marey.surface.sequence import Library, MeshSequence
+
+    if given.character is not None and not any(isinstance(one, Motion) for one in loaded):
+        raise InputError(f"--character {given.character}: there is no skeleton clip for it to wear")
+    meshes = [one.frame_rate for one in loaded if isinstance(one, MeshSequence)]
+    clips = [clip.frame_rate for one in loaded if isinstance(one, Character) for clip in one.motions]
     rate = float(meshes[0] if meshes else max(clips, default=DEFAULT_RATE))
-    return [
-        _posed(one, kind, path, given, rate) for one, kind, path in zip(loaded, kinds, paths, strict=True)
-    ]
+    found: list[list[MeshSequence]] = []
+    for data, path in zip(loaded, paths, strict=True):
+        if isinstance(data, MeshSequence):
+            found.append([replace(data, name=path.stem)])
+        elif isinstance(data, Library):
+            found.append(list(data.sequences))
+        elif isinstance(data, Motion):
+            clip = _named(data, path, given)
+            found.append(list(skinned([clip], given.character, frame_rate=rate).sequences))
+        elif isinstance(data, Character):
+            found.append(_posed(data, path, rate))
+        else:
+            kind = type(data).__name__
+            raise InputError(f"{path}: holds a {kind}, not a mesh sequence, a character or a skeleton clip")
+    return found
 
 
-def _posed(data: Any, kind: str, path: Path, given: Given, rate: float) -> list[MeshSequence]:
-    if kind == "MeshSequence":
-        return [replace(data, name=path.stem)]
-    if kind == "Motion":
-        clips = [_named(data, path, given)]
-        return list(skinned(clips, given.get("character"), frame_rate=rate).sequences)
-    if kind != "Character":
-        raise InputError(f"{path}: holds a {kind}, not a mesh sequence, a character or a skeleton clip")
-    if not data.motions:
-        raise InputError(f"{path}: this character has no clip; `marey surface skin` puts clips on it")
+def _posed(character: Character, path: Path, rate: float) -> list[MeshSequence]:
     found = []
-    for motion in data.motions:
+    for motion in character.motions:
         if abs(motion.frame_rate - rate) > 1e-5 * rate:
             name = motion.name or "clip"
             warn(f"{path}: {name}: {motion.frame_rate:g} frames per second resampled to {rate:g}")
             motion = motion.resample(rate)
-        name = path.stem if len(data.motions) == 1 else f"{path.stem}-{motion.name}"
-        found.append(data.pose(motion).renamed(name))
+        name = path.stem if len(character.motions) == 1 else f"{path.stem}-{motion.name}"
+        found.append(character.pose(motion).renamed(name))
     return found
 
 
-def _named(motion: Motion, path: Path, given: Given) -> Motion:
+def _named(motion: object, path: Path, given: Given) -> Motion:
     return replace(figure_of(motion, path, given), name=path.stem)
 
 

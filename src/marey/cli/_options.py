@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from marey.cli import _inputs as inputs
-from marey.cli._inputs import FrameReference
+from marey.cli._inputs import FrameReference, Given
 from marey.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,10 +40,12 @@ FARTHEST = 1e6
 class Parsed(click.ParamType):
     """A type made of a function from text to a value, which raises ValueError for what it cannot read."""
 
-    def __init__(self, parse: Callable[[str], Any], expected: str) -> None:
-        self.name, self.parse, self.expected = "value", parse, expected
+    def __init__(
+        self, parse: Callable[[str], object], expected: str, names: Sequence[str] | None = None
+    ) -> None:
+        self.name, self.parse, self.expected, self.names = "value", parse, expected, names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """The value of the text; defaults are values already."""
         if not isinstance(value, str):
             return value
@@ -52,8 +55,31 @@ class Parsed(click.ParamType):
             name = param.opts[0] if param is not None else ""
             raise InputError(f"{name} {value}: {self.expected}".strip()) from None
 
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Words to choose from, if there are some, else files."""
+        if self.names is None:
+            return [CompletionItem(incomplete, type="file")]
+        return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
 
-def number(kind: type, least: float | None, most: float | None, above: float | None) -> Parsed:
+
+def bounded(
+    kind: type[float], least: float | None, most: float | None, above: float | None
+) -> Callable[[str], float]:
+    """A function that reads a finite number, and raises ValueError if it is out of bounds."""
+
+    def parse(text: str) -> float:
+        value = kind(text)
+        inside = (least is None or value >= least) and (most is None or value <= most)
+        if not (inside and math.isfinite(value) and (above is None or value > above)):
+            raise ValueError
+        return value
+
+    return parse
+
+
+def number(kind: type[float], least: float | None, most: float | None, above: float | None) -> Parsed:
     """A finite number within bounds; `above` is a lower bound that itself is excluded.
 
     >>> number(int, 1, 9, None).convert("3", None, None)
@@ -62,14 +88,7 @@ def number(kind: type, least: float | None, most: float | None, above: float | N
     low = f"above {above}" if above is not None else None if least is None else f"at least {least}"
     if most is not None:
         low = f"{low}, at most {most}" if least is None else f"from {least} to {most}"
-
-    def parse(text: str) -> Any:
-        value = kind(text)
-        inside = (least is None or value >= least) and (most is None or value <= most)
-        if not (inside and math.isfinite(value) and (above is None or value > above)):
-            raise ValueError
-        return value
-
+    parse = bounded(kind, least, most, above)
     return Parsed(parse, ("a whole number" if kind is int else "a number") + (f", {low}" if low else ""))
 
 
@@ -86,7 +105,7 @@ def choice(names: Sequence[str]) -> Parsed:
             raise ValueError
         return text
 
-    return Parsed(parse, f"one of {', '.join(names)}")
+    return Parsed(parse, f"one of {', '.join(names)}", names)
 
 
 def _frames(text: str) -> slice:
@@ -150,22 +169,18 @@ def _numbers(text: str) -> list[float]:
     return values
 
 
-def _polygon(text: str) -> list[list[float]]:
+def parse_polygon(text: str) -> list[list[float]]:
     if not re.fullmatch(rf"\s*{NUMBER},{NUMBER}(?:[\s;]+{NUMBER},{NUMBER}){{2,}}\s*", text):
         raise ValueError
     corners = re.findall(rf"({NUMBER}),({NUMBER})", text)
     return [[float(x), float(y)] for x, y in corners]
 
 
-@dataclass(frozen=True)
-class JointValue:
+class JointValue(NamedTuple):
     """A joint and numbers for it, as in `LeftHand=0.3,1.4,0.5`."""
 
     joint: str
     values: list[float]
-
-    def __str__(self) -> str:
-        return f"{self.joint}={','.join(f'{value:g}' for value in self.values)}"
 
 
 def joint_values(example: str) -> Parsed:
@@ -205,7 +220,7 @@ def parse_frame_reference(text: str) -> FrameReference:
         return FrameReference(Path(text))
     before, frame = found[1], int(found[2])
     file, colon, clip = before.rpartition(":")
-    if colon and not Path(before).exists() and Path(file).exists():
+    if colon and not Path(before).exists() and (Path(file).exists() or file.startswith("sample:")):
         return FrameReference(Path(file), frame, clip)
     return FrameReference(Path(before), frame)
 
@@ -219,7 +234,9 @@ Gap = Annotated[
 Size = Annotated[tuple[int, int], Parsed(_size, "write it as 1280x720")]
 Names = Annotated[list[str], Parsed(_names, "write names with commas between")]
 Numbers = Annotated[list[float], Parsed(_numbers, "write numbers with commas between, e.g. 0.5,2.25")]
-Polygon = Annotated[list[list[float]], Parsed(_polygon, "write three corners or more, e.g. '0,0 4,0 4,2.5'")]
+Polygon = Annotated[
+    list[list[float]], Parsed(parse_polygon, "write three corners or more, e.g. '0,0 4,0 4,2.5'")
+]
 Pair = Annotated[tuple[str, str], Parsed(_pair, "write it as NAME=VALUE")]
 Point = Annotated[JointValue, joint_values("X,Y,Z")]
 Orientation = Annotated[JointValue, joint_values("W,X,Y,Z")]
@@ -227,7 +244,7 @@ Height = Annotated[JointValue, joint_values("H")]
 Frame = Annotated[FrameReference, Parsed(parse_frame_reference, "write FILE:FRAME")]
 
 
-REQUIRED: Any = object()
+REQUIRED = object()
 FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -237,7 +254,7 @@ class Spec:
 
     help: str | None = None
     metavar: str | None = None
-    default: Any = REQUIRED
+    default: object = REQUIRED
     names: tuple[str, ...] | None = None
     type: click.ParamType | None = None
     bounds: tuple[float | None, float | None, float | None] | None = None
@@ -247,18 +264,18 @@ class Spec:
     """`in`: a file that is read; `out`: the result; `also`: another file that is written; `figure`."""
     many: bool | None = None
     """Whether it takes several values, which are loaded together."""
-    load: Callable[[Any, dict[str, Any]], Any] | None = None
+    load: Callable[[Any, Given], object] | None = None
     reads: tuple[str, ...] | None = None
 
     def over(self, other: Spec) -> Spec:
         """This spec, with what it leaves open from the other."""
         own = {f.name: getattr(self, f.name) for f in fields(self)}
-        unset: dict[str, Any] = {"default": REQUIRED}
+        unset: dict[str, object] = {"default": REQUIRED}
         return replace(other, **{n: value for n, value in own.items() if value is not unset.get(n)})
 
 
 def option(
-    default: Any,
+    default: object,
     help: str,
     metavar: str | None = None,
     *names: str,
@@ -296,7 +313,7 @@ def option(
 def argument(
     help: str,
     metavar: str | None = None,
-    default: Any = ...,
+    default: object = ...,
     *,
     role: str | None = None,
     reads: tuple[str, ...] = (),
@@ -306,7 +323,7 @@ def argument(
     return Spec(help, metavar, required, argument=True, role=role, reads=reads or None)
 
 
-def _input(help: str, metavar: str, load: Callable[[Any, dict[str, Any]], Any], *reads: str) -> Spec:
+def _input(help: str, metavar: str, load: Callable[[Any, Given], object], *reads: str) -> Spec:
     return Spec(help, metavar, argument=True, role="in", many=metavar.endswith("…"), load=load, reads=reads)
 
 
@@ -343,7 +360,7 @@ ModelOrClip = Annotated[
     "MotionModel | Motion",
     _input("Model of marey body learn, or a clip to learn from.", "MODEL", inputs.model_or_clip, *OF_CLIPS),
 ]
-Anything = Annotated[Any, _input("File or folder to read.", "IN", inputs.anything, *OF_CLIPS)]
+Anything = Annotated[object, _input("File or folder to read.", "IN", inputs.anything, *OF_CLIPS)]
 
 Out = Annotated[
     Path, Spec("Result; its ending is the format.", "OUT", names=("--out", "-o"), argument=False, role="out")
@@ -356,7 +373,27 @@ Jobs = Annotated[
     int | None, Spec("Threads; one a core if not given.", "N", bounds=(1, None, None), argument=False)
 ]
 
-READ: dict[str, tuple[Any, Any]] = {
+# Options of several commands.
+Reach = Annotated[Sequence[Point], Spec("Bring a joint to a place, metres.", "JOINT=X,Y,Z")]
+Move = Annotated[Sequence[Point], Spec("Move a joint by so much, metres.", "JOINT=X,Y,Z")]
+LookAt = Annotated[Sequence[Point], Spec("Let a joint, e.g. Head, face a point.", "JOINT=X,Y,Z")]
+Modes = Annotated[int | None, Spec("Keep this many modes.", "K")]
+Variance = Annotated[float | None, Spec("Keep this share of the variance, 0…1; usually 0.99.", "SHARE")]
+Up = Annotated[str | None, Spec("Up axis of the file written.", "y|z")]
+Unit = Annotated[str | None, Spec("Unit of the file written: m, cm, mm, in, or metres.", "UNIT")]
+Camera = Annotated[
+    Path | None, Spec("Calibration (Tsai XML, camera.json) or homography (text).", "FILE", role="in")
+]
+PlaneHeight = Annotated[float, Spec("Metres above the ground at which bodies are seen, e.g. 0.9.", "M")]
+Triangles = Annotated[
+    int | None,
+    Spec("Compare N triangles spread over the surface, not all.", "N", bounds=(1, None, None)),
+]
+Slope = Annotated[int, Spec("Neither side passes more than P times as fast as the other.", "P")]
+Window = Annotated[int, Spec("Frames about a jump that must be similar; fewer for short clips.", "N")]
+ImageSize = Annotated[Size, Spec("Pixels.", "WxH")]
+
+READ: dict[str, tuple[object, Spec]] = {
     "from_unit": (
         str,
         option(None, "Unit of the input (m, cm, mm, in, or metres), not as inferred.", "UNIT"),

@@ -3,23 +3,25 @@
 A command is a function in a module of its own, decorated with :func:`command` and listed in `main.COMMANDS`:
 
     @command(writes="Motion")
-    def fill(motion: Clip, out: Out, gap: list[Gap] = option((), "Frames to fill.", "A:B")) -> Output:
+    def fill(
+        run: Run, motion: Clip, out: Out, gap: list[Gap] = option((), "Frames to fill.", "A:B")
+    ) -> Output:
         '''Fill gaps of a clip.
 
         Examples:
             marey body fill take.bvh whole.bvh --gap 120:160
         '''
-        from marey.body.fill import fill as fill_gaps
+        from marey import body
 
-        with stage("filling") as progress:
-            filled = fill_gaps(motion, ..., progress=progress)
+        filled = run.call("filling", body.fill, motion, gap)
         return Output(filled.motion, {"frames_filled": filled.frames_filled}, ("credible_bands", filled))
 
 Parameters become arguments and options by their annotations: plain types, Literal, and those of `_options`:
 types that convert text, shared options, and inputs (which arrive loaded and cleaned, and bring the
 options of their reader). A default made by `option(default, help, metavar)` or `argument(help, metavar)` says
 how the parameter is written. Modules of commands do not use `from __future__ import annotations`, and import
-what they run inside the function, so that `--help` stays quick. A parameter of type `Run` gets the paths.
+what they run inside the function, so that `--help` stays quick. A parameter of type `Run` gets the paths,
+and calls the function of the same verb (`marey.body.fill`) with the options that have its parameters' names.
 
 The runner, in this order: checks endings, folders and that no input is overwritten; loads the inputs; calls
 the function; saves what it returned to OUT, or draws it if the ending is one of `views`; draws the figure;
@@ -32,18 +34,28 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 import time
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, Union, get_args, get_origin
 
 import click
 
 from marey.cli._console import print_result, stage
+from marey.cli._inputs import Given, sample_name
 from marey.cli._options import FIGURES, READ, REQUIRED, Parsed, Spec, choice, number
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from marey._work import Progress
+
+Made = TypeVar("Made")
+Values = dict[str, Any]
 
 NOUNS = {
     "Motion": "a clip",
@@ -58,21 +70,27 @@ NOUNS = {
 }
 
 
+class Reported(Protocol):
+    """A report that is more than a dict."""
+
+    def as_dict(self) -> Mapping[str, object]: ...
+
+
 @dataclass
 class Output:
     """What a command made: data for OUT (None if it is written already), and what was measured."""
 
     data: Any = None
-    report: Any = None
-    """A dict, or an object with `as_dict`; None if nothing more is to be printed."""
-    figure: tuple[Any, ...] = ()
+    report: Mapping[str, object] | Reported | None = None
+    """None if nothing more is to be printed."""
+    figure: tuple[object, ...] = ()
     """What makes the figure of `--figure`: a name in :mod:`marey.views.figures`, and its arguments; a dict
     in the end holds keyword arguments."""
-    draw: Callable[[Path, Any], None] | None = None
+    draw: Callable[[Path, Progress], None] | None = None
     """Draws to a path of one of the `views`, with progress; else :func:`marey.views.view` does."""
-    picture: tuple[Any, ...] = ()
+    image: tuple[object, ...] = ()
     """As `figure`, what is drawn if OUT is an image."""
-    marks: Any = None
+    marks: ArrayLike | None = None
     """Places `(frames, marks, 3)` to show in an image of the clip that was made."""
     files: Sequence[Path] = ()
     """Files written, if not just OUT."""
@@ -82,22 +100,67 @@ class Output:
 
 @dataclass
 class Run:
-    """The command that runs: paths of its inputs by parameter, and what was asked of their reader."""
+    """The command that runs.
 
-    paths: dict[str, Any]
-    given: dict[str, Any]
+    Attributes:
+        paths: What was written for each parameter, e.g. the path of an input.
+        values: The same as it arrives in the command, e.g. the loaded input.
+        given: What was asked of readers.
+        written: How each parameter is written: the name of an option, the path of an input.
+        json: Whether the report is one JSON object.
+        seconds: Time that the last :meth:`call` took.
+    """
+
+    paths: dict[str, object]
+    values: dict[str, object]
+    given: Given
+    written: dict[str, str]
     json: bool
+    seconds: float = 0.0
 
     def path(self, name: str) -> Path:
-        """The file that a parameter was loaded from."""
-        found: Path = self.paths[name]
-        return found
+        """The file that a parameter was loaded from; the name alone of a sample."""
+        found = self.paths[name]
+        assert isinstance(found, Path)
+        return Path(sample_name(found) or found)
+
+    def several(self, name: str) -> list[Path]:
+        """The files that a parameter of several was loaded from."""
+        found = self.paths[name]
+        assert isinstance(found, tuple)
+        return [Path(sample_name(path) or path) for path in found]
+
+    def call(self, label: str, function: Callable[..., Made], *inputs: object, **others: object) -> Made:
+        """Call a function with `inputs`, `others`, and the options that have its other parameters' names.
+
+        `--seed` is `rng`; a function that takes `progress` shows it under the label.
+        """
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)[len(inputs) :]
+        shows = any(one.name == "progress" or one.kind is one.VAR_KEYWORD for one in parameters.values())
+        known = self.values | {"rng": self.values.get("seed")}
+        options = {name: known[name] for name in names if name in known} | others
+        try:
+            with stage(label) as progress:
+                shown = {"progress": progress} if shows else {}
+                result = function(*inputs, **options, **shown)
+        except InputError as error:
+            # The argument that a message begins with, and those in `quotes`, as the user wrote them.
+            said = re.sub(r"^(\w+)", lambda match: self.written.get(match[1], match[1]), str(error))
+            said = re.sub(r"`(\w+)`", lambda match: self.written.get(match[1], match[0]), said)
+            raise InputError(said) from error
+        self.seconds = progress.seconds
+        return result
+
+    def milliseconds(self, count: float = 1.0) -> float:
+        """Time that the last :meth:`call` took, of each of `count` things."""
+        return round(1e3 * self.seconds / count, 4)
 
 
 class Word(click.Argument):
     """An argument whose place among the words is found by the command."""
 
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+    def add_to_parser(self, parser: click.parser._OptionParser, ctx: click.Context) -> None:
         pass
 
 
@@ -110,7 +173,7 @@ class Command(click.Command):
         writes: Sequence[str],
         views: Sequence[str],
         reports: str,
-        before: Callable[[dict[str, Any]], None] | None,
+        before: Callable[[Values], None] | None,
     ) -> None:
         self.function, self.writes, self.views = function, writes, views
         self.reports, self.before = reports, before
@@ -136,13 +199,13 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Options anywhere; the words among them are inputs and, unless `-o` names it, OUT."""
         values, words, order = self.make_parser(ctx).parse_args(args=args)
-        if not any(param.is_eager for param in order):
+        if not (ctx.resilient_parsing or any(param.is_eager for param in order)):
             self._place(values, words)
         for param in click.core.iter_params_for_processing(order, self.get_params(ctx)):
             param.handle_parse_result(ctx, values, [])
         return []
 
-    def _place(self, values: dict[str, Any], words: list[str]) -> None:
+    def _place(self, values: Values, words: list[str]) -> None:
         inputs = [param for param in self.params if isinstance(param, Word)]
         out = next((name for name, spec in self.specs.items() if spec.role == "out"), None)
         several = any(param.nargs == -1 for param in inputs)
@@ -170,47 +233,56 @@ class Command(click.Command):
     def run(self, **values: Any) -> None:
         """Check, load, call, save, draw and print."""
         as_json = values.pop("json")
-        given = {name: values.pop(name) for name in self.reads}
-        by_role: dict[str, list[Path]] = {"in": [], "out": [], "also": [], "figure": []}
-        for name, spec in self.specs.items():
-            if spec.role is not None:
-                found = values[name] if isinstance(values[name], tuple) else [values[name]]
-                by_role[spec.role] += [Path(getattr(one, "file", one)) for one in found if one is not None]
-        for path in by_role["out"] if self.writes else ():
-            check_ending(path, self.writes, self.views)
-        for path in by_role["figure"]:
-            check_ending(path, (), FIGURES)
-        for path in (*by_role["out"], *by_role["also"], *by_role["figure"]):
-            check_place(path, by_role["in"])
+        given = Given(**{name: values.pop(name) for name in self.reads})
+        places = self._places(values)
         if self.before is not None:
             self.before(values)
-        run = Run(dict(values), given, as_json)
+        written = {
+            param.name or "": str(values[param.name]) if isinstance(param, Word) else param.opts[0]
+            for param in self.params
+            if param.name in values
+        }
+        run = Run(dict(values), values, given, written, as_json)
         for name, spec in self.specs.items():
             if spec.load is not None and values[name] not in (None, ()):
-                values[name] = _loaded(spec, values[name], given)
-        if self.run_name is not None:
-            values[self.run_name] = run
+                values[name] = _loaded(spec.load, bool(spec.many), values[name], given)
+        own = {} if self.run_name is None else {self.run_name: run}
         started = time.perf_counter()
-        result = self.function(**values)
+        result = self.function(**values, **own)
         seconds = round(time.perf_counter() - started, 4)
-        out = next(iter(by_role["out"]), None)
+        out = next(iter(places["out"]), None)
         if out is not None and result.data is not None:
             self._save(result, out)
-        for path in by_role["figure"]:
-            if result.figure:
-                _draw_figure(path, *result.figure)
+        for path in places["figure"] if result.figure else ():
+            _draw_figure(path, *result.figure)
         if result.report is None:
             return
-        report = result.report.as_dict() if hasattr(result.report, "as_dict") else result.report
-        files = list(result.files) or [path for role in ("out", "also") for path in by_role[role]]
-        files += by_role["figure"] if result.figure else []
+        made = result.report
+        report = dict(made if isinstance(made, Mapping) else made.as_dict())
+        files = list(result.files) or [path for role in ("out", "also") for path in places[role]]
+        files += places["figure"] if result.figure else []
         if out is not None:
-            report.setdefault("path", str(out))
+            report.setdefault("path", out)
         if files and (as_json or len(files) > 1):
-            report.setdefault("files", [str(path) for path in files])
+            report.setdefault("files", files)
         if result.timed:
             report.setdefault("seconds", seconds)
         print_result(plain(report), as_json=as_json)
+
+    def _places(self, values: Values) -> dict[str, list[Path]]:
+        """Paths by role, checked before any work: endings, folders, and that no input is overwritten."""
+        places: dict[str, list[Path]] = {"in": [], "out": [], "also": [], "figure": []}
+        for name, spec in self.specs.items():
+            if spec.role is not None:
+                found = values[name] if isinstance(values[name], tuple) else [values[name]]
+                places[spec.role] += [Path(getattr(one, "file", one)) for one in found if one is not None]
+        for path in places["out"] if self.writes else ():
+            check_ending(path, self.writes, self.views)
+        for path in places["figure"]:
+            check_ending(path, (), FIGURES)
+        for path in (*places["out"], *places["also"], *places["figure"]):
+            check_place(path, places["in"])
+        return places
 
     def _save(self, result: Output, out: Path) -> None:
         if out.suffix.lower() not in self.views:
@@ -222,11 +294,13 @@ class Command(click.Command):
         with stage(f"drawing {out.name}") as progress:
             if result.draw is not None:
                 result.draw(out, progress)
-            elif result.picture and out.suffix.lower() in FIGURES:
-                _draw_figure(out, *result.picture)
+            elif result.image and out.suffix.lower() in FIGURES:
+                _draw_figure(out, *result.image)
             elif result.marks is not None:
+                from marey.body.motion import Motion
                 from marey.views.render import draw_figures
 
+                assert isinstance(result.data, Motion)
                 draw_figures([result.data], out, marks=result.marks, progress=progress)
             else:
                 from marey.views import view
@@ -239,7 +313,7 @@ def command(
     writes: str | Sequence[str] = (),
     views: Sequence[str] = (),
     reports: str = "",
-    before: Callable[[dict[str, Any]], None] | None = None,
+    before: Callable[[Values], None] | None = None,
 ) -> Callable[[Callable[..., Output]], Command]:
     """Make a command of a function.
 
@@ -282,7 +356,7 @@ def check_place(path: Path, inputs: Sequence[Path]) -> None:
     check_target(path)
 
 
-def save_files(items: Sequence[Any], pattern: Path, names: Sequence[str]) -> list[Path]:
+def save_files(items: Sequence[object], pattern: Path, names: Sequence[str]) -> list[Path]:
     """Save several items as files that belong together, beside `pattern`; all of them or none."""
     from marey.io import save
     from marey.io._files import atomic_write_files
@@ -295,7 +369,7 @@ def save_files(items: Sequence[Any], pattern: Path, names: Sequence[str]) -> lis
     return [folder / name for name in names]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A report as JSON holds it: text for paths, Python's numbers for NumPy's, None for what is not finite.
 
     >>> plain({"path": Path("a"), "error": float("nan"), "range": (1, 2.5)})
@@ -312,22 +386,22 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _draw_figure(path: Path, name: str, *arguments: Any) -> None:
+def _draw_figure(path: Path, name: object, *arguments: object) -> None:
     from marey.views import figures, style
 
     *positional, last = arguments
     named = last if isinstance(last, dict) else {}
-    style.save(getattr(figures, name)(*(positional if named else arguments), **named), path)
+    style.save(getattr(figures, str(name))(*(positional if named else arguments), **named), path)
 
 
-def _loaded(spec: Spec, value: Any, given: dict[str, Any]) -> Any:
-    assert spec.load is not None
-    if isinstance(value, tuple) and not spec.many:
-        return [spec.load(one, given) for one in value]
-    return spec.load(value, given)
+def _loaded(load: Callable[[Any, Given], object], many: bool, value: object, given: Given) -> object:
+    """An input of one file, of several that are loaded together, or of several one by one."""
+    if isinstance(value, tuple) and not many:
+        return [load(one, given) for one in value]
+    return load(value, given)
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> tuple[click.Parameter, Spec]:
+def _parameter(name: str, annotation: object, default: object) -> tuple[click.Parameter, Spec]:
     """The parameter as click's, and its whole spec."""
     annotation, several, spec = _unwrapped(annotation)
     if isinstance(default, Spec):
@@ -347,10 +421,10 @@ def _parameter(name: str, annotation: Any, default: Any) -> tuple[click.Paramete
     names = spec.names or (f"{written}/--no-{written[2:]}" if flag and spec.default is True else written,)
     shown = not (spec.default in (None, False, ()) or required)
     # To click, a default of None is a value. A missing result is found when words are placed.
-    default = {} if required else {"default": spec.default}
+    unless_given: dict[str, Any] = {} if required else {"default": spec.default}
     made = click.Option(
         [*names, name], type=kind, metavar=spec.metavar, help=spec.help, is_flag=flag, multiple=several,
-        show_default=shown, required=required and spec.role != "out", **default,
+        show_default=shown, required=required and spec.role != "out", **unless_given,
     )  # fmt: skip
     return made, spec
 
@@ -374,7 +448,7 @@ def _unwrapped(annotation: Any) -> tuple[Any, bool, Spec]:
             return annotation, several, spec
 
 
-def _type(annotation: Any, spec: Spec) -> click.ParamType:
+def _type(annotation: object, spec: Spec) -> click.ParamType:
     if get_origin(annotation) is Literal:
         return choice(get_args(annotation))
     if annotation in (int, float):

@@ -1,13 +1,10 @@
 """`marey convert`: any format to any other."""
 
 from pathlib import Path
-from typing import Any
 
-from marey.cli._console import stage, warn
-from marey.cli._inputs import cleaned, read, slice_frames
-from marey.cli._options import OF_CLIPS, Length, Out, argument, option
+from marey.cli._inputs import cleaned, first_clip, read, slice_frames
+from marey.cli._options import OF_CLIPS, Length, Out, Unit, Up, argument, option
 from marey.cli._run import Output, Run, command
-from marey.errors import InputError
 
 
 @command(reports="kind, frames")
@@ -16,8 +13,8 @@ def convert(
     source: Path = argument("File or folder to read.", "IN", reads=OF_CLIPS),
     out: Out = option(..., "File to write; its ending chooses the format. frames/%04d.obj for many.", "OUT"),
     frame_rate: float | None = option(None, "Resample to this many frames per second.", "F"),
-    up: str | None = option(None, "Up axis of the file written.", "y|z"),
-    unit: str | None = option(None, "Unit of the file written: m, cm, mm, in, or metres.", "UNIT"),
+    up: Up = None,
+    unit: Unit = None,
     faces_from: Path | None = option(
         None, "The OBJ or PLY a point cache moves, if not the one beside it.", "MESH"
     ),
@@ -40,39 +37,22 @@ def convert(
 
     BVH, ASF/AMC, C3D, glTF, USD, OBJ, PLY, CSV, Parquet, video, images, flow.
     """
-    from marey.describe import describe
-    from marey.io import format_to_write, save, writable_part
+    from marey.body.motion import Motion
+    from marey.character import Character
+    from marey.conversion import convert as convert_data
+    from marey.describe import info
+    from marey.io import format_to_write
 
     writes = format_to_write(out).writes  # says so before a long read if there is none
     data = read(source, run.given, faces_from=faces_from)
-    if type(data).__name__ == "Character" and "Character" not in writes:
-        data = _only_clip(data, out, "Motion" in writes)
-    if type(data).__name__ == "Motion":
+    if isinstance(data, Character) and "Character" not in writes:
+        clip = first_clip(data, f"{out} holds")
+        data = clip if "Motion" in writes else data.with_motion(clip)
+    if isinstance(data, Motion):
         data = cleaned(data, source, run.given)
-    data = slice_frames(data, run.given["frames"])
-    if frame_rate is not None:
-        data = _method(data, "resample", "--frame-rate: a {} cannot be resampled")(frame_rate)
-    if mirror:
-        data = _method(data, "mirror", "--mirror: a {} cannot be mirrored")()
-    data = writable_part(data, out)
-    with stage(f"writing {out.name}") as progress:
-        save(data, out, unit=unit, up=up, max_error=max_error, progress=progress)
-    facts = describe(data)
+    data = slice_frames(data, run.given.frames)
+    facts = info(run.call(f"writing {out.name}", convert_data, data, out))
     report = {"kind": facts["kind"], "frames": facts["frames"]}
-    if run.json and "cleaning" in run.given:
-        report["clean"] = run.given["cleaning"].as_dict()
+    if run.json and run.given.cleaning is not None:
+        report["clean"] = run.given.cleaning.as_dict()
     return Output(None, report)
-
-
-def _only_clip(character: Any, out: Path, as_motion: bool) -> Any:
-    """The first clip, for a file that holds one: as skeleton motion where the format takes that."""
-    if len(character.motions) > 1:
-        first, *others = (motion.name for motion in character.motions)
-        warn(f"{out} holds one clip, {first}; --clip chooses {' or '.join(others)}")
-    return character.motion if as_motion else character.with_motion(character.motion)
-
-
-def _method(data: Any, name: str, message: str) -> Any:
-    if not hasattr(data, name):
-        raise InputError(message.format(type(data).__name__))
-    return getattr(data, name)

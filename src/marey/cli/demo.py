@@ -1,11 +1,17 @@
 """`marey demo`: see what marey does, on its built-in samples."""
 
+import contextlib
+import io
+import json
+import re
+import shlex
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import click
 
-from marey.cli._console import stage
 from marey.cli._options import option
 from marey.cli._run import Output, Run, command
 
@@ -19,21 +25,30 @@ def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.",
         marey demo --out tour
         MAREY_DATA=~/mocap marey demo        real captures too
 
-    The gallery has images, clips and files to open.
+    The gallery has images, clips and files to open. It is there at once and fills as examples are made.
     """
     from marey.demo import make_gallery
+    from marey.views.render import open_in_browser
 
-    with stage("demo") as progress:
-        gallery = make_gallery(out, telling=lambda done, total, _step: progress(done, total))
+    index = (out / "index.html").resolve()
+
+    def report(done: int, total: int, title: str) -> None:
+        if done == 0 and not run.json:
+            click.echo(f"The gallery fills while examples are made: {index.as_uri()}", err=True)
+            if sys.stderr.isatty():
+                open_in_browser(index)
+        click.echo(f"{done + 1} of {total}: {re.sub(r'{.*?}', '…', title)}", err=True)
+
+    gallery = make_gallery(out, _run, progress=report)
     if run.json:
         return Output(None, gallery.as_dict(), timed=False)
-    for scale, exhibits in gallery.scales.items():
-        click.echo(f"\n{click.style(scale, bold=True)}")
-        for exhibit in exhibits:
-            click.echo(exhibit.title)
-            measured = " · ".join(f"{what}: {value}" for what, value in exhibit.measured)
-            click.secho(f"    {measured}", dim=True)
-    index = (out / "index.html").resolve()
+    scale = ""
+    for example in gallery.examples:
+        if example.scale != scale:
+            click.echo(f"\n{click.style(scale := example.scale, bold=True)}")
+        click.echo(example.title)
+        measured = " · ".join(f"{what}: {value}" for what, value in example.measured.items())
+        click.secho(f"    {measured}", dim=True)
     click.echo(f"\nThe gallery, made in {gallery.seconds:.0f} s: open {index.as_uri()}", err=True)
     called = Path(sys.argv[0])
     studio = "marey studio my.bvh"
@@ -41,3 +56,14 @@ def demo(run: Run, out: Path = option(Path("gallery"), "Folder of the gallery.",
         studio = f"make studio FILES=my.bvh, or {called} studio my.bvh"
     click.echo(f"Your own motion: {studio}, then open the address it prints.", err=True)
     return Output()
+
+
+def _run(folder: Path, line: str) -> dict[str, Any]:
+    """Run a command line in a folder, in this process, so that compiled code is shared."""
+    from marey.cli.main import app
+
+    printed = io.StringIO()
+    with contextlib.chdir(folder), redirect_stdout(printed), redirect_stderr(io.StringIO()):
+        app([*shlex.split(line)[1:], "--json"], standalone_mode=False)
+    report: dict[str, Any] = json.loads(printed.getvalue())
+    return report

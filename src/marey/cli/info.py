@@ -1,11 +1,12 @@
 """`marey info`: what is in a file."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from marey.cli._console import fail, print_result
+from marey.cli._inputs import Given, read, sample_name
 from marey.cli._options import CONVENTION, argument
 from marey.cli._run import Output, Run, command, plain
 from marey.errors import MareyError
@@ -15,7 +16,7 @@ from marey.errors import MareyError
 def info(
     run: Run,
     files: list[Path] = argument(
-        "Files or folders of any format we read.", "FILE…", reads=(*CONVENTION, "root")
+        "Files or folders of any format we read.", "FILE…", reads=(*CONVENTION, "root", "clip")
     ),
 ) -> Output:
     """What is in a file: kind, size, rate, joints, units.
@@ -25,7 +26,7 @@ def info(
         marey info *.bvh --json
         marey info capture/ --from-unit mm
     """
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for path in files:
         try:
             found.append({"file": path, **_facts(path, run.given)})
@@ -47,14 +48,16 @@ def info(
     return Output()
 
 
-def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    from marey.describe import describe_file
+def _facts(path: Path, given: Given) -> Mapping[str, object]:
+    import marey
     from marey.io import container
 
+    if sample_name(path) is not None:
+        return marey.info(read(path, given))
     if (path / "dataset.json").is_file():
         from marey.filming import read_dataset
 
         return read_dataset(path).facts()
     compressed = path.suffix.lower() == ".mry" and path.is_file() and container.is_compressed(path)
-    options = {name: given[f"from_{name}"] for name in ("unit", "up", "frame_rate")}
-    return describe_file(path, root=given["root"], compressed=compressed or None, **options)
+    chosen = {"root": given.root, "clip": given.clip, "compressed": compressed or None}
+    return marey.info(path, **chosen, **given.convention)

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
@@ -28,6 +27,8 @@ Examples:
     marey view walk.bvh -o walk.mp4          look at it
     marey convert walk.bvh walk.glb          take it to Blender or a game engine
 """
+COMPLETE = "_MAREY_COMPLETE"
+"""The variable by which a shell asks for completions."""
 GROUPS = {
     "data": "Real sample data: list it, get it.",
     "body": "Skeleton motion: clean, model, pose, vary, repair, steer, store.",
@@ -40,6 +41,8 @@ COMMANDS = {
     "view": "Draw an image, a clip or a page of anything we read.",
     "studio": "See, touch and change motion in the browser; served until Ctrl+C.",
     "demo": "Run marey on its built-in samples and write a gallery to open.",
+    "doctor": "What is installed, what is missing, and where files are kept.",
+    "completion": "Print the lines that let a shell complete commands and options.",
     "data list": "List data sets, their licences, and whether they are here or to download.",
     "data get": "Fetch a data set into the user cache and print where it is.",
     "body filter": "Remove noise from a captured clip and keep quick motion quick.",
@@ -53,6 +56,7 @@ COMMANDS = {
     "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
     "body steer": "Re-aim an action: hands and feet reach given points at given times.",
     "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
+    "body simulate": "Let go of a character: it falls, is pushed, and keeps to the poses that were learned.",
     "body stream": "Let characters move for ever in the manner of one clip.",
     "body compress": "Store a clip in a few kilobytes, within an error you choose.",
     "body decompress": "Get a compressed clip back, whole or in part.",
@@ -123,6 +127,10 @@ def main() -> None:
     print_warnings_plainly()
     _print_in_any_encoding()
     signal.signal(signal.SIGTERM, _stop)
+    if os.environ.get(COMPLETE):
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(app, {}, "marey", COMPLETE, os.environ[COMPLETE]))
     try:
         with app.make_context("marey", sys.argv[1:]) as context:
             app.invoke(context)
@@ -166,8 +174,8 @@ def _print_in_any_encoding() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _stop(number: int, _frame: Any) -> None:
-    """Leave in the ordinary way when told to end, so that drafts are removed."""
+def _stop(number: int, _frame: object) -> None:
+    """Leave as at any exit when asked to end, so that drafts are removed."""
     sys.exit(128 + number)
 
 

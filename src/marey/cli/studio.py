@@ -23,7 +23,7 @@ def studio(
         marey studio dance.glb people.csv       a surface and a crowd, each in its room
         marey studio walk.bvh --port 9000 --no-browser
 
-    It is served to whoever has its address, which carries a token.
+    Its address carries a token; it is served to those who have it.
     """
     from marey.studio.app import Studio
 

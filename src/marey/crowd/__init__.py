@@ -1,11 +1,17 @@
 """The motion of many people."""
 
+from marey.crowd.analysis import summary as info
+from marey.crowd.animate import animate
 from marey.crowd.cameras import Camera
 from marey.crowd.capture import capture
+from marey.crowd.edit import edit
+from marey.crowd.evaluate import evaluate
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scenes import Goal, Group, Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation, simulate
+from marey.crowd.texture import extend
+from marey.crowd.tiling import tile
 from marey.crowd.tracks import Tracks
 
 __all__ = [
@@ -18,6 +24,16 @@ __all__ = [
     "SimulatedCrowd",
     "Simulation",
     "Tracks",
+    "animate",
     "capture",
+    "edit",
+    "evaluate",
+    "extend",
+    "info",
     "simulate",
+    "tile",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

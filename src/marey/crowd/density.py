@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import Array, BoolArray, checked
+from marey._work import Progress
 from marey.crowd.cameras import orthographic
-from marey.crowd.fields import FieldSeries, known_presence
+from marey.crowd.fields import FieldSeries, known_foreground
 from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
@@ -105,30 +106,36 @@ class DensityGrid:
     def as_image(
         self, frame: DensityFrame, frame_rate: float
     ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-        """Velocity `(rows, columns, 2)` in cells per frame, and presence, as an image: y up, row 0 on top.
+        """Velocity `(rows, columns, 2)` in cells per frame, and foreground, as an image: y up, row 0 on top.
 
-        Presence is full, 255, from half a person a square metre on.
+        Foreground is full, 255, from half a person a square metre on.
         """
         velocity = np.nan_to_num(frame.velocity[::-1]) * [1.0, -1.0] / (self.spacing * frame_rate)
         share = np.clip(np.nan_to_num(frame.density[::-1]) / 0.5, 0.0, 1.0)
-        return velocity.astype(np.float32), known_presence(np.rint(255 * share).astype(np.uint8))
+        return velocity.astype(np.float32), known_foreground(np.rint(255 * share).astype(np.uint8))
 
-    def series(self, tracks: Tracks, velocities: ArrayLike | None = None) -> FieldSeries:
-        """The velocity of the whole recording as a field series, presence by density, obstacles masked.
+    def series(
+        self, tracks: Tracks, velocities: ArrayLike | None = None, *, progress: Progress | None = None
+    ) -> FieldSeries:
+        """The velocity of the whole recording as a field series, foreground by density, obstacles masked.
 
         >>> people = Tracks([[[2.0, 2.0]], [[2.1, 2.0]]], 10)
         >>> fields = DensityGrid(Scene((4, 4)), spacing=0.25).series(people)
         >>> fields.velocities[0, 8, 8].astype(float).round(4).tolist()  # 1 m/s is 0.4 cells per frame
         [0.4, -0.0]
         """
-        parts = [self.as_image(frame, tracks.frame_rate) for frame in self.frames(tracks, velocities)]
+        parts = []
+        for frame in self.frames(tracks, velocities):
+            parts.append(self.as_image(frame, tracks.frame_rate))
+            if progress is not None:
+                progress(len(parts), tracks.frames)
         return FieldSeries(
             np.stack([velocity for velocity, _ in parts]),
             tracks.frame_rate,
             mask=self.free[::-1],
             homography=self.homography,
             name=tracks.name,
-            presence=np.stack([presence for _, presence in parts]),
+            foreground=np.stack([foreground for _, foreground in parts]),
         )
 
     def _averages(self, places: Array, speeds: Array, width: float) -> Array:

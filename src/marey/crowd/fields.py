@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,14 @@ from marey._arrays import (
     Timed,
     as_slice,
     assign,
+    check_memory,
     checked,
     checked_rate,
     read_only,
 )
-from marey._random import Rng
 from marey._report import rounded
 from marey.errors import InputError
 from marey.geometry.resampling import sample_positions
-
-if TYPE_CHECKING:
-    from marey.crowd.animation.agents import Avoid
-    from marey.crowd.tracks import Tracks
 
 
 def check_same_images(what: str, parts: Sequence[Any]) -> None:
@@ -124,7 +120,7 @@ def _coarser(sums: Array, weights: Array) -> Array:
 
 
 UNKNOWN = 128
-"""Presence where it is not known."""
+"""Foreground where it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +136,8 @@ class FieldSeries(Timed):
         mask: `(rows, columns)`, True where the field means something; None = everywhere.
         homography: `(3, 3)` or None, maps image `(column, row, 1)` to ground `(x, y, 1)` in metres.
         name: What to call it.
-        presence: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but 128
-            (:data:`UNKNOWN`) where that is not known.
+        foreground: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but
+            128 (:data:`UNKNOWN`) where that is not known.
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
     >>> still.frames, still.rows, still.columns
@@ -153,7 +149,7 @@ class FieldSeries(Timed):
     mask: BoolArray | None = None
     homography: FloatArray | None = None
     name: str = ""
-    presence: NDArray[np.uint8] | None = None
+    foreground: NDArray[np.uint8] | None = None
 
     def __post_init__(self) -> None:
         given = np.asarray(self.velocities)
@@ -161,22 +157,22 @@ class FieldSeries(Timed):
         velocities = checked("velocities", given, (None, None, None, 2), dtype=dtype)
         if velocities.size == 0:
             raise InputError("field series: there is no frame or no pixel")
-        mask, homography, presence = self.mask, self.homography, self.presence
+        mask, homography, foreground = self.mask, self.homography, self.foreground
         if mask is not None:
             mask = checked("mask", mask, velocities.shape[1:3], dtype=np.bool_)
         if homography is not None:
             homography = checked("homography", homography, (3, 3))
             if abs(np.linalg.det(homography)) < 1e-12 * np.abs(homography).max() ** 3:
                 raise InputError("homography: it is singular")
-        if presence is not None:
-            presence = checked("presence", presence, velocities.shape[:3], dtype=np.uint8)
+        if foreground is not None:
+            foreground = checked("foreground", foreground, velocities.shape[:3], dtype=np.uint8)
         assign(
             self,
             velocities=velocities,
             frame_rate=checked_rate(self.frame_rate),
             mask=mask,
             homography=homography,
-            presence=presence,
+            foreground=foreground,
         )
 
     @property
@@ -217,7 +213,7 @@ class FieldSeries(Timed):
         chosen = replace(
             self,
             velocities=self.velocities[frames] if step > 0 else read_only(-self.velocities[frames]),
-            presence=None if self.presence is None else self.presence[frames],
+            foreground=None if self.foreground is None else self.foreground[frames],
         )
         return chosen if abs(step) == 1 else chosen.resample(self.frame_rate / abs(step))
 
@@ -246,15 +242,15 @@ class FieldSeries(Timed):
         [0.5, 5.5]
         """
         velocities = np.empty((len(bounds) - 1, *self.velocities.shape[1:]), self.velocities.dtype)
-        presence = None if self.presence is None else np.empty(velocities.shape[:3], np.uint8)
+        foreground = None if self.foreground is None else np.empty(velocities.shape[:3], np.uint8)
         for number, (start, stop) in enumerate(pairwise(bounds)):
             frames = np.arange(int(start), max(int(np.ceil(stop - 1e-6)), int(start) + 1))
             weights = np.minimum(frames + 1, stop) - np.maximum(frames, start)
             part = slice(frames[0], frames[-1] + 1)
             velocities[number] = np.tensordot(weights.astype(velocities.dtype), self.velocities[part], 1)
-            if presence is not None and self.presence is not None:
-                presence[number] = mixed_presence(self.presence[part], weights[:, None, None])
-        return replace(self, velocities=read_only(velocities), presence=presence)
+            if foreground is not None and self.foreground is not None:
+                foreground[number] = mixed_foreground(self.foreground[part], weights[:, None, None])
+        return replace(self, velocities=read_only(velocities), foreground=foreground)
 
     def mirror(self) -> FieldSeries:
         """The image seen in a mirror: columns reversed, u becomes -u; on the ground x becomes -x."""
@@ -269,7 +265,7 @@ class FieldSeries(Timed):
             velocities=read_only(velocities),
             mask=None if self.mask is None else self.mask[:, ::-1],
             homography=homography,
-            presence=None if self.presence is None else self.presence[:, :, ::-1],
+            foreground=None if self.foreground is None else self.foreground[:, :, ::-1],
         )
 
     def crop(self, rows: slice, columns: slice) -> FieldSeries:
@@ -293,38 +289,8 @@ class FieldSeries(Timed):
             velocities=self.velocities[:, window[0], window[1]],
             mask=None if self.mask is None else self.mask[tuple(window)],
             homography=homography,
-            presence=None if self.presence is None else self.presence[:, window[0], window[1]],
+            foreground=None if self.foreground is None else self.foreground[:, window[0], window[1]],
         )
-
-    def animate(
-        self,
-        people: int,
-        *,
-        seconds: float | None = None,
-        frame_rate: float = 60.0,
-        avoid: Avoid = "none",
-        match_density: bool = False,
-        rng: Rng = 0,
-    ) -> Tracks:
-        """New agents carried by the field; see :class:`marey.crowd.animation.AnimatedCrowd` for more.
-
-        Args:
-            people: How many.
-            seconds: As long as the series if None; a longer one begins again.
-            frame_rate: Of the tracks.
-            avoid: "social": agents keep apart instead of walking through each other; "none".
-            match_density: Agents stand where the video shows people; needs `presence`.
-            rng: A generator or a seed: another seed, another crowd.
-
-        >>> import marey
-        >>> marey.samples.field().animate(people=20, seconds=1, frame_rate=10).frames
-        11
-        """
-        from marey.crowd.animation import AgentSettings, AnimatedCrowd, animate
-
-        settings = AgentSettings(avoid=avoid, match_density=match_density)
-        crowd = AnimatedCrowd(self, people, frame_rate=frame_rate, settings=settings, rng=rng)
-        return animate(crowd, self.duration if seconds is None else seconds)
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
@@ -338,35 +304,31 @@ class FieldSeries(Timed):
         }
 
 
-def check_memory(frames: int, rows: int, columns: int, advice: str) -> None:
-    """Refuse more fields of single precision than 8 GB.
-
-    >>> check_memory(100, 240, 320, "")
-    """
-    size = 8 * frames * rows * columns
-    if size > 8 << 30:
-        raise InputError(f"{frames} fields of {columns} × {rows} pixels take {size / 1e9:.3g} GB; {advice}")
+def check_fields(frames: int, rows: int, columns: int, advice: str) -> None:
+    """Refuse more fields of single precision than 8 GB."""
+    what = f"{frames} fields of {columns} × {rows} pixels"
+    check_memory(8 * frames * rows * columns, what, advice, most=8 << 30)
 
 
-def known_presence(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Presence that is known: a level that would read as unknown becomes its neighbour.
+def known_foreground(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Foreground that is known: a level that would read as unknown becomes its neighbour.
 
-    >>> known_presence(np.array([0, 128, 255], np.uint8))
+    >>> known_foreground(np.array([0, 128, 255], np.uint8))
     array([  0, 127, 255], dtype=uint8)
     """
     return levels - (levels == UNKNOWN)
 
 
-def mixed_presence(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.uint8]:
+def mixed_foreground(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.uint8]:
     """The mean over the first axis of what is known, unknown where nothing is.
 
-    >>> mixed_presence(np.array([[0, 128, 128], [100, 100, 128]], np.uint8), np.array([[0.25], [0.75]]))
+    >>> mixed_foreground(np.array([[0, 128, 128], [100, 100, 128]], np.uint8), np.array([[0.25], [0.75]]))
     array([ 75, 100, 128], dtype=uint8)
     """
     share = np.where(parts == UNKNOWN, 0.0, weights)
     total = share.sum(axis=0)
     mean = np.rint((share * parts).sum(axis=0) / np.where(total > 0, total, 1))
-    return np.where(total > 0, known_presence(mean.astype(np.uint8)), np.uint8(UNKNOWN))
+    return np.where(total > 0, known_foreground(mean.astype(np.uint8)), np.uint8(UNKNOWN))
 
 
 def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
@@ -380,10 +342,10 @@ def concatenate(parts: Sequence[FieldSeries]) -> FieldSeries:
         if not (a is b if a is None or b is None else np.allclose(b, a, rtol=1e-9, atol=0)):
             raise InputError("cannot join fields of different cameras: their homographies differ")
     masks = [part.mask for part in parts if part.mask is not None]
-    known = [part.presence for part in parts if part.presence is not None]
+    known = [part.foreground for part in parts if part.foreground is not None]
     return replace(
         first,
         velocities=read_only(np.concatenate([part.velocities for part in parts])),
         mask=np.logical_and.reduce(masks) if masks else None,
-        presence=read_only(np.concatenate(known)) if len(known) == len(parts) else None,
+        foreground=read_only(np.concatenate(known)) if len(known) == len(parts) else None,
     )

@@ -84,7 +84,7 @@ class Scene:
         obstacles: Solid polygons, each `(corners, 2)` metres; where the ground ends without one, it is open.
         goals: By name.
         groups: Who is there.
-        hold: Seconds at the start in which people rest.
+        hold: Seconds at the start in which people rest; 3 in the published dataset.
         seconds: How long it lasts.
         name: What to call it.
 
@@ -98,7 +98,7 @@ class Scene:
     obstacles: tuple[Array, ...] = ()
     goals: Mapping[str, Goal] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
-    hold: float = 3.0
+    hold: float = 0.0
     seconds: float = 30.0
     name: str = ""
 
@@ -181,16 +181,16 @@ PANIC = 4.0
 """Factor on the desired speed in the dataset's panic sequences."""
 
 
-def preset(name: str, *, panic: bool = False) -> Scene:
-    """One of the dataset's scenes, calm or in panic.
+def preset(name: str, *, panic: bool = False, hold: float = 0.0) -> Scene:
+    """One of the dataset's scenes, calm or in panic; people rest for `hold` seconds, 3 as published.
 
-    >>> scene = preset("escape", panic=True)
+    >>> scene = preset("escape", panic=True, hold=3.0)
     >>> scene.size, scene.groups[0].speed, scene.hold
     ((64.0, 16.0), 4.0, 3.0)
     """
     if name not in SCENES:
         raise InputError(f"there is no scene {name!r}; there are {', '.join(SCENES)}")
-    scene = replace(SCENES[name](), name=name)
+    scene = replace(SCENES[name](), name=name, hold=hold)
     if not panic:
         return scene
     # Where people run against each other, bodies overlap by more than half from 2.5 on.

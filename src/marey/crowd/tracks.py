@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from marey._arrays import (
     Timed,
     as_slice,
     assign,
+    check_memory,
     checked,
     checked_rate,
     read_only,
@@ -34,9 +35,6 @@ from marey._report import rounded
 from marey.errors import InputError
 from marey.geometry.convention import unit_size
 from marey.geometry.resampling import sample_positions
-
-LARGEST_ARRAY = 2_000_000_000
-"""Bytes of the dense array; a longer recording is read in parts."""
 
 # A table may fill one cell in so many of its dense array; small arrays may be as empty as they like.
 SPARSEST, SPARSE_ALLOWED = 2000, 1_800_000
@@ -127,13 +125,9 @@ def common_step(frames: IntArray, agents: IntArray) -> int:
 
 
 def check_size(frames: int, agents: int, what: str) -> None:
-    """Raise where a dense array would not fit."""
-    size = frames * agents * 16
-    if size > LARGEST_ARRAY:
-        raise InputError(
-            f"{what} for {agents} people would need {size / 1e9:.1f} GB "
-            f"(at most {LARGEST_ARRAY / 1e9:.0f}); read it in parts, or check that the frame column is one"
-        )
+    """Refuse a dense array that would not fit."""
+    advice = "read it in parts, or check that the frame column is one"
+    check_memory(16 * frames * agents, f"{what} for {agents} people", advice)
 
 
 def whole_numbers(name: str, values: ArrayLike) -> Integers:
@@ -149,7 +143,7 @@ def whole_numbers(name: str, values: ArrayLike) -> Integers:
     return numbers.astype(np.int64)
 
 
-def _numbers(name: str, values: Any) -> Array:
+def _numbers(name: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -311,6 +305,14 @@ class Tracks(Timed):
         rate = self.frame_rate
         return _in_blocks(self.positions, self.frames, lambda some, stride: _velocities(some, rate, stride))
 
+    def thinned(self, agents: int) -> Tracks:
+        """A sample of at most `agents` agents, taken evenly."""
+        if agents >= self.agents:
+            return self
+        kept = np.unique(np.linspace(0, self.agents - 1, agents).round().astype(np.int64))
+        ids = None if self.ids is None else self.ids[kept]
+        return replace(self, positions=self.positions[:, kept], ids=ids)
+
     def mirror(self) -> Tracks:
         """Left and right exchanged: x becomes -x."""
         return replace(self, positions=self.positions * [-1.0, 1.0])
@@ -367,6 +369,39 @@ def concatenate(parts: Sequence[Tracks], *, same_people: bool = True) -> Tracks:
         positions[start : start + part.frames, np.searchsorted(ids, numbers)] = part.positions
         start += part.frames
     return replace(first, positions=read_only(positions), ids=ids)
+
+
+def shared_columns(tracks: Tracks, *, apart: int = 1, groups: IntArray | None = None) -> Integers:
+    """A column for each agent, `(agents,)`, as few as needed: those present within `apart` frames differ.
+
+    Recordings of hours hold hundreds of people of whom a few are there at a time. Cost: a pass over the
+    tracks.
+
+    Args:
+        tracks: People who come and go.
+        apart: Frames from the last of one agent to the first of the next in its column.
+        groups: `(agents,)`; people of different groups share no column.
+
+    >>> gone = np.full((40, 2, 2), np.nan)
+    >>> gone[:10, 0], gone[30:, 1] = 1.0, 2.0
+    >>> [shared_columns(Tracks(gone, 10.0), apart=apart).tolist() for apart in (21, 22)]
+    [[0, 0], [0, 1]]
+    """
+    present = tracks.present
+    of_group = np.zeros(tracks.agents, np.int64) if groups is None else groups
+    first = present.argmax(axis=0)
+    last = len(present) - 1 - present[::-1].argmax(axis=0)
+    here = np.flatnonzero(present.any(axis=0))
+    columns, free_from = np.zeros(tracks.agents, np.int64), np.zeros(len(here), np.int64)
+    count = 0
+    for group in np.unique(of_group[here]):
+        members, begins = here[of_group[here] == group], count
+        for agent in members[np.argsort(first[members], kind="stable")]:
+            free = np.flatnonzero(free_from[begins:count] <= first[agent])
+            columns[agent] = begins + int(free[0]) if len(free) else count
+            count = max(count, int(columns[agent]) + 1)
+            free_from[columns[agent]] = last[agent] + apart
+    return columns
 
 
 def _of_those_present(

@@ -7,8 +7,8 @@ first time, a download.
 Three environment variables say where things are:
 
 * `MAREY_DATA`: a local folder laid out as the registry's paths. It wins, and nothing is downloaded.
-* `MAREY_CACHE`: where downloads are kept, laid out the same way; otherwise the user's cache folder.
-* `MAREY_DATA_URL`: the address of a mirror laid out the same way, used in place of the files' own addresses.
+* `MAREY_CACHE`: where downloads are kept, in the same layout; otherwise the user's cache folder.
+* `MAREY_DATA_URL`: the address of a mirror of the same layout, used in place of the files' own addresses.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
@@ -19,7 +19,8 @@ from marey.errors import FormatError
 from marey.io._json import read_json
 from marey.io._limits import LIMITS
 
-KINDS = ("motion", "markers", "mesh", "character", "tracks", "field", "video")
+Kind = Literal["motion", "markers", "mesh", "character", "tracks", "field", "video"]
+KINDS = get_args(Kind)
 PACKAGED = Path(__file__).with_name("registry.json")
 
 # A path with forward slashes that stays below the folder it is put into.
@@ -99,7 +100,7 @@ class _File(Struct):
 class _Dataset(Struct):
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z")]
     description: str
-    kind: Literal["motion", "markers", "mesh", "character", "tracks", "field", "video"]
+    kind: Kind
     terms: str
     main: SafePath
     files: Annotated[list[_File], Meta(min_length=1)]
@@ -128,15 +129,10 @@ def read_registry(path: Path) -> Registry:
     records: dict[str, Record] = {}
     for entry in content.datasets:
         try:
+            sources = [None if f.source is None else content.sources[f.source] for f in entry.files]
             files = tuple(
-                DataFile(
-                    f.path,
-                    f.size,
-                    f.sha256,
-                    None if f.source is None else content.sources[f.source],
-                    f.at or f.path,
-                )
-                for f in entry.files
+                DataFile(f.path, f.size, f.sha256, source, f.at or f.path)
+                for f, source in zip(entry.files, sources, strict=True)
             )
             terms = content.terms[entry.terms]
         except KeyError as error:

@@ -1,6 +1,6 @@
 """The demo: marey on its built-in samples (and on real data when MAREY_DATA is set), as a gallery to open.
 
-Each chapter is a function that writes files into a folder and says what it measured.
+Each example is data: commands to run, and what to show of what they made and reported.
 """
 
 from __future__ import annotations

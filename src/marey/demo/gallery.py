@@ -1,83 +1,95 @@
-"""The gallery: every chapter of the demo, one after the other, and a page that shows what they made.
+"""The gallery: every example of the demo, made by its commands, on a page that fills as they finish.
 
-Takes about a minute on two cores for the built-in samples, less than another one for real data.
+Takes about two minutes on two cores for the built-in samples when compiled code is not kept yet.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from marey.demo.bodies import body, captured_body, captured_variants
-from marey.demo.crowds import captured, captured_people, captured_street, crowd, filmed, simulated
-from marey.demo.dynamics import hole, steered, stream, variants
-from marey.demo.exhibit import Chapter, Exhibit
-from marey.demo.page import page
-from marey.demo.poses import compression, handles, modes, trackers
-from marey.demo.surfaces import captured_surface, directed, organised, surface
-from marey.demo.together import walking
-from marey.io._files import atomic_write_folder
+from marey.demo import examples
+from marey.demo.examples import Example
+from marey.demo.page import Shown, page
+from marey.io._files import check_folder_target, draft_folder, move_into, resolve_link
 
-SAMPLES: dict[str, tuple[Chapter, ...]] = {
-    "Bodies": (body, modes, handles, trackers, compression, variants, hole, steered, stream),
-    "Surfaces": (surface, organised, directed),
-    "Crowds": (crowd, simulated, filmed, captured),
-    "Together": (walking,),
-}
-"""Chapters on the built-in samples, by scale."""
+Report = dict[str, object]
+Run = Callable[[Path, str], Report]
+"""Runs a command line in a folder and returns its JSON object."""
 
-REAL: dict[str, tuple[Chapter, ...]] = {
-    "Bodies": (captured_body, captured_variants),
-    "Surfaces": (captured_surface,),
-    "Crowds": (captured_street, captured_people),
-}
-"""Chapters on real data."""
-
-Telling = Callable[[int, int, str], None]
-"""Is called before each chapter with how many are done, how many there are, and what comes."""
+Progress = Callable[[int, int, str], None]
+"""Called before each example with how many are done, how many there are, and the title of the next."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Gallery:
-    """What a demo made: exhibits by scale."""
+    """What a demo made so far."""
 
     folder: Path
-    scales: dict[str, tuple[Exhibit, ...]]
-    seconds: float
+    examples: list[Shown] = field(default_factory=list)
+    seconds: float = 0.0
 
-    @property
-    def exhibits(self) -> tuple[Exhibit, ...]:
-        """All of them, scale by scale."""
-        return tuple(exhibit for exhibits in self.scales.values() for exhibit in exhibits)
-
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Plain values, for JSON."""
-        return {
-            "path": str(self.folder),
-            "seconds": round(self.seconds, 2),
-            "entries": [
-                {"scale": scale, **exhibit.as_dict()}
-                for scale, exhibits in self.scales.items()
-                for exhibit in exhibits
-            ],
-        }
+        entries = [shown.as_dict() for shown in self.examples]
+        return {"path": str(self.folder), "seconds": round(self.seconds, 2), "entries": entries}
 
 
-def make_gallery(folder: Path, *, telling: Telling | None = None) -> Gallery:
-    """Run every chapter, write its files and an index page into `folder`."""
-    start = time.perf_counter()
-    real = REAL if os.environ.get("MAREY_DATA") else {}
-    plan = [(scale, chapter) for scale in SAMPLES for chapter in (*SAMPLES[scale], *real.get(scale, ()))]
-    scales: dict[str, tuple[Exhibit, ...]] = {}
-    with atomic_write_folder(folder) as draft:
-        for done, (scale, chapter) in enumerate(plan):
-            if telling is not None:
-                telling(done, len(plan), f"{scale.lower()}: {chapter.__name__.replace('_', ' ')}")
-            scales[scale] = (*scales.get(scale, ()), chapter(draft))
-        gallery = Gallery(folder, scales, time.perf_counter() - start)
-        (draft / "index.html").write_text(page(scales, draft, gallery.seconds), encoding="utf-8")
+def make_gallery(
+    folder: Path,
+    run: Run,
+    *,
+    plan: tuple[Example, ...] | None = None,
+    progress: Progress | None = None,
+) -> Gallery:
+    """Make every example and put it into `folder`, whose page is there from the start and fills.
+
+    Args:
+        folder: New, empty, or of an earlier gallery.
+        run: How command lines are run.
+        plan: Which examples; if None those on the built-in samples and, if `MAREY_DATA` is set, on real data.
+        progress: Told of each step.
+    """
+    check_folder_target(folder)
+    folder, start = resolve_link(folder), time.perf_counter()
+    plan = _plan() if plan is None else plan
+    gallery, published = Gallery(folder), set[Path]()
+    with tempfile.TemporaryDirectory(prefix="marey-demo-") as made:
+        work = Path(made)
+        _publish(gallery, work, published, len(plan))
+        for done, example in enumerate(plan):
+            if progress is not None:
+                progress(done, len(plan), example.title)
+            for name in example.inputs:
+                if not (work / name).exists():
+                    examples.INPUTS[name](work / name)
+            reports = [run(work, line) for line in example.commands]
+            gallery.examples.append(Shown.of(example, reports, work))
+            gallery.seconds = time.perf_counter() - start
+            _publish(gallery, work, published, len(plan))
     return gallery
+
+
+def _plan() -> tuple[Example, ...]:
+    """The samples, and after those of each scale the real captures."""
+    every = (*examples.SAMPLES, *(examples.REAL if os.environ.get("MAREY_DATA") else ()))
+    scales = list(dict.fromkeys(example.scale for example in every))
+    return tuple(sorted(every, key=lambda example: scales.index(example.scale)))
+
+
+def _publish(gallery: Gallery, work: Path, published: set[Path], total: int) -> None:
+    """Put what is new in `work` and the page into the gallery; at every moment its page is whole."""
+    with draft_folder(gallery.folder, gallery.folder) as draft:
+        new = [path.relative_to(work) for path in work.rglob("*") if path.is_file()]
+        for name in (name for name in new if name not in published):
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(work / name, draft / name)
+            published.add(name)
+        text = page(gallery.examples, work, gallery.seconds, total)
+        (draft / "index.html").write_text(text, encoding="utf-8")
+        move_into(gallery.folder, draft, None)

@@ -1,54 +1,103 @@
-"""The gallery's page: exhibits by scale with pictures, clips, previews, figures, commands and files.
+"""The gallery's page: examples by scale with images, clips, pages, numbers, commands and files.
 
 One HTML file that asks for nothing but the files beside it, light or dark as the reader's system is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+import numpy as np
+
 from marey import __version__
-from marey.demo.exhibit import Exhibit, Picture
+from marey.demo.examples import Example
+from marey.io.images import encode_image
 
 HERE = Path(__file__).parent
 
 WHAT = {
     "Bodies": "Skeletons: clips looked at, modelled, posed, stored, varied, repaired and steered.",
-    "Surfaces": "Meshes over time: a skin on a walk, captured sequences as a graph, new ways through it.",
-    "Crowds": "Many people: simulated, filmed, captured from the film, and brought to life again.",
+    "Surfaces": "Meshes over time: a skin on a walk, captured sequences as a graph, new paths through it.",
+    "Crowds": "Many people: simulated, rendered, captured from the video, and brought to life again.",
     "Together": "People of a crowd as walking bodies, each with a walk of its own.",
 }
 """What each scale is about."""
 
 
-def page(scales: Mapping[str, Sequence[Exhibit]], folder: Path, seconds: float) -> str:
-    """The page of exhibits whose files are in `folder`.
+@dataclass(frozen=True)
+class Image:
+    """A file that is shown (.png, .mp4 or .html), what is seen there, and columns and rows in pixels."""
+
+    file: str
+    shows: str
+    size: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An example that was made."""
+
+    scale: str
+    title: str
+    text: str
+    images: tuple[Image, ...]
+    measured: dict[str, str]
+    commands: tuple[str, ...]
+    files: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, example: Example, reports: list[dict[str, object]], folder: Path) -> Shown:
+        """The example with the numbers its commands reported; its files are in `folder`."""
+        return cls(
+            example.scale,
+            example.title.format(*reports),
+            example.text,
+            tuple(Image(name, shows, _pixels(folder / name)) for name, shows in example.images.items()),
+            {what: value.format(*reports) for what, value in example.measured.items()},
+            example.commands,
+            example.files,
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain values, for JSON."""
+        files = [*(image.file for image in self.images), *self.files]
+        own = {"measured": self.measured, "commands": list(self.commands), "files": files}
+        return {"scale": self.scale, "title": self.title, "text": self.text, **own}
+
+
+def page(examples: list[Shown], folder: Path, seconds: float, total: int) -> str:
+    """The page of examples whose files are in `folder`; while some are missing it loads itself again.
 
     seconds: they took to make
+    total: how many examples there will be
     """
+    scales = {shown.scale: [one for one in examples if one.scale == shown.scale] for shown in examples}
     links = "".join(
-        f'<li><a href="#{_anchor(scale)}">{escape(scale)} <small>{len(exhibits)}</small></a></li>'
-        for scale, exhibits in scales.items()
+        f'<li><a href="#{_anchor(scale)}">{escape(scale)} <small>{len(those)}</small></a></li>'
+        for scale, those in scales.items()
     )
     sections = "".join(
         f'<section aria-labelledby="{_anchor(scale)}"><h2 id="{_anchor(scale)}">{escape(scale)}</h2>'
-        f"<p>{escape(WHAT[scale])}</p>{''.join(_article(exhibit, folder) for exhibit in exhibits)}</section>"
-        for scale, exhibits in scales.items()
+        f"<p>{escape(WHAT[scale])}</p>{''.join(_article(shown, folder) for shown in those)}</section>"
+        for scale, those in scales.items()
     )
+    done = len(examples) == total
+    state = f"made in {seconds:.0f}&nbsp;s" if done else f"made so far: {len(examples)} of {total} examples"
+    again = "" if done else '<meta http-equiv="refresh" content="5">'
     return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="en"><head><meta charset="utf-8">{again}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>marey: a gallery</title><link rel="icon" href="data:,">
 <style>{(HERE / "gallery.css").read_text(encoding="utf-8")}</style></head>
-<body><a class="skip" href="#exhibits">to the exhibits</a>
+<body><a class="skip" href="#examples">to the examples</a>
 <header class="wide"><h1>marey</h1>
 <p>Captured motion of bodies, surfaces and crowds: modelled, directed, and made anew. Everything below was
-made in {seconds:.0f}&nbsp;s on this machine; the commands run in this folder.</p></header>
+{state} on this machine, by the commands beside it; they run in this folder.</p></header>
 <nav aria-label="Scales"><ul class="wide">{links}<li><a href="#yours">Your own</a></li></ul></nav>
-<main class="wide" id="exhibits">{sections}</main>
+<main class="wide" id="examples">{sections}</main>
 <footer class="wide" id="yours"><h2>Your own motion</h2>
 <p>Open a clip of yours in the studio: play it, drag its hands and feet, vary, fill, compress, export.</p>
 {_command("marey studio my.bvh")}
@@ -75,32 +124,51 @@ def size_of(path: Path) -> str:
     return f"{size:.3g} MB"
 
 
-def _article(exhibit: Exhibit, folder: Path) -> str:
-    shown = "".join(map(_picture, exhibit.pictures))
+def _pixels(path: Path) -> tuple[int, int]:
+    """Columns and rows of an image or video; writes the first frame of a video beside it, as its poster."""
+    import cv2
+
+    if path.suffix == ".html":
+        return 0, 0
+    found, image = (
+        (True, cv2.imread(str(path))) if path.suffix == ".png" else cv2.VideoCapture(str(path)).read()
+    )
+    assert found and image is not None, path
+    if path.suffix == ".mp4":
+        path.with_suffix(".jpg").write_bytes(encode_image(np.ascontiguousarray(image[..., ::-1]), ".jpg"))
+    return image.shape[1], image.shape[0]
+
+
+def _article(shown: Shown, folder: Path) -> str:
+    images = "".join(map(_image, shown.images))
     rows = "".join(
         f'<tr><th scope="row">{escape(what)}</th><td>{escape(value)}</td></tr>'
-        for what, value in exhibit.measured
+        for what, value in shown.measured.items()
     )
-    commands = "".join(map(_command, exhibit.commands))
+    commands = "".join(map(_command, shown.commands))
     files = "".join(
         f'<li><a href="{_address(name)}">{escape(name)}</a> <small>{size_of(folder / name)}</small></li>'
-        for name in (*(picture.file for picture in exhibit.pictures), *exhibit.files)
+        for name in (*(image.file for image in shown.images), *shown.files)
     )
     return (
-        f"<article><div>{shown}</div><div><h3>{escape(exhibit.title)}</h3><p>{escape(exhibit.text)}</p>"
+        f"<article><div>{images}</div><div><h3>{escape(shown.title)}</h3><p>{escape(shown.text)}</p>"
         f'<table>{rows}</table>{commands}<ul class="files">{files}</ul></div></article>\n'
     )
 
 
-def _picture(picture: Picture) -> str:
-    address, shows = _address(picture.file), escape(picture.shows)
-    if picture.file.endswith(".mp4"):
+def _image(image: Image) -> str:
+    address, shows = _address(image.file), escape(image.shows)
+    columns, rows = image.size
+    # Small ones are not enlarged.
+    size = f'width="{columns}" height="{rows}" style="max-width:{columns}px"'
+    if image.file.endswith(".mp4"):
+        poster = address.removesuffix(".mp4") + ".jpg"
         return (
-            f'<figure><video src="{address}" aria-label="{shows}" loop muted playsinline controls '
-            'preload="metadata"></video></figure>'
+            f'<figure><video src="{address}" poster="{poster}" {size} aria-label="{shows}" loop muted '
+            'playsinline controls preload="metadata"></video></figure>'
         )
-    if picture.file.endswith(".png"):
-        return f'<figure><img src="{address}" alt="{shows}" loading="lazy"></figure>'
+    if image.file.endswith(".png"):
+        return f'<figure><img src="{address}" {size} alt="{shows}" loading="lazy"></figure>'
     # A frame inside a closed `details` is not loaded before that is opened.
     return (
         f'<details><summary>Turn it around in 3-D</summary><iframe src="{address}" title="{shows}" '

@@ -8,17 +8,13 @@ rows; the result does not depend on how they are shared. Imports numba: import i
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from numpy.typing import NDArray
-
+from marey._arrays import AnyArray as Array
 from marey._compiling import njit
 from marey.filming.background import Light
 from marey.filming.pedestrians import Bodies
 from marey.geometry._inline_kernels import grid_cell, in_polygon
 from marey.views._kernels import corner_weights, tone
-
-Array = NDArray[Any]
 
 GROUND, FACADE, ROOF, SKY = range(4)
 
@@ -243,7 +239,7 @@ def resolve(
 
     Args:
         image: result `(rows, columns, 3)` bytes.
-        instance_ids: result `(rows, columns)`, of the pixels' centres; 0 for nobody.
+        instance_ids: result `(rows, columns)`, of the pixels' centres; 0 for none.
         flow: result `(rows, columns, 2)`, pixels until the next frame, of the pixels' centres.
         seen: `(people,)`, adds the centres in which each one is seen.
         owner, band: from `views._kernels.rasterise` and `faces_in_bands`; the last sample is the centre.

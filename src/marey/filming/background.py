@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import AnyArray as Array
 from marey.crowd.cameras import Camera
 from marey.crowd.scenes import Scene
 from marey.views.renderer import sample_offsets
-
-Array = NDArray[Any]
 
 # Plan and height to the renderers' world, which has y up.
 TO_WORLD = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])

@@ -9,9 +9,10 @@ opened when they are used.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,17 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey import __version__
-from marey._arrays import FloatArray
+from marey._arrays import AnyArray, BoolArray, FloatArray
 from marey._random import Rng
 from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
+from marey.crowd.evaluation import Truth
 from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.crowd.tracks import Tracks
-from marey.errors import FormatError, InputError
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.filming.pedestrians import RenderedPedestrians
 from marey.filming.renderer import CrowdRenderer, RenderedFrame, camera_of
 from marey.filming.truth import (
@@ -112,6 +114,13 @@ def film_crowd(
     _check(cameras, shading, noise)
     if crowd.frames < 2:
         raise InputError("dataset: one frame has no motion; at least two are needed")
+    if not np.nanmax(np.abs(np.diff(crowd.tracks.positions, axis=0)), initial=0.0) > 0.0:
+        warnings.warn(
+            f"nobody moves in these {crowd.frames / crowd.frame_rate:g} s; "
+            f"people rest for {crowd.scene.hold:g} s at the start (--hold)",
+            MareyWarning,
+            stacklevel=2,
+        )
     passes = 1 + len(cameras) * len(shading)
     people = RenderedPedestrians(crowd.tracks, rng=crowd.seed)
 
@@ -180,7 +189,7 @@ def _with_truth(
     columns, rows = camera.size
     mean = CrowdFlow(ground, camera, renderer.background, crowd.frame_rate)
 
-    def writer(name: str, mask: Any, homography: Any) -> zarr_store.FieldWriter:
+    def writer(name: str, mask: BoolArray | None, homography: FloatArray) -> zarr_store.FieldWriter:
         return stack.enter_context(
             zarr_store.FieldWriter(
                 home / f"{name.replace(' ', '_')}.zarr",
@@ -191,7 +200,7 @@ def _with_truth(
                 homography=homography,
                 name=name,
                 precision="float16",
-                with_presence=True,
+                with_foreground=True,
             )
         )
 
@@ -209,10 +218,10 @@ def _with_truth(
     for number, frame in enumerate(frames):
         ids.append(ids=frame.instance_ids[None].astype(dtype))
         visibility.append(number, frame)
-        velocity, presence = next(below)
+        velocity, foreground = next(below)
         if number + 1 < crowd.frames:
             flows.append(frame.flow[None], np.where(frame.instance_ids > 0, 255, 0).astype(np.uint8)[None])
-            mean_flow, near = mean.image_of(velocity, presence)
+            mean_flow, near = mean.image_of(velocity, foreground)
             crowd_flows.append(mean_flow[None], near[None])
         yield frame
 
@@ -224,7 +233,7 @@ def _manifest(
     views: Sequence[Camera],
     shading: Sequence[str],
     noise: float,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     assert crowd.tracks.ids is not None
     return {
         "kind": "crowd dataset",
@@ -302,25 +311,25 @@ class View:
     camera: Camera
     films: tuple[str, ...]
 
-    def footage(self, film: str | None = None) -> Footage:
+    def footage(self, name: str | None = None) -> Footage:
         """A video by name; None = the first one."""
-        chosen = film or self.films[0]
+        chosen = name or self.films[0]
         if chosen not in self.films:
-            raise FormatError(f"has no film {chosen!r}; it has {', '.join(self.films)}", path=self.path)
+            raise FormatError(f"has no video {chosen!r}; it has {', '.join(self.films)}", path=self.path)
         return video.read(self.path / f"{chosen}.mp4")
 
     @cached_property
     def flow(self) -> FieldSeries:
-        """Motion of every visible point, pixels per frame; presence 255 where a person is seen."""
+        """Motion of every visible point, pixels per frame; foreground 255 where a person is seen."""
         return zarr_store.read_fields(self.path / "flow.zarr")
 
     @cached_property
     def crowd_flow(self) -> FieldSeries:
-        """Mean motion of the crowd at half a body's height, pixels per frame; presence by density."""
+        """Mean motion of the crowd at half a body's height, pixels per frame; foreground by density."""
         return zarr_store.read_fields(self.path / "crowd_flow.zarr")
 
     def instance_ids(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint32]:
-        """Who is seen at each pixel, `(frames, rows, columns)`: 1 + number among the ids; 0 nobody."""
+        """Who is seen at each pixel, `(frames, rows, columns)`: 1 + number among the ids; 0 for none."""
         return _opened(self.path / "ids.zarr", "ids", start, stop).astype(np.uint32)
 
     @cached_property
@@ -353,7 +362,7 @@ class Dataset:
             self.path / "trajectories.csv", frame_rate=float(self.manifest["frame_rate"])
         )
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """What the folder holds, as `marey info` prints it."""
         tracks = self.tracks
         return {
@@ -366,6 +375,23 @@ class Dataset:
             "cameras": ", ".join(self.views),
             "films": ", ".join(next(iter(self.views.values())).films),
         }
+
+    def truth(self, view: str | None = None, *, visible: bool = False, all_pixels: bool = False) -> Truth:
+        """What captured motion is compared with, see :func:`marey.crowd.evaluate`.
+
+        Args:
+            view: Which camera; the first if None.
+            visible: The motion of every visible point, not that of the crowd as a whole.
+            all_pixels: Pixels without people count too.
+        """
+        name = view or next(iter(self.views))
+        if name not in self.views:
+            raise InputError(f"view {name}: {self.path} has {', '.join(self.views)}")
+        fields = self.views[name].crowd_flow
+        if visible:
+            # Paths on the ground are those of bodies, which the crowd's field places at half their height.
+            fields = replace(self.views[name].flow, homography=fields.homography)
+        return Truth(fields, self.tracks, all_pixels)
 
     @cached_property
     def people(self) -> Mapping[str, FloatArray]:
@@ -386,7 +412,7 @@ class Dataset:
     @cached_property
     def views(self) -> Mapping[str, View]:
         """By the camera's name."""
-        films = tuple(str(film) for film in self.manifest["films"])
+        films = tuple(str(name) for name in self.manifest["films"])
         views = {}
         for name in self.manifest["cameras"]:
             camera = cameras.read(self.path / str(name) / "camera.json")
@@ -435,7 +461,7 @@ def _table(path: Path) -> dict[str, FloatArray]:
     return {name: values[:, number] for number, name in enumerate(names)}
 
 
-def _opened(path: Path, name: str, start: int, stop: int | None) -> NDArray[Any]:
+def _opened(path: Path, name: str, start: int, stop: int | None) -> AnyArray:
     import zarr
 
     if not (path / "zarr.json").is_file():

@@ -7,7 +7,7 @@ assigned greedily so that equal ones neither start close to each other nor meet 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +142,7 @@ def assign_looks(tracks: Tracks, rng: Rng = 0) -> Integers:
     return looks
 
 
-def _meetings(tracks: Tracks) -> tuple[Integers, NDArray[Any]]:
+def _meetings(tracks: Tracks) -> tuple[Integers, Array]:
     """Pairs `(pairs, 2)` who start or come close, and the cost of equal looks for each."""
     from scipy.spatial import cKDTree
 

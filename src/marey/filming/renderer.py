@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
+from marey._arrays import AnyArray as Array
 from marey.crowd.cameras import Camera
 from marey.crowd.scenes import Scene
 from marey.errors import InputError
@@ -98,8 +98,6 @@ def _rotation(axis: int, angle: float) -> NDArray[np.float64]:
     return matrix
 
 
-Array = NDArray[Any]
-
 BAND = 24
 
 
@@ -130,7 +128,7 @@ class RenderedFrame:
     Attributes:
         image: `(rows, columns, 3)` uint8, red green blue.
         instance_ids: `(rows, columns)` uint32, who is seen at the pixel's centre: 1 + number among the
-            tracks; 0 nobody.
+            tracks; 0 for none.
         flow: `(rows, columns, 2)` float32, pixels by which that point of the surface moves until the next
             frame.
         people: `(people present,)`, their numbers among the tracks.

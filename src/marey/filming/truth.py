@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import AnyArray as Array
 from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
-from marey.crowd.fields import known_presence
+from marey.crowd.fields import known_foreground
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.filming.background import Background
 from marey.filming.pedestrians import RenderedPedestrians
 from marey.filming.renderer import RenderedFrame
 from marey.io import zarr_store
-
-Array = NDArray[Any]
 
 BODY_HEIGHT = 0.9
 """Metres above the ground at which the crowd's mean motion is seen in the image."""
@@ -75,11 +74,11 @@ def write_ground(crowd: SimulatedCrowd, ground: DensityGrid, folder: Path, progr
         mask=ground.free[::-1],
         homography=ground.homography,
         name="ground velocity",
-        with_presence=True,
+        with_foreground=True,
     ) as writer:
         for frame, moment in enumerate(ground.frames(crowd.tracks, crowd.velocities)):
-            velocity, presence = ground.as_image(moment, crowd.frame_rate)
-            writer.append(velocity[None], presence[None])
+            velocity, foreground = ground.as_image(moment, crowd.frame_rate)
+            writer.append(velocity[None], foreground[None])
             fields.append(**{name: getattr(moment, name)[None, ::-1].astype(np.float32) for name in names})
             if progress is not None:
                 progress(frame + 1, crowd.frames)
@@ -115,14 +114,14 @@ class CrowdFlow:
         sampled = self._sampled(self._free.astype(np.float32))
         self.mask &= sampled > 0.5
 
-    def image_of(self, velocity: Array, presence: Array) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-        """Pixels per frame `(rows, columns, 2)` and presence, of a frame of `ground_frames`."""
+    def image_of(self, velocity: Array, foreground: Array) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+        """Pixels per frame `(rows, columns, 2)` and foreground, of a frame of `ground_frames`."""
         moved = np.stack([self._sampled(velocity[..., 0]), -self._sampled(velocity[..., 1])], axis=-1)
         later = self._places + moved * self._spacing
         image = later @ self._plane[:, :2].T + self._plane[:, 2]
         flow = image[..., :2] / image[..., 2:] - self._pixels
-        near = self._sampled(presence.astype(np.float32)) * self.mask
-        seen = known_presence(np.rint(near).astype(np.uint8))
+        near = self._sampled(foreground.astype(np.float32)) * self.mask
+        seen = known_foreground(np.rint(near).astype(np.uint8))
         flow = np.where((seen > 0)[..., None], np.rint(flow / STEP) * STEP, 0.0)
         return flow.astype(np.float32), seen
 
@@ -141,10 +140,10 @@ class CrowdFlow:
 
 
 def ground_frames(path: Path) -> Iterator[tuple[Array, Array]]:
-    """Velocity and presence of `velocity.zarr`, frame by frame."""
+    """Velocity and foreground of `velocity.zarr`, frame by frame."""
     for block in zarr_store.field_blocks(path):
-        assert block.presence is not None
-        yield from zip(block.velocities, block.presence, strict=True)
+        assert block.foreground is not None
+        yield from zip(block.velocities, block.foreground, strict=True)
 
 
 class VisibilityTable:

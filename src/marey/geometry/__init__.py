@@ -1,5 +1,5 @@
 """Mathematics of rotations and rigid motion; no animation in it."""
 
-from marey.geometry import alignment, convention, matrices, mean, mesh, resampling, rigid, rotations
+from marey.geometry import convention, matrices, mean, mesh, resampling, rigid, rotations
 
-__all__ = ["alignment", "convention", "matrices", "mean", "mesh", "resampling", "rigid", "rotations"]
+__all__ = ["convention", "matrices", "mean", "mesh", "resampling", "rigid", "rotations"]

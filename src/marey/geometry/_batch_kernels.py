@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import types
 
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 from marey.geometry import _inline_kernels as one
 from marey.geometry._batch import TINY, Array
 
@@ -23,10 +23,9 @@ _RESULT = types.Array(types.float64, 2, "C")
 _COLUMN = types.Array(types.float64, 1, "C")
 _ROTATIONS = types.Array(types.float64, 3, "C", readonly=True)
 _WEIGHTS = types.Array(types.float64, 1, "C", readonly=True)
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
-@njit(types.void(_GIVEN, _GIVEN, _RESULT), **_OPTIONS)
+@njit(types.void(_GIVEN, _GIVEN, _RESULT), **OPTIONS)
 def multiply(a: Array, b: Array, out: Array) -> None:
     i = j = 0
     for row in range(out.shape[0]):
@@ -39,7 +38,7 @@ def multiply(a: Array, b: Array, out: Array) -> None:
             j = 0
 
 
-@njit(types.void(_GIVEN, _GIVEN, _RESULT), **_OPTIONS)
+@njit(types.void(_GIVEN, _GIVEN, _RESULT), **OPTIONS)
 def rotate(q: Array, v: Array, out: Array) -> None:
     i = j = 0
     for row in range(out.shape[0]):
@@ -52,7 +51,7 @@ def rotate(q: Array, v: Array, out: Array) -> None:
             j = 0
 
 
-@njit(types.void(_GIVEN, _COLUMN), **_OPTIONS)
+@njit(types.void(_GIVEN, _COLUMN), **OPTIONS)
 def exp_angle(v: Array, angle: Array) -> None:
     for row in range(v.shape[0]):
         x, y, z = v[row, 0], v[row, 1], v[row, 2]
@@ -60,7 +59,7 @@ def exp_angle(v: Array, angle: Array) -> None:
         angle[row] = TINY if length < TINY else length
 
 
-@njit(types.void(_GIVEN, _COLUMN, _COLUMN, _RESULT), **_OPTIONS)
+@njit(types.void(_GIVEN, _COLUMN, _COLUMN, _RESULT), **OPTIONS)
 def exp_from_tangent(v: Array, angle: Array, tangent: Array, out: Array) -> None:
     for row in range(v.shape[0]):
         t = tangent[row]
@@ -72,7 +71,7 @@ def exp_from_tangent(v: Array, angle: Array, tangent: Array, out: Array) -> None
         out[row, 3] = factor * v[row, 2]
 
 
-@njit(types.void(_GIVEN, _COLUMN, _COLUMN), **_OPTIONS)
+@njit(types.void(_GIVEN, _COLUMN, _COLUMN), **OPTIONS)
 def log_sine_cosine(q: Array, sine: Array, cosine: Array) -> None:
     for row in range(q.shape[0]):
         x, y, z = q[row, 1], q[row, 2], q[row, 3]
@@ -81,7 +80,7 @@ def log_sine_cosine(q: Array, sine: Array, cosine: Array) -> None:
         cosine[row] = abs(q[row, 0])
 
 
-@njit(types.void(_GIVEN, _COLUMN, _COLUMN, _RESULT), **_OPTIONS)
+@njit(types.void(_GIVEN, _COLUMN, _COLUMN, _RESULT), **OPTIONS)
 def log_from_half_angle(q: Array, sine: Array, half: Array, out: Array) -> None:
     for row in range(q.shape[0]):
         w, x, y, z = q[row, 0], q[row, 1], q[row, 2], q[row, 3]
@@ -92,7 +91,7 @@ def log_from_half_angle(q: Array, sine: Array, half: Array, out: Array) -> None:
         out[row, 2] = factor * z
 
 
-@njit(types.void(_ROTATIONS, _WEIGHTS, _RESULT), fastmath={"contract"}, **_OPTIONS)
+@njit(types.void(_ROTATIONS, _WEIGHTS, _RESULT), fastmath={"contract"}, **OPTIONS)
 def sum_products(rotations: Array, weights: Array, sums: Array) -> None:
     """Add to `sums` `(10, joints)` the upper triangle of q qᵀ of all rotations, each times its weight."""
     for frame in range(rotations.shape[0]):
@@ -112,7 +111,7 @@ def sum_products(rotations: Array, weights: Array, sums: Array) -> None:
             sums[9, joint] += weight * z * z
 
 
-@njit(types.void(_GIVEN, _ROTATIONS, _WEIGHTS, _RESULT, _RESULT), fastmath={"contract"}, **_OPTIONS)
+@njit(types.void(_GIVEN, _ROTATIONS, _WEIGHTS, _RESULT, _RESULT), fastmath={"contract"}, **OPTIONS)
 def sum_logarithms(mean: Array, rotations: Array, weights: Array, logs: Array, sums: Array) -> None:
     """Logarithms at the mean, `(frames, 3 joints)`, and weighted sums over frames, `(12, joints)`.
 

@@ -12,14 +12,14 @@ import numpy as np
 from numba import types
 
 from marey._arrays import Array
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 from marey.geometry._inline_kernels import product, quaternion, store, turn
 
 _GIVEN1 = types.Array(types.float64, 1, "C", readonly=True)
 _GIVEN3 = types.Array(types.float64, 3, "C", readonly=True)
 _SCRATCH = types.Array(types.float64, 2, "C")
 _RESULT3 = types.Array(types.float64, 3, "C")
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS = {**OPTIONS, "fastmath": {"contract"}}
 
 # Weights below exp(-40) change no digit.
 _NEGLIGIBLE = 40.0
@@ -150,7 +150,7 @@ def bilateral_rotations(q: Array, guide: Array, near: Array, scale: Array, out: 
 
 @njit(types.void(_GIVEN3, _GIVEN3, _GIVEN1, _GIVEN1, _RESULT3), **_OPTIONS)
 def bilateral_vectors(x: Array, guide: Array, near: Array, scale: Array, out: Array) -> None:
-    """Weighted means of neighbours; weights by time and by distance between samples of `guide`."""
+    """Weighted averages of neighbours; weights by time and by distance between samples of `guide`."""
     half = near.shape[0] - 1
     dims = x.shape[2]
     for s in range(x.shape[0]):
@@ -178,7 +178,7 @@ def bilateral_vectors(x: Array, guide: Array, near: Array, scale: Array, out: Ar
 
 @njit(types.void(_GIVEN3, _GIVEN1, _RESULT3), **_OPTIONS)
 def linear_vectors(x: Array, mask: Array, out: Array) -> None:
-    """Means of neighbours with the weights of `mask`."""
+    """Averages of neighbours with the weights of `mask`."""
     for s in range(x.shape[0]):
         for i in range(out.shape[1]):
             for c in range(x.shape[2]):

@@ -9,53 +9,51 @@ Importing this module imports numba: do so in `_kernels` modules only.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._compiling import njit
+from marey._arrays import FloatArray
+from marey._compiling import OPTIONS, njit
 
 Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_OPTIONS)
-def quaternion(row: NDArray[Any]) -> Quaternion:
+@njit(**OPTIONS)
+def quaternion(row: FloatArray) -> Quaternion:
     """The first four numbers of a row."""
     return row[0], row[1], row[2], row[3]
 
 
-@njit(**_OPTIONS)
-def vector(row: NDArray[Any]) -> Vector:
+@njit(**OPTIONS)
+def vector(row: FloatArray) -> Vector:
     """The first three numbers of a row."""
     return row[0], row[1], row[2]
 
 
-@njit(**_OPTIONS)
-def store(values: tuple[float, ...], row: NDArray[Any]) -> None:
+@njit(**OPTIONS)
+def store(values: tuple[float, ...], row: FloatArray) -> None:
     """Write a quaternion or a vector into a row."""
     for i in range(len(values)):
         row[i] = values[i]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def conjugate(q: Quaternion) -> Quaternion:
     """The inverse of a unit quaternion."""
     return q[0], -q[1], -q[2], -q[3]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def normalise(q: Quaternion) -> Quaternion:
     """The unit quaternion along q."""
     scale = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def product(a: Quaternion, b: Quaternion) -> Quaternion:
     """a b: first b, then a."""
     return (
@@ -66,7 +64,7 @@ def product(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def rotate(q: Quaternion, v: Vector) -> Vector:
     """v turned by the unit quaternion q."""
     w, x, y, z = q
@@ -78,7 +76,7 @@ def rotate(q: Quaternion, v: Vector) -> Vector:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def exp(v: Vector) -> Quaternion:
     """The rotation by the rotation vector v, radians."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
@@ -86,13 +84,13 @@ def exp(v: Vector) -> Quaternion:
     return math.cos(0.5 * angle), factor * v[0], factor * v[1], factor * v[2]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def about_y(angle: float) -> Quaternion:
     """The rotation by an angle about the y axis."""
     return math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def log(q: Quaternion) -> Vector:
     """The shorter rotation vector of q, radians."""
     w, x, y, z = q
@@ -103,19 +101,19 @@ def log(q: Quaternion) -> Vector:
     return factor * x, factor * y, factor * z
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def turn(q: Quaternion, v: Vector) -> Quaternion:
     """q exp(v), made unit again."""
     return normalise(product(q, exp(v)))
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def log_between(a: Quaternion, b: Quaternion) -> Vector:
     """log(a⁻¹ b): what takes a to b, in the frame of a."""
     return log(product(conjugate(a), b))
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def matrix(q: Quaternion) -> Matrix:
     """The rotation matrix of a unit quaternion."""
     w, x, y, z = q
@@ -126,7 +124,7 @@ def matrix(q: Quaternion) -> Matrix:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def from_matrix(m: Matrix) -> Quaternion:
     """The unit quaternion of a rotation matrix; of both signs the one whose largest component is positive."""
     (m00, m01, m02), (m10, m11, m12), (m20, m21, m22) = m
@@ -144,13 +142,13 @@ def from_matrix(m: Matrix) -> Quaternion:
     return (m10 - m01) / (4 * z), (m02 + m20) / (4 * z), (m12 + m21) / (4 * z), z
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def matrix_product(a: Matrix, b: Matrix) -> Matrix:
     """a b of two matrices."""
     return row_times(a[0], b), row_times(a[1], b), row_times(a[2], b)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def row_times(v: Vector, m: Matrix) -> Vector:
     """vᵀ m, also mᵀ v."""
     return (
@@ -160,7 +158,7 @@ def row_times(v: Vector, m: Matrix) -> Vector:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def exp_and_factors(v: Vector) -> tuple[Quaternion, float, float]:
     """exp(v), and the factors (1 - cos t) / t² and (t - sin t) / t³ of its differentials, t = |v|.
 
@@ -181,16 +179,9 @@ def exp_and_factors(v: Vector) -> tuple[Quaternion, float, float]:
     return (cosine, factor * x, factor * y, factor * z), first, second
 
 
-@njit(**_OPTIONS)
-def dexp(v: Vector) -> Matrix:
-    """The body differential of exp: exp(v) turns by dexp(v) dv, in its own frame, when v changes by dv."""
-    _, first, second = exp_and_factors(v)
-    return hat_polynomial(v, -first, second)
-
-
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def dexp_inverse(v: Vector) -> Matrix:
-    """The inverse of :func:`dexp`, of angles below 2 π; its transpose is that of the spatial differential."""
+    """The inverse of `matrices.dexp_body`, of angles below 2 π; its transpose is the spatial one."""
     squared = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
     if squared < 1e-4:
         second = 1.0 / 12.0 + squared / 720.0 + squared * squared / 30240.0
@@ -200,7 +191,7 @@ def dexp_inverse(v: Vector) -> Matrix:
     return hat_polynomial(v, 0.5, second)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def hat_polynomial(v: Vector, first: float, second: float) -> Matrix:
     """I + first V + second V², with V the matrix of the cross product with v."""
     x, y, z = v
@@ -211,7 +202,7 @@ def hat_polynomial(v: Vector, first: float, second: float) -> Matrix:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def cholesky_solve(H: NDArray[np.float64], size: int, b: NDArray[np.float64]) -> bool:
     """b ← H⁻¹ b, of the first `size` unknowns; false if H is not positive definite.
 
@@ -241,7 +232,7 @@ def cholesky_solve(H: NDArray[np.float64], size: int, b: NDArray[np.float64]) ->
     return True
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def grid_cell(place: float, count: int) -> tuple[int, float]:
     """First of the two nodes, of `count` in a row, around a place, and the share of the second; NaN is 0."""
     inside = min(place if place > 0.0 else 0.0, count - 1.0)
@@ -249,7 +240,7 @@ def grid_cell(place: float, count: int) -> tuple[int, float]:
     return first, inside - first
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def in_polygon(x: float, y: float, corners: NDArray[np.float64], first: int, last: int) -> bool:
     """Whether a point is in the polygon of the corners `first … last` (exclusive) of `(corners, 2)`."""
     odd, j = False, last - 1
@@ -262,7 +253,7 @@ def in_polygon(x: float, y: float, corners: NDArray[np.float64], first: int, las
     return odd
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def heap_push(
     keys: NDArray[np.float64], items: NDArray[np.int64], size: int, key: float, tie: int, item: int
 ) -> int:
@@ -287,7 +278,7 @@ def heap_push(
     return size + 1
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def heap_pop(keys: NDArray[np.float64], items: NDArray[np.int64], size: int) -> tuple[int, int]:
     """Take the first entry from a heap, see :func:`heap_push`: its item and the new size."""
     top, last = items[0, 1], size - 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from marey._arrays import Array
 
 
-def from_srgb(values: NDArray[Any]) -> Array:
+def from_srgb(values: ArrayLike) -> Array:
     """Linear light of sRGB values, both 0…1, any shape.
 
     >>> float(from_srgb(np.array(1.0)))
@@ -20,7 +18,7 @@ def from_srgb(values: NDArray[Any]) -> Array:
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
-def to_srgb(light: NDArray[Any]) -> Array:
+def to_srgb(light: ArrayLike) -> Array:
     """sRGB values of linear light, both 0…1, any shape; the inverse of :func:`from_srgb`."""
     light = np.clip(np.asarray(light, dtype=np.float64), 0.0, 1.0)
     return np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey._arrays import FloatArray, mapped
 from marey.errors import InputError
@@ -43,12 +43,12 @@ class Convention:
         if self.up not in ("y", "z"):
             raise InputError(f"up axis: 'y' or 'z', got {self.up!r}")
 
-    def to_marey(self, points: Any) -> NDArray[np.float64]:
+    def to_marey(self, points: ArrayLike) -> NDArray[np.float64]:
         """Points or offsets of the file, `(..., 3)`, in metres and y up."""
         scaled = np.asarray(points, dtype=np.float64) * self.unit
         return scaled if self.up == "y" else y_up_from_z_up(scaled)
 
-    def from_marey(self, points: Any) -> NDArray[np.float64]:
+    def from_marey(self, points: ArrayLike) -> NDArray[np.float64]:
         """Points or offsets in metres and y up, `(..., 3)`, as the file counts them."""
         scaled = np.asarray(points, dtype=np.float64) / self.unit
         return scaled if self.up == "y" else z_up_from_y_up(scaled)

@@ -95,18 +95,6 @@ def hat(vector: ArrayLike) -> Array:
     return skew
 
 
-def vee(skew: ArrayLike) -> Array:
-    """Vectors `(..., 3)` of matrices `(..., 3, 3)`: the inverse of :func:`hat`, from their skew part.
-
-    >>> vee(hat([1.0, 2.0, 3.0]))
-    array([1., 2., 3.])
-    """
-    S = square(skew, 3, "skew matrices")
-    return 0.5 * np.stack(
-        [S[..., 2, 1] - S[..., 1, 2], S[..., 0, 2] - S[..., 2, 0], S[..., 1, 0] - S[..., 0, 1]], axis=-1
-    )
-
-
 def dexp_body(rotation_vector: ArrayLike) -> Array:
     """Matrices D `(..., 3, 3)`: R = exp(w) changes by R hat(D dw) when w `(..., 3)` changes by dw.
 
@@ -120,17 +108,6 @@ def dexp_body(rotation_vector: ArrayLike) -> Array:
     return _polynomial(w, -one_minus_cosine(squared), angle_minus_sine(squared))
 
 
-def dexp_spatial(rotation_vector: ArrayLike) -> Array:
-    """Matrices D `(..., 3, 3)`: R = exp(w) changes by hat(D dw) R; the transpose of the body's.
-
-    >>> np.allclose(dexp_spatial([0.1, 0.2, 0.3]), dexp_body([0.1, 0.2, 0.3]).T)
-    True
-    """
-    w = vectors(rotation_vector, "rotation vectors")
-    squared = dot(w, w)
-    return _polynomial(w, one_minus_cosine(squared), angle_minus_sine(squared))
-
-
 def dexp_body_inverse(rotation_vector: ArrayLike) -> Array:
     """Inverse of :func:`dexp_body`: how w = log(R) changes when R turns by a body rotation vector.
 
@@ -141,16 +118,6 @@ def dexp_body_inverse(rotation_vector: ArrayLike) -> Array:
     """
     w = vectors(rotation_vector, "rotation vectors")
     return _polynomial(w, np.full(w.shape[:-1], 0.5), inverse_second(dot(w, w)))
-
-
-def dexp_spatial_inverse(rotation_vector: ArrayLike) -> Array:
-    """Inverse of :func:`dexp_spatial`: how log(R) changes when R turns by a spatial rotation vector.
-
-    >>> np.allclose(dexp_spatial_inverse([0.1, 0.2, 0.3]) @ dexp_spatial([0.1, 0.2, 0.3]), np.eye(3))
-    True
-    """
-    w = vectors(rotation_vector, "rotation vectors")
-    return _polynomial(w, np.full(w.shape[:-1], -0.5), inverse_second(dot(w, w)))
 
 
 def one_minus_cosine(squared: Array) -> Array:

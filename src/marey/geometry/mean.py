@@ -50,11 +50,6 @@ class RotationMean:
         """Where the radius is below π / 2, which guarantees a single mean."""
         return np.asarray(self.radius < 0.5 * np.pi)
 
-    @property
-    def wrap_hazard(self) -> BoolArray:
-        """Where samples are more than 2.8 rad away: their logarithms may jump between opposite sides."""
-        return np.asarray(self.radius > 2.8)
-
 
 def rotation_mean(
     rotations: ArrayLike,

@@ -1,19 +1,18 @@
-"""Triangle meshes: normals, areas, volume, edges (Botsch et al. 2010, chapter 3) and differential operators.
+"""Triangle meshes: normals, areas, volume, edges (Botsch et al. 2010, chapter 3) and the Laplacian.
 
 Vertices may carry leading axes, `(..., vertices, 3)`, so a whole sequence goes through one call; faces are
 shared, `(faces, 3)`, counter-clockwise seen from outside. Each costs one pass over the faces. float32
 vertices give float32 vectors; sums are taken in float64.
 
-Differential operators are sparse (Boukhayma 2017, section 2.4.2, eqs 2.24-2.44). Functions on the surface
-have one value a vertex and are linear on each face; their gradients have one vector a face. `laplacian` is
-Gᵀ D G, positive semi-definite (minus the analyst's Laplacian, summed over areas). Faces without area
-weigh nothing.
+The Laplacian is sparse (Boukhayma 2017, section 2.4.2, eqs 2.24-2.44): Gᵀ D G with G the gradient of
+functions that have one value a vertex and are linear on each face, positive semi-definite (minus the
+analyst's Laplacian, summed over areas). Faces without area weigh nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -184,52 +183,6 @@ THINNEST, SMALLEST = 1e-6, 1e-12
 WELDED = 1e-6
 
 
-def gradient(vertices: ArrayLike, faces: ArrayLike) -> csr_matrix:
-    """`(3 · faces, vertices)`: rows 3m … 3m+2 give the gradient on face m; zero on faces without area.
-
-    Vertices are `(vertices, 3)`, faces `(faces, 3)`.
-
-    >>> flat = [[0, 0, 0], [2, 0, 0], [0, 1, 0]]
-    >>> (gradient(flat, [[0, 1, 2]]) @ [0.0, 4.0, 0.0]).tolist()
-    [2.0, 0.0, 0.0]
-    """
-    from scipy.sparse import csr_matrix
-
-    points, triangles = np.asarray(vertices, np.float64), np.asarray(faces)
-    vectors = area_vectors(points, triangles)
-    twice = 2 * np.linalg.norm(vectors, axis=1)
-    solid = _is_solid(points, twice / 2)
-    scale = np.divide(1.0, twice, out=np.zeros_like(twice), where=solid)
-    normals = 2 * vectors * scale[:, None]
-    # ∇φ of a corner: the opposite edge, turned a quarter within the face, over twice the area.
-    fields = np.cross(normals[:, None], opposite_edges(points, triangles)) * scale[:, None, None]
-    rows = np.repeat(np.arange(3 * len(triangles)), 3)
-    columns = np.repeat(triangles[:, None, :], 3, axis=1).ravel()
-    shape = (3 * len(triangles), len(points))
-    return csr_matrix((fields.transpose(0, 2, 1).ravel(), (rows, columns)), shape=shape)
-
-
-def area_weights(vertices: ArrayLike, faces: ArrayLike) -> csr_matrix:
-    """`(3 · faces, 3 · faces)`, diagonal: the area of each face, three times.
-
-    >>> area_weights([[0, 0, 0], [2, 0, 0], [0, 1, 0]], [[0, 1, 2]]).diagonal().tolist()
-    [1.0, 1.0, 1.0]
-    """
-    from scipy.sparse import diags
-
-    return diags(np.repeat(np.asarray(face_areas(vertices, faces), np.float64), 3)).tocsr()
-
-
-def divergence(vertices: ArrayLike, faces: ArrayLike) -> csr_matrix:
-    """`(vertices, 3 · faces)`: Gᵀ D, what flows out of each vertex, summed over its share of the area.
-
-    >>> field = np.array([1.0, 0.0, 0.0])
-    >>> (divergence([[0, 0, 0], [2, 0, 0], [0, 1, 0]], [[0, 1, 2]]) @ field).tolist()
-    [-0.5, 0.5, 0.0]
-    """
-    return (gradient(vertices, faces).T @ area_weights(vertices, faces)).tocsr()
-
-
 def laplacian(vertices: ArrayLike, faces: ArrayLike) -> csr_matrix:
     """`(vertices, vertices)`: Gᵀ D G, which is the cotangent matrix; symmetric, its rows sum to zero.
 
@@ -382,10 +335,6 @@ def opposite_edges(vertices: Array, faces: IntArray) -> Array:
     return np.asarray(corners[:, [2, 0, 1]] - corners[:, [1, 2, 0]])
 
 
-def _is_solid(points: Array, areas: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.asarray(areas > SMALLEST * _diagonal(points) ** 2)
-
-
 def _diagonal(points: Array) -> float:
     flat = points.reshape(-1, 3)
     return float(np.linalg.norm(np.ptp(flat, axis=0))) if len(flat) else 0.0
@@ -408,7 +357,7 @@ class FaceAdjacency:
     islands: Integers
 
     @classmethod
-    def of(cls, faces: NDArray[Any]) -> FaceAdjacency:
+    def of(cls, faces: IntArray) -> FaceAdjacency:
         """Of faces `(faces, 3)`."""
         links = face_links(faces)
         both = np.concatenate([links, links[:, ::-1]])

@@ -88,7 +88,7 @@ def centroid(vertices: FloatArray, weights: FloatArray | None = None) -> Array:
 def align(onto: FloatArray, moving: FloatArray, weights: FloatArray | None = None) -> PlanarMotion:
     """The planar motion that lays `moving` `(vertices, 3)` as near as can be on `onto`, vertex by vertex.
 
-    Least squares of the distances, each vertex with its weight (all alike, if None).
+    Least squares of the distances, each vertex with its weight (all the same, if None).
 
     >>> feet = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 2.0]])
     >>> away = PlanarMotion(np.array(2.5), np.array([3.0, -1.0])).apply(feet)

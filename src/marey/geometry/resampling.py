@@ -1,17 +1,16 @@
 """Sampling clips at other times: which frames, and values in between.
 
-Times are counted in frames of the source ("positions"), so a whole number means a captured frame, which is
+Times are counted in frames of the clip ("positions"), so a whole number means a captured frame, which is
 then copied bit by bit. Rotations in between are `rotations.slerp`'s business; this is for what lives in a
 vector space. Cost: one pass over the values that come out.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import AnyArray
 from marey.errors import InputError
 
 # More frames than a day at 100 per second: a slip of the pen, not a clip.
@@ -42,7 +41,7 @@ def sample_positions(frames: int, rate_in: float, rate_out: float) -> NDArray[np
     return np.minimum(positions, frames - 1)
 
 
-def linear(values: ArrayLike, positions: ArrayLike) -> NDArray[Any]:
+def linear(values: ArrayLike, positions: ArrayLike) -> AnyArray:
     """`values` `(frames, ...)` at fractional frames, along straight lines: `(len(positions), ...)`.
 
     float32 stays float32; anything else becomes float64.

@@ -2,9 +2,10 @@
 
 Arguments broadcast like NumPy's; q and -q are the same rotation and every function but `continuous`
 treats them so. Tangent vectors are rotation vectors, axis times full angle in radians (Tournier 2011,
-sections 5.2-5.3); the half angle of Courty 2013, section 2.1.1, is `half_log`. Over time, `continuous` and
-`unwrap` take at each sample the representative nearest to the one before (section 2.1.1). Each function costs
-one pass over its arrays; rotation vectors that leave the ball of radius pi are unwrapped sample by sample.
+sections 5.2-5.3); the quaternion logarithm of Courty 2013, section 2.1.1, is half of that. Over time,
+`continuous` and `unwrap` take at each sample the representative nearest to the one before (section 2.1.1).
+Each function costs one pass over its arrays; rotation vectors that leave the ball of radius pi are unwrapped
+sample by sample.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 from marey.errors import InputError
 from marey.geometry import _batch
 from marey.geometry._batch import TINY, Array, dot, length, quaternions, time_axis, vectors
-from marey.geometry.matrices import from_euler, from_matrix, hat, to_euler, to_matrix, unwrap_euler, vee
+from marey.geometry.matrices import from_euler, from_matrix, hat, to_euler, to_matrix, unwrap_euler
 
 __all__ = [
     "between",
@@ -24,14 +25,12 @@ __all__ = [
     "exp",
     "from_euler",
     "from_matrix",
-    "half_log",
     "hat",
     "identity",
     "inverse",
     "log",
     "multiply",
     "normalise",
-    "pose_distance",
     "random",
     "rotate",
     "slerp",
@@ -40,8 +39,6 @@ __all__ = [
     "to_matrix",
     "unwrap",
     "unwrap_euler",
-    "vee",
-    "weighted_distance",
 ]
 
 
@@ -170,17 +167,6 @@ def log(q: ArrayLike) -> Array:
     return np.copysign(factor, w if w.all() else _leading(q))[..., None] * q[..., 1:]
 
 
-def half_log(q: ArrayLike) -> Array:
-    """Axis times *half* the angle `(..., 3)`: the quaternion logarithm, at most pi / 2 long.
-
-    The two hemispheres agree, as the antipodal rule (w >= 0) asks. `exp(2 * half_log(q))` gives q back.
-
-    >>> half_log([0.0, 0.0, 1.0, 0.0]).round(6)
-    array([0.      , 1.570796, 0.      ])
-    """
-    return 0.5 * log(q)
-
-
 def distance(a: ArrayLike, b: ArrayLike) -> Array:
     """Angle `(...)` of the rotation from `a` to `b`, in [0, pi]: the geodesic distance.
 
@@ -189,28 +175,6 @@ def distance(a: ArrayLike, b: ArrayLike) -> Array:
     """
     near, far = _chords(quaternions(a), quaternions(b))
     return np.asarray(4.0 * np.arctan2(np.sqrt(near), np.sqrt(far)))
-
-
-def weighted_distance(a: ArrayLike, b: ArrayLike, weights: ArrayLike = 1.0) -> Array:
-    """Cheap dissimilarity `weights * (1 - |a . b|)`, in [0, weights]; not proportional to the angle.
-
-    >>> float(weighted_distance([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], 3.0))
-    3.0
-    """
-    near, _ = _chords(quaternions(a), quaternions(b))
-    return np.asarray(np.asarray(weights, dtype=np.float64) * 0.5 * near)
-
-
-def pose_distance(a: ArrayLike, b: ArrayLike, weights: ArrayLike = 1.0) -> Array:
-    """Distance `(...)` of poses `(..., joints, 4)`: root of the weighted sum of squared joint angles.
-
-    >>> float(pose_distance(identity(2), exp([[0.3, 0.0, 0.0], [0.0, 0.4, 0.0]])).round(12))
-    0.5
-    """
-    angles = distance(a, b)
-    if angles.ndim == 0:
-        raise InputError("poses must have shape (..., joints, 4), found a single rotation")
-    return np.asarray(np.sqrt((np.asarray(weights, dtype=np.float64) * angles**2).sum(axis=-1)))
 
 
 def slerp(a: ArrayLike, b: ArrayLike, t: ArrayLike) -> Array:

@@ -4,6 +4,8 @@ Every module of this folder that is a format offers `read(path, **options)` and,
 `write(data, path, **options)`. `FORMATS` is the whole registry.
 """
 
-from marey.io.formats import FORMATS, Format, format_of, format_to_write, load, save, writable_part
+from marey.io._limits import LIMITS, Limits
+from marey.io.formats import FORMATS, Format, format_of, format_to_write, header, load, save, writable_part
 
-__all__ = ["FORMATS", "Format", "format_of", "format_to_write", "load", "save", "writable_part"]
+__all__ = ["FORMATS", "LIMITS", "Format", "Limits", "format_of", "format_to_write", "header", "load", "save"]
+__all__ += ["writable_part"]

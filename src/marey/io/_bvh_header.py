@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey.errors import FormatError, InputError, MareyWarning
-from marey.io._files import decoded, quoted, unique_names
+from marey.io._files import decoded, line_number, quoted, unique_names
 from marey.io._limits import LIMITS
 
 CHANNELS = ("Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation")
-
-LONGEST_NAME = 500
-LARGEST = 1e100
 
 _WORD = re.compile(rb"[{}]|[^\s{}]{1,1000}")
 _REST_OF_LINE = re.compile(rb"[^\r\n{]*")
@@ -140,7 +137,7 @@ class _Words:
 
     def number(self, what: str) -> float:
         word = self.take()
-        if not _NUMBER.fullmatch(word) or not abs(float(word)) < LARGEST:
+        if not _NUMBER.fullmatch(word) or not abs(float(word)) < LIMITS.length:
             raise self.error(f"{what} needs a number, found {_shown(word)}")
         return float(word)
 
@@ -154,9 +151,7 @@ class _Words:
 
     def line(self, position: int | None = None) -> int:
         """Line number of the last word, or of another position."""
-        at = self.word_start if position is None else position
-        ends = self.data.count(b"\n", 0, at) + self.data.count(b"\r", 0, at)
-        return 1 + ends - self.data.count(b"\r\n", 0, at)
+        return line_number(self.data, self.word_start if position is None else position)
 
     def error(self, message: str, position: int | None = None) -> FormatError:
         return FormatError(message, path=self.path, line=self.line(position))
@@ -238,8 +233,8 @@ def _open_joint(words: _Words, joints: list[_Node], parent: int) -> int:
     name = words.rest_of_line()
     if not name:
         raise words.error("a joint has no name", position)
-    if len(name) > LONGEST_NAME:
-        raise words.error(f"a joint's name has {len(name)} bytes; at most {LONGEST_NAME} are read", position)
+    if len(name) > LIMITS.name:
+        raise words.error(f"a joint's name has {len(name)} bytes; at most {LIMITS.name} are read", position)
     if len(joints) == LIMITS.joints:
         raise words.error(f"more than {LIMITS.joints} joints", position)
     words.expect(b"{")

@@ -20,8 +20,9 @@ from marey.body.skeleton import Skeleton
 from marey.errors import InputError
 from marey.geometry.convention import Convention
 from marey.geometry.matrices import ORDERS, to_euler, unwrap_euler
-from marey.io._bvh_header import CHANNELS, LONGEST_NAME
+from marey.io._bvh_header import CHANNELS
 from marey.io._files import unique_names
+from marey.io._limits import LIMITS
 
 Channels = tuple[str, ...]
 POSITIONS = CHANNELS[:3]
@@ -225,5 +226,5 @@ def _printable(names: Sequence[str]) -> list[str]:
     printable = []
     for name in names:
         plain = "".join("_" if c in "{}" or ord(c) < 32 or 0xD800 <= ord(c) < 0xE000 else c for c in name)
-        printable.append(plain.encode()[: LONGEST_NAME - 20].decode(errors="ignore").strip() or "joint")
+        printable.append(plain.encode()[: LIMITS.name - 20].decode(errors="ignore").strip() or "joint")
     return unique_names(printable)

@@ -29,7 +29,9 @@ NUMBER = re.compile(r"%0?(\d*)d")
 LIST, STORE_LIST, DRAFT = ".marey.json", ".marey.store.json", ".marey-"
 """Names: of the list in a folder and in a store, and how those of folders with drafts begin."""
 # Output, size and digest of a file.
-Entry = list[Any]
+Entry = list[str | int]
+# Objects of libraries that have no annotations, or that zarr takes and gives.
+Untyped = Any
 WHOLE = "."
 """The output that is the folder as a whole."""
 
@@ -133,7 +135,7 @@ def check_folder_target(path: Path, names: Sequence[str] | None = None) -> None:
 
 
 def check_target(path: Path, names: Sequence[str] = ()) -> None:
-    """Raise if files that marey did not make are in the way of files beside `path`, or of a store there."""
+    """Raise if files that marey did not make would be replaced by files beside `path`, or a store."""
     if path.parent.exists() and not path.parent.is_dir():
         raise InputError(f"{path.parent}: is a file; give a folder name")
     if is_numbered(path):
@@ -280,6 +282,12 @@ def quoted(piece: bytes | str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
+def line_number(data: bytes, position: int) -> int:
+    """The number of the line that holds a byte; lines end in LF, CRLF, CR or, where joined, in zero."""
+    ends = sum(data.count(end, 0, position) for end in (b"\n", b"\r", b"\0"))
+    return ends - data.count(b"\r\n", 0, position) + 1
+
+
 def series_name(path: Path) -> str:
     """What to call what is in a file, a folder, or numbered files.
 
@@ -294,6 +302,11 @@ def series_name(path: Path) -> str:
 def plain_stem(path: Path) -> str:
     """What numbered files have in common, if anything: `walk` of `walk_%04d.obj`."""
     return NUMBER.sub("", path.stem).strip("_-. ")
+
+
+def time_facts(frames: int, frame_rate: float) -> dict[str, float]:
+    """How long something of so many frames is."""
+    return {"frames": frames, "frame_rate": frame_rate, "duration": frames / frame_rate}
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
@@ -329,7 +342,7 @@ def check_poses_fit(frames: int, joints: int, path: Path) -> None:
 
 
 def check_replaceable(folder: Path, names: Sequence[str] | None) -> None:
-    """Raise if files that marey did not make are in the way of an output.
+    """Raise if an output would replace files that marey did not make.
 
     Args:
         folder: where the output goes; may be missing.
@@ -380,7 +393,7 @@ def move_into(folder: Path, draft: Path, output: str | None = WHOLE) -> None:
 
 
 def _check(folder: Path, path: Path, made: dict[str, Entry]) -> None:
-    """Raise unless `path` is free, or a file that marey made and nobody changed."""
+    """Raise unless `path` is free, or a file that marey made and that is unchanged."""
     for place in (path, *path.parents[: len(path.relative_to(folder).parts) - 1]):
         name = place.relative_to(folder).as_posix()
         if not os.path.lexists(place) or (place.is_dir() and not place.is_symlink() and name not in made):

@@ -13,7 +13,7 @@ import binascii
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from marey._arrays import Array, Bytes, Integers
 from marey.errors import FormatError
 from marey.io._files import read_bytes
-from marey.io._json import decode
+from marey.io._json import Json, decode
 from marey.io._limits import LIMITS
 
-# These hide the geometry itself; any other extension can be ignored without moving a vertex.
+# These hide the geometry itself, the next ones place it; others can be ignored without moving a vertex.
 _COMPRESSIONS = ("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression")
+_GEOMETRY = ("_gpu_instancing", "_quantized_attributes", "_mesh_compression", "_meshopt_compression")
 Floats = NDArray[np.float32]
 Values = NDArray[np.generic]
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -38,7 +39,7 @@ _LARGEST_VALUE = {5120: 127, 5121: 255, 5122: 32767, 5123: 65535}
 class Entry:
     """One JSON object of the file, with its place in it."""
 
-    values: dict[str, Any]
+    values: Json
     place: str
     document: Document
 
@@ -98,8 +99,9 @@ class Entry:
         return None if value is None else float(value)
 
     def text(self, key: str, default: str = "") -> str:
-        """A string."""
-        value = self.values.get(key, default)
+        """A string; the default also for null."""
+        value = self.values.get(key)
+        value = default if value is None else value
         return value if isinstance(value, str) else self.fail(key, "should be text")
 
     def flag(self, key: str) -> bool:
@@ -122,11 +124,11 @@ class Entry:
                 entry.fail("", "should be an object")
         return found
 
-    def _list(self, key: str) -> list[Any]:
+    def _list(self, key: str) -> list[Json]:
         value = self.values.get(key, [])
         return value if isinstance(value, list) else self.fail(key, "should be a list")
 
-    def _within(self, key: str, value: Any, count: int) -> int:
+    def _within(self, key: str, value: object, count: int) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             self.fail(key, "should be a whole number")
         if not 0 <= value < count:
@@ -137,7 +139,7 @@ class Entry:
 class Document:
     """A parsed file: its JSON and the binary chunk of a GLB; reads accessors, each buffer once."""
 
-    def __init__(self, path: Path, values: dict[str, Any], chunk: Bytes | None) -> None:
+    def __init__(self, path: Path, values: Json, chunk: Bytes | None) -> None:
         self.path, self.root, self._chunk = path, Entry(values, "", self), chunk
         self._lists: dict[str, list[Entry]] = {}
         self._loaded: dict[Entry, Bytes] = {}
@@ -248,7 +250,7 @@ def open_document(path: Path) -> Document:
     """Read a `.glb` or `.gltf` file and check that it is glTF 2.0 that we can make sense of."""
     data = read_bytes(path)
     text, chunk = _glb_chunks(data, path) if data[:4] == b"glTF" else (data, None)
-    document = Document(path, decode(text, dict[str, Any], path), chunk)
+    document = Document(path, decode(text, Json, path), chunk)
     version = document.root.entry("asset").text("version")
     if not version.startswith("2."):
         stated = f"states version {version!r:.20}" if version else "states no asset.version"
@@ -261,6 +263,9 @@ def open_document(path: Path) -> Document:
                 f"npx @gltf-transform/cli copy {path.name} plain{path.suffix}",
                 path=path,
             )
+    for name in required if isinstance(required, list) else ():
+        if str(name).endswith(_GEOMETRY):
+            raise FormatError(f"needs the extension {str(name)[:60]}, which marey does not read", path=path)
     return document
 
 
@@ -288,7 +293,7 @@ def _glb_chunks(data: bytes, path: Path) -> tuple[bytes, Bytes | None]:
     return text, chunk
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
 
 

@@ -19,7 +19,7 @@ from marey._arrays import Array
 from marey.errors import MareyWarning
 from marey.geometry.colour import to_srgb
 from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, file_beside
-from marey.io._gltf_nodes import Placed, Scene, homogeneous
+from marey.io._gltf_nodes import Place, Scene, homogeneous
 from marey.io._limits import LIMITS
 from marey.io._meshes import image_type
 from marey.surface.sequence import Texture
@@ -143,6 +143,8 @@ def _read_part(scene: Scene, node: int, primitive: Entry) -> Part:
     corners = _read_faces(primitive, len(positions))
     origin = _read_origin(primitive, len(positions))
     kept: Integers | slice = slice(None)
+    if "skin" not in scene.values(node) and np.linalg.det(scene.rest[node].linear()[0]) < 0:
+        corners = corners[:, [0, 2, 1]]  # the node mirrors its mesh
     faces = corners
     if origin is not None:
         kept, faces = np.unique(origin, return_index=True)[1], origin[corners]
@@ -258,8 +260,11 @@ def _read_texture(image: Entry) -> Texture | None:
         texture = Texture(data=image.document.bytes_of_view(image).tobytes())
     elif image.text("uri").startswith("data:"):
         texture = Texture(data=decoded_data_uri(image))
+    elif (file := file_beside(image)).is_file():
+        return Texture(path=file)
     else:
-        return Texture(path=file_beside(image))
+        warnings.warn(f"{image.path}: its image {file.name} is missing; left out", MareyWarning, stacklevel=2)
+        return None
     if image_type(texture.encoded()) is None:
         message = f"{image.path}: {image.place} is neither PNG nor JPEG; left out"
         warnings.warn(message, MareyWarning, stacklevel=2)
@@ -357,7 +362,7 @@ def _nearest(wanted: Array, candidates: list[Array]) -> Array:
     return usable[int(np.argmin([np.abs(wanted - candidate).sum() for candidate in usable]))]
 
 
-def _stretch_matrix(place: Placed) -> Array:
+def _stretch_matrix(place: Place) -> Array:
     return np.eye(4) if place.stretch is None else homogeneous(place.stretch[0], np.zeros(3))
 
 

@@ -1,8 +1,8 @@
 """The node tree of a glTF file, at rest and over time: nodes, animations, and which nodes carry meshes.
 
 A node's own transform is kept as a rotation, a translation and a stretch (`x -> t + R P x`), so that joints,
-which in marey are rigid, can be told from the scales around them (glTF 2.0, section 3.5). The frame rate is
-taken from the keys when they lie on an even grid, else it is 30; rotations are interpolated on the sphere
+which in marey are rigid, are kept apart from the scales around them (glTF 2.0, section 3.5). The frame rate
+is taken from the keys when they lie on an even grid, else it is 30; rotations are interpolated on the sphere
 (section 3.11 and appendix C). Cost: linear in nodes and, for moving ones, in frames.
 """
 
@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +22,12 @@ from marey.geometry import rotations as rot
 from marey.geometry.convention import Convention
 from marey.io._files import unique_names
 from marey.io._gltf_document import Document, Entry
+from marey.io._json import Json
+from marey.io._limits import LIMITS
+from marey.io._meshes import DEFAULT_RATE
 
 # Scales this near to 1 are rounding in the program that wrote the file.
 _NO_STRETCH = 2e-6
-USUAL_RATE = 30.0
 
 # Evenly spaced keys slower than this are sparse key poses, not frames.
 _SLOWEST_GRID, _FASTEST_GRID = 6.0, 1000.0
@@ -34,23 +35,16 @@ _SLOWEST_GRID, _FASTEST_GRID = 6.0, 1000.0
 # Keys may miss the grid by this part of a frame: float32 times of long clips do. Off the grid, only
 # rounding counts as a hit.
 _GRID_TOLERANCE, _ROUNDING = 0.05, 1e-3
-_MAX_FRAMES = 100_000
-_MAX_LOCAL_POSES = 30_000_000
 _PATHS = {"rotation": 4, "translation": 3, "scale": 3}
 
 
 @dataclass(frozen=True)
-class Local:
-    """A node in its parent's frame: `(1, …)` if it is still, else `(frames, …)`."""
+class Place:
+    """A node in its parent's frame or in the world, `x -> position + R(rotation) stretch x`.
 
-    rotation: Array
-    translation: Array
-    stretch: Array | None  # (…, 3, 3); None is no stretch
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A node in the world: `x -> position + R(rotation) stretch x`."""
+    rotation `(…, 4)`, position `(…, 3)`, stretch `(…, 3, 3)`, None if there is none; in front `(1,)` if it is
+    still, else `(frames,)`
+    """
 
     rotation: Array
     position: Array
@@ -65,6 +59,14 @@ class Placed:
         """The whole transforms, `(…, 4, 4)`."""
         return homogeneous(self.linear(), self.position)
 
+    def child(self, local: Place) -> Place:
+        """A node in the world, where this one is its parent there."""
+        return Place(
+            rot.multiply(self.rotation, local.rotation),
+            self.position + rot.rotate(self.rotation, stretched(self.stretch, local.position)),
+            carried_stretch(self.stretch, local),
+        )
+
 
 @dataclass(frozen=True)
 class Nodes:
@@ -74,11 +76,11 @@ class Nodes:
     parents: tuple[int, ...]
     order: tuple[int, ...]  # depth first, the added root at the start
     shown: frozenset[int]  # those of the default scene
-    rest: tuple[Local, ...]
+    rest: tuple[Place, ...]
     entries: tuple[Entry, ...]
 
     def skeleton_over(self, wanted: set[int]) -> list[int]:
-        """The smallest tree that joins the wanted nodes, parents first: with all nodes on the way."""
+        """The smallest tree that joins the wanted nodes, parents first: with all nodes in between."""
         below = dict.fromkeys(self.order, 0)
         for node in reversed(self.order):
             below[node] += node in wanted
@@ -126,7 +128,7 @@ def read_nodes(document: Document) -> Nodes:
         document.root.fail("nodes", "some of them form a circle")
     scene = document.root.referred("scene", "scenes") or next(iter(document.all("scenes")), None)
     shown = order if scene is None else _depth_first(count, scene.indices("nodes", count), children)
-    still = Local(rot.identity(1), np.zeros((1, 3)), None)
+    still = Place(rot.identity(1), np.zeros((1, 3)), None)
     return Nodes(
         names=tuple(
             unique_names([*(entry.text("name") or f"node_{i}" for i, entry in enumerate(entries)), "root"])
@@ -139,18 +141,7 @@ def read_nodes(document: Document) -> Nodes:
     )
 
 
-def placed(parent: Placed | None, local: Local) -> Placed:
-    """A node in the world, given its parent there."""
-    if parent is None:
-        return Placed(local.rotation, local.translation, local.stretch)
-    return Placed(
-        rot.multiply(parent.rotation, local.rotation),
-        parent.position + rot.rotate(parent.rotation, stretched(parent.stretch, local.translation)),
-        carried_stretch(parent.stretch, local),
-    )
-
-
-def carried_stretch(parent: Array | None, local: Local) -> Array | None:
+def carried_stretch(parent: Array | None, local: Place) -> Array | None:
     """The stretch of a node in the world: its parent's, seen from the turned node, after its own."""
     if parent is None:
         return local.stretch
@@ -196,19 +187,19 @@ def _depth_first(top: int, roots: list[int], children: list[list[int]]) -> list[
     return order
 
 
-def _rest(entry: Entry) -> Local:
+def _rest(entry: Entry) -> Place:
     matrix = entry.numbers("matrix", 16)
     if matrix is not None:
         columns = matrix.reshape(4, 4).T
         linear = columns[:3, :3]
         turn = rigid_part(linear)
         stretch = rot.to_matrix(turn).T @ linear
-        return Local(turn[None], columns[None, :3, 3], None if _is_unit(stretch) else stretch[None])
+        return Place(turn[None], columns[None, :3, 3], None if _is_unit(stretch) else stretch[None])
     rotation, scale = entry.numbers("rotation", 4), entry.numbers("scale", 3)
     translation = entry.numbers("translation", 3)
     if rotation is not None and not rotation.any():
         entry.fail("rotation", "is zero")
-    return Local(
+    return Place(
         rot.identity(1) if rotation is None else rot.normalise(np.roll(rotation, 1))[None],
         np.zeros((1, 3)) if translation is None else translation[None],
         None if scale is None else scales(scale[None]),
@@ -256,19 +247,19 @@ class Frames:
     rate: float
     tolerance: float
 
-    def sampler(self, clip: Clip, nodes: Nodes) -> Callable[[int], Local]:
+    def sampler(self, clip: Clip, nodes: Nodes) -> Callable[[int], Place]:
         """A function that gives a node in its parent's frame at every frame (one row if it is still)."""
         return lambda node: self._local(clip, nodes.rest[node], node)
 
-    def _local(self, clip: Clip, rest: Local, node: int) -> Local:
-        rotation, translation, stretch = rest.rotation, rest.translation, rest.stretch
+    def _local(self, clip: Clip, rest: Place, node: int) -> Place:
+        rotation, position, stretch = rest.rotation, rest.position, rest.stretch
         if (track := clip.tracks.get((node, "rotation"))) is not None:
             rotation = self._turning(track)
         if (track := clip.tracks.get((node, "translation"))) is not None:
-            translation = self.sampled(track)
+            position = self.sampled(track)
         if (track := clip.tracks.get((node, "scale"))) is not None:
             stretch = scales(self.sampled(track))
-        return Local(rotation, translation, stretch)
+        return Place(rotation, position, stretch)
 
     def sampled(self, track: Track) -> Array:
         """Values `(frames, width)`, or `(1, width)` if there is one key."""
@@ -322,15 +313,15 @@ def frames_of(clip: Clip, tracks: Iterable[Track], nodes: int, frame_rate: float
     """
     arrays = {id(track.times): track.times for track in tracks}
     times = _apart(np.sort(np.concatenate(list(arrays.values()))))
-    even = None if frame_rate else clip.stated_rate or _even_rate(times)
-    rate = frame_rate or even or USUAL_RATE
+    even = None if frame_rate else clip.stated_rate or even_rate(times)
+    rate = frame_rate or even or DEFAULT_RATE
     tolerance = _GRID_TOLERANCE if even else _ROUNDING
     wanted = (times[-1] - times[0]) * rate + tolerance + 1
-    most = min(max(_MAX_FRAMES, 2 * len(times)), _MAX_LOCAL_POSES // max(nodes, 1))
+    most = min(max(LIMITS.frames, 2 * len(times)), LIMITS.poses // max(nodes, 1))
     if wanted > most + 1:
         raise FormatError(
             f"animation {clip.name!r:.60} lasts {times[-1] - times[0]:.6g} s: at {rate:g} frames per second "
-            f"that is more than {most} frames; give a lower frame_rate",
+            f"that is more than {most} frames; give a lower frame_rate (--from-frame-rate)",
             path=clip.entry.path,
         )
     return Frames(
@@ -400,7 +391,7 @@ def _apart(times: Array) -> Array:
     return times[np.concatenate([[True], gaps > 1e-5 + 4e-7 * np.abs(times[1:])])]
 
 
-def _even_rate(times: Array) -> float | None:
+def even_rate(times: Array) -> float | None:
     """Frames per second of the grid on which all the times lie, if there is one."""
     if len(times) < 2:
         return None
@@ -412,7 +403,7 @@ def _even_rate(times: Array) -> float | None:
         step = (counts @ since) / (counts @ counts)
     on_grid = np.abs(since - counts * step).max() <= _GRID_TOLERANCE * step
     rate = 1 / step
-    if not on_grid or not _SLOWEST_GRID <= rate <= _FASTEST_GRID or counts[-1] >= _MAX_FRAMES + len(times):
+    if not on_grid or not _SLOWEST_GRID <= rate <= _FASTEST_GRID or counts[-1] >= LIMITS.frames + len(times):
         return None
     return next((round(rate, d) for d in range(4) if abs(round(rate, d) / rate - 1) < 1e-5), float(rate))
 
@@ -434,7 +425,9 @@ class Scene:
     @cached_property
     def mesh_nodes(self) -> list[int]:
         """Nodes of the default scene that carry a mesh."""
-        return [n for n in self.nodes.order[1:] if n in self.nodes.shown and "mesh" in self.values(n)]
+        hidden = self.nodes.with_descendants({n for n in self.nodes.order if self._is_hidden(n)})
+        shown = self.nodes.shown - hidden
+        return [n for n in self.nodes.order[1:] if n in shown and "mesh" in self.values(n)]
 
     @cached_property
     def skinned_nodes(self) -> list[int]:
@@ -442,14 +435,22 @@ class Scene:
         return [node for node in self.mesh_nodes if "skin" in self.values(node)]
 
     @cached_property
-    def rest(self) -> dict[int, Placed]:
+    def rest(self) -> dict[int, Place]:
         """Every node in the world at rest."""
-        places: dict[int, Placed] = {}
+        places: dict[int, Place] = {}
         for node in self.nodes.order:
-            places[node] = placed(places.get(self.nodes.parents[node]), self.nodes.rest[node])
+            above, own = places.get(self.nodes.parents[node]), self.nodes.rest[node]
+            places[node] = own if above is None else above.child(own)
         return places
 
-    def values(self, node: int) -> dict[str, Any]:
+    def _is_hidden(self, node: int) -> bool:
+        """Whether the extension KHR_node_visibility hides a node and all below it."""
+        if "extensions" not in self.values(node):
+            return False
+        entry = self.nodes.entries[node].entry("extensions").entry("KHR_node_visibility")
+        return entry.values.get("visible") is False
+
+    def values(self, node: int) -> Json:
         """The JSON of a node; empty for the added root."""
         return self.nodes.entries[node].values if node < len(self.nodes.entries) else {}
 

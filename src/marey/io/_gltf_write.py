@@ -16,7 +16,6 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,12 +33,12 @@ from marey.geometry.mesh import vertex_normals
 from marey.geometry.planar import PlanarMotion
 from marey.io._files import atomic_write, unique_names
 from marey.io._gltf_meshes import ORIGIN
+from marey.io._json import Json
 from marey.io._meshes import image_type
 from marey.io._rig import bones, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence, Texture
 from marey.surface.shapes import Shapes
 
-Json = dict[str, Any]
 _INFLUENCES_A_SET = 4
 
 # Below it, the sum of normals says nothing about their direction.
@@ -383,7 +382,7 @@ class Builder:
         weakref.finalize(self, self._content.close)
         self._size = 0
 
-    def add(self, kind: str, /, **entry: Any) -> int:
+    def add(self, kind: str, /, **entry: object) -> int:
         """Append to a top-level list and return the index."""
         entries = self.lists.setdefault(kind, [])
         entries.append(entry)

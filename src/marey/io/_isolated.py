@@ -16,11 +16,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 from marey import _child
 from marey.errors import FormatError, MareyError, MareyWarning
 from marey.io import container
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Allowance:
     memory: Literal["AS", "DATA"]
 
 
-def read(reader: Callable[..., Any], path: Path, allowance: Allowance, *, kind: str, **options: Any) -> Any:
+def read(reader: Callable[..., T], path: Path, allowance: Allowance, *, kind: str, **options: object) -> T:
     """What `reader(path, **options)` gives in another process; an error unless it ends well in time.
 
     Args:
@@ -64,7 +66,8 @@ def read(reader: Callable[..., Any], path: Path, allowance: Allowance, *, kind: 
             warnings.warn(MareyWarning(f"{path}: {message}"), stacklevel=3)
         if "error" in answer:
             raise FormatError(answer["error"], path=path)
-        return container.read(result)
+        content: T = container.read(result)
+        return content
 
 
 def main(source: str, target: str, reader: str, allowance: str, options: str) -> None:

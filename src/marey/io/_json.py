@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,7 @@ from marey.errors import FormatError
 from marey.io._files import read_bytes
 
 T = TypeVar("T")
+Json = dict[str, Any]
 
 _WORDS = {
     "int": "a whole number",

@@ -21,7 +21,16 @@ class Limits:
         vertices: Of one mesh.
         values: Numbers in one array made from what a file declares rather than holds.
         rows: Of a database.
-        frames: Of an animation whose keys are sampled.
+        frames: Of an animation whose keys are sampled, where the keys are fewer.
+        poses: Of joints or nodes over all frames of such an animation.
+        series: Bytes of a field series that is read whole.
+        chunk: Bytes of a chunk that is unpacked at once.
+        name: Bytes of the name of a joint.
+        length: Of anything, whatever its unit.
+        line: Characters of a line of a table.
+        seconds: Of an animation, to which constraints refer.
+        deflate: Bytes that a byte of a deflated file can stand for.
+        pixels_a_byte: Pixels that a byte of an image can stand for: PNG deflates eight in a byte.
     """
 
     file: int = 4 << 30
@@ -35,7 +44,16 @@ class Limits:
     vertices: int = 1 << 24
     values: int = 1 << 28
     rows: int = 200_000_000
-    frames: int = 400_000
+    frames: int = 100_000
+    poses: int = 30_000_000
+    series: int = 8 << 30
+    chunk: int = 1 << 30
+    name: int = 500
+    length: float = 1e100
+    line: int = 100_000
+    seconds: float = 3600.0
+    deflate: int = 1032
+    pixels_a_byte: int = 8256
 
 
 LIMITS = Limits()

@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 
 from marey import _arrays
-from marey._arrays import FloatArray, IntArray, read_only
+from marey._arrays import AnyArray, FloatArray, IntArray, read_only
 from marey._work import Progress, tracked
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention, UpAxis, unit_size
-from marey.io._files import numbered_name, plain_stem, read_bytes, series_files, series_name, write_series
+from marey.io._files import (
+    numbered_name,
+    plain_stem,
+    read_bytes,
+    series_files,
+    series_name,
+    time_facts,
+    write_series,
+)
 from marey.surface.sequence import MeshSequence, Texture
 
 DEFAULT_RATE = 30.0
-# So that the texture of `walk.obj` does not take the place of a picture called `walk.png`.
+# So that the texture of `walk.obj` does not take the place of an image called `walk.png`.
 IMAGE_MARK = "_texture"
 
 
@@ -31,6 +38,7 @@ class Mesh:
     """One frame as a file has it, in the file's own unit and axes.
 
     face_text: the bytes its faces were read from; the same bytes mean the same faces
+    library: the line that names its material file
     """
 
     vertices: FloatArray
@@ -41,73 +49,107 @@ class Mesh:
     texture: Texture | None = None
     notes: dict[str, str] = field(default_factory=dict)
     face_text: bytes | None = None
+    library: bytes | None = None
 
 
 # Turns the bytes of a file into its mesh; given the first mesh of the sequence, if this is a later one.
 Parser = Callable[[bytes, Path, Mesh | None], Mesh]
 
 
-def read_sequence(
-    path: Path,
-    ending: str,
-    parse: Parser,
-    *,
-    frame_rate: float | None,
-    unit: str | float | None,
-    up: UpAxis | None,
-    progress: Progress | None,
-) -> MeshSequence:
-    """A file, a folder of files or a pattern such as `walk_%04d.obj` as one sequence."""
-    files = series_files(path, (ending,))
-    first = parse(read_bytes(files[0]), files[0], None)
-    rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
-    vertices = _arrays.empty((len(files), *first.vertices.shape), first.vertices.dtype)
-    textures = []
-    for i, file in enumerate(tracked(files, progress)):
-        mesh = first if i == 0 else parse(read_bytes(file), file, first)
-        if i:
-            _check_same(mesh, first, file, files[0])
-        if not np.isfinite(mesh.vertices).all():
-            where = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
-            raise FormatError(f"the coordinates of vertex {where} are not finite", path=file)
-        vertices[i] = convention.vertices_to_marey(mesh.vertices)
-        textures.append(mesh.texture)
-    try:
-        return MeshSequence(
-            read_only(vertices),
-            first.faces,
-            rate,
-            uv=first.uv,
-            uv_faces=first.uv_faces,
-            colours=first.colours,
-            textures=_textures(textures),
-            convention=convention,
-            name=series_name(path),
-        )
-    except MareyError as error:
-        raise FormatError(str(error), path=files[0]) from error
+@dataclass(frozen=True)
+class MeshFiles:
+    """A format of one mesh a file: how a file, a folder or a numbered series of them is read and written.
 
-
-def write_sequence(
-    sequence: MeshSequence,
-    path: Path,
-    encode: Callable[[int, str | None], bytes],
-    *,
-    companions: Callable[[str], dict[str, bytes]] = lambda image: {},
-    progress: Progress | None,
-) -> None:
-    """One frame to one file, several to numbered ones such as `walk_%04d.obj`, their textures beside them.
-
-    encode: the bytes of a frame, given its number and the name of its texture's file
-    companions: other files to go with a texture's, by name
+    Attributes:
+        ending: Of the files.
+        parse: The mesh in the bytes of a file.
+        encoder: Of a sequence, what gives the bytes of a frame by its number and its texture's file name.
+        companions: Other files to go with a texture's, by name.
     """
-    images = _image_names(sequence, path)
-    beside: dict[str, bytes] = {}
-    for image, texture in zip(images, sequence.textures, strict=True):
-        beside |= {image: texture.encoded(), **companions(image)}
-    frames = tracked(range(sequence.frames), progress)
-    encoded = (encode(i, images[i % len(images)] if images else None) for i in frames)
-    write_series(path, encoded, sequence.frames, beside)
+
+    ending: str
+    parse: Parser
+    encoder: Callable[[MeshSequence], Callable[[int, str | None], bytes]]
+    companions: Callable[[str], dict[str, bytes]] = lambda image: {}
+
+    def read(
+        self,
+        path: Path,
+        *,
+        frame_rate: float | None = None,
+        unit: str | float | None = None,
+        up: UpAxis | None = None,
+        progress: Progress | None = None,
+    ) -> MeshSequence:
+        """A file, a folder of files, or a pattern such as `frames/walk_%04d.obj`, as one sequence.
+
+        Texture coordinates and colours are those of the first file.
+
+        Args:
+            path: Of the file, the folder or the series.
+            frame_rate: 30 if the files do not say (ours do, in a comment).
+            unit: What the coordinates count, "cm" or metres; metres if the files do not say.
+            up: "y" or "z"; "y" if the files do not say.
+            progress: Called with frames done and all frames.
+        """
+        path = Path(path)
+        files = series_files(path, (self.ending,))
+        first = self.parse(read_bytes(files[0]), files[0], None)
+        rate, convention = settings(_noted(first.notes), frame_rate, unit, up)
+        vertices = _arrays.empty((len(files), *first.vertices.shape), first.vertices.dtype)
+        textures = []
+        for i, file in enumerate(tracked(files, progress)):
+            mesh = first if i == 0 else self.parse(read_bytes(file), file, first)
+            if i:
+                _check_same(mesh, first, file, files[0])
+            if not np.isfinite(mesh.vertices).all():
+                where = int(np.argwhere(~np.isfinite(mesh.vertices))[0, 0])
+                raise FormatError(f"the coordinates of vertex {where} are not finite", path=file)
+            vertices[i] = convention.vertices_to_marey(mesh.vertices)
+            textures.append(mesh.texture)
+        try:
+            return MeshSequence(
+                read_only(vertices),
+                first.faces,
+                rate,
+                uv=first.uv,
+                uv_faces=first.uv_faces,
+                colours=first.colours,
+                textures=_textures(textures),
+                convention=convention,
+                name=series_name(path),
+            )
+        except MareyError as error:
+            raise FormatError(str(error), path=files[0]) from error
+
+    def facts(self, path: Path) -> dict[str, object]:
+        """What a mesh or sequence is, of which only the first file is read."""
+        files = series_files(path, (self.ending,))
+        first = self.read(files[0])
+        return {**first.facts(), **time_facts(len(files), first.frame_rate)}
+
+    def write(
+        self,
+        sequence: MeshSequence,
+        path: Path,
+        *,
+        unit: str | float | None = None,
+        up: UpAxis | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """One frame to one file, several to numbered ones such as `walk_%04d.obj`; textures go beside them.
+
+        Coordinates are written so that reading them gives the same numbers, in the sequence's own convention
+        unless `unit` or `up` say otherwise.
+        """
+        path, sequence = Path(path), sequence.with_convention(unit=unit, up=up)
+        images, encode = _image_names(sequence, path), self.encoder(sequence)
+        beside: dict[str, bytes] = {}
+        for image, texture in zip(images, sequence.textures, strict=True):
+            beside |= {image: texture.encoded(), **self.companions(image)}
+        frames = tracked(range(sequence.frames), progress)
+        encoded = (encode(i, images[i % len(images)] if images else None) for i in frames)
+        write_series(path, encoded, sequence.frames, beside)
 
 
 def settings(
@@ -204,7 +246,7 @@ def _check_same(mesh: Mesh, first: Mesh, file: Path, first_file: Path) -> None:
         raise differ("its texture coordinates differ from those of")
 
 
-def _equal(one: Any, other: Any, tolerance: float = 0.0) -> bool:
+def _equal(one: AnyArray | None, other: AnyArray | None, tolerance: float = 0.0) -> bool:
     if one is None or other is None:
         return one is other
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=0, atol=tolerance))
@@ -230,9 +272,3 @@ def image_type(data: bytes) -> str | None:
     if data.startswith(b"\x89PNG"):
         return "image/png"
     return "image/jpeg" if data.startswith(b"\xff\xd8\xff") else None
-
-
-def line_number(data: bytes, position: int) -> int:
-    """The number of the line that holds a byte; lines end in LF, CRLF, CR or, where joined, in zero."""
-    ends = sum(data.count(end, 0, position) for end in (b"\n", b"\r", b"\0"))
-    return ends - data.count(b"\r\n", 0, position) + 1

@@ -1,4 +1,4 @@
-"""Compiled loops over numbers in text: :func:`fill` for tables, :func:`read_number` for other formats' loops.
+"""Compiled loops over numbers in text: :func:`fill` for tables.
 
 A decimal number is an integer mantissa times a power of ten. Where both are small one multiplication or
 division rounds correctly (Clinger 1990); otherwise the top 64 bits of the product with a stored power
@@ -12,8 +12,6 @@ numba: do so inside functions.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
@@ -22,25 +20,24 @@ from numpy.typing import NDArray
 
 from marey._arrays import Array, Bytes, Integers
 from marey._compiling import njit
+from marey.io._files import Untyped
 
 # How `fill` ended: at the end; with `out` or `slow` full; at a bad token; at a line of wrong length.
-DONE, OUT_FULL, SLOW_FULL, BAD_TOKEN, WRONG_COUNT = 0, 1, 2, 3, 4
+DONE, OUT_FULL, SLOW_FULL, BAD_TOKEN, WRONG_COUNT = range(5)
 
 # What a byte is to `fill`.
-OTHER, BLANK, NEWLINE, COMMENT = 0, 1, 2, 3
+OTHER, BLANK, NEWLINE, COMMENT = range(4)
 
 # Where `fill` stands, in its `state`.
-POSITION, FILLED, LINE, ON_LINE, SLOWS = 0, 1, 2, 3, 4
+POSITION, FILLED, LINE, ON_LINE, SLOWS = range(5)
 
-# How `read_number` ended: exactly; as a number that only `float(bytes)` rounds rightly; not a number.
-EXACT, SLOW, BAD = 0, 1, 2
+# How `number_at` ended: exactly; as a number that only `float(bytes)` rounds rightly; not a number.
+EXACT, SLOW, BAD = range(3)
 _NO_POWER = 1 << 40
 _LARGEST = 64
 _EXACT_POWERS = 10.0 ** np.arange(23)
 _POWERS_OF_TWO = 2.0 ** np.arange(-400, 401)
 _WHOLE_POWERS = np.array([10**count for count in range(9)], dtype=np.uint64)
-# Types of numba and LLVM, which are not annotated.
-Numba = Any
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
@@ -227,12 +224,6 @@ def plain_number(address: int, start: int, stop: int) -> tuple[float, bool]:
     return (-value if negative else value), plain
 
 
-@njit(forceinline=True, **OPTIONS)
-def read_number(buffer: Bytes, position: int, end: int) -> tuple[float, int, int]:
-    """As :func:`number_at`, of an array."""
-    return number_at(address_of(buffer), position, end)
-
-
 @njit(**OPTIONS)
 def number_at(address: int, position: int, end: int) -> tuple[float, int, int]:
     """The number at `position`, byte by byte: its value, where it ends, and EXACT, SLOW or BAD.
@@ -354,7 +345,7 @@ def _decimal(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 @njit(**OPTIONS)
 def _leading_product(mantissa: np.uint64, exponent: int) -> float:
-    """mantissa * 10^exponent rounded to nearest, or 0 if 64 bits of the product do not tell which that is."""
+    """mantissa * 10^exponent rounded to nearest, or 0 if 64 bits of the product leave open which that is."""
     zeros = 0
     while not mantissa >> np.uint64(63):
         mantissa <<= np.uint64(1)
@@ -385,18 +376,18 @@ def _leading_product(mantissa: np.uint64, exponent: int) -> float:
 
 
 @intrinsic
-def address_of(typing_context: Numba, buffer: Numba) -> Numba:
+def address_of(typing_context: Untyped, buffer: Untyped) -> Untyped:
     """Where an array's bytes are. Inner loops go by it: passing the array itself counts references."""
 
-    def take(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
+    def take(context: Untyped, builder: Untyped, signature: Untyped, values: Untyped) -> Untyped:
         array = context.make_array(signature.args[0])(context, builder, values[0])
         return builder.ptrtoint(array.data, ir.IntType(64))
 
     return types.int64(buffer), take
 
 
-def _load(bits: int) -> Numba:
-    def load(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
+def _load(bits: int) -> Untyped:
+    def load(context: Untyped, builder: Untyped, signature: Untyped, values: Untyped) -> Untyped:
         number = ir.IntType(bits)
         word = builder.load(builder.inttoptr(builder.add(*values), number.as_pointer()))
         word.align = 1
@@ -406,21 +397,21 @@ def _load(bits: int) -> Numba:
 
 
 @intrinsic
-def byte(typing_context: Numba, address: Numba, position: Numba) -> Numba:
+def byte(typing_context: Untyped, address: Untyped, position: Untyped) -> Untyped:
     return types.int64(types.int64, types.int64), _load(8)
 
 
 @intrinsic
-def eight_bytes(typing_context: Numba, address: Numba, position: Numba) -> Numba:
+def eight_bytes(typing_context: Untyped, address: Untyped, position: Untyped) -> Untyped:
     """Eight bytes as an integer, the first byte lowest."""
     return types.uint64(types.int64, types.int64), _load(64)
 
 
 @intrinsic
-def bits_up_to(typing_context: Numba, address: Numba, position: Numba, byte: Numba) -> Numba:
+def bits_up_to(typing_context: Untyped, address: Untyped, position: Untyped, byte: Untyped) -> Untyped:
     """Which of the 64 bytes from `position` on are no larger than `byte`, the first byte lowest."""
 
-    def compare(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
+    def compare(context: Untyped, builder: Untyped, signature: Untyped, values: Untyped) -> Untyped:
         vector = ir.VectorType(ir.IntType(8), 64)
         text = builder.load(builder.inttoptr(builder.add(*values[:2]), vector.as_pointer()))
         text.align = 1
@@ -434,10 +425,10 @@ def bits_up_to(typing_context: Numba, address: Numba, position: Numba, byte: Num
 
 
 @intrinsic
-def trailing_zeros(typing_context: Numba, word: Numba) -> Numba:
+def trailing_zeros(typing_context: Untyped, word: Untyped) -> Untyped:
     """Zero bits below the lowest one bit; 64 for zero."""
 
-    def count(context: Numba, builder: Numba, signature: Numba, values: Numba) -> Numba:
+    def count(context: Untyped, builder: Untyped, signature: Untyped, values: Untyped) -> Untyped:
         return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.uint64), count

@@ -17,11 +17,12 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
-from marey.errors import FormatError
+from marey._arrays import Array, Bytes
+from marey.errors import FormatError, InputError
 from marey.io._files import quoted
 
 BLANKS = b" \t"
+Text = bytes | memoryview | Bytes
 
 # Bytes of text that a process reads before compiled code is worth its while: it takes seconds the first time.
 SMALL = 4 << 20
@@ -29,9 +30,11 @@ SMALL = 4 << 20
 # Numbers that need Python's `float` are resolved in batches of this size.
 _BATCH = 4096
 
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
 
 def parse_table(
-    data: bytes | memoryview,
+    data: Text,
     columns: int,
     *,
     path: str | PathLike[str],
@@ -59,7 +62,7 @@ def parse_table(
 
 
 def parse_small_table(
-    data: bytes | memoryview, columns: int, *, comment: bytes | None = None, separators: bytes = BLANKS
+    data: Text, columns: int, *, comment: bytes | None = None, separators: bytes = BLANKS
 ) -> Array | None:
     """As :func:`parse_table` by NumPy, for the first megabytes that a process reads: it compiles nothing.
 
@@ -82,6 +85,21 @@ def parse_small_table(
     return table if table.shape[1] == columns and np.isfinite(table).all() else None
 
 
+def to_floats(words: list[bytes]) -> list[float]:
+    """Finite numbers, or an :class:`InputError` that quotes the first word that is none."""
+    try:
+        values = [*map(float, words)]
+    except ValueError:
+        values = [math.nan]
+    # Python also takes `nan`, `inf` and `1_000` for numbers.
+    if not math.isfinite(sum(values)) or b"_" in b"".join(words):
+        wrong = next((word for word in words if not _NUMBER.fullmatch(word)), None)
+        if wrong is not None:
+            raise InputError(f"expected a number, found {quoted(wrong)}")
+        raise InputError(f"{quoted(max(words, key=lambda word: abs(float(word))))} is too large a number")
+    return values
+
+
 class _Small(threading.local):
     bytes_read = 0
 
@@ -89,7 +107,7 @@ class _Small(threading.local):
 _small = _Small()
 
 
-def parse_numbers(data: bytes | memoryview, *, path: str | PathLike[str], first_line: int = 1) -> Array:
+def parse_numbers(data: Text, *, path: str | PathLike[str], first_line: int = 1) -> Array:
     """Numbers `(n,)` of text, however they are broken into lines.
 
     >>> parse_numbers(b"1 2\\n3", path="numbers.txt")
@@ -109,7 +127,7 @@ class NumberText:
 
     def __init__(
         self,
-        data: bytes | memoryview,
+        data: Text,
         *,
         path: str | PathLike[str],
         first_line: int = 1,

@@ -26,7 +26,7 @@ _TRIANGLES = np.array(
 def with_single_bindings(character: Character) -> Character:
     """The same character with no joint bound twice: a second binding goes to a still joint below it.
 
-    Meshes that were bound at different times and then merged bind a joint in several ways, for which the
+    Meshes that were bound at different times and then merged bind a joint more than once, for which the
     file formats have no word.
     """
     names = list(character.skin.joint_names)

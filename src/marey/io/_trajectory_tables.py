@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.tracks import LARGEST_ARRAY
+from marey._arrays import LARGEST_ARRAY
 from marey.errors import FormatError, MareyError, require
 from marey.io._files import check_readable, quoted, read_bytes
+from marey.io._limits import LIMITS
 from marey.io._numbers import parse_table
 
 NAMES = {
@@ -41,7 +41,6 @@ COLUMNS_BY_COUNT = {
     4: ("frame", "id", "x", "y"),
 }
 SEPARATORS = b",; \t"
-WIDEST_LINE = 100_000
 FRAME_RATE = re.compile(r"frame[ _]?rate[ :=\t]{0,20}([0-9.]+)", re.IGNORECASE)
 # `x/cm`, `x[m]`, `x_mm`: a name and perhaps a unit.
 COLUMN = re.compile(r"([a-z_]+?)(?:[/\[(]([a-z]+)[\])]?|_(m|cm|mm))?")
@@ -149,12 +148,17 @@ def _header(data: bytes, path: Path) -> _Header:
             if not names:
                 message = f"{quoted(words)}: neither numbers nor column names (frame or time, id, x, y)"
                 raise FormatError(message, path=path, line=line)
+        elif words and is_line and not re.search(r"\d", words):
+            # A row of units below the names.
+            cells = [cell.strip(" \t\"'[]()").lower() for cell in words.split(_delimiter(words))]
+            stated_unit = dict(zip(names, cells, strict=False)).get("x", "")
+            unit = UNITS.get(stated_unit, unit)
         elif words:
             delimiter = _delimiter(words)
             count = (
                 len(words.split(delimiter)) if is_line else len(re.split(r"[,;\s]+", words.strip(",; \t")))
             )
-            if len(text) >= WIDEST_LINE or len(names) > count:
+            if len(text) >= LIMITS.line or len(names) > count:
                 message = f"expected {len(names) or 'a few'} columns, found {count}"
                 raise FormatError(message, path=path, line=line)
             return _Header(start, line, count, names, unit, frame_rate, is_line, delimiter or " ")
@@ -170,7 +174,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
             newline = len(data) if newline < 0 else newline
         end = data.find(b"\r", start, newline)
         end = newline if end < 0 else end
-        yield start, data[start : min(end, start + WIDEST_LINE)].decode("latin-1")
+        yield start, data[start : min(end, start + LIMITS.line)].decode("latin-1")
         start = end + (2 if data[end : end + 2] == b"\r\n" else 1)
 
 
@@ -265,11 +269,11 @@ def _read_parquet(path: Path) -> Table:
         raise FormatError(
             f"not a Parquet file, or a damaged one ({quoted(str(error))})", path=path
         ) from error
-    rate = positive(note.get("frame_rate")) if isinstance(note, dict) else None
+    rate = positive(note.get("frame_rate", 0)) if isinstance(note, dict) else None
     return Table(columns, unit=unit, frame_rate=rate)
 
 
-def positive(value: Any) -> float | None:
+def positive(value: str | float) -> float | None:
     """A positive finite number, or None."""
     try:
         number = float(value)

@@ -13,13 +13,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from marey.errors import FormatError, MareyError
+from marey.io._files import Untyped
 from marey.io._limits import LIMITS
 
-# Bytes an array may take whatever its files account for.
-ALWAYS_ALLOWED = 16 << 20
 # None of these runs anything, as numcodecs' `pickle` does.
 CODECS = (
     *("bytes", "endian", "transpose", "sharding_indexed", "zstd", "blosc", "lz4", "gzip", "zlib", "bz2"),
@@ -28,7 +27,7 @@ CODECS = (
 )
 
 # A folder, an address, or a store of zarr.
-Place = Any
+Place = Untyped
 
 
 @contextmanager
@@ -44,7 +43,7 @@ def damaged(path: Place, what: str) -> Iterator[None]:
         raise FormatError(f"{what} ({text})", path=path) from error
 
 
-def opened_group(path: Place, mode: Literal["r", "r+"] = "r") -> Any:
+def opened_group(path: Place, mode: Literal["r", "r+"] = "r") -> Untyped:
     import zarr
 
     if isinstance(path, Path) and not path.exists():
@@ -56,8 +55,8 @@ def opened_group(path: Place, mode: Literal["r", "r+"] = "r") -> Any:
 
 
 def opened_array(
-    group: Any, name: str, path: Place, *, rows: int | None = None
-) -> tuple[Any, dict[str, tuple[int, bytes]]]:
+    group: Untyped, name: str, path: Place, *, rows: int | None = None
+) -> tuple[Untyped, dict[str, tuple[int, bytes]]]:
     """An array of numbers of which `rows`, or all, can be read without harm, if it is there; its chunks."""
     if name not in group:
         return None, {}
@@ -74,7 +73,7 @@ def opened_array(
     chunk_bytes = math.prod(chunks) * kind.itemsize
     needed = max(math.prod(shape) * max(8, kind.itemsize), chunk_bytes)
     accounted = max(LIMITS.ratio * sum(size for size, _ in stored.values()), 8 * sum(declared))
-    if needed > max(ALWAYS_ALLOWED, accounted):
+    if needed > max(LIMITS.small_json, accounted):
         message = f"its {name} are {shape} {kind} and would unpack to {needed / 1e9:.2g} GB"
         raise FormatError(message, path=path)
     if max(declared, default=0) > 2 * chunk_bytes + 64:
@@ -84,7 +83,7 @@ def opened_array(
     return array, stored
 
 
-def _stored_chunks(array: Any) -> dict[str, tuple[int, bytes]]:
+def _stored_chunks(array: Untyped) -> dict[str, tuple[int, bytes]]:
     """Size and first bytes of each chunk of an array, by its key."""
     from zarr.abc.store import RangeByteRequest
     from zarr.core.buffer import default_buffer_prototype
@@ -104,7 +103,7 @@ def _stored_chunks(array: Any) -> dict[str, tuple[int, bytes]]:
     return sync(look_at_all())
 
 
-def _codecs(array: Any) -> list[str]:
+def _codecs(array: Untyped) -> list[str]:
     """Names of an array's codecs in the order of writing, those of shards included."""
     facts = array.metadata.to_dict()
     steps = facts["codecs"] if "codecs" in facts else (*(facts["filters"] or ()), facts["compressor"])

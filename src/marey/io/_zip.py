@@ -1,4 +1,4 @@
-"""Arrays into a zip of `.npy` files, and out of one without trusting it: no pickle, no bomb, no lies.
+"""Arrays into a zip of `.npy` files, and out of one without trusting it: no pickle; sizes checked first.
 
 Everything is checked on the headers before anything is unpacked. Cost: linear in the arrays; those larger
 than memory are passed on in blocks.
@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from marey.errors import FormatError
 from marey.io._files import check_readable
 from marey.io._limits import LIMITS
 
-# Deflate cannot reach more.
-DEFLATE_RATIO = 1032
 # Deflate gains a tenth on captured coordinates and is twenty times slower than the disk.
 DEFLATED_UP_TO = 1 << 20
 # So that equal content gives equal files.
@@ -55,7 +53,7 @@ def opened(path: Path) -> Iterator[zipfile.ZipFile]:
             total, size = sum(entry.file_size for entry in file.infolist()), path.stat().st_size
             if sum(entry.compress_size for entry in file.infolist()) > size:
                 raise zipfile.BadZipFile("its entries declare more bytes than it has")
-            if total > min(max(LIMITS.allowance, LIMITS.ratio * size), DEFLATE_RATIO * size):
+            if total > min(max(LIMITS.allowance, LIMITS.ratio * size), LIMITS.deflate * size):
                 raise FormatError(f"would unpack to {total / 1e9:.1f} GB: refused as a zip bomb", path=path)
             yield file
     except _DAMAGED as error:
@@ -139,7 +137,7 @@ def _fill(array: AnyArray, stream: IO[bytes]) -> None:
         filled += len(block)
 
 
-def _header(stream: Any) -> tuple[tuple[int, ...], bool, DType]:
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, DType]:
     version = np.lib.format.read_magic(stream)
     if version == (1, 0):
         return np.lib.format.read_array_header_1_0(stream)

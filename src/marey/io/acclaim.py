@@ -10,7 +10,6 @@ frame to frame. Cost: about a microsecond a line.
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections.abc import Mapping
@@ -23,12 +22,13 @@ import numpy as np
 from marey._arrays import Array
 from marey.body.motion import Motion
 from marey.body.skeleton import Skeleton
-from marey.errors import FormatError, MareyWarning
+from marey.errors import FormatError, InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.convention import UNITS, Convention, unit_size
 from marey.geometry.matrices import from_euler
 from marey.io._files import check_poses_fit, decoded, quoted, read_bytes
 from marey.io._limits import LIMITS
+from marey.io._numbers import to_floats
 
 CMU_FRAME_RATE = 120.0
 TURNS, SLIDES = ("RX", "RY", "RZ"), ("TX", "TY", "TZ", "L")
@@ -36,7 +36,6 @@ _BLANKS = bytes.maketrans(b",()", b"   ")
 
 _FIRST_FRAME = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*\d+[ \t]*(?=[\r\n#]|\Z)")
 _COMMENT = re.compile(rb"#[^\r\n]*")
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _RATE = re.compile(rb"(?<!\S):SAMPLES-PER-SECOND\s+(\d+\.?\d*|\.\d+)(?!\S)")
 
 
@@ -361,7 +360,10 @@ def read_amc(path: Path, freedoms: Mapping[str, int]) -> Amc:
             own = rows.setdefault(name, [])
             if len(own) == len(numbers):
                 raise FormatError(f"bone {name!r} is there twice in a frame", path=path, line=line)
-            own.append(_numbers(words[1:], path, line))
+            try:
+                own.append(to_floats(words[1:]))
+            except InputError as error:
+                raise FormatError(str(error), path=path, line=line) from error
             if len(own) < len(numbers):
                 raise _without_bone(name, path, lines[len(own) - 1])
     for name, own in rows.items():
@@ -382,19 +384,6 @@ def read_amc(path: Path, freedoms: Mapping[str, int]) -> Amc:
         next((is_so for word, is_so in in_degrees.items() if word in keywords.split()), None),
         rate if 0 < rate < 1e6 else None,
     )
-
-
-def _numbers(words: list[bytes], path: Path, line: int) -> list[float]:
-    try:
-        values = [*map(float, words)]
-    except ValueError:
-        values = [math.nan]
-    # Python also takes `nan`, `inf` and `1_000` for numbers.
-    if not math.isfinite(sum(values)) or b"_" in b"".join(words):
-        wrong = next((word for word in words if not _NUMBER.fullmatch(word)), None)
-        message = f"expected a number, found {quoted(wrong)}" if wrong else "a number is too large"
-        raise FormatError(message, path=path, line=line)
-    return values
 
 
 def _without_bone(name: str, path: Path, line: int) -> FormatError:

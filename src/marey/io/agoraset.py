@@ -1,8 +1,8 @@
 """Population files of the Agoraset dataset: `NAME.constant.data` and `NAME.temporal.data`, little-endian.
 
 constant: uint32 times, uint32 people, then float32 mass, radius, will (the desired speed in m/s) and fatigue,
-each `(people,)`. temporal: float32 times `(times,)`, then positions, velocities and wishes (directions people
-want to go), float32 `(people, times, 2)`. As the published dataset's own parser reads them (metres, seconds,
+each `(people,)`. temporal: float32 times `(times,)`, then positions, velocities and the directions people
+want to go, float32 `(people, times, 2)`. As the published dataset's own parser reads them (metres, seconds,
 kilograms). Cost: linear in the bytes.
 """
 
@@ -45,7 +45,7 @@ def read(path: Path) -> Tracks:
 
 
 def write(crowd: SimulatedCrowd, path: Path) -> None:
-    """Both files of a simulated crowd. The format has no absence: whoever is gone stands where last seen."""
+    """Both files of a simulated crowd. The format has no absence: people who left stay where last seen."""
     stem, present = _stem(Path(path)), crowd.tracks.present
     last = np.maximum.accumulate(np.where(present, np.arange(crowd.frames)[:, None], -1), axis=0)
     nearest = np.where(last >= 0, last, present.argmax(axis=0))

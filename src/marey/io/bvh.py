@@ -41,12 +41,12 @@ CMU_JOINTS = {"lhipjoint", "rhipjoint", "lowerback"}
 
 # A grown or half-grown person, metres. No two of the units below put one figure into it.
 STATURES = (1.0, 2.2)
-HUMAN_UNITS = ("m", "cm", "mm", "in")
+HUMAN_UNITS = ("m", "dm", "cm", "mm", "in")
 
 # Stature over the longest chain of bones, hand to foot: 0.66-0.75 on rigs with hands and feet.
 STATURE_OF_SPAN = 0.7
 
-# How much longer than wide a figure must be along z to be taken for standing so.
+# How much longer than wide a figure must be along z to stand along it.
 CLEARLY = 1.5
 USUAL_RATES = (10, 12, 15, 20, 24, 25, 30, 40, 48, 50, 60, 72, 75, 90, 100, 120, 125, 144, 150, 180, 200)
 FAST_RATES = (240, 250, 300, 360, 400, 480, 500, 600, 1000)
@@ -63,7 +63,7 @@ def read(
     """The motion in a BVH file.
 
     unit: of the file's lengths (`"cm"`, `"in"`, metres per unit); None: by the names of the joints (CMU) or
-        the size of the figure, and cm where it is not that of a person
+        the size of the figure; cm, with a warning, where it is not that of a person
     up: the axis that points up; None: y, unless the rest pose and the clip clearly stand along z
     root: name of the root to read, in a file that has several
 
@@ -99,7 +99,11 @@ def read(
     skeleton = Skeleton(header.names, header.parents, header.offsets, header.end_parents, header.end_offsets)
     with np.errstate(all="ignore"):
         if given_unit is None:
-            given_unit = infer_unit(skeleton, header.offsets if translations is None else translations[0])
+            found = infer_unit(skeleton, header.offsets if translations is None else translations[0])
+            given_unit = found or UNITS["cm"]
+            if found is None:
+                message = "in no unit is this figure as tall as a person: centimetres are assumed"
+                warnings.warn(MareyWarning(f"{path}: {message}; else give unit= (--from-unit)"), stacklevel=2)
         if up is None:
             up = infer_up(skeleton, rotations, root_path, translations)
     convention = Convention(unit=given_unit, up=up)
@@ -165,7 +169,7 @@ def _warn_if_misread(motion: Motion, convention: Convention, path: Path) -> None
     rotations = convention.rotations_from_marey(some.rotations.astype(np.float64))
     with np.errstate(all="ignore"):
         inferred = Convention(
-            infer_unit(skeleton, offsets if slid is None else slid[0]),
+            infer_unit(skeleton, offsets if slid is None else slid[0]) or UNITS["cm"],
             infer_up(skeleton, rotations, convention.from_marey(some.root), slid),
         )
     unit = convention.unit_name if convention.unit_name in UNITS else f"{convention.unit:.9g}"
@@ -263,11 +267,11 @@ def _breaks_rows(text: memoryview, header: Header) -> bool:
     )
 
 
-def infer_unit(skeleton: Skeleton, positions: Array) -> float:
+def infer_unit(skeleton: Skeleton, positions: Array) -> float | None:
     """Metres per unit of a file, from the names of its joints or the size of its figure.
 
-    A CMU rig counts in CMU's own unit. Otherwise it is the unit (m, cm, mm or in) in which the figure is
-    as tall as a person; and cm where none is: a hand, a mug.
+    A CMU rig counts in CMU's own unit. Otherwise it is the unit (m, dm, cm, mm or in) in which the figure is
+    as tall as a person; None where none is: a hand, a mug.
 
     positions: `(joints, 3)`, of the joints in their parents' frames, in the file's unit
     """
@@ -275,20 +279,22 @@ def infer_unit(skeleton: Skeleton, positions: Array) -> float:
     if {name.lower() for name in skeleton.names} >= CMU_JOINTS and 0.8 <= stature * CMU_UNIT <= 2.5:
         return CMU_UNIT
     fitting = [UNITS[u] for u in HUMAN_UNITS if STATURES[0] <= stature * UNITS[u] <= STATURES[1]]
-    return fitting[0] if fitting else UNITS["cm"]
+    return fitting[0] if fitting else None
 
 
 def infer_up(skeleton: Skeleton, rotations: Array, root: Array, translations: Array | None) -> UpAxis:
     """z if the rest pose and the typical pose both stand along z, clearly so; y otherwise.
 
-    One alone is not enough: a crawling or lying figure of a y-up file is long along z too.
+    One alone is not enough: a crawling or lying figure of a y-up file is long along z too. Joints above the
+    first one that branches are left out: they carry the figure, from anywhere.
     """
-    if not _clearly_along_z(skeleton.rest_positions()[None]):
+    top = int(np.argmax(np.bincount(skeleton.parents[1:], minlength=1) > 1))
+    if not _clearly_along_z(skeleton.rest_positions()[None, top:]):
         return "y"
     some = slice(None, None, -(-len(root) // 32))
     slid = None if translations is None else translations[some]
     pose = global_frames(skeleton.parents, skeleton.offsets, rotations[some], root[some], translations=slid)
-    return "z" if _clearly_along_z(pose.positions) else "y"
+    return "z" if _clearly_along_z(pose.positions[:, top:]) else "y"
 
 
 def snap_frame_rate(frame_time: str) -> float:

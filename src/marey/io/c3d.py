@@ -7,7 +7,7 @@ becomes one readable line here.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from marey.body.markers import Markers
 from marey.errors import FormatError, require
 from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.io import _isolated
-from marey.io._files import check_readable, unique_names
+from marey.io._files import Untyped, check_readable, unique_names
+
+T = TypeVar("T")
 
 # Damage can also send the library into an endless loop; a sound file is read at over 50 MB a second.
 ALLOWANCE = _isolated.Allowance(8.0, 2e6, reserved_bytes=4 << 30, bytes_per_byte=100, memory="AS")
@@ -34,8 +36,7 @@ def read(path: Path, *, unit: str | float | None = None, up: UpAxis | None = Non
         if file.read(2)[1:] != b"\x50":
             raise FormatError("not a C3D file", path=path)
     size = None if unit is None else unit_size(unit)
-    markers: Markers = _isolated.read(read_markers, path, ALLOWANCE, kind="C3D", unit=size, up=up)
-    return markers
+    return _isolated.read(read_markers, path, ALLOWANCE, kind="C3D", unit=size, up=up)
 
 
 def read_markers(path: Path, *, unit: float | None, up: UpAxis | None) -> Markers:
@@ -84,6 +85,6 @@ def _names(labels: list[str], count: int) -> list[str]:
     return [name or f"marker {i}" for i, name in enumerate(stripped, start=1)]
 
 
-def _value(group: Any, name: str, default: list[Any]) -> list[Any]:
+def _value(group: Untyped, name: str, default: list[T]) -> list[T]:
     found = list(group[name]["value"]) if name in group else []
     return found or default

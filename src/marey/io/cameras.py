@@ -2,7 +2,7 @@
 
 A Tsai file is in millimetres with a lens term of first order on the sensor (Tsai, "A versatile camera
 calibration technique", 1987). A homography is nine numbers; those of the ETH and UCY recordings take
-(row, column) of the picture, not (column, row), to metres. Cost: nothing.
+(row, column) of the image, not (column, row), to metres. Cost: nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ _Row = tuple[float, float, float]
 _Matrix = tuple[_Row, _Row, _Row]
 Order = Literal["row-column", "column-row"]
 
-MILLIMETRE = 1e-3
 TSAI = {
     "Geometry": ("width", "height", "dpx", "dpy"),
     "Intrinsic": ("focal", "kappa1", "cx", "cy", "sx"),
@@ -101,7 +100,7 @@ def _tsai(content: bytes, path: Path) -> Camera:
             [0, 0, 1.0],
         ]
     )
-    translation = MILLIMETRE * np.array([values["tx"], values["ty"], values["tz"]])
+    translation = 1e-3 * np.array([values["tx"], values["ty"], values["tz"]])
     return Camera(
         intrinsics,
         _rotation(values["rx"], values["ry"], values["rz"]),

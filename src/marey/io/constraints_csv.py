@@ -17,12 +17,10 @@ from marey._arrays import Array
 from marey.errors import FormatError, InputError
 from marey.geometry import planar
 from marey.geometry.planar import Behaviour
+from marey.io._limits import LIMITS
 from marey.io._tables import Table, read_table, write_table
 from marey.surface.sequence import Library
 from marey.surface.synthesis.animation import Animation
-
-# Seconds; a later constraint is a mistake.
-LONGEST_TIME = 3600.0
 
 
 def read_path(path: Path) -> planar.Path:
@@ -105,10 +103,10 @@ def _merged(behaviours: Sequence[Behaviour]) -> list[Behaviour]:
 
 def _times(table: Table) -> Array:
     times = table.numbers(["time"])[:, 0]
-    late = np.abs(times) > LONGEST_TIME
+    late = np.abs(times) > LIMITS.seconds
     if late.any():
         at = int(np.argmax(late))
-        raise table.error(f"time {times[at]:g}: at most an hour, {LONGEST_TIME:g} seconds", at)
+        raise table.error(f"time {times[at]:g}: at most an hour, {LIMITS.seconds:g} seconds", at)
     return times
 
 

@@ -25,9 +25,10 @@ from marey.body.codec.clip import MAGIC as CLIP_MAGIC
 from marey.body.codec.clip import CompressedMotion
 from marey.crowd.codec.series import MAGIC as FIELDS_MAGIC
 from marey.crowd.codec.series import CompressedFields
-from marey.crowd.spectrum.fourier import FourierFields
+from marey.crowd.spectrum import FourierFields
 from marey.errors import FormatError, InputError, MareyError
 from marey.io._files import atomic_write, check_readable, read_bytes
+from marey.io._json import Json
 from marey.io._limits import LIMITS
 from marey.io._zip import opened, read_array, store_array, store_bytes
 from marey.surface.sequence import Texture
@@ -49,7 +50,7 @@ MODULES = {
     "marey.crowd.simulation.pedestrians": "Pedestrians Parameters Interaction",
     "marey.crowd.scenes": "Scene Goal Group",
     "marey.crowd.fields": "FieldSeries",
-    "marey.crowd.spectrum.fourier": "FourierFields",
+    "marey.crowd.spectrum": "FourierFields",
     "marey.statistics.geodesics.linear": "PrincipalGeodesics",
     "marey.body.root_motion": "RootMotionModes",
     "marey.body.pose_model": "PoseModel",
@@ -72,7 +73,7 @@ OTHER_TYPES = {
     "Camera": "marey.crowd.cameras",
     "Homography": "marey.crowd.cameras",
 }
-# Arrays up to this size are looked at for one that is stored already, e.g. the faces of several sequences.
+# Arrays up to this size are compared with one that is stored already, e.g. the faces of several sequences.
 SHARED_UP_TO = 4 << 20
 
 
@@ -201,7 +202,7 @@ class _Decoder:
         self.file, self.path = file, path
         self._read: dict[str, bytes | AnyArray] = {}
 
-    def decode(self, node: object) -> Any:
+    def decode(self, node: object) -> object:
         if isinstance(node, list):
             return tuple(self.decode(item) for item in node)
         if not isinstance(node, dict):
@@ -250,7 +251,7 @@ def _fits(value: object, hint: Any) -> bool:
     return True
 
 
-def _header(file: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _header(file: zipfile.ZipFile, path: Path) -> Json:
     if HEADER not in file.namelist():
         raise FormatError("a zip without header.json: not a marey container", path=path)
     if file.getinfo(HEADER).file_size > LIMITS.table:

@@ -22,8 +22,6 @@ from marey.geometry import rotations as so3
 from marey.io._json import read_json
 from marey.io._limits import LIMITS
 
-SHORTEST_QUATERNION = 0.1
-
 # name, parent, offset in metres, numbers per frame (4: quaternion, 1: angle about z)
 JOINTS: tuple[tuple[str, int, tuple[float, float, float], int], ...] = (
     ("root", -1, (0.0, 0.0, 0.0), 4),
@@ -82,7 +80,7 @@ def read(path: Path) -> Motion:
 def _unit_quaternions(values: Array, joint: str, path: Path) -> Array:
     """Quaternions made unit: published clips hold averaged ones as short as 0.6."""
     norms = np.linalg.norm(values, axis=-1)
-    if norms.min() < SHORTEST_QUATERNION:
+    if norms.min() < 0.1:
         frame = int(norms.argmin())
         raise FormatError(f"frame {frame}, joint {joint!r}: the quaternion is zero", path=path)
     return values / norms[:, None]

@@ -12,9 +12,8 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from marey.crowd.fields import FieldSeries, check_memory
+from marey.crowd.fields import FieldSeries, check_fields
 from marey.errors import InputError
 from marey.io import format_to_write, save, zarr_store
 from marey.io._files import check_target, is_numbered, move_into
@@ -44,11 +43,11 @@ class FieldDraft:
         self.resume = resume
 
     @contextmanager
-    def opened(self, like: FieldSeries, frames: int, about: dict[str, Any]) -> Iterator[FieldWriter]:
+    def opened(self, like: FieldSeries, frames: int, about: dict[str, object]) -> Iterator[FieldWriter]:
         """The draft, new or as far as it came.
 
         Args:
-            like: A series of the same size, rate, mask, camera and name, with presence if it is to have any.
+            like: A series of the same size, rate, mask, camera and name, with foreground if it is to have it.
             frames: How many there will be.
             about: What it is made from (JSON); an interrupted draft must have the same.
         """
@@ -88,16 +87,16 @@ class FieldDraft:
         if path.suffix.lower() == ".flo" and frames > 1 and not is_numbered(path):
             raise InputError(f"{path}: {frames} fields; give a numbered name such as {path.stem}_%04d.flo")
         if path.suffix.lower() != ".zarr":
-            check_memory(frames, like.rows, like.columns, f"{path} cannot hold them, give .zarr")
+            check_fields(frames, like.rows, like.columns, f"{path} cannot hold them, give .zarr")
         known = {*FIELD_PARTS, NOTE}
         if draft.exists() and not (draft.is_dir() and {entry.name for entry in draft.iterdir()} <= known):
-            raise InputError(f"{draft}: is in the way of the draft, and is no draft of marey; move it")
+            raise InputError(f"{draft}: is no draft of marey, which would be written there; move it")
         if draft.exists() and not self.resume:
             raise InputError(
                 f"{draft}: is an interrupted capture; go on with it (--resume, resume=True) or delete it"
             )
 
-    def _writer(self, like: FieldSeries, about: dict[str, Any]) -> FieldWriter:
+    def _writer(self, like: FieldSeries, about: dict[str, object]) -> FieldWriter:
         if self._frames_counted():
             self._check_same(about)
             return FieldWriter.resume(self.draft)
@@ -114,7 +113,7 @@ class FieldDraft:
         except (OSError, ValueError, KeyError, TypeError):
             return 0
 
-    def _check_same(self, about: dict[str, Any]) -> None:
+    def _check_same(self, about: dict[str, object]) -> None:
         try:
             before = json.loads((self.draft / NOTE).read_text(encoding="utf-8"))
         except (OSError, ValueError):

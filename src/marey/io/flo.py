@@ -14,19 +14,18 @@ from numpy.typing import NDArray
 
 from marey._arrays import read_only
 from marey._work import Progress, tracked
-from marey.crowd.fields import FieldSeries
+from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError
-from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
+from marey.io._files import check_readable, read_bytes, series_files, series_name, time_facts, write_series
 from marey.io._limits import LIMITS
 
 TAG = b"PIEH"
 HEADER_BYTES = 12
 UNKNOWN_ABOVE = 1e9
 UNKNOWN = np.float32(1e10)
-DEFAULT_RATE = 25.0
 
 
-def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
+def read(path: Path, *, frame_rate: float = 25.0) -> FieldSeries:
     """The field of one file, or the series of `flow_%04d.flo` or of a folder.
 
     frame_rate: frames per second, which the files do not state
@@ -52,6 +51,13 @@ def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> FieldSeries:
     return FieldSeries(
         read_only(velocities), frame_rate, None if mask.all() else mask, name=series_name(path)
     )
+
+
+def facts(path: Path) -> dict[str, object]:
+    """What a series is, from its number of files and at most eight of them."""
+    files = series_files(path, (".flo",))
+    sample = concatenate([read(file) for file in files[:: -(-len(files) // 8)]])
+    return {**sample.facts(), **time_facts(len(files), sample.frame_rate)}
 
 
 def write(fields: FieldSeries, path: Path, *, progress: Progress | None = None) -> None:

@@ -11,16 +11,19 @@ from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, overload
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import numpy as np
 from msgspec import Raw
 
-from marey.errors import FormatError, InputError, MareyWarning
+from marey.errors import FormatError, InputError, MareyWarning, require
 from marey.geometry.convention import Convention, unit_size
 from marey.io._files import is_numbered
 from marey.io._limits import LIMITS
 
 T = TypeVar("T")
+Place = Path | str
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,12 @@ FORMATS: tuple[Format, ...] = tuple(
     )
 )
 
+# Endings of files that are read like those of a format, and advice for a format that is not read.
+READ_LIKE = {".usdz": "usd", ".vrm": "gltf", ".wkt": "scene_json"}
+ADVICE = {".fbx": "FBX is not read; open it in Blender and export glTF (.glb)"}
+
 # What of a data type goes into a format that holds another one.
-PARTS: tuple[tuple[str, str, Callable[[Any], object]], ...] = (
+PARTS: tuple[tuple[str, str, Callable[..., object]], ...] = (
     ("Character", "Motion", lambda character: character.motion),
     ("Character", "MeshSequence", lambda character: character.pose()),
     ("Animation", "MeshSequence", lambda animation: animation.sequence),
@@ -96,12 +103,12 @@ def load(path: str | PathLike[str], kind: None = ..., *, clean: bool = ..., **op
 
 
 def load(
-    path: str | PathLike[str], kind: type[Any] | None = None, *, clean: bool = False, **options: object
+    path: str | PathLike[str], kind: type | None = None, *, clean: bool = False, **options: object
 ) -> Any:
     """Read a file or folder into the data type it holds.
 
     The format is chosen by the ending, and by a look inside where several formats share one (`.txt`, `.csv`,
-    `.json`, folders).
+    `.json`, folders). An address such as `s3://bucket/flow.zarr` is that of a zarr store (extra `remote`).
 
     Args:
         kind: The data type that is needed, e.g. `marey.Motion`: an error if the file holds another.
@@ -116,7 +123,7 @@ def load(
     >>> marey.load(path, marey.Motion).skeleton.names[0]
     'Hips'
     """
-    path = Path(path)
+    path = _place(path)
     read = format_of(path).implementation().read
     given = _accepted(read, options, path)
     try:
@@ -139,12 +146,39 @@ def save(data: object, path: str | PathLike[str], **options: object) -> None:
     animation, a format for meshes gets them without where they come from. `unit` and `up` are for formats
     that leave the choice; the others are in metres and y up.
     """
-    path = Path(path)
-    data = writable_part(data, path)
-    chosen = format_to_write(path, _kind(data))
+    path = _place(path)
+    data = writable_part(data, Path(path))
+    chosen = format_to_write(Path(path), _kind(data))
     write = chosen.implementation().write
     options = _without_the_only_choice(write, options, chosen, path)
     write(data, path, **_accepted(write, options, path))
+
+
+def header(path: str | PathLike[str], **options: Any) -> dict[str, object]:
+    """What is in a file or folder, as plain values, from its header where that says enough.
+
+    Options are those of :func:`load`; with some given, the file is read.
+
+    >>> import marey, tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "flow.zarr"
+    >>> marey.save(marey.samples.field(), path)
+    >>> header(path)["kind"]
+    'field'
+    """
+    path = _place(path)
+    facts = getattr(format_of(path).implementation(), "facts", None)
+    if facts is None or any(value is not None for value in options.values()):
+        return facts_of(load(path, **options))
+    return {**facts(path)}
+
+
+def facts_of(data: object) -> dict[str, object]:
+    """What `data` is, by its own `facts`, with its length in frames and seconds if it has one."""
+    facts = getattr(data, "facts", None)
+    if facts is None:
+        raise InputError(f"a {type(data).__name__} is not something we can describe")
+    times = {name: getattr(data, name, None) for name in ("frames", "frame_rate", "duration")}
+    return {**times, **facts()}
 
 
 def writable_part(data: object, path: Path) -> object:
@@ -174,8 +208,20 @@ def _kind(data: object) -> str:
     return own.__name__ if known else f"{own.__module__}.{own.__name__}"
 
 
-def format_of(path: Path) -> Format:
-    """The format of an existing file or folder."""
+def _place(path: str | PathLike[str]) -> Place:
+    """A path; the address of a store that fsspec knows, such as `s3://…/flow.zarr`, stays as it is."""
+    if not isinstance(path, str) or "://" not in path:
+        return Path(path)
+    if path.startswith("file://"):
+        return Path(url2pathname(urlsplit(path).path))
+    require("fsspec", extra="remote")
+    return path
+
+
+def format_of(path: Place) -> Format:
+    """The format of an existing file or folder, or of a store at an address."""
+    if isinstance(path, str):
+        return _by_name("zarr_store")
     ending = path.suffix.lower()
     try:
         if path.is_dir() and ending != ".zarr":
@@ -186,7 +232,7 @@ def format_of(path: Path) -> Format:
         raise FormatError("no such file", path=path)
     if ending in (".txt", ".json", ".csv") and path.is_file():
         return _by_name(_text_format(path))
-    return _by_ending(path, ending)
+    return _by_name(READ_LIKE[ending]) if ending in READ_LIKE else _by_ending(path, ending)
 
 
 def format_to_write(path: Path, kind: str | None = None) -> Format:
@@ -202,7 +248,7 @@ def _by_ending(path: Path, ending: str) -> Format:
     found = next((known for known in FORMATS if ending in known.endings), None)
     if found is None:
         endings = ", ".join(dict.fromkeys(e for f in FORMATS for e in f.endings))
-        raise FormatError(f"unknown ending {ending!r}; known are {endings}", path=path)
+        raise FormatError(ADVICE.get(ending, f"unknown ending {ending!r}; known are {endings}"), path=path)
     return found
 
 
@@ -239,7 +285,7 @@ def _text_format(path: Path) -> str:
     return found
 
 
-def _check_plausible(data: Any, path: Path) -> None:
+def _check_plausible(data: Any, path: Place) -> None:
     """Raise if a clip or tracks are faster, slower or larger than any recording: damage, or a wrong unit."""
     rate = getattr(data, "frame_rate", 1.0)
     if not 1e-4 <= rate <= 1e6:
@@ -259,7 +305,7 @@ def _check_plausible(data: Any, path: Path) -> None:
             raise FormatError(message, path=path)
 
 
-def _cleaned(data: object, path: Path) -> object:
+def _cleaned(data: object, path: Place) -> object:
     from marey.body.clean import clean
     from marey.body.motion import Motion
 
@@ -272,7 +318,7 @@ def _cleaned(data: object, path: Path) -> object:
 
 
 def _without_the_only_choice(
-    write: Callable[..., object], options: dict[str, object], chosen: Format, path: Path
+    write: Callable[..., object], options: dict[str, object], chosen: Format, path: Place
 ) -> dict[str, object]:
     """`options` less a unit of metres and a y axis that a format without that choice has anyway."""
     known = inspect.signature(write).parameters
@@ -284,7 +330,7 @@ def _without_the_only_choice(
     return {name: value for name, value in options.items() if name not in given}
 
 
-def _accepted(function: Callable[..., object], options: dict[str, object], path: Path) -> dict[str, object]:
+def _accepted(function: Callable[..., object], options: dict[str, object], path: Place) -> dict[str, object]:
     """`options` that were given (not None), all of which the format must understand."""
     given = {name: value for name, value in options.items() if value is not None}
     known = list(inspect.signature(function).parameters)[1:]
@@ -292,7 +338,7 @@ def _accepted(function: Callable[..., object], options: dict[str, object], path:
     unknown = [name for name in given if name not in known and name != "progress"]
     if unknown:
         raise InputError(
-            f"{path}: {path.suffix or 'folder'} has no option {unknown[0]!r}"
+            f"{path}: {Path(path).suffix or 'folder'} has no option {unknown[0]!r}"
             + (f"; it takes {', '.join(takes)}" if takes else "")
         )
     return {name: value for name, value in given.items() if name in known}

@@ -1,7 +1,7 @@
 """Images as footage: a folder of them, a numbered series such as `frame_%04d.png`, or a single one.
 
 PNG and JPEG, 8 bits a channel; alpha is dropped, and so is a camera's note on how it was held. Nothing is
-decoded before it is looked at, but sizes are compared at once (from the files' headers).
+decoded before it is used, but sizes are compared at once (from the files' headers).
 """
 
 from __future__ import annotations
@@ -18,13 +18,9 @@ from marey.io._files import check_readable, read_bytes, series_files, series_nam
 from marey.io._limits import LIMITS
 
 ENDINGS = (".png", ".jpg", ".jpeg")
-DEFAULT_RATE = 25.0
-JPEG_QUALITY = 95
-# Deflate reaches 1032:1, and PNG packs up to 8 pixels in a byte.
-MAX_PIXELS_A_BYTE, ALWAYS_ALLOWED = 8256, 1 << 22
 
 
-def read(path: Path, *, frame_rate: float = DEFAULT_RATE) -> Footage:
+def read(path: Path, *, frame_rate: float = 25.0) -> Footage:
     """Footage of a folder's images in the order of their numbers, of a series, or of one image.
 
     frame_rate: frames per second, which images do not state
@@ -81,7 +77,7 @@ def encode_image(image: Image, ending: str) -> bytes:
         raise InputError(f"images are written as {', '.join(ENDINGS)}, not {ending!r}")
     if image.ndim != 3 or image.shape[2] != 3 or image.dtype != np.uint8:
         raise InputError(f"image: expected (rows, columns, 3) bytes, got {image.shape} {image.dtype}")
-    options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if ending.lower() != ".png" else []
+    options = [cv2.IMWRITE_JPEG_QUALITY, 95] if ending.lower() != ".png" else []
     return cv2.imencode(ending.lower(), cv2.cvtColor(image, cv2.COLOR_RGB2BGR), options)[1].tobytes()
 
 
@@ -101,7 +97,7 @@ def image_size(file: Path) -> tuple[int, int]:
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", path=file) from error
     size = file.stat().st_size
-    if not 0 < rows * columns <= min(LIMITS.pixels, max(ALWAYS_ALLOWED, MAX_PIXELS_A_BYTE * size)):
+    if not 0 < rows * columns <= min(LIMITS.pixels, max(1 << 22, LIMITS.pixels_a_byte * size)):
         raise FormatError(f"declares {columns} × {rows} pixels in {size} bytes", path=file)
     return rows, columns
 

@@ -39,10 +39,6 @@ CREATE TABLE geometry(hash INTEGER NOT NULL, wkt TEXT NOT NULL);
 CREATE UNIQUE INDEX geometry_hash ON geometry(hash);
 CREATE TABLE frame_data(frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL);
 """
-# Metres round people whose walkable area is not known.
-AROUND = 1.0
-# Metres per second below which a person's direction is that of before.
-STANDING = 0.05
 
 
 def read(path: Path) -> Tracks:
@@ -65,17 +61,6 @@ def read(path: Path) -> Tracks:
         raise FormatError(str(error), path=path) from error
 
 
-def read_walkable(path: Path) -> str:
-    """The recording's walkable area as well-known text; of several over time, the first."""
-    path = Path(path)
-    with _opened(path) as connection:
-        _check_table(connection, "geometry", ("wkt",), path)
-        found = connection.execute("SELECT wkt FROM geometry LIMIT 1").fetchone()
-    if found is None or not isinstance(found[0], str):
-        raise FormatError("there is no geometry in it", path=path)
-    return str(found[0])
-
-
 def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = None) -> None:
     """A recording that JuPedSim and PedPy read; without `scene`, a rectangle round everyone is walkable.
 
@@ -86,11 +71,12 @@ def write(crowd: Tracks | SimulatedCrowd, path: Path, *, scene: Scene | None = N
     path = Path(path)
     present = tracks.present
     if not present.any():
-        raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
+        raise InputError(f"{path}: there is no one in these tracks; nothing to write")
     if scene is None:
+        around = 1.0  # metres
         (left, bottom), (right, top) = (
             (extreme(tracks.positions, axis=(0, 1)) + side).tolist()
-            for extreme, side in ((np.nanmin, -AROUND), (np.nanmax, AROUND))
+            for extreme, side in ((np.nanmin, -around), (np.nanmax, around))
         )
         area = to_wkt([(rectangle(left, bottom, right, top), ())])
     else:
@@ -194,14 +180,14 @@ def _rows(connection: sqlite3.Connection, path: Path) -> Array:
     if count > LIMITS.rows:
         raise FormatError(f"has more than {LIMITS.rows} rows; read it in parts", path=path)
     if not parts:
-        raise FormatError("nobody is in it: trajectory_data is empty", path=path)
+        raise FormatError("holds no positions: trajectory_data is empty", path=path)
     return np.ascontiguousarray(np.concatenate(parts).T)
 
 
 def _facing(velocities: FloatArray, present: BoolArray) -> FloatArray:
     """Unit vectors `(frames, agents, 2)`: where one walks, or last walked, or will first walk; else +x."""
     speed = np.linalg.norm(np.nan_to_num(velocities), axis=-1)
-    walks = present & (speed > STANDING)
+    walks = present & (speed > 0.05)  # m/s; below it, the direction is that of before
     last = np.maximum.accumulate(np.where(walks, np.arange(len(present))[:, None], -1), axis=0)
     chosen = np.where(last >= 0, last, walks.argmax(axis=0))
     directions = np.take_along_axis(velocities, chosen[..., None], axis=0)

@@ -46,7 +46,7 @@ class _Weights(msgspec.Struct):
 
 
 def read(path: Path, *, rig: str | None = None) -> Character:
-    """The body of an MPFB folder, standing still as it was modelled, its soles on the ground.
+    """The body of an MPFB folder, in the pose it was modelled in, its soles on the ground.
 
     rig: which rig if the folder has several, e.g. "cmu_mb" for `rig.cmu_mb.json`
     """

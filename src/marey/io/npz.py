@@ -12,7 +12,6 @@ from __future__ import annotations
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +107,7 @@ def write(
         warnings.warn(MareyWarning(message), stacklevel=2)
     sequence = sequence.with_convention(unit=unit, up=up)
     convention = sequence.convention
-    arrays: dict[str, Any] = {
+    arrays: dict[str, AnyArray | np.generic | None] = {
         "faces": sequence.faces,
         "uv": sequence.uv,
         "uv_faces": sequence.uv_faces,

@@ -1,95 +1,42 @@
 """Wavefront OBJ: a mesh, or a folder of meshes with one connectivity, with texture and vertex colours.
 
 `v` (with optional colours), `vt` and `f` in every index form are read; normals, groups, curves and all but
-the texture of a material are passed over. Polygons are cut into fans. About 2 ns a byte; of a sequence, the
-text of the faces is parsed once and then only compared.
+the texture of a material are passed over. Polygons are cut into fans. Lines are sorted by NumPy and their
+numbers parsed in bulk (`_numbers`), about 2 ns a byte; only what is irregular goes line by line. Of a
+sequence, the text of the faces is parsed once and then only compared. A texture goes beside the meshes, with
+a `.mtl` file.
 """
 
 from __future__ import annotations
 
-import math
 import re
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey._arrays import AnyArray
-from marey._work import Progress
-from marey.errors import FormatError
-from marey.geometry.convention import UpAxis
+from marey._arrays import AnyArray, Array, BoolArray, Bytes, Integers
+from marey.errors import FormatError, InputError
+from marey.geometry.mesh import fans
 from marey.io import _meshes
-from marey.io._files import quoted, read_bytes
+from marey.io._files import line_number, quoted, read_bytes
 from marey.io._limits import LIMITS
-from marey.io._meshes import Mesh, line_number
+from marey.io._meshes import Mesh, MeshFiles
+from marey.io._numbers import parse_table, to_floats
 from marey.surface.sequence import MeshSequence, Texture
 
-# Textures of material files, by folder and name.
-Materials = dict[tuple[Path, str], Texture | None]
+# Whether a byte is not part of a word; a zero stands for the end of a line that goes on in the next.
+_GAP = np.isin(np.arange(256), list(b"\0\t\n\r #"))
 
 
-def read(
-    path: Path,
-    *,
-    frame_rate: float | None = None,
-    unit: str | float | None = None,
-    up: UpAxis | None = None,
-    progress: Progress | None = None,
-) -> MeshSequence:
-    """A file, a folder, or a pattern such as `frames/walk_%04d.obj`.
-
-    frame_rate: 30 if the files do not say (ours do, in a comment)
-    unit: what the coordinates count, "cm" or metres; metres if the files do not say
-    up: "y" or "z"; "y" if the files do not say
-
-    Texture coordinates and colours are those of the first file.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "square.obj"
-    >>> _ = file.write_text("v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n")
-    >>> read(file).faces.tolist()
-    [[0, 1, 2], [0, 2, 3]]
-    """
-    return _meshes.read_sequence(
-        Path(path),
-        ".obj",
-        partial(parse, materials={}),
-        frame_rate=frame_rate,
-        unit=unit,
-        up=up,
-        progress=progress,
-    )
-
-
-def write(
-    sequence: MeshSequence,
-    path: Path,
-    *,
-    unit: str | float | None = None,
-    up: UpAxis | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """One frame to one file; several to a numbered name such as `frames/walk_%04d.obj`.
-
-    Coordinates are written so that reading them gives the same numbers, in the sequence's own convention
-    unless `unit` or `up` say otherwise. A texture goes beside the meshes, with a `.mtl` file.
-    """
-    sequence = sequence.with_convention(unit=unit, up=up)
-    frame = partial(_frame, sequence, _face_lines(sequence))
-    _meshes.write_sequence(sequence, Path(path), frame, companions=_material, progress=progress)
-
-
-def parse(
-    data: bytes,
-    path: Path,
-    first: Mesh | None = None,
-    *,
-    materials: Materials | None = None,
-) -> Mesh:
+def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
     """The mesh in the bytes of an OBJ file; where its faces read like those of `first`, they are the same.
 
-    materials: textures of material files met so far, by folder and name
+    >>> parse(b"v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n", Path("square.obj")).faces.tolist()
+    [[0, 1, 2], [0, 2, 3]]
     """
     if b"\0" in data:
         raise FormatError("is binary; an OBJ file is text", path=path)
@@ -97,125 +44,205 @@ def parse(
         # Lines are joined without moving a byte; the zero still counts as a line in errors.
         data = re.sub(rb"\\(\r\n|\r|\n)", lambda end: b" " * (len(end[0]) - 1) + b"\0", data)
     if first is not None and first.face_text is not None and data.endswith(first.face_text):
-        mesh = _points_only(data, first, path, materials)
+        mesh = _points_only(data, first, path)
         if mesh is not None:
             return mesh
-    from marey.io import _mesh_kernels as kernels
-
-    counts = np.zeros(kernels.COUNTS_SIZE, dtype=np.int64)
-    kernels.count_obj(np.frombuffer(data, dtype=np.uint8), counts)
-    if counts[kernels.VERTICES] == 0:
+    lines = _Lines(data, path)
+    if not len(lines.vertices):
         raise FormatError("holds no vertex (a line such as 'v 0.5 1.2 0')", path=path)
-    arrays = _Arrays(*counts[[kernels.VERTICES, kernels.UVS, kernels.TRIANGLES, kernels.COLOURED]].tolist())
-    state = _fill(arrays, data, len(data), path)
-    assert state is not None, "what was counted fits"
-    face_text = None if counts[kernels.POINTS_AFTER_FACES] else data[counts[kernels.FACES_AT] :]
-    uv, uv_faces = (arrays.uv, arrays.uv_faces) if state[kernels.TEXTURED] else (None, None)
-    if uv is not None and uv_faces is not None and state[kernels.PLAIN]:
+    points, uv = lines.points(), lines.texture_coordinates()
+    corners, counts = lines.corners()
+    faces, uv_faces = (column[fans(counts)].astype(np.int32) for column in corners.T)
+    face_text: bytes | None = data[lines.starts[lines.faces[0]] :] if len(lines.faces) else b""
+    if len(lines.faces) and max([lines.vertices[-1], *lines.uvs[-1:]]) > lines.faces[0]:
+        face_text = None
+    textured = uv_faces >= 0
+    if textured.any() and not textured.all():
         # Corners without texture coordinates get one of their own.
-        uv_faces[uv_faces < 0] = len(uv)
+        uv_faces[~textured] = len(uv)
         uv, face_text = np.concatenate([uv, np.zeros((1, 2))]), None
     return Mesh(
-        arrays.vertices,
-        arrays.faces,
-        uv,
-        uv_faces,
-        _colours(arrays.colours) if len(arrays.colours) else None,
-        _texture(data, int(state[kernels.LIBRARY]), path.parent, materials),
+        points[:, :3],
+        faces,
+        uv if textured.any() else None,
+        uv_faces if textured.any() else None,
+        _colours(points[:, 3:]) if points.shape[1] > 3 else None,
+        _texture(lines.library(), path.parent, first),
         notes=_notes(data),
         face_text=face_text,
+        library=lines.library(),
     )
 
 
-class _Arrays:
-    """Room for what the kernel finds."""
-
-    def __init__(self, vertices: int, uvs: int, triangles: int, coloured: int):
-        self.vertices = np.empty((vertices, 3))
-        self.colours = np.empty((vertices if coloured else 0, 3))
-        self.uv = np.empty((uvs, 2))
-        self.faces = np.empty((triangles, 3), dtype=np.int32)
-        self.uv_faces = np.empty((triangles, 3), dtype=np.int32)
-
-
-def _points_only(data: bytes, first: Mesh, path: Path, materials: Materials | None) -> Mesh | None:
+def _points_only(data: bytes, first: Mesh, path: Path) -> Mesh | None:
     """A frame whose text ends with the faces of the first one; None if more than the points differ."""
-    from marey.io import _mesh_kernels as kernels
-
-    assert first.face_text is not None
-    end = len(data) - len(first.face_text)
+    end = len(data) - len(first.face_text or b"")
     if data[end - 1 : end] not in (b"\n", b"\r"):
         return None
-    arrays = _Arrays(len(first.vertices), 0 if first.uv is None else len(first.uv), 0, 0)
-    state = _fill(arrays, data, end, path)
-    if state is None or (state[kernels.VERTICES], state[kernels.UVS]) != (
-        len(arrays.vertices),
-        len(arrays.uv),
-    ):
+    lines, uvs = _Lines(data[:end], path), 0 if first.uv is None else len(first.uv)
+    if len(lines.faces) or (len(lines.vertices), len(lines.uvs)) != (len(first.vertices), uvs):
         return None
     return Mesh(
-        arrays.vertices,
+        lines.points()[:, :3],
         first.faces,
-        None if first.uv is None else arrays.uv,
+        None if first.uv is None else lines.texture_coordinates(),
         first.uv_faces,
-        texture=_texture(data, int(state[kernels.LIBRARY]), path.parent, materials),
+        texture=_texture(lines.library(), path.parent, first),
     )
 
 
-def _fill(arrays: _Arrays, data: bytes, end: int, path: Path) -> NDArray[np.int64] | None:
-    """Read `data[:end]` into the arrays; where the kernel stands then, or None if they are too small."""
-    from marey.io import _mesh_kernels as kernels
+class _Lines:
+    """The lines of a file, and which of them hold vertices, texture coordinates and faces, by their number.
 
-    buffer = np.frombuffer(data, dtype=np.uint8)
-    state = np.zeros(kernels.STATE_SIZE, dtype=np.int64)
-    numbers = np.empty(kernels.MOST_NUMBERS)
-    slow = np.empty((1024, 4), dtype=np.int64)
-    keep = {kernels.VERTEX: arrays.vertices, kernels.UV: arrays.uv, kernels.COLOUR: arrays.colours}
-    status = kernels.SLOW_FULL
-    while status == kernels.SLOW_FULL:
-        state[kernels.SLOWS] = 0
-        status = kernels.read_obj(
-            buffer,
-            end,
-            arrays.vertices,
-            arrays.colours,
-            arrays.uv,
-            arrays.faces,
-            arrays.uv_faces,
-            numbers,
-            slow,
-            state,
-        )
-        for kind, index, start, stop in slow[: state[kernels.SLOWS]].tolist():
-            value = float(data[start:stop])
-            if not math.isfinite(value):
-                message = f"{quoted(data[start:stop])} is too large a number"
-                raise FormatError(message, path=path, line=line_number(data, start))
-            if kind in keep:
-                keep[kind].reshape(-1)[index] = value
-    if status == kernels.TOO_MANY:
+    starts, words, stops: `(lines,)`, the bytes where a line and its first word begin, and where it ends. CR
+        and LF end a line each, so that there are empty ones in files that have both.
+    """
+
+    def __init__(self, data: bytes, path: Path) -> None:
+        self.data, self.path = data, path
+        self.text = np.frombuffer(data + b"\n\n\n", np.uint8)
+        self.stops = np.flatnonzero((self.text == 10) | (self.text == 13))[:-2]
+        self.starts = self.words = np.concatenate([[0], self.stops[:-1] + 1])
+        if _is_blank(self.text[self.starts]).any():
+            written = np.flatnonzero(~_is_blank(self.text))
+            self.words = written[np.searchsorted(written, self.starts)]
+        letter, second, third = (self.text[self.words + i] for i in range(3))
+        self.vertices = np.flatnonzero((letter == ord("v")) & _GAP[second])
+        self.uvs = np.flatnonzero((letter == ord("v")) & (second == ord("t")) & _GAP[third])
+        self.faces = np.flatnonzero((letter == ord("f")) & _GAP[second])
+        self.libraries = np.flatnonzero((letter == ord("m")) & (second == ord("t")))
+
+    def library(self) -> bytes | None:
+        """The last line that names a material file."""
+        named = self.libraries[-1:]
+        return self.data[self.words[named[0]] : self.stops[named[0]]] if len(named) else None
+
+    def points(self) -> Array:
+        """Vertices `(vertices, 3)`, or with their colours `(vertices, 6)` if the first has one."""
+        return self._numbers(self.vertices, 1, 3, [1.0] * 6)
+
+    def texture_coordinates(self) -> Array:
+        """`(coordinates, 2)`."""
+        return self._numbers(self.uvs, 2, 1, [0.0] * 2)
+
+    def _numbers(self, lines: Integers, keyword: int, least: int, defaults: list[float]) -> Array:
+        """Numbers of lines that each have `least` or more; defaults for those that are missing then."""
+        if not len(lines):
+            return np.empty((0, len(defaults)))
+        text, _ = self._only(lines, keyword)
+        count = len(text[: self.stops[lines[0]] - self.starts[lines[0]]].tobytes().split())
+        width = least if least == 3 and count < len(defaults) else len(defaults)
+        if count >= width:
+            with suppress(FormatError):
+                return parse_table(text, count, path=self.path)[:, :width]
+        table = np.tile(defaults[:width], (len(lines), 1))
+        for row, line in zip(table, lines.tolist(), strict=True):
+            begin, stop = int(self.words[line]) + keyword, int(self.stops[line])
+            words = self.data[begin:stop].partition(b"#")[0].replace(b"\0", b" ").split()
+            # Colours that are not known are white.
+            words[3:] = [b"1" if b"nan" in word.lower() else word for word in words[3:]]
+            try:
+                values = to_floats(words[:7])
+            except InputError as error:
+                raise self._error(str(error), begin) from error
+            if len(values) < least:
+                raise self._error("too few numbers on this line", begin)
+            kept = values[: width if len(values) >= width else least]
+            row[: len(kept)] = kept
+        return table
+
+    def corners(self) -> tuple[Integers, Integers]:
+        """Vertex and texture coordinate (-1: none) of all corners `(corners, 2)`; how many each face has."""
+        if not len(self.faces):
+            return np.empty((0, 2), np.int64), np.empty(0, np.int64)
+        text, start = self._only(self.faces, 1)
+        gap = _GAP[text]
+        at = np.flatnonzero(~gap & np.concatenate([[True], gap[:-1]]))
+        stops = np.searchsorted(at, self.stops[self.faces] - start)
+        counts = np.diff(stops, prepend=0)
+        if counts.min() < 3:
+            where = int(self.words[self.faces[counts.argmin()]])
+            raise self._error("a face needs three corners at least", where)
+        indices = _indices(text, at)
+        if indices is None:
+            indices = np.empty((len(at), 2), np.int64)
+            for i, word in enumerate(text.tobytes().split()):
+                found = re.fullmatch(rb"(-?\d+)(/(-?\d*)(/(-?\d*))?)?", word)
+                if found is None:
+                    raise self._corner_error(start + int(at[i]))
+                indices[i] = [max(min(int(n), 1 << 40), -1 << 40) for n in (found[1], found[3] or b"0")]
+        if not indices[:, 0].all():
+            raise self._corner_error(start + int(at[indices[:, 0].argmin()]))
+        for given, lines, what in zip(
+            indices.T, (self.vertices, self.uvs), ("vertices", "texture coordinates")
+        ):
+            if what != "vertices" and not len(lines):
+                given[:] = 0  # some programs write indices of coordinates that they leave out
+            met = np.repeat(np.searchsorted(lines, self.faces), counts)
+            own = np.where(given > 0, given - 1, met + given)
+            missing = (given != 0) & ((own < 0) | (own >= len(lines)))
+            if missing.any():
+                raise self._corner_error(start + int(at[missing.argmax()]), f"{len(lines)} {what}")
+            given[:] = np.where(given == 0, -1, own)
+        return indices, counts
+
+    def _only(self, lines: Integers, keyword: int) -> tuple[Bytes, int]:
+        """The text from the first to the last of some lines and where it begins.
+
+        Keywords, comments and what is on other lines are blank.
+        """
+        first, last = lines[[0, -1]]
+        start, text = int(self.starts[first]), self.text[self.starts[first] : self.stops[last] + 1].copy()
+        if len(lines) < last - first + 1:
+            chosen = np.zeros(last - first + 1, np.bool_)
+            chosen[lines - first] = True
+            text[~np.repeat(chosen, 1 + self.stops[first : last + 1] - self.starts[first : last + 1])] = 32
+            text[self.stops[first : last + 1] - start] = 10
+        for i in range(keyword):
+            text[self.words[lines] + i - start] = 32
+        if (text == ord("#")).any():
+            data = re.sub(rb"#[^\r\n]*", lambda found: b" " * len(found[0]), text.tobytes())
+            text = np.frombuffer(data, np.uint8).copy()
+        text[text == 0] = 32
+        return text, start
+
+    def _corner_error(self, position: int, among: str = "") -> FormatError:
+        word = quoted(self.data[position : position + 64].split(maxsplit=1)[0])
+        known = f"the corner {word} is none of the {among}"
+        message = known if among else f"expected a corner such as 7, 7/3 or 7/3/9, found {word}"
+        return self._error(message, position)
+
+    def _error(self, message: str, position: int) -> FormatError:
+        return FormatError(message, path=self.path, line=line_number(self.data, position))
+
+
+def _indices(text: Bytes, at: Integers) -> Integers | None:
+    """The first two indices of the corners that begin at these bytes; None unless all have the same form."""
+    slashes = np.flatnonzero(text == ord("/"))
+    each = len(slashes) // len(at)
+    if len(slashes) != each * len(at) or each > 2:
         return None
-    if status != kernels.DONE:
-        raise _error(status, data, int(state[kernels.POSITION]), arrays, path)
-    return state
+    if not np.array_equal(np.searchsorted(slashes, at), each * np.arange(len(at))):
+        return None
+    words = text.tobytes().replace(b"//", b"/0/").translate(bytes.maketrans(b"/", b" "))
+    if words.translate(None, b"0123456789- \t\r\n"):
+        return None
+    try:
+        with warnings.catch_warnings(action="error"):
+            indices = np.fromstring(words.decode(), np.int64, sep=" ")
+    except (DeprecationWarning, ValueError):
+        return None
+    if len(indices) != len(at) * (each + 1):
+        return None
+    table = indices.reshape(len(at), -1)
+    return np.stack([table[:, 0], table[:, 1] if each else np.zeros(len(at), np.int64)], axis=1)
 
 
-def _error(status: int, data: bytes, position: int, arrays: _Arrays, path: Path) -> FormatError:
-    from marey.io import _mesh_kernels as kernels
-
-    found = quoted((data[position : position + 64].split(maxsplit=1) or [b""])[0])
-    message = {
-        kernels.BAD_NUMBER: f"expected a number, found {found}",
-        kernels.FEW_NUMBERS: "too few numbers on this line",
-        kernels.BAD_CORNER: f"expected a corner such as 7, 7/3 or 7/3/9, found {found}",
-        kernels.FEW_CORNERS: "a face needs three corners at least",
-        kernels.NO_VERTEX: f"the corner {found} is none of the {len(arrays.vertices)} vertices",
-        kernels.NO_UV: f"the corner {found} is none of the {len(arrays.uv)} texture coordinates",
-    }[status]
-    return FormatError(message, path=path, line=line_number(data, position))
+def _is_blank(text: Bytes) -> BoolArray:
+    return (text == 32) | (text == 9) | (text == 0)
 
 
-def _colours(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _colours(values: Array) -> Array:
     """In 0…1; some programs write 0…255."""
     return np.clip(values / 255.0 if values.max() > 1.0 else values, 0.0, 1.0)
 
@@ -225,16 +252,11 @@ def _notes(data: bytes) -> dict[str, str]:
     return _meshes.notes_in(first_line[1:]) if first_line.startswith("#") else {}
 
 
-def _texture(data: bytes, after: int, folder: Path, materials: Materials | None) -> Texture | None:
-    """The texture of the material file that the line before `after` names; 0 for none."""
-    if after == 0:
-        return None
-    line = data[after - 1 : after + 1024].splitlines()[0]
-    library = _text(line.removeprefix(b"mtllib"))
-    materials = {} if materials is None else materials
-    if (folder, library) not in materials:
-        materials[folder, library] = _colour_map(folder, library)
-    return materials[folder, library]
+def _texture(line: bytes | None, folder: Path, first: Mesh | None) -> Texture | None:
+    """The texture of the material file that a line names; that of the first mesh if it names the same."""
+    if line is None or (first is not None and line == first.library):
+        return None if line is None or first is None else first.texture
+    return _colour_map(folder, _text(line[:1024].removeprefix(b"mtllib")))
 
 
 def _colour_map(folder: Path, library: str) -> Texture | None:
@@ -295,3 +317,11 @@ def _material(image: str) -> dict[str, bytes]:
 
 def _material_name(image: str) -> str:
     return image.rsplit(_meshes.IMAGE_MARK, 1)[0] + ".mtl"
+
+
+def _encoder(sequence: MeshSequence) -> Callable[[int, str | None], bytes]:
+    return partial(_frame, sequence, _face_lines(sequence))
+
+
+FILES = MeshFiles(".obj", parse, _encoder, _material)
+read, write, facts = FILES.read, FILES.write, FILES.facts

@@ -2,30 +2,30 @@
 
 Read are vertices, their colours and texture coordinates (also those of corners, as MeshLab writes them),
 faces of any number of corners, cut into fans, and a texture that lies beside the file. Written is binary
-little-endian, in the sequence's own precision (Turk 1994). Elements may come in any order and hold any
-properties; their rows are NumPy structures where all lists are as long as those of the first row, and are
-walked one after the other else. All rows are checked to be there. Cost: one pass over the bytes.
+little-endian, in the sequence's own precision, colours rounded to 8 bits (Turk 1994). Elements may come in
+any order and hold any properties; their rows are NumPy structures where all lists are as long as those of the
+first row, and are walked one after the other else. All rows are checked to be there. Cost: one pass over the
+bytes.
 """
 
 from __future__ import annotations
 
 import struct
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import AnyArray, Array, Bytes, DType, FloatArray, IntArray, Integers
-from marey._work import Progress
-from marey.errors import FormatError
-from marey.geometry.convention import UpAxis
+from marey.errors import FormatError, MareyWarning
 from marey.geometry.mesh import fans
 from marey.io import _meshes
-from marey.io._files import quoted
-from marey.io._meshes import Mesh
+from marey.io._files import Untyped, quoted
+from marey.io._meshes import Mesh, MeshFiles
 from marey.io._numbers import parse_numbers
 from marey.surface.sequence import MeshSequence
 
@@ -39,54 +39,14 @@ FORMATS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 CORNERS = ("vertex_indices", "vertex_index")
 
 
-def read(
-    path: Path,
-    *,
-    frame_rate: float | None = None,
-    unit: str | float | None = None,
-    up: UpAxis | None = None,
-    progress: Progress | None = None,
-) -> MeshSequence:
-    """A file, a folder, or a pattern such as `frames/walk_%04d.ply`.
-
-    frame_rate: 30 if the files do not say (ours do, in a comment)
-    unit: what the coordinates count, "cm" or metres; metres if the files do not say
-    up: "y" or "z"; "y" if the files do not say
-
-    Colours are those of the first file.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "triangle.ply"
-    >>> triangle = MeshSequence([[[0, 0, 0], [1, 0, 0], [0, 1, 0]]], [[0, 1, 2]], 25)
-    >>> write(triangle, file)
-    >>> read(file).vertices[0, 1].tolist(), read(file).frame_rate
-    ([1.0, 0.0, 0.0], 25.0)
-    """
-    return _meshes.read_sequence(
-        Path(path), ".ply", parse, frame_rate=frame_rate, unit=unit, up=up, progress=progress
-    )
-
-
-def write(
-    sequence: MeshSequence,
-    path: Path,
-    *,
-    unit: str | float | None = None,
-    up: UpAxis | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """One frame to one file; several to a numbered name such as `frames/walk_%04d.ply`.
-
-    Coordinates are written in the sequence's own convention unless `unit` or `up` say otherwise. Colours
-    are rounded to 8 bits. A texture goes beside the meshes.
-    """
-    sequence = sequence.with_convention(unit=unit, up=up)
-    frame = partial(_frame, sequence, _face_rows(sequence))
-    _meshes.write_sequence(sequence, Path(path), frame, progress=progress)
-
-
 def parse(data: bytes, path: Path, first: Mesh | None = None) -> Mesh:
-    """The mesh in the bytes of a PLY file; faces stored like those of `first` are its faces."""
+    """The mesh in the bytes of a PLY file; faces stored like those of `first` are its faces.
+
+    >>> head = "ply\\nformat ascii 1.0\\nelement vertex 1\\n"
+    >>> head += "".join(f"property float {axis}\\n" for axis in "xyz")
+    >>> parse(f"{head}end_header\\n1 2 3\\n".encode(), Path("point.ply")).vertices.tolist()
+    [[1.0, 2.0, 3.0]]
+    """
     header = _read_header(data, path)
     elements = {element.name: element for element in header.elements}
     vertex, face = elements.get("vertex"), elements.get("face")
@@ -222,7 +182,8 @@ def _read_columns(
     rest = body[position:].tobytes()
     if rest if is_text else rest.strip(b" \t\r\n\0"):
         _check_lines(header, data, path)
-        raise FormatError(f"{len(rest)} bytes follow the rows that the header declares", path=path)
+        message = f"{path}: more follows the rows that the header declares; it is left out"
+        warnings.warn(MareyWarning(message), stacklevel=2)
     return columns, face_text
 
 
@@ -233,7 +194,7 @@ class _MissingRowsError(Exception):
 
 def _read_element(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
     """Columns of an element whose rows begin at a byte, and where they end."""
-    layout: list[Any] = []
+    layout: list[Untyped] = []
     lengths: dict[int, int] = {}
     end = position
     for i, p in enumerate(element.properties):
@@ -262,31 +223,33 @@ def _read_element(element: _Element, header: _Header, body: Bytes, position: int
 
 
 def _read_ragged(element: _Element, header: _Header, body: Bytes, position: int) -> tuple[Columns, int]:
-    """The same for rows with lists of different lengths: one after the other."""
+    """The same for rows with lists of different lengths, whose places are found one after the other."""
     kinds = [header.dtype(p.type) for p in element.properties]
-    counters = [
-        None if p.count is None else struct.Struct(f"{d.byteorder.replace('|', '=')}{d.char}")
-        for p in element.properties
-        for d in [header.dtype(p.count or "u1")]
+    counters = [None if p.count is None else header.dtype(p.count) for p in element.properties]
+    structs = [
+        None if c is None else struct.Struct(f"{c.byteorder.replace('|', '=')}{c.char}") for c in counters
     ]
-    items: list[list[Bytes]] = [[] for _ in kinds]
+    steps = [(struct, kind.itemsize) for struct, kind in zip(structs, kinds, strict=True)]
+    data, end, places, lengths = body.data, len(body), list[int](), list[int]()
     for row in range(element.rows):
-        for kind, counter, own in zip(kinds, counters, items, strict=True):
+        for counter, size in steps:
             length = 1
             if counter is not None:
-                if position + counter.size > len(body):
+                if position + counter.size > end:
                     raise _MissingRowsError(row)
-                stated = counter.unpack_from(body.data, position)[0]
-                length, position = int(stated) if 0 <= stated <= len(body) else -1, position + counter.size
-            end = position + length * kind.itemsize
-            if length < 0 or end > len(body):
-                raise _MissingRowsError(row)
-            own.append(body[position:end])
-            position = end
-    columns = {
-        p.name: (np.concatenate(own).view(kind), np.array([*map(len, own)]) // kind.itemsize)
-        for p, kind, own in zip(element.properties, kinds, items, strict=True)
-    }
+                stated = counter.unpack_from(data, position)[0]
+                length, position = int(stated) if 0 <= stated <= end else end + 1, position + counter.size
+            places.append(position)
+            lengths.append(length)
+            position += length * size
+        if position > end:
+            raise _MissingRowsError(row)
+    starts, counts = (np.array(values).reshape(element.rows, -1).T for values in (places, lengths))
+    columns: Columns = {}
+    for p, kind, start, count in zip(element.properties, kinds, starts, counts, strict=True):
+        within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        items = np.repeat(start, count) + within * kind.itemsize
+        columns[p.name] = (body[items[:, None] + np.arange(kind.itemsize)].view(kind)[:, 0], count)
     return columns, position
 
 
@@ -301,7 +264,7 @@ def _check_lines(header: _Header, data: bytes, path: Path) -> None:
             continue
         element = next(rows, None)
         if element is None:
-            raise FormatError("there are more rows than the header declares", path=path, line=number)
+            return
         needed = 0
         for p in element.properties:
             length = float(words[needed]) if p.count is not None and needed < len(words) else 0.0
@@ -394,7 +357,7 @@ def _frame(sequence: MeshSequence, faces: NDArray[np.void], frame: int, image: s
 
 
 def _face_rows(sequence: MeshSequence) -> NDArray[np.void]:
-    layout: list[Any] = [("count", "u1"), ("corners", "<i4", 3)]
+    layout: list[Untyped] = [("count", "u1"), ("corners", "<i4", 3)]
     if sequence.uv is not None and not _per_vertex(sequence):
         layout += [("uv_count", "u1"), ("uv", "<f8", 6)]
     rows = np.empty(len(sequence.faces), dtype=layout)
@@ -411,3 +374,11 @@ def _per_vertex(sequence: MeshSequence) -> bool:
         return False
     same_number = len(sequence.uv) == sequence.vertices.shape[1]
     return same_number and np.array_equal(sequence.faces, sequence.uv_faces)
+
+
+def _encoder(sequence: MeshSequence) -> Callable[[int, str | None], bytes]:
+    return partial(_frame, sequence, _face_rows(sequence))
+
+
+FILES = MeshFiles(".ply", parse, _encoder)
+read, write, facts = FILES.read, FILES.write, FILES.facts

@@ -21,13 +21,12 @@ from marey._work import Progress
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import UpAxis
 from marey.io import obj, ply
-from marey.io._files import atomic_write_files, check_readable
+from marey.io._files import atomic_write_files, check_readable, time_facts
 from marey.surface.sequence import MeshSequence
 
 PC2_MARK = b"POINTCACHE2\0"
 PC2_HEADER = struct.Struct("<12siiffi")
 MDD_HEADER = struct.Struct(">ii")
-# Where in an OBJ file our note is looked for.
 MESHES = {".obj": obj, ".ply": ply}
 
 
@@ -75,6 +74,13 @@ def read(
         )
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
+
+
+def facts(path: Path) -> dict[str, object]:
+    """What a cache holds: its header, and the mesh beside it."""
+    layout, mesh = _layout(path), _mesh_beside(path)
+    moved = MESHES[mesh.suffix.lower()].read(mesh)
+    return {**moved.facts(), **time_facts(layout.frames, layout.frame_rate or moved.frame_rate)}
 
 
 def write(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -26,8 +25,8 @@ from marey._arrays import Array
 from marey.crowd.polygons import Region, area, free_regions, rectangle
 from marey.crowd.scenes import Goal, Group, Scene
 from marey.errors import FormatError, InputError, MareyError
-from marey.io._files import atomic_write, read_bytes
-from marey.io._json import Strict, decode
+from marey.io._files import atomic_write, decoded, read_bytes
+from marey.io._json import Json, Strict, decode
 from marey.io._limits import LIMITS
 
 # Metres of wall set round a walkable area whose border people may not cross.
@@ -57,15 +56,25 @@ class _Scene(Strict, frozen=True):
     walkable: str | None = None
     goals: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
     groups: list[_Group] = msgspec.field(default_factory=list)
-    hold: float = 3.0
+    hold: float = 0.0
     seconds: float = 30.0
     name: str = ""
 
 
 def read(path: Path) -> Scene:
-    """A scene; an error names the file and the place in it, such as `groups[1].start`."""
+    """A scene; an error names the file and the place in it, such as `groups[1].start`.
+
+    A `.wkt` file is a walkable area alone, as well-known text.
+    """
     path = Path(path)
-    return from_json(read_bytes(path, limit=LIMITS.small_json), path)
+    data = read_bytes(path, limit=LIMITS.small_json)
+    if path.suffix.lower() != ".wkt":
+        return from_json(data, path)
+    try:
+        size, obstacles, _ = from_walkable(decoded(data))
+        return Scene(size, tuple(obstacles), name=path.stem)
+    except MareyError as error:
+        raise FormatError(str(error), path=path) from error
 
 
 def write(scene: Scene, path: Path) -> None:
@@ -102,9 +111,9 @@ def from_json(data: bytes, path: Path) -> Scene:
         raise FormatError(f"{place}{error}", path=path) from error
 
 
-def to_json(scene: Scene) -> dict[str, Any]:
+def to_json(scene: Scene) -> Json:
     """Plain values of a scene."""
-    values: dict[str, Any] = msgspec.to_builtins(scene, enc_hook=np.ndarray.tolist)
+    values: Json = msgspec.to_builtins(scene, enc_hook=np.ndarray.tolist)
     return values
 
 

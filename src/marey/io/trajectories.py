@@ -48,7 +48,7 @@ TALL = (0.8, 2.5)
 
 
 def read(path: Path, *, frame_rate: float | None = None, unit: str | float | None = None) -> Tracks:
-    """Tracks of a text, CSV or Parquet file; a warning tells what had to be assumed.
+    """Tracks of a text, CSV or Parquet file; a warning says what had to be assumed.
 
     frame_rate: of the file's frame numbers, per second. Files annotated every n-th frame give tracks at an
         n-th of it (`Tracks.frame_step`).
@@ -81,7 +81,7 @@ def write(tracks: Tracks, path: Path) -> None:
     path = Path(path)
     frame, person, x, y = tracks.to_rows()
     if len(frame) == 0:
-        raise InputError(f"{path}: nobody is present in these tracks; nothing to write")
+        raise InputError(f"{path}: there is no one in these tracks; nothing to write")
     rate = tracks.frame_rate * tracks.frame_step
     columns: tuple[AnyArray, ...] = (frame, person, x, y, frame / rate)
     if path.suffix.lower() == ".parquet":
@@ -128,7 +128,7 @@ def _tracks(table: Table, path: Path, frame_rate: float | None, unit: float | No
     if dense.moved:
         _warn(
             path,
-            f"the annotation leaves its raster of {dense.frame_step} frames while nobody is there; "
+            f"the annotation leaves its raster of {dense.frame_step} frames while no one is there; "
             f"rows were moved by up to {dense.moved} frames ({dense.moved / rate:.2g} s)",
         )
     positions = dense.positions if size == 1 else dense.positions * size
@@ -211,8 +211,8 @@ def person_comes_first(first: Array, second: Array, x: Array, y: Array, *, usual
     """Whether rows are `id frame x y` rather than `frame id x y`.
 
     In the right reading the successive positions of one person lie on a smooth path; in the wrong one they
-    are those of different people in one frame. Where that does not tell clearly, there are fewer people
-    than frames; where that does not tell either, `usual` holds.
+    are those of different people in one frame. Where that is not clear, there are fewer people
+    than frames; where that is not clear either, `usual` holds.
 
     >>> walk = np.arange(5.0)
     >>> person_comes_first(walk, np.ones(5), walk, walk, usual=True)

@@ -1,18 +1,19 @@
 """Universal Scene Description: mesh sequences in and out as moving points; motions, characters out.
 
 Needs the extra `usd`. All meshes of a stage are read as one, placed in the world; frames are the time samples
-where those are evenly spaced, else the stage's own frames; USD interpolates in between. Skinned meshes move
-with their skeletons, polygons are cut into fans. Written are metres, y up; frame i is time code i. Textures
-are left out, since a USD layer only refers to image files; colours and texture coordinates are kept. Cost:
-linear in the arrays.
+where those are evenly spaced and six a second at least, else the stage's own; USD interpolates in between.
+Skinned meshes move with their skeletons, polygons are cut into fans. Written are metres, y up; frame i is
+time code i. Textures are left out, since a USD layer only refers to image files; colours and texture
+coordinates are kept. Cost: linear in the arrays.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +27,19 @@ from marey.character import Character
 from marey.errors import FormatError, InputError, MareyError, MareyWarning, require
 from marey.geometry import rotations as rot
 from marey.geometry.colour import from_srgb, to_srgb
-from marey.geometry.convention import Convention, UpAxis, unit_size
+from marey.geometry.convention import UNITS, Convention, UpAxis, unit_size
 from marey.geometry.mesh import fans
 from marey.io import _isolated
-from marey.io._files import atomic_write, check_readable, unique_names
+from marey.io._files import Untyped, atomic_write, check_readable, unique_names
+from marey.io._gltf_nodes import even_rate
+from marey.io._json import Json
 from marey.io._limits import LIMITS
 from marey.io._rig import bones, local_at_rest, pose_of_bind, with_single_bindings, world_at_rest
 from marey.surface.sequence import MeshSequence
 from marey.surface.skinning import SkinnedMesh
 
-# Objects of the library, which has no annotations.
-PxrObject = Any
+with suppress(ImportError):  # without the extra, `read` and `write` say what to install
+    from pxr import Sdf, Tf, Usd, UsdGeom, UsdSkel, Vt
 
 UNSAVED_BYTES = 256 << 20
 
@@ -70,8 +73,7 @@ def read(
     path = Path(path)
     check_readable(path)
     options = {"frame_rate": frame_rate, "unit": unit, "up": up}
-    sequence: MeshSequence = _isolated.read(read_meshes, path, ALLOWANCE, kind="USD", **options)
-    return sequence
+    return _isolated.read(read_meshes, path, ALLOWANCE, kind="USD", **options)
 
 
 def write(data: Character | Motion | MeshSequence, path: Path) -> None:
@@ -87,8 +89,6 @@ def write(data: Character | Motion | MeshSequence, path: Path) -> None:
     True
     """
     require("pxr", extra="usd")
-    from pxr import Tf
-
     path = Path(path)
     with atomic_write(path) as draft:
         try:
@@ -98,8 +98,6 @@ def write(data: Character | Motion | MeshSequence, path: Path) -> None:
 
 
 def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
-    from pxr import Usd, UsdGeom
-
     stage = Usd.Stage.CreateNew(str(path))
     clip = data.motion if isinstance(data, Character) else data
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
@@ -117,9 +115,7 @@ def _write(data: Character | Motion | MeshSequence, path: Path) -> None:
     stage.GetRootLayer().Save()
 
 
-def _write_sequence(stage: PxrObject, sequence: MeshSequence) -> None:
-    from pxr import UsdGeom, Vt
-
+def _write_sequence(stage: Untyped, sequence: MeshSequence) -> None:
     mesh = UsdGeom.Mesh.Define(stage, f"/{_identifier(sequence.name, 'sequence')}")
     stage.SetDefaultPrim(mesh.GetPrim())
     unsaved = 0
@@ -137,7 +133,7 @@ def _write_sequence(stage: PxrObject, sequence: MeshSequence) -> None:
     _set_appearance(mesh, sequence)
 
 
-def _write_motion(stage: PxrObject, motion: Motion) -> None:
+def _write_motion(stage: Untyped, motion: Motion) -> None:
     identity, root = rot.identity(motion.joints), motion.skeleton.offsets[0]
     rest, bind = (place(motion.skeleton, identity, root) for place in (local_at_rest, world_at_rest))
     top = _write_rig(stage, motion.skeleton, rest, bind, (motion,), motion.name)
@@ -147,7 +143,7 @@ def _write_motion(stage: PxrObject, motion: Motion) -> None:
     _bind_mesh(mesh, joints[:, None], np.ones((len(joints), 1)))
 
 
-def _write_character(stage: PxrObject, character: Character) -> None:
+def _write_character(stage: Untyped, character: Character) -> None:
     character = with_single_bindings(character)
     skin, skeleton = character.skin, character.motion.skeleton
     rotations, root = pose_of_bind(skin, skeleton)
@@ -162,11 +158,9 @@ def _write_character(stage: PxrObject, character: Character) -> None:
 
 
 def _write_rig(
-    stage: PxrObject, skeleton: Skeleton, rest: Array, bind: Array, motions: tuple[Motion, ...], name: str
+    stage: Untyped, skeleton: Skeleton, rest: Array, bind: Array, motions: tuple[Motion, ...], name: str
 ) -> str:
     """A skeleton and its animations below a new SkelRoot, whose path is returned."""
-    from pxr import UsdSkel, Vt
-
     top = f"/{_identifier(name, 'character')}"
     root = UsdSkel.Root.Define(stage, top)
     stage.SetDefaultPrim(root.GetPrim())
@@ -186,9 +180,7 @@ def _write_rig(
     return top
 
 
-def _set_motion(animation: PxrObject, motion: Motion, codes_per_second: float) -> None:
-    from pxr import Vt
-
+def _set_motion(animation: Untyped, motion: Motion, codes_per_second: float) -> None:
     turns = np.roll(rot.continuous(motion.rotations, axis=0), -1, axis=-1).astype(np.float32)
     places = local_positions(motion).astype(np.float32)
     animation.GetScalesAttr().Set(Vt.Vec3hArray.FromNumpy(np.ones((motion.joints, 3), dtype=np.float16)))
@@ -198,19 +190,15 @@ def _set_motion(animation: PxrObject, motion: Motion, codes_per_second: float) -
         animation.GetTranslationsAttr().Set(Vt.Vec3fArray.FromNumpy(places[frame]), code)
 
 
-def _write_mesh(stage: PxrObject, top: str, name: str, vertices: FloatArray, faces: IntArray) -> PxrObject:
-    from pxr import UsdGeom, Vt
-
+def _write_mesh(stage: Untyped, top: str, name: str, vertices: FloatArray, faces: IntArray) -> Untyped:
     mesh = UsdGeom.Mesh.Define(stage, f"{top}/{name}")
     mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(vertices.astype(np.float32)))
     _set_faces(mesh, faces)
     return mesh
 
 
-def _bind_mesh(mesh: PxrObject, influences: IntArray, weights: FloatArray) -> None:
+def _bind_mesh(mesh: Untyped, influences: IntArray, weights: FloatArray) -> None:
     """Bind a mesh to the skeleton beside it; influences are joints of that."""
-    from pxr import UsdSkel, Vt
-
     binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
     binding.CreateSkeletonRel().SetTargets([mesh.GetPath().GetParentPath().AppendChild("skeleton")])
     columns = influences.shape[1]
@@ -220,17 +208,13 @@ def _bind_mesh(mesh: PxrObject, influences: IntArray, weights: FloatArray) -> No
     binding.CreateJointWeightsPrimvar(False, columns).Set(shares)
 
 
-def _set_faces(mesh: PxrObject, faces: IntArray) -> None:
-    from pxr import UsdGeom, Vt
-
+def _set_faces(mesh: Untyped, faces: IntArray) -> None:
     mesh.GetFaceVertexCountsAttr().Set(Vt.IntArray.FromNumpy(np.full(len(faces), 3, dtype=np.int32)))
     mesh.GetFaceVertexIndicesAttr().Set(Vt.IntArray.FromNumpy(faces.astype(np.int32).reshape(-1)))
     mesh.GetSubdivisionSchemeAttr().Set(UsdGeom.Tokens.none)
 
 
-def _set_appearance(mesh: PxrObject, look: MeshSequence | SkinnedMesh) -> None:
-    from pxr import Sdf, UsdGeom, Vt
-
+def _set_appearance(mesh: Untyped, look: MeshSequence | SkinnedMesh) -> None:
     if look.colours is not None:
         light = from_srgb(look.colours).astype(np.float32)
         mesh.CreateDisplayColorPrimvar(UsdGeom.Tokens.vertex).Set(Vt.Vec3fArray.FromNumpy(light))
@@ -241,10 +225,8 @@ def _set_appearance(mesh: PxrObject, look: MeshSequence | SkinnedMesh) -> None:
         st.SetIndices(Vt.IntArray.FromNumpy(look.uv_faces.astype(np.int32).reshape(-1)))
 
 
-def _matrices(transforms: Array) -> PxrObject:
+def _matrices(transforms: Array) -> Untyped:
     """USD multiplies row vectors: its matrices are the transposes of ours."""
-    from pxr import Vt
-
     return Vt.Matrix4dArray.FromNumpy(np.ascontiguousarray(np.swapaxes(transforms, -1, -2)))
 
 
@@ -258,8 +240,6 @@ def _joint_paths(skeleton: Skeleton) -> list[str]:
 
 
 def _identifier(name: str, default: str) -> str:
-    from pxr import Tf
-
     return str(Tf.MakeValidIdentifier(name)) if name else default
 
 
@@ -270,7 +250,7 @@ class _Part:
     corners: `(faces, 3)`, which of the polygons' corners each triangle's are
     """
 
-    mesh: PxrObject
+    mesh: Untyped
     points: int
     faces: Integers
     corners: Integers
@@ -306,21 +286,25 @@ def read_meshes(
     except MareyError as error:
         raise FormatError(str(error), path=path) from error
     except Exception as error:  # the library raises its own errors, many lines long
-        raise FormatError(f"cannot be read as USD ({_reason(error)})", path=path) from error
+        raise FormatError(f"cannot be read as USD ({_reason(error, path)})", path=path) from error
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, path: Path) -> str:
     try:
-        return " ".join(str(error).split())[:160] or type(error).__name__
+        # The library says where in its code each error was found, then what: the first is the cause.
+        text = " ".join(str(error).split()).replace(str(path), path.name)
+        return (re.findall(r" : '(.*?)'(?= |$)", text) or [text])[0][:160] or type(error).__name__
     except UnicodeDecodeError:  # the library quotes the bytes it did not understand
         return type(error).__name__
 
 
-def _opened(path: Path) -> PxrObject:
-    from pxr import Usd, UsdSkel
-
+def _opened(path: Path) -> Untyped:
     stage = Usd.Stage.Open(str(path))
-    # What is baked goes to a layer in memory, never to the file.
+    codes_per_second = float(stage.GetTimeCodesPerSecond())
+    if not 0 < codes_per_second < float("inf"):
+        raise FormatError(f"its timeCodesPerSecond is {codes_per_second:g}", path=path)
+    # What is baked goes to a layer in memory, never to the file; without its rate, times would be scaled.
+    stage.GetSessionLayer().timeCodesPerSecond = codes_per_second
     stage.SetEditTarget(stage.GetSessionLayer())
     for prim in stage.Traverse():
         if prim.IsA(UsdSkel.Root):
@@ -328,27 +312,25 @@ def _opened(path: Path) -> PxrObject:
     return stage
 
 
-def _convention(stage: PxrObject, unit: str | float | None, up: UpAxis | None) -> Convention:
-    from pxr import UsdGeom
-
+def _convention(stage: Untyped, unit: str | float | None, up: UpAxis | None) -> Convention:
     own: UpAxis = "z" if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else "y"
-    size = float(UsdGeom.GetStageMetersPerUnit(stage)) if unit is None else unit_size(unit)
-    return Convention(size, own if up is None else up)
+    stated = float(UsdGeom.GetStageMetersPerUnit(stage))
+    # A float of 32 bits is 0.01 but for rounding.
+    known = next((size for size in UNITS.values() if abs(stated - size) < 1e-6 * size), stated)
+    return Convention(known if unit is None else unit_size(unit), own if up is None else up)
 
 
-def _meshes(stage: PxrObject) -> list[PxrObject]:
+def _meshes(stage: Untyped) -> list[Untyped]:
     """Meshes that are shown; those in prototypes of instances count where they are instanced."""
-    from pxr import Usd, UsdGeom
-
     prims = Usd.PrimRange.Stage(stage, Usd.TraverseInstanceProxies())
     meshes = [UsdGeom.Mesh(prim) for prim in prims if prim.IsA(UsdGeom.Mesh)]
-    shown = [m for m in meshes if m.ComputePurpose() in (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)]
+    purposes = (UsdGeom.Tokens.default_, UsdGeom.Tokens.render)
+    visible = [m for m in meshes if m.ComputeVisibility() != UsdGeom.Tokens.invisible]
+    shown = [m for m in visible if m.ComputePurpose() in purposes]
     return [m for m in shown or meshes if len(m.GetPointsAttr().Get(Usd.TimeCode.EarliestTime()) or ())]
 
 
-def _part(mesh: PxrObject, path: Path) -> _Part:
-    from pxr import Usd, UsdGeom
-
+def _part(mesh: Untyped, path: Path) -> _Part:
     first = Usd.TimeCode.EarliestTime()
     where = mesh.GetPath()
     if mesh.GetFaceVertexIndicesAttr().GetNumTimeSamples() > 1:
@@ -361,17 +343,16 @@ def _part(mesh: PxrObject, path: Path) -> _Part:
     if len(indices) and not (indices.min() >= 0 and indices.max() < points):
         raise FormatError(f"the faces of {where} refer to points that are not there", path=path)
     corners = fans(counts).astype(np.int64, copy=False)
-    if mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded:
+    mirrored = mesh.ComputeLocalToWorldTransform(first).GetDeterminant() < 0
+    if mirrored != (mesh.GetOrientationAttr().Get() == UsdGeom.Tokens.leftHanded):
         corners = corners[:, [0, 2, 1]]
     return _Part(mesh, points, indices[corners], corners)
 
 
 def _frames(
-    stage: PxrObject, parts: list[_Part], frame_rate: float | None, path: Path
+    stage: Untyped, parts: list[_Part], frame_rate: float | None, path: Path
 ) -> tuple[NDArray[np.float64], float]:
     """Time codes of the frames, and frames per second."""
-    from pxr import UsdGeom
-
     samples: set[float] = set()
     for part in parts:
         samples.update(part.mesh.GetPointsAttr().GetTimeSamples())
@@ -384,27 +365,26 @@ def _frames(
     times = np.array(sorted(samples), dtype=np.float64)
     if len(times) < 2:
         return np.array([times[0] if len(times) else 0.0]), frame_rate or float(stage.GetFramesPerSecond())
-    gaps = np.diff(times)
-    even = np.ptp(gaps) <= UNEVEN * gaps.mean()
-    own = codes_per_second / gaps.mean() if even else float(stage.GetFramesPerSecond())
-    rate = frame_rate or round(own, 6)
+    own = even_rate(times / codes_per_second)
+    rate = frame_rate or own or round(float(stage.GetFramesPerSecond()), 6)
     count = (times[-1] - times[0]) / codes_per_second * rate
-    if not 0 <= count <= LIMITS.frames:
-        raise FormatError(f"its time samples make {count:.3g} frames; give a lower frame_rate", path=path)
-    if even and rate == round(own, 6):
+    if not 0 <= count <= max(LIMITS.frames, 2 * len(times)):
+        raise FormatError(
+            f"its time samples make {count:.3g} frames; give a lower frame_rate (--from-frame-rate)",
+            path=path,
+        )
+    if own == rate and len(times) == round(count) + 1:
         return times, rate
     return times[0] + np.arange(int(count + UNEVEN) + 1) * (codes_per_second / rate), rate
 
 
 def _placed(
-    stage: PxrObject,
+    stage: Untyped,
     parts: list[_Part],
     codes: NDArray[np.float64],
     convention: Convention,
     path: Path,
 ) -> NDArray[np.float32]:
-    from pxr import UsdGeom
-
     starts = _starts(parts)
     vertices: NDArray[np.float32] = _arrays.empty((len(codes), starts[-1], 3), np.float32)
     cache = UsdGeom.XformCache()
@@ -430,10 +410,10 @@ def _starts(parts: list[_Part]) -> list[int]:
     return [int(n) for n in np.cumsum([0, *(part.points for part in parts)])]
 
 
-def _appearance(parts: list[_Part]) -> dict[str, Any]:
+def _appearance(parts: list[_Part]) -> Json:
     """Texture coordinates and colours, if all parts have them."""
     coordinates = [_uv(part) for part in parts]
-    looks: dict[str, Any] = {}
+    looks: Json = {}
     if all(found is not None for found in coordinates):
         rows, corners = zip(*(found for found in coordinates if found is not None), strict=True)
         starts = np.cumsum([0, *map(len, rows)])
@@ -449,8 +429,6 @@ def _appearance(parts: list[_Part]) -> dict[str, Any]:
 
 def _uv(part: _Part) -> tuple[NDArray[np.float64], Integers] | None:
     """Texture coordinates, and those of each triangle's corners; of the first primvar that holds any."""
-    from pxr import Sdf, Usd, UsdGeom
-
     first = Usd.TimeCode.EarliestTime()
     for primvar in UsdGeom.PrimvarsAPI(part.mesh).GetPrimvarsWithValues():
         kind = primvar.GetTypeName().scalarType
@@ -467,8 +445,6 @@ def _uv(part: _Part) -> tuple[NDArray[np.float64], Integers] | None:
 
 
 def _colours(part: _Part) -> NDArray[np.float64] | None:
-    from pxr import Usd
-
     flat = part.mesh.GetDisplayColorPrimvar().ComputeFlattened(Usd.TimeCode.EarliestTime())
     values = np.array(flat if flat is not None else (), dtype=np.float64).reshape(-1, 3)
     return to_srgb(values) if len(values) == part.points else None

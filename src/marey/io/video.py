@@ -2,7 +2,7 @@
 
 Reading counts the packets of the file, not what its header claims, and notes where the key frames are; a
 frame is reached by seeking to the key frame before it and decoding on. A frame the file skips repeats the
-one before. A film of variable rate is read frame by frame at its average rate; a phone's note on how it
+one before. A video of variable rate is read frame by frame at its average rate; a phone's note on how it
 was held is ignored. Written are MP4, MOV, MKV (H.264), AVI (MJPEG), WebM (VP9) and GIF (one palette for the
 whole clip, found in a first pass over a lossless draft).
 """
@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,8 @@ from marey._arrays import checked_rate
 from marey._work import Progress, tracked
 from marey.crowd.footage import Footage, Image
 from marey.errors import FormatError, InputError, require
-from marey.io._files import atomic_write, check_readable
+from marey.io._files import Untyped, atomic_write, check_readable, time_facts
 from marey.io._limits import LIMITS
-
-# Objects of PyAV, which has no annotations.
-AvObject = Any
 
 # Players show faster GIFs at 10 frames per second.
 FASTEST_GIF = 50.0
@@ -54,7 +50,7 @@ DITHER = "dither=sierra2_4a:diff_mode=rectangle"
 
 
 def read(path: Path) -> Footage:
-    """Footage of a video file; nothing is decoded before it is looked at."""
+    """Footage of a video file; nothing is decoded before it is used."""
     path = Path(path)
     check_readable(path)
     index = _index(path)
@@ -72,11 +68,9 @@ def facts(path: Path) -> dict[str, object]:
         frames, rate, context = stream.frames, stream.average_rate, stream.codec_context
         if frames > 0 and rate and context is not None:
             size = {"rows": context.height, "columns": context.width}
-            times = {"frames": frames, "frame_rate": float(rate), "duration": float(frames / rate)}
-            return {"kind": "video", **times, **size}
+            return {"kind": "video", **time_facts(frames, float(rate)), **size}
     footage = read(path)
-    times = {"frames": footage.frames, "frame_rate": footage.frame_rate, "duration": footage.duration}
-    return {**footage.facts(), **times}
+    return {**footage.facts(), **time_facts(footage.frames, footage.frame_rate)}
 
 
 def write(footage: Footage, path: Path, *, progress: Progress | None = None) -> None:
@@ -129,7 +123,7 @@ class _Index:
     """Whether decoded frames bear the time stamps of the packets; if not, they are counted."""
 
     def key_before(self, time: int) -> tuple[int, int] | None:
-        """The last key frame shown at or before `time`; None = the beginning."""
+        """The last key frame shown at or before `time`; None = the start."""
         before = bisect_right(self.keys, (time, 2**63))
         return self.keys[before - 1] if before > 1 else None
 
@@ -137,10 +131,10 @@ class _Index:
 def _index(path: Path) -> _Index:
     with _opened(path) as (container, stream):
         if stream.codec_context is None:
-            raise FormatError("is coded in a way FFmpeg does not know", path=path)
+            raise FormatError("is coded with a codec FFmpeg does not know", path=path)
         rows, columns = stream.codec_context.height, stream.codec_context.width
         if not 0 < rows * columns <= LIMITS.pixels:
-            raise FormatError(f"declares pictures of {columns} × {rows} pixels", path=path)
+            raise FormatError(f"declares frames of {columns} × {rows} pixels", path=path)
         stated = stream.average_rate or stream.guessed_rate
         tick = stream.time_base
         times: set[int] = set()
@@ -194,7 +188,7 @@ def _decode(index: _Index, wanted: range) -> Iterator[Image]:
         yield _image(shown, index)
 
 
-def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, AvObject]]:
+def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, Untyped]]:
     """Decoded frames with their times, from the one at or before `time` on."""
     if not index.seekable:
         yield from zip(index.times, _decoded(index, None), strict=False)
@@ -205,8 +199,8 @@ def _frames_from(index: _Index, time: int) -> Iterator[tuple[int, AvObject]]:
             yield stamp, frame
 
 
-def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[AvObject]:
-    """Frames from a key frame on, or from the beginning."""
+def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[Untyped]:
+    """Frames from a key frame on, or from the start."""
     for start in (key, None):
         with _opened(index.path) as (container, stream):
             stream.thread_type = "AUTO"
@@ -214,7 +208,7 @@ def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[AvObject]:
                 container.seek(start[1], stream=stream, backward=True)
             packets = container.demux(stream)
             first = next(packets, None)
-            # Some demuxers land beside the key frame, with other time stamps: then begin at the beginning.
+            # Some demuxers land beside the key frame, with other time stamps: then decode from the start.
             landed = (_time(first), first.dts) if first is not None else None
             if first is None or (start is not None and (landed not in index.keys or landed > start)):
                 continue
@@ -223,19 +217,19 @@ def _decoded(index: _Index, key: tuple[int, int] | None) -> Iterator[AvObject]:
             return
 
 
-def _time(packet: AvObject) -> int | None:
+def _time(packet: Untyped) -> int | None:
     """Time stamp of a packet or frame."""
     return packet.pts if packet.pts is not None else packet.dts
 
 
-def _image(frame: AvObject, index: _Index) -> Image:
+def _image(frame: Untyped, index: _Index) -> Image:
     if (frame.height, frame.width) != (index.rows, index.columns):
         frame = frame.reformat(width=index.columns, height=index.rows)
     return frame.to_ndarray(format="rgb24")
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[AvObject, AvObject]]:
+def _opened(path: Path) -> Iterator[tuple[Untyped, Untyped]]:
     """The container and its first video stream; FFmpeg's errors become ours."""
     av = require("av", extra="video")
     try:
@@ -265,7 +259,7 @@ def _checked(images: Iterable[Image]) -> Iterator[Image]:
         raise InputError("there is no frame to write")
 
 
-def _encode(av: AvObject, images: Iterator[Image], path: Path, frame_rate: float) -> None:
+def _encode(av: Untyped, images: Iterator[Image], path: Path, frame_rate: float) -> None:
     codec, pixels, options = CODECS[path.suffix.lower()]
     flags = {"movflags": "+faststart"} if path.suffix.lower() in (".mp4", ".mov") else {}
     with av.open(str(path), "w", options=flags) as container:
@@ -283,7 +277,7 @@ def _encode(av: AvObject, images: Iterator[Image], path: Path, frame_rate: float
         container.mux(stream.encode(None))
 
 
-def _tag_colours(context: AvObject) -> dict[str, Any]:
+def _tag_colours(context: Untyped) -> dict[str, str]:
     """Say that colours are those of HDTV (ITU-R BT.709), and how to convert to them."""
     bt709 = 1
     context.colorspace = context.color_primaries = context.color_trc = bt709
@@ -302,7 +296,7 @@ def _fraction(frame_rate: float) -> Fraction:
     return Fraction(frame_rate).limit_denominator(1001) or Fraction(1, 1001)
 
 
-def _write_gif(av: AvObject, images: Iterator[Image], path: Path, frame_rate: float) -> None:
+def _write_gif(av: Untyped, images: Iterator[Image], path: Path, frame_rate: float) -> None:
     every = int(np.ceil(frame_rate / FASTEST_GIF))
     lossless = path.with_suffix(".nut")
     _encode(av, _checked(itertools.islice(images, 0, None, every)), lossless, frame_rate / every)
@@ -316,11 +310,11 @@ def _write_gif(av: AvObject, images: Iterator[Image], path: Path, frame_rate: fl
         palette = sink.pull()
 
     with av.open(str(lossless)) as source, av.open(str(path), "w") as target:
-        film = source.streams.video[0]
-        graph, (entry, palette_entry), sink = _filters(av, film, "paletteuse", DITHER, palette)
+        recording = source.streams.video[0]
+        graph, (entry, palette_entry), sink = _filters(av, recording, "paletteuse", DITHER, palette)
         graph.configure()
         stream = target.add_stream("gif", rate=_fraction(frame_rate / every))
-        stream.height, stream.width, stream.pix_fmt = film.height, film.width, "pal8"
+        stream.height, stream.width, stream.pix_fmt = recording.height, recording.width, "pal8"
         palette_entry.push(palette)
         palette_entry.push(None)
         for frame in itertools.chain(source.decode(video=0), [None]):
@@ -331,8 +325,8 @@ def _write_gif(av: AvObject, images: Iterator[Image], path: Path, frame_rate: fl
 
 
 def _filters(
-    av: AvObject, stream: AvObject, name: str, options: str, palette: AvObject = None
-) -> tuple[AvObject, list[AvObject], AvObject]:
+    av: Untyped, stream: Untyped, name: str, options: str, palette: Untyped = None
+) -> tuple[Untyped, list[Untyped], Untyped]:
     """A graph of one filter fed by `stream`, and by a palette if there is one."""
     graph = av.filter.Graph()
     entries = [graph.add_buffer(template=stream)]
@@ -347,7 +341,7 @@ def _filters(
     return graph, entries, sink
 
 
-def _pulled(av: AvObject, sink: AvObject) -> Iterator[AvObject]:
+def _pulled(av: Untyped, sink: Untyped) -> Iterator[Untyped]:
     while True:
         try:
             yield sink.pull()

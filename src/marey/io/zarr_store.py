@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,14 +31,14 @@ from marey.crowd.fields import FieldSeries, concatenate
 from marey.errors import FormatError, InputError, MareyError
 from marey.geometry.convention import Convention
 from marey.io import _meshes, _zarr
-from marey.io._files import atomic_write_folder
+from marey.io._files import Untyped, atomic_write_folder, time_facts
+from marey.io._json import Json
+from marey.io._limits import LIMITS
 from marey.io._zarr import Place
 from marey.surface.sequence import MeshSequence, Texture
 
 VERSION = 1
 CHUNK_BYTES = 4 << 20
-# Bytes of a field series that is read whole, and of a chunk that is unpacked at once.
-MAX_SERIES_BYTES, MAX_CHUNK_BYTES = 8 << 30, 1 << 30
 PRECISIONS = ("float16", "float32", "float64")
 FIELD_PARTS = ("zarr.json", "velocities", "presence", "mask")
 """What a field series consists of on disk."""
@@ -58,8 +58,7 @@ def facts(path: Place) -> dict[str, object]:
         store = _FieldStore(path)
         chunks = list(store.chunks())
         part = concatenate([store.part(rows) for rows in chunks[:: -(-len(chunks) // 8)]])
-    times = {"frame_rate": part.frame_rate, "duration": store.frames / part.frame_rate}
-    return {**part.facts(), "frames": store.frames, **times}
+    return {**part.facts(), **time_facts(store.frames, part.frame_rate)}
 
 
 def _holds_meshes(path: Place) -> bool:
@@ -71,7 +70,7 @@ def read_fields(path: Place) -> FieldSeries:
     """A field series, in memory; half precision becomes float32."""
     store = _FieldStore(path)
     size = store.bytes_of(store.frames)
-    if size > MAX_SERIES_BYTES:
+    if size > LIMITS.series:
         message = f"holds {size / 1e9:.1f} GB; read it with marey.io.zarr_store.field_blocks"
         raise FormatError(message, path=path)
     return store.part(slice(0, store.frames))
@@ -138,7 +137,7 @@ def _write_fields(
 ) -> None:
     with _draft(path) as draft, FieldWriter.like(draft, like) as writer:
         for block in blocks:
-            writer.append(block.velocities, block.presence)
+            writer.append(block.velocities, block.foreground)
             if progress is not None:
                 progress(writer.frames, frames)
 
@@ -146,7 +145,7 @@ def _write_fields(
 def check_fits(fields: FieldSeries, frames: int, path: Path) -> None:
     """Raise if `frames` frames of such fields are more than memory holds and `path` is not a .zarr."""
     size = fields.velocities.nbytes // fields.frames * frames
-    if path.suffix.lower() != ".zarr" and size > MAX_SERIES_BYTES:
+    if path.suffix.lower() != ".zarr" and size > LIMITS.series:
         raise InputError(f"{path}: {size / 1e9:.0f} GB of fields; more than memory holds, so give .zarr")
 
 
@@ -223,13 +222,13 @@ class FieldWriter:
         homography: FloatArray | None = None,
         name: str = "",
         precision: str = "float32",
-        with_presence: bool = False,
+        with_foreground: bool = False,
     ) -> None:
         """A new series.
 
         Args:
             precision: `"float16"` halves the size of float32; its error is below 0.05 %.
-            with_presence: Whether every block comes with who is where.
+            with_foreground: Whether every block comes with who is where.
         """
         if precision not in PRECISIONS:
             raise InputError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
@@ -242,7 +241,7 @@ class FieldWriter:
         arrays: dict[str, tuple[tuple[int, ...], DType]] = {
             "velocities": ((rows, columns, 2), np.dtype(precision))
         }
-        if with_presence:
+        if with_foreground:
             arrays["presence"] = ((rows, columns), np.dtype(np.uint8))
         noted = {"homography": None if empty.homography is None else empty.homography.tolist()}
         self._growing = GrowingArrays.create(
@@ -261,7 +260,7 @@ class FieldWriter:
             homography=series.homography,
             name=series.name,
             precision=precision or str(series.velocities.dtype),
-            with_presence=series.presence is not None,
+            with_foreground=series.foreground is not None,
         )
 
     @classmethod
@@ -270,8 +269,8 @@ class FieldWriter:
         store = _FieldStore(path, "r+")
         store.part(slice(0, 1))
         arrays = {"velocities": store.array}
-        if store.presence is not None:
-            arrays["presence"] = store.presence
+        if store.foreground is not None:
+            arrays["presence"] = store.foreground
         whole = store.frames - store.frames % store.chunk
         writer = cls.__new__(cls)
         writer._growing = GrowingArrays(store.path, store.group, arrays, store.chunk, whole)
@@ -290,12 +289,12 @@ class FieldWriter:
         """Frames stored or waiting for their chunk."""
         return self._growing.stored + self._growing.waiting
 
-    def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
+    def append(self, velocities: ArrayLike, foreground: ArrayLike | None = None) -> None:
         """Frames `(n, rows, columns, 2)` after those there are, and who is where `(n, rows, columns)`."""
         stored = self._growing.arrays["velocities"]
         grid = stored.shape[1:3]
-        if (presence is None) == ("presence" in self._growing.arrays):
-            raise InputError("presence: give it with every block of a series that has it, and only then")
+        if (foreground is None) == ("presence" in self._growing.arrays):
+            raise InputError("foreground: give it with every block of a series that has it, and only then")
         given = np.asarray(velocities)
         dtype = given.dtype if given.dtype == np.float32 else np.float64
         block = checked("velocities", given, (None, *grid, 2), dtype=dtype)
@@ -304,8 +303,8 @@ class FieldWriter:
         if not np.isfinite(block).all():
             raise InputError(f"velocities: some are too large for {stored.dtype}")
         blocks = {"velocities": block}
-        if presence is not None:
-            blocks["presence"] = checked("presence", presence, (len(block), *grid), dtype=np.uint8)
+        if foreground is not None:
+            blocks["presence"] = checked("foreground", foreground, (len(block), *grid), dtype=np.uint8)
         self._growing.append(**blocks)
 
     def close(self) -> None:
@@ -325,8 +324,8 @@ class GrowingArrays:
     """Arrays of a group that grow together along their first axis, in whole chunks."""
 
     place: Place
-    group: Any
-    arrays: dict[str, Any]
+    group: Untyped
+    arrays: dict[str, Untyped]
     chunk: int
     stored: int = 0
     blocks: list[dict[str, AnyArray]] = field(default_factory=list)
@@ -338,7 +337,7 @@ class GrowingArrays:
         kind: str,
         frame_rate: float,
         name: str,
-        noted: dict[str, Any],
+        noted: Json,
         still: dict[str, AnyArray | None],
         growing: dict[str, tuple[tuple[int, ...], DType]],
     ) -> GrowingArrays:
@@ -346,7 +345,7 @@ class GrowingArrays:
         import zarr
 
         # A missing chunk then means a damaged store, not zeros.
-        written: dict[str, Any] = {"config": {"write_empty_chunks": True}}
+        written: Json = {"config": {"write_empty_chunks": True}}
         shape, dtype = next(iter(growing.values()))
         chunk = max(1, CHUNK_BYTES // (math.prod(shape) * dtype.itemsize))
         with _writable(place):
@@ -402,7 +401,7 @@ class _Store:
         with _zarr.damaged(path, "is damaged: its header cannot be read"):
             noted = self.group.attrs.asdict().get("marey")
             self.ours = isinstance(noted, dict) and noted.get("kind") == self.kind
-            self.noted: dict[str, Any] = noted if self.ours else {}
+            self.noted: Json = noted if self.ours else {}
             if self.ours and self.noted.get("version") != VERSION:
                 version = self.noted.get("version")
                 message = f"version {version!r}; this marey reads {VERSION}: install a newer one"
@@ -442,7 +441,7 @@ class _Store:
         for start in range(0, self.frames, self.chunk):
             yield slice(start, min(start + self.chunk, self.frames))
 
-    def other(self, name: str) -> Any:
+    def other(self, name: str) -> AnyArray | None:
         """One of the arrays that stay, if there is one."""
         with _zarr.damaged(self.path, f"its {name} cannot be read: it is damaged"):
             array, _ = _zarr.opened_array(self.group, name, self.path)
@@ -461,16 +460,16 @@ class _FieldStore(_Store):
         if len(shape) != 4 or shape[3] != 2 or min(shape[1:]) < 1 or str(self.array.dtype) not in PRECISIONS:
             self.fail(f"its velocities are {shape} {self.array.dtype}")
         super().check()
-        if self.bytes_of(min(self.chunk, self.frames)) > MAX_SERIES_BYTES // 4:
+        if self.bytes_of(min(self.chunk, self.frames)) > LIMITS.series // 4:
             self.fail(f"its chunks of {self.chunk} frames are too large")
-        self.presence, _ = _zarr.opened_array(self.group, "presence", self.path, rows=self.frames)
-        seen = self.presence
+        self.foreground, _ = _zarr.opened_array(self.group, "presence", self.path, rows=self.frames)
+        seen = self.foreground
         # A crash may have left room for frames that do not count yet in one of them.
         if seen is not None and not (
             seen.shape[0] >= self.frames
             and (seen.shape[1:], seen.chunks, seen.dtype) == (shape[1:3], self.array.chunks[:3], np.uint8)
         ):
-            self.fail(f"its presence is {seen.shape} {seen.dtype}, chunks {seen.chunks}")
+            self.fail(f"its foreground is {seen.shape} {seen.dtype}, chunks {seen.chunks}")
         mask, _ = _zarr.opened_array(self.group, "mask", self.path)
         if mask is not None and mask.shape != shape[1:3]:
             self.fail(f"its mask is {mask.shape}")
@@ -490,7 +489,7 @@ class _FieldStore(_Store):
                     mask=None if mask is None else mask.astype(np.bool_),
                     homography=self.noted["homography"],
                     name=self.noted["name"],
-                    presence=None if self.presence is None else np.asarray(self.presence[rows]),
+                    foreground=None if self.foreground is None else np.asarray(self.foreground[rows]),
                 )
             except MareyError as error:
                 raise FormatError(str(error), path=self.path) from error
@@ -505,7 +504,7 @@ class _MeshStore(_Store):
         if len(shape) != 3 or shape[2] != 3 or min(shape) < 1:
             self.fail(f"its vertices are {shape} {self.array.dtype}; expected numbers (frames, vertices, 3)")
         super().check()
-        if max(chunks[0] * shape[1] * 3, math.prod(chunks)) * 8 > MAX_CHUNK_BYTES:
+        if max(chunks[0] * shape[1] * 3, math.prod(chunks)) * 8 > LIMITS.chunk:
             self.fail(f"its chunks of {chunks[0]} frames are too large")
 
     @property
@@ -524,7 +523,7 @@ class _MeshStore(_Store):
     def sequence(self, vertices: FloatArray, rows: slice | None = None) -> MeshSequence:
         """The frames in marey's axes, with everything that goes with them."""
         faces = self.other("faces")
-        looks = {name: self.other(name) for name in self.others}
+        looks: Json = {name: self.other(name) for name in self.others}
         name = Path(str(self.path)).stem
         try:
             whole = MeshSequence(
@@ -548,7 +547,7 @@ class _MeshStore(_Store):
         return tuple(Texture(data=data.astype(np.uint8).tobytes()) for data in found if data is not None)
 
 
-def _draft(path: Place) -> Any:
+def _draft(path: Place) -> AbstractContextManager[Place]:
     """Where to write: beside a folder, which is then replaced; in place elsewhere."""
     return atomic_write_folder(path) if isinstance(path, Path) else nullcontext(path)
 

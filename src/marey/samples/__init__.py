@@ -13,6 +13,9 @@ They need no file and no network, and are the same on every machine.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from marey.errors import InputError
 from marey.samples.gaits import mesh_library
 from marey.samples.human import human, mesh_sequence
 from marey.samples.overhead import video
@@ -20,4 +23,24 @@ from marey.samples.street import crowd
 from marey.samples.swirl import field
 from marey.samples.walk import walk
 
-__all__ = ["crowd", "field", "human", "mesh_library", "mesh_sequence", "video", "walk"]
+__all__ = ["crowd", "field", "human", "mesh_library", "mesh_sequence", "named", "video", "walk"]
+
+
+def named(name: str) -> object:
+    """The sample of that name, as commands take it: `sample:walk`.
+
+    >>> type(named("crowd")).__name__
+    'Tracks'
+    """
+    makers: dict[str, Callable[[], object]] = {
+        "walk": walk,
+        "human": human,
+        "mesh-sequence": mesh_sequence,
+        "library": mesh_library,
+        "video": video,
+        "field": field,
+        "crowd": crowd,
+    }
+    if name not in makers:
+        raise InputError(f"there is no sample {name!r}; there are {', '.join(makers)}")
+    return makers[name]()

@@ -101,7 +101,7 @@ def rest_pose(character: Character) -> tuple[Skeleton, GlobalPose]:
 POSES = 6
 
 
-def mesh_library(
+def skin(
     character: Character,
     motions: Sequence[Motion],
     *,
@@ -124,7 +124,7 @@ def mesh_library(
 
     >>> import marey
     >>> walks = [marey.samples.walk(seconds=0.4, speed=v, stature=1.6) for v in (1.0, 1.5)]
-    >>> mesh_library(marey.samples.human(), walks, vertices=600).vertices(0).shape
+    >>> skin(marey.samples.human(), walks, vertices=600).vertices(0).shape
     (600, 3)
     """
     skinned = []

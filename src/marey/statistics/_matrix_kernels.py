@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array
-from marey._compiling import njit
-
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+from marey._compiling import OPTIONS, njit
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def products_of_differences(first: Array, second: Array) -> float:
     """Sum over i < j of (first[j] - first[i]) |second[j] - second[i]|, `first` rising.
 
@@ -61,7 +59,7 @@ def products_of_differences(first: Array, second: Array) -> float:
     return total
 
 
-@njit(fastmath={"reassoc", "contract"}, **_OPTIONS)
+@njit(fastmath={"reassoc", "contract"}, **OPTIONS)
 def permuted_products(
     fixed: NDArray[np.float32], moved: NDArray[np.float32], order: NDArray[np.uint32]
 ) -> float:
@@ -76,7 +74,7 @@ def permuted_products(
     return total
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def class_sums(
     fixed: NDArray[np.float32],
     moved: NDArray[np.float32],

@@ -12,7 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Integers
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 
 _GIVEN2 = types.Array(types.float64, 2, "C", readonly=True)
 _ROW = types.Array(types.float64, 1, "C")
@@ -21,10 +21,9 @@ _MOVES = types.Array(types.uint8, 1, "C")
 _PLACES = types.Array(types.int64, 1, "C")
 _PATH = types.Array(types.int64, 2, "C")
 _INDEX = types.int64
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
-@njit(types.void(_GIVEN2, _GIVEN2, _INDEX, _INDEX, _ROW), **_OPTIONS)
+@njit(types.void(_GIVEN2, _GIVEN2, _INDEX, _INDEX, _ROW), **OPTIONS)
 def distances(a: Array, columns: Array, i: int, start: int, costs: Array) -> None:
     """Lengths of a[i] - b[start + c], b given by columns `(dims, m)`: several cells at a time."""
     for c in range(costs.shape[0]):
@@ -38,7 +37,7 @@ def distances(a: Array, columns: Array, i: int, start: int, costs: Array) -> Non
         costs[c] = math.sqrt(costs[c])
 
 
-@njit(types.void(_ROW, _INDEX, _INDEX, _TABLE, _TABLE, _MOVES), **_OPTIONS)
+@njit(types.void(_ROW, _INDEX, _INDEX, _TABLE, _TABLE, _MOVES), **OPTIONS)
 def bounded_row(
     costs: Array, start: int, room: int, before: Array, here: Array, moves: NDArray[np.uint8]
 ) -> None:
@@ -77,7 +76,7 @@ def bounded_row(
             down[c] = above[c] + costs[c]
 
 
-@njit(types.void(_ROW, _INDEX, _INDEX, _TABLE, _TABLE, _MOVES), **_OPTIONS)
+@njit(types.void(_ROW, _INDEX, _INDEX, _TABLE, _TABLE, _MOVES), **OPTIONS)
 def free_row(
     costs: Array, start: int, room: int, before: Array, here: Array, moves: NDArray[np.uint8]
 ) -> None:
@@ -102,7 +101,7 @@ def free_row(
     here[0, end + 1 : room + 1] = math.inf
 
 
-@njit(types.void(_INDEX, _INDEX, types.boolean, _TABLE), **_OPTIONS)
+@njit(types.void(_INDEX, _INDEX, types.boolean, _TABLE), **OPTIONS)
 def open_table(start: int, stop: int, begin: bool, before: Array) -> None:
     """A row above all others, with a cell before each place where the path may begin."""
     for state in range(before.shape[0]):
@@ -126,7 +125,7 @@ def open_table(start: int, stop: int, begin: bool, before: Array) -> None:
         _TABLE,
         _MOVES,
     ),
-    **_OPTIONS,
+    **OPTIONS,
 )
 def sweep(
     a: Array,
@@ -168,7 +167,7 @@ def sweep(
         done += count
 
 
-@njit(types.int64(_MOVES, _PLACES, _PLACES, _INDEX, _INDEX, _INDEX, types.boolean, _PATH), **_OPTIONS)
+@njit(types.int64(_MOVES, _PLACES, _PLACES, _INDEX, _INDEX, _INDEX, types.boolean, _PATH), **OPTIONS)
 def backtrack(
     moves: NDArray[np.uint8],
     starts: Integers,

@@ -1,4 +1,4 @@
-"""Play, scrub, step: the time that all panels share."""
+"""Play, scrub, step: the time that all rooms share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from marey.studio.desk import Desk
+    from marey.studio.workspace import Workspace
 
-# Pictures a second that are sent at most.
-FASTEST = 30.0
-# Seconds between two moves of the slider during play.
-SLIDER_STEP = 0.1
-SPEEDS = ("¼×", "½×", "1×", "2×")
-FACTORS = (0.25, 0.5, 1.0, 2.0)
+SPEEDS = {"¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0}
 
 
 class Timeline:
@@ -24,28 +19,30 @@ class Timeline:
     It loops. The clock is the wall's: a page that cannot keep up drops frames instead of slowing down.
     """
 
-    def __init__(self, desk: Desk, show: Callable[[int], None]):
-        self._desk = desk
+    def __init__(self, workspace: Workspace, show: Callable[[int], None]):
+        self._workspace = workspace
         self._show = show
         self.frames, self.frame_rate = 1, 30.0
         self.frame, self.first = 0, 0
         self.playing = False
         self._began, self._from = 0.0, 0
-        gui = desk.gui
+        gui = workspace.gui
         with gui.add_folder("Time"):
             self._play = gui.add_button("Play", icon="player-play", hint="K")
             self._slider = gui.add_slider("Frame", 0, 1, 1, 0, hint="J and L step")
             self._clock = gui.add_markdown("")
-            self._speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1×")
-        self._play.on_click(desk.guard(lambda _: self.play(not self.playing)))
-        self._slider.on_update(desk.guard(lambda _: self._scrubbed()))
-        self._speed.on_update(desk.guard(lambda _: self._restart()))
-        # Letters, as in film editing: space and arrows belong to the button or slider that has the focus.
-        gui.add_command("Play or pause", hotkey="K").on_trigger(
-            desk.guard(lambda _: self.play(not self.playing))
-        )
-        gui.add_command("Next frame", hotkey="L").on_trigger(desk.guard(lambda _: self.step(1)))
-        gui.add_command("Previous frame", hotkey="J").on_trigger(desk.guard(lambda _: self.step(-1)))
+            self._speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1×")
+
+        def answer(act: Callable[[], None]) -> Callable[[object], None]:
+            return workspace.callback(lambda _: act())
+
+        self._play.on_click(answer(self.toggle))
+        self._slider.on_update(answer(self._scrubbed))
+        self._speed.on_update(answer(self._restart))
+        # Letters, as in video editing: space and arrows belong to the button or slider that has the focus.
+        gui.add_command("Play or pause", hotkey="K").on_trigger(answer(self.toggle))
+        gui.add_command("Next frame", hotkey="L").on_trigger(answer(lambda: self.step(1)))
+        gui.add_command("Previous frame", hotkey="J").on_trigger(answer(lambda: self.step(-1)))
         threading.Thread(target=self._run, daemon=True).start()
 
     def set(self, frames: int, frame_rate: float, first: int = 0, frame: int = 0) -> None:
@@ -81,38 +78,43 @@ class Timeline:
         if not self.playing:
             self._move_slider()
 
+    def toggle(self) -> None:
+        """Start if paused, else pause."""
+        self.play(not self.playing)
+
     def _restart(self) -> None:
         self._began, self._from = time.monotonic(), self.frame
 
     def _scrubbed(self) -> None:
         self.frame = min(max(int(self._slider.value) - self.first, 0), self.frames - 1)
         self._restart()
-        self._tell_time()
+        self._write_time()
         self._show(self.frame)
 
     def _move_slider(self) -> None:
         self._slider.value = self.first + self.frame
-        self._tell_time()
+        self._write_time()
 
-    def _tell_time(self) -> None:
+    def _write_time(self) -> None:
         seconds = self.frame / self.frame_rate
         self._clock.content = f"{seconds:.2f} s of {(self.frames - 1) / self.frame_rate:.2f} s"
 
     def _run(self) -> None:
         moved = 0.0
-        while not self._desk.closed:
-            time.sleep(1.0 / FASTEST)
+        while not self._workspace.closed:
+            # Images a second that are sent at most.
+            time.sleep(1.0 / 30.0)
             if not self.playing:
                 continue
-            with self._desk.lock, self._desk.errors_told():
+            with self._workspace.lock, self._workspace.reporting_errors():
                 if not self.playing:
                     continue
                 now = time.monotonic()
-                factor = FACTORS[SPEEDS.index(self._speed.value)]
+                factor = SPEEDS[self._speed.value]
                 frame = (self._from + int((now - self._began) * self.frame_rate * factor)) % self.frames
                 if frame != self.frame:
                     self.frame = frame
                     self._show(frame)
-                if now - moved >= SLIDER_STEP:
+                if now - moved >= 0.1:
                     moved = now
                     self._move_slider()

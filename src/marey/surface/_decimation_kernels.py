@@ -7,13 +7,11 @@ the size of two rings.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, Integers
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 from marey.geometry._inline_kernels import heap_pop, heap_push
 
 Faces = NDArray[np.int32]
@@ -27,13 +25,11 @@ RING = 64
 # Share of the squared length of a collapse in its cost: in flat places short ones come first.
 LENGTH_SHARE = 1e-3
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def collapse(
     points: Array, faces: Faces, quadrics: Array, areas: Array, border: BoolArray, wanted: int
-) -> Any:
+) -> tuple[Integers, BoolArray, BoolArray]:
     """Where each vertex went, and which vertices and faces are left: `(vertices,)` twice, `(faces,)`.
 
     faces: rewritten in place
@@ -101,7 +97,7 @@ def collapse(
     return into, here, alive
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def best(
     vertex: int, points: Array, faces: Faces, quadrics: Array, areas: Array, border: BoolArray,
     head: Integers, after: Integers, alive: BoolArray, ring: Integers, other: Integers,
@@ -129,7 +125,7 @@ def best(
     return chosen, least
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def error(q: Array, vertex: int, pose: int, x: float, y: float, z: float) -> float:
     """Squared distance of a point to the planes that a vertex's quadric sums, each times its area."""
     v, p = vertex, pose
@@ -141,7 +137,7 @@ def error(q: Array, vertex: int, pose: int, x: float, y: float, z: float) -> flo
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def neighbours(
     vertex: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray, ring: Integers
 ) -> int:
@@ -167,7 +163,7 @@ def neighbours(
     return found
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def linked(
     vertex: int, target: int, degree: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray,
     border: BoolArray, ring: Integers, other: Integers,
@@ -196,7 +192,7 @@ def linked(
     return not (degree == 2 and around == 2)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def upright(
     vertex: int, target: int, points: Array, faces: Faces, head: Integers, after: Integers,
     alive: BoolArray,
@@ -223,7 +219,7 @@ def upright(
     return True
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def normal(p: Array, pose: int, a: int, b: int, c: int) -> tuple[float, float, float, float]:
     """Twice the area vector of a triangle, and its quality: 1 if equilateral, 0 if flat."""
     ux, uy, uz = p[pose, b, 0] - p[pose, a, 0], p[pose, b, 1] - p[pose, a, 1], p[pose, b, 2] - p[pose, a, 2]
@@ -235,7 +231,7 @@ def normal(p: Array, pose: int, a: int, b: int, c: int) -> tuple[float, float, f
     return nx, ny, nz, quality
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def merge(vertex: int, target: int, faces: Faces, head: Integers, after: Integers, alive: BoolArray) -> None:
     """Collapse a vertex onto another: their common faces go, the rest hang on the other."""
     corner = head[vertex]

@@ -7,21 +7,20 @@ inside functions.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from marey._compiling import njit
+from marey._arrays import FloatArray
+from marey._compiling import OPTIONS, njit
 
-Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int32]
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+_OPTIONS = {**OPTIONS, "fastmath": {"contract"}}
 _INFLUENCES = types.Array(types.int32, 2, "C", readonly=True)
 
 
-def _signature(real: Any) -> Any:
+def _signature(real: types.Type) -> types.Type:
     given = types.Array(real, 2, "C", readonly=True)
     packed = types.Array(real, 4, "C", readonly=True)
     return types.void(given, _INFLUENCES, given, packed, types.Array(real, 3, "C"))
@@ -32,7 +31,11 @@ _SIGNATURES = [_signature(types.float64), _signature(types.float32)]
 
 @njit(_SIGNATURES, **_OPTIONS)
 def linear_blend(
-    vertices: Floats, influences: NDArray[np.int32], weights: Floats, packed: Floats, out: Floats
+    vertices: FloatArray,
+    influences: Ints,
+    weights: FloatArray,
+    packed: FloatArray,
+    out: FloatArray,
 ) -> None:
     """`packed`: `(blocks, joints, 12, lanes)`, the upper three rows of each transform."""
     frames, lanes = out.shape[0], packed.shape[3]
@@ -63,7 +66,11 @@ def linear_blend(
 
 @njit(_SIGNATURES, **_OPTIONS)
 def dual_quaternion(
-    vertices: Floats, influences: NDArray[np.int32], weights: Floats, packed: Floats, out: Floats
+    vertices: FloatArray,
+    influences: Ints,
+    weights: FloatArray,
+    packed: FloatArray,
+    out: FloatArray,
 ) -> None:
     """`packed`: `(blocks, joints, 8, lanes)`, real then dual part; the heaviest influence comes first."""
     frames, lanes = out.shape[0], packed.shape[3]

@@ -27,16 +27,14 @@ class ContactSettings:
     """What counts as contact, in heights of the subject.
 
     Attributes:
-        height: how far above the floor a vertex may be.
+        height: how far above the floor a vertex may be; a floor whose rests lie within twice this is level.
         speed: how fast it may move, a second.
-        level: a floor is level where its rests lie within this of each other.
         share: vertices in contact for a smaller share of the frames are not soles.
         patches: into which soles are grouped, at most.
     """
 
     height: float = 0.025
     speed: float = 0.25
-    level: float = 0.05
     share: float = 0.03
     patches: int = 12
 
@@ -95,7 +93,7 @@ def find_contacts(library: Library, settings: ContactSettings | None = None) -> 
     ]
     height = max(float(np.median(spans)), 1e-9)
     low, slow = settings.height * height, settings.speed * height
-    floors = [_floor(sequence, low, slow, settings.level * height) for sequence in library.sequences]
+    floors = [_floor(sequence, low, slow) for sequence in library.sequences]
     grounds = list(zip(library.sequences, floors, strict=True))
     touched = np.zeros(library.sequences[0].vertices.shape[1])
     for sequence, floor in grounds:
@@ -121,7 +119,7 @@ def find_contacts(library: Library, settings: ContactSettings | None = None) -> 
 
 
 def patch_averages(patch_of: IntArray) -> Array:
-    """What takes values of the soles to means of their patches, `(patches, soles)`."""
+    """What takes values of the soles to averages over their patches, `(patches, soles)`."""
     member = (patch_of == np.arange(int(patch_of.max(initial=-1)) + 1)[:, None]).astype(np.float64)
     return member / np.maximum(member.sum(axis=1, keepdims=True), 1)
 
@@ -229,7 +227,7 @@ def _below(values: FloatArray, bound: float) -> Array:
     return np.asarray(s * s * (3.0 - 2.0 * s))
 
 
-def _floor(sequence: MeshSequence, low: float, slow: float, level: float) -> Array:
+def _floor(sequence: MeshSequence, low: float, slow: float) -> Array:
     """Height of the ground below each frame, `(frames,)`; constant where it is level."""
     lowest = np.array([float(frame[:, 1].min()) for frame in sequence.vertices])
     resting = np.zeros(sequence.frames, bool)
@@ -243,7 +241,7 @@ def _floor(sequence: MeshSequence, low: float, slow: float, level: float) -> Arr
     if not resting.any():
         return np.full(sequence.frames, float(np.quantile(lowest, 0.1)))
     heights = lowest[resting]
-    if np.ptp(np.quantile(heights, [0.1, 0.9])) <= level:
+    if np.ptp(np.quantile(heights, [0.1, 0.9])) <= 2 * low:
         return np.full(sequence.frames, float(np.median(heights)))
     frames, radius = np.arange(sequence.frames), round(0.1 * sequence.frame_rate)
     padded = np.pad(np.interp(frames, frames[resting], heights), radius, mode="edge")
@@ -273,7 +271,7 @@ def _speeds(sequence: MeshSequence, frame: int, vertices: Integers) -> Array:
 def _patches(library: Library, soles: Integers, most: int) -> IntArray:
     """Which patch each sole vertex belongs to: that of the nearest of a few vertices far from each other.
 
-    Distances are the largest over the frames, so that two feet standing together stay two.
+    Distances are the largest over the frames, so that two feet side by side stay two.
     """
     shown = np.unique(np.linspace(0, library.frames - 1, 24).astype(int))
     points = np.stack([np.asarray(library.vertices(int(i))[soles], np.float64) for i in shown])

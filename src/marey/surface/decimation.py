@@ -124,7 +124,7 @@ class Decimation:
         if texture is None or thing.uv is None or thing.uv_faces is None:
             return None
         # The mean of the faces whose corners collapsed onto the vertex: patterns too fine for it blur.
-        middles = _pixels(texture.read(), thing.uv[thing.uv_faces].mean(axis=1))
+        middles = texture_colours(texture.read(), thing.uv[thing.uv_faces].mean(axis=1))
         owner = self.into[thing.faces.ravel()]
         times = np.maximum(np.bincount(owner, minlength=len(self.kept)), 1)
         sums = [np.bincount(owner, np.repeat(shade, 3), len(self.kept)) for shade in middles.T]
@@ -156,7 +156,7 @@ def decimate(
 
 
 def diverse_poses(thing: MeshSequence | Library, *, count: int = 5) -> Array:
-    """A few frames, `(poses, vertices, 3)`, that bend the surface in different ways.
+    """A few frames, `(poses, vertices, 3)`, that bend the surface differently.
 
     Each is the frame, of some 48, whose edge lengths differ most from those of the frames chosen before it.
     """
@@ -173,7 +173,7 @@ def diverse_poses(thing: MeshSequence | Library, *, count: int = 5) -> Array:
     return np.stack([np.asarray(poses[c], np.float64) for c in chosen])
 
 
-def _pixels(image: NDArray[np.uint8], uv: FloatArray) -> Array:
+def texture_colours(image: NDArray[np.uint8], uv: FloatArray) -> Array:
     """Colours `(points, 3)` in 0…1 of a texture at texture coordinates."""
     column = ((uv[:, 0] % 1.0) * image.shape[1]).astype(np.int64)
     row = ((-uv[:, 1] % 1.0) * image.shape[0]).astype(np.int64)

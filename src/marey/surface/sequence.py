@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from marey._report import rounded
 from marey.errors import FormatError, InputError
 from marey.geometry import mesh, resampling, rotations
 from marey.geometry.convention import Convention, UpAxis, unit_size
-from marey.statistics.graphs.graph import ClipIndex
+from marey.statistics.graphs.graph import Clips
 
 
 @dataclass(frozen=True)
@@ -305,8 +304,8 @@ def checked_faces(name: str, faces: IntArray, count: int) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Library:
-    """Sequences of one subject: the same faces and frame rate in all of them.
+class Library(Clips):
+    """Sequences of one subject: the same faces and frame rate in all of them; its clips are the sequences.
 
     Attributes:
         sequences: at least one; those without a name, or with a name that is taken, are numbered.
@@ -315,8 +314,8 @@ class Library:
     >>> import marey
     >>> walk = marey.samples.mesh_sequence()
     >>> library = Library((walk[:20], walk[30:50]), labels=("walk", "walk"))
-    >>> library.frames, library.names, library.locate(25)
-    (40, ('walk', 'walk-2'), (1, 5))
+    >>> library.frames, library.names, library.locate(25), library.frame("walk:-1")
+    (40, ('walk', 'walk-2'), (1, 5), 19)
     """
 
     sequences: tuple[MeshSequence, ...]
@@ -335,44 +334,14 @@ class Library:
         labels = tuple(self.labels) or names
         if len(labels) != len(sequences):
             raise InputError(f"labels: {len(labels)} for {len(sequences)} sequences; give one each, or none")
-        assign(self, sequences=sequences, labels=labels)
-
-    @cached_property
-    def clips(self) -> ClipIndex:
-        """Names, labels and frame numbers of the sequences."""
-        starts = np.concatenate([[0], np.cumsum([sequence.frames for sequence in self.sequences])])
-        names = tuple(sequence.name for sequence in self.sequences)
-        return ClipIndex(names, starts, self.labels, self.sequences[0].frame_rate)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the sequences, all different."""
-        return self.clips.names
-
-    @property
-    def starts(self) -> NDArray[np.int64]:
-        """Number of each sequence's first frame, then the number of all frames, `(sequences + 1,)`."""
-        return self.clips.starts
-
-    @property
-    def frames(self) -> int:
-        """Number of frames of all sequences."""
-        return self.clips.frames
-
-    @property
-    def frame_rate(self) -> float:
-        """Frames per second of all sequences."""
-        return self.clips.frame_rate
+        starts = np.concatenate([[0], np.cumsum([sequence.frames for sequence in sequences])])
+        rate = sequences[0].frame_rate
+        assign(self, sequences=sequences, labels=labels, names=names, starts=starts, frame_rate=rate)
 
     @property
     def faces(self) -> IntArray:
         """`(faces, 3)`, shared by all sequences."""
         return self.sequences[0].faces
-
-    @property
-    def sequence_of(self) -> NDArray[np.int64]:
-        """Which sequence each frame belongs to, `(frames,)`."""
-        return self.clips.clip_of
 
     def vertices(self, frame: int) -> FloatArray:
         """Vertices of a frame, `(vertices, 3)`, where they were captured."""
@@ -384,22 +353,12 @@ class Library:
         for sequence in self.sequences:
             yield from sequence.vertices
 
-    def locate(self, frame: int) -> tuple[int, int]:
-        """Which sequence a frame belongs to, and its number there."""
-        return self.clips.locate(frame)
-
-    def number(self, name: str, frame: int = 0) -> int:
-        """The library's number for a frame of the sequence called `name`; below 0, counted from its end."""
-        return self.clips.number(name, frame)
-
-    def frame(self, reference: int | str) -> int:
-        """The number of a frame given as its number, or written as `SEQUENCE:FRAME`.
-
-        >>> import marey
-        >>> Library((marey.samples.mesh_sequence()[:20],)).frame("walk:-1")
-        19
-        """
-        return self.clips.frame(reference)
+    def facts(self) -> dict[str, object]:
+        """What it is, as plain values, for `marey info`."""
+        rate = self.sequences[0].frame_rate
+        shape = {"vertices": self.sequences[0].vertices.shape[1], "faces": len(self.faces)}
+        times = {"frames": self.frames, "frame_rate": rate, "duration": self.frames / rate}
+        return {"kind": "library", **times, "clips": list(self.names), **shape}
 
     def __len__(self) -> int:
         return len(self.sequences)

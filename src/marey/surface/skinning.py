@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -22,10 +21,9 @@ from marey.errors import InputError
 from marey.geometry import rotations
 from marey.surface.sequence import Texture, checked_appearance, checked_faces
 
-Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 # Moves the vertices of a block of frames: (vertices, influences, weights, joint motions, result).
-Mover = Callable[[Floats, Ints, Floats, Floats, Floats], None]
+Mover = Callable[[FloatArray, Ints, FloatArray, FloatArray, FloatArray], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ def linear_blend(
     transforms: ArrayLike,
     *,
     dtype: DTypeLike = np.float64,
-) -> Floats:
+) -> FloatArray:
     """Each vertex moved by the weighted mean of its joints' matrices: `(frames, vertices, 3)`.
 
     Args:
@@ -127,7 +125,7 @@ def dual_quaternion(
     transforms: ArrayLike,
     *,
     dtype: DTypeLike = np.float64,
-) -> Floats:
+) -> FloatArray:
     """Each vertex moved by the blended rigid motion of its joints: `(frames, vertices, 3)`.
 
     Arguments as in :func:`linear_blend`; the transforms must be rigid. Of q and -q, which mean the same,
@@ -146,7 +144,7 @@ def dual_quaternion(
     )
 
 
-METHODS: dict[str, Callable[..., Floats]] = {"linear": linear_blend, "dual_quaternion": dual_quaternion}
+METHODS: dict[str, Callable[..., FloatArray]] = {"linear": linear_blend, "dual_quaternion": dual_quaternion}
 
 
 def skin(
@@ -157,14 +155,14 @@ def skin(
     *,
     method: str = "linear",
     dtype: DTypeLike = np.float64,
-) -> Floats:
+) -> FloatArray:
     """:func:`linear_blend` or :func:`dual_quaternion`, by name."""
     if method not in METHODS:
         raise InputError(f"skinning method {method!r}: one of {', '.join(METHODS)}")
     return METHODS[method](vertices, influences, weights, transforms, dtype=dtype)
 
 
-def dual_quaternions(transforms: Floats) -> NDArray[np.float64]:
+def dual_quaternions(transforms: FloatArray) -> NDArray[np.float64]:
     """Rigid transforms `(..., 4, 4)` as unit dual quaternions `(..., 8)`, real part first.
 
     The dual part is half the product of translation and rotation.
@@ -180,7 +178,7 @@ def dual_quaternions(transforms: Floats) -> NDArray[np.float64]:
     return np.concatenate([real, 0.5 * rotations.multiply(translation, real)], axis=-1) + 0.0
 
 
-def heaviest_first(influences: Ints, weights: Floats) -> tuple[Ints, Floats]:
+def heaviest_first(influences: Ints, weights: FloatArray) -> tuple[Ints, FloatArray]:
     """The same influences and weights, with that of the greatest weight in the first column.
 
     >>> heaviest_first(np.array([[4, 7]], dtype=np.int32), np.array([[0.25, 0.75]]))
@@ -196,7 +194,7 @@ def heaviest_first(influences: Ints, weights: Floats) -> tuple[Ints, Floats]:
 
 
 def linear_blend_in_numpy(
-    vertices: Floats, influences: Ints, weights: Floats, matrices: Floats, out: Floats
+    vertices: FloatArray, influences: Ints, weights: FloatArray, matrices: FloatArray, out: FloatArray
 ) -> None:
     """The kernel's twin. matrices: `(frames, joints, 12)`, the upper three rows of each."""
     rows = matrices.reshape(*matrices.shape[:2], 3, 4)
@@ -208,7 +206,7 @@ def linear_blend_in_numpy(
 
 
 def dual_quaternion_in_numpy(
-    vertices: Floats, influences: Ints, weights: Floats, quaternions: Floats, out: Floats
+    vertices: FloatArray, influences: Ints, weights: FloatArray, quaternions: FloatArray, out: FloatArray
 ) -> None:
     """The kernel's twin. quaternions: `(frames, joints, 8)`; the heaviest influence comes first."""
     pivot = quaternions[:, influences[:, 0], :4]
@@ -228,14 +226,14 @@ _FEW, _MANY = 2_000, 5_000_000
 
 
 def _in_blocks(
-    points: Floats,
+    points: FloatArray,
     joints: Ints,
-    shares: Floats,
-    matrices: Floats,
-    motions_of: Callable[[Floats], Floats],
+    shares: FloatArray,
+    matrices: FloatArray,
+    motions_of: Callable[[FloatArray], FloatArray],
     kernel: str,
     twin: Mover,
-) -> Floats:
+) -> FloatArray:
     frames = len(matrices)
     out = np.empty((frames, len(points), 3), dtype=points.dtype)
     compiled = None
@@ -253,11 +251,11 @@ def _in_blocks(
     return out
 
 
-def _upper_rows(matrices: Floats) -> Floats:
+def _upper_rows(matrices: FloatArray) -> FloatArray:
     return matrices[:, :, :3].reshape(*matrices.shape[:2], 12)
 
 
-def _packed(motions: Floats) -> Floats:
+def _packed(motions: FloatArray) -> FloatArray:
     """`(frames, joints, n)` as `(blocks, joints, n, lanes)`; the last block repeats its last frame."""
     frames, joints, n = motions.shape
     lanes = min(32, frames)
@@ -268,7 +266,7 @@ def _packed(motions: Floats) -> Floats:
 
 def _checked(
     vertices: ArrayLike, influences: ArrayLike, weights: ArrayLike, transforms: ArrayLike, dtype: DTypeLike
-) -> tuple[Floats, Ints, Floats, Floats]:
+) -> tuple[FloatArray, Ints, FloatArray, FloatArray]:
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise InputError(f"dtype: float32 or float64, got {np.dtype(dtype)}")
     matrices = checked("transforms", transforms, (None, None, 4, 4))
@@ -283,7 +281,7 @@ def _checked(
     return np.ascontiguousarray(points), np.ascontiguousarray(joints), np.ascontiguousarray(shares), matrices
 
 
-def _check_rigid(matrices: Floats) -> None:
+def _check_rigid(matrices: FloatArray) -> None:
     R = matrices[..., :3, :3]
     off = np.abs(np.einsum("fjik,fjlk->fjil", R, R) - np.eye(3)).max(axis=(2, 3), initial=0)
     bad = np.argwhere((off > 1e-3) | (np.linalg.det(R) < 0))

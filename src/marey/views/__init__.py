@@ -11,6 +11,6 @@ True
 from __future__ import annotations
 
 from marey.views import figures
-from marey.views.render import view
+from marey.views.render import figure, page, view
 
-__all__ = ["figures", "view"]
+__all__ = ["figure", "figures", "page", "view"]

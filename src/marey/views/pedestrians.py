@@ -22,7 +22,7 @@ from marey.crowd.fields import FieldSeries
 from marey.crowd.footage import Footage
 from marey.crowd.polygons import on_ground
 from marey.crowd.scenes import Scene as Place
-from marey.crowd.tracks import Tracks
+from marey.crowd.tracks import Tracks, shared_columns
 from marey.geometry import rigid
 from marey.geometry.colour import from_srgb, to_srgb
 from marey.io.video import write_frames
@@ -60,7 +60,7 @@ def tracks_clip(tracks: Tracks, size: tuple[int, int], place: Place | None = Non
 
     check_reach(tracks.positions)
     caster = _caster()
-    slots = shared_slots(tracks)
+    slots = shared_columns(tracks)
     count = int(slots.max()) + 1
     many = count > MANY
     template, part = person(coarse=many)
@@ -150,24 +150,6 @@ def _scene(
     towards = direction(TURN if wide > 0.8 * deep else TURN + np.pi / 2, ELEVATION)
     centre = 0.5 * (everywhere.min(axis=0) + everywhere.max(axis=0))
     return scene, framing(everywhere, towards, size, margin=0.92), centre
-
-
-def shared_slots(tracks: Tracks) -> Integers:
-    """A number for each agent such that those present at one time differ; as few numbers as needed."""
-    present = tracks.present
-    first = present.argmax(axis=0)
-    last = len(present) - 1 - present[::-1].argmax(axis=0)
-    slots = np.zeros(tracks.agents, dtype=np.int64)
-    free_from: list[int] = []
-    for agent in np.argsort(first, kind="stable"):
-        if not present[:, agent].any():
-            continue
-        slot = next((s for s, free in enumerate(free_from) if free < first[agent]), len(free_from))
-        if slot == len(free_from):
-            free_from.append(0)
-        free_from[slot] = int(last[agent])
-        slots[agent] = slot
-    return slots
 
 
 @cache

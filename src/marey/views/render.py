@@ -1,18 +1,23 @@
-"""`view`: an image, a clip or a page of anything, without a screen; `figure`: its matplotlib figure."""
+"""Views of anything we load: `figure` (a matplotlib figure), `page` (for a browser) and `view` (a file).
+
+One table says for each type which kinds of image it has, what plays on its page, and how its clip is drawn.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from marey._arrays import checked_rate
+from marey._arrays import Array, Bytes, Timed, checked_rate
 from marey._work import Progress
 from marey.body.dynamics import MotionModel
 from marey.body.markers import Markers
@@ -36,84 +41,223 @@ from marey.surface.synthesis.animation import Animation, Provenance
 from marey.views import figures, style
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from marey.body.steer.requests import TimedReach
+    from marey.views.pages.page import Page
 
-Image = NDArray[np.uint8]
 Size = tuple[int, int]
+Viewable = (
+    Motion | Character | Markers | MeshSequence | Animation | Tracks | SimulatedCrowd | WalkingCrowd | Scene
+    | FieldSeries | Footage | PoseModel | MotionModel | DistanceMatrix | SurfaceGraph
+)  # fmt: skip
+Draw = Callable[..., "Bytes | Figure"]
+Clip = Callable[..., Iterator[Bytes]]
 
-PICTURES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
-MIN_PIXELS, MAX_PIXELS = 16, 7680
-DEFAULT_RATE, MAX_RATE = 30.0, 240.0
-# Seconds of a new motion of a model that are shown at most.
-MAX_SECONDS = 20.0
-ORIGINAL_COLOUR = "#8a8f98"
-# Metres from the root beyond which a mark is left out, and between figures side by side.
-MAX_MARK_DISTANCE, SPACING = 3.0, 1.2
+DEFAULT_SIZE = (1280, 720)
+IMAGES, CLIPS, PAGES = (".png",), (".mp4", ".gif"), (".html",)
 
-Draw = Callable[[Any, Size], Any]
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of what is drawn: pixels a side, frames per second, seconds of a model's new motion, metres from
+    the root beyond which a mark is left out."""
+
+    min_pixels: int = 16
+    max_pixels: int = 7680
+    default_rate: float = 30.0
+    max_rate: float = 240.0
+    max_seconds: float = 20.0
+    max_mark_distance: float = 3.0
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Views:
+    """What can be drawn of a type.
+
+    kinds: Images or figures by name, called with the data and a size; the first is the default.
+    page: Module and function of `views.pages` that fill a page; if None, it shows the default image.
+    clip: Images of a clip, called with the data and a size; None if nothing moves.
+    keeps_rate: Whether a clip has the frame rate of the data, whatever that is.
+    """
+
+    kinds: dict[str, Draw]
+    page: str | None = None
+    clip: Clip | None = None
+    keeps_rate: bool = False
+
+
+def _lazy(place: str) -> Callable[..., Any]:
+    """The function `module.name` of this package, imported when it is called."""
+    module, name = place.rsplit(".", 1)
+    return lambda *given: getattr(import_module(f"marey.views.{module}"), name)(*given)
 
 
 def _figure(name: str) -> Draw:
-    """The figure of that name, imported when it is drawn."""
-    return lambda thing, size: getattr(figures, name)(thing, size=size)
+    return lambda data, size: getattr(figures, name)(data, size=size)
+
+
+def _strip(data: Viewable, size: Size) -> Bytes:
+    from marey.views.actors import actor
+    from marey.views.shots import strip
+
+    return strip(actor(data), size)
+
+
+def _clip(data: Viewable, size: Size) -> Iterator[Bytes]:
+    from marey.views.actors import actor
+    from marey.views.shots import clip
+
+    return clip(actor(data), size)
 
 
 _CLIP: dict[str, Draw] = {
-    "strip": lambda motion, size: _strip(motion, size),
-    "curves": lambda motion, size: figures.curves(_motion(motion), size=size),
-    "path": lambda motion, size: figures.trajectory(_motion(motion), size=size),
+    "strip": _strip,
+    "curves": lambda data, size: figures.curves(_motion(data), size=size),
+    "path": lambda data, size: figures.trajectory(_motion(data), size=size),
 }
-_DRAW: dict[type, dict[str, Draw]] = {
-    Motion: _CLIP,
-    Character: _CLIP,
-    MeshSequence: {"strip": lambda meshes, size: _strip(meshes, size)},
-    Markers: {"strip": lambda markers, size: _strip(markers, size)},
-    Tracks: {"path": _figure("tracks")},
-    SimulatedCrowd: {
-        "streaks": _figure("crowd_streaks"),
-        "path": _figure("crowd_paths"),
-        "plan": lambda crowd, size: figures.scene_plan(crowd.scene, size),
-    },
-    WalkingCrowd: {"bodies": lambda crowd, size: _bodies(crowd, size)},
-    Scene: {"plan": _figure("scene_plan")},
-    FieldSeries: {
-        "flow": _figure("flow"),
-        "divergence": _figure("divergence"),
-        "vorticity": _figure("vorticity"),
-        "parts": _figure("flow_parts"),
-        "paths": _figure("flow_lines"),
-        "streaks": lambda fields, size: figures.flow_lines(fields, size, kind="streak"),
-        "spectrum": _figure("spectrum"),
-    },
-    Footage: {"sheet": _figure("contact_sheet")},
-    PoseModel: {
-        "modes": _figure("pose_modes"),
-        "variance": _figure("mode_variance"),
-    },
-    MotionModel: {
-        "dynamics": _figure("process_model"),
-        "strip": lambda model, size: _strip(_new_motion(model), size),
-    },
-    DistanceMatrix: {"matrix": _figure("distance_map")},
-    SurfaceGraph: {
-        "graph": lambda r, size: figures.graph_picture(r.graph, r.library.names, size=size),
-        "matrix": lambda r, size: figures.distance_map(r.distances, size=size),
-    },
-    Animation: {
-        "strip": lambda animation, size: _strip(animation, size),
-        "path": _figure("path_from_above"),
-        "timeline": _figure("timeline"),
-    },
+_TRACKS: Clip = _lazy("pedestrians.tracks_clip")
+VIEWS: dict[type, Views] = {
+    Motion: Views(_CLIP, "bodies.motion_page", _clip),
+    Character: Views(_CLIP, "bodies.character_page", _clip),
+    MeshSequence: Views({"strip": _strip}, "surfaces.sequence_page", _clip),
+    Markers: Views({"strip": _strip}, "bodies.markers_page", _clip),
+    Tracks: Views({"path": _figure("tracks")}, "crowds.tracks_page", _TRACKS),
+    SimulatedCrowd: Views(
+        {
+            "streaks": _figure("crowd_streaks"),
+            "path": _figure("crowd_paths"),
+            "plan": lambda crowd, size: figures.scene_plan(crowd.scene, size),
+        },
+        "crowds.simulated_page",
+        _TRACKS,
+    ),
+    WalkingCrowd: Views(
+        {"bodies": _lazy("pedestrians.bodies_image")},
+        "crowds.walking_page",
+        _lazy("pedestrians.bodies_clip"),
+        keeps_rate=True,
+    ),
+    Scene: Views({"plan": _figure("scene_plan")}, "crowds.scene_page"),
+    FieldSeries: Views(
+        {
+            "flow": _figure("flow"),
+            "divergence": _figure("divergence"),
+            "vorticity": _figure("vorticity"),
+            "parts": _figure("flow_parts"),
+            "paths": _figure("flow_lines"),
+            "streaks": lambda fields, size: figures.flow_lines(fields, size, kind="streak"),
+            "spectrum": _figure("spectrum"),
+        },
+        "flat.field_page",
+        _lazy("figures.fields.flow_clip"),
+        keeps_rate=True,
+    ),
+    Footage: Views(
+        {"sheet": _figure("contact_sheet")},
+        "flat.film_page",
+        _lazy("figures.crowd.footage_clip"),
+        keeps_rate=True,
+    ),
+    PoseModel: Views(
+        {"modes": _figure("pose_modes"), "variance": _figure("mode_variance")},
+        clip=_lazy("figures.models.pose_sweep"),
+    ),
+    MotionModel: Views(
+        {
+            "dynamics": _figure("process_model"),
+            "strip": lambda model, size: _strip(_new_motion(model), size),
+        },
+        "bodies.motion_page",
+        _clip,
+    ),
+    DistanceMatrix: Views({"matrix": _figure("distance_map")}, "flat.matrix_page"),
+    SurfaceGraph: Views(
+        {
+            "graph": lambda made, size: figures.graph_picture(made.graph, made.library.names, size=size),
+            "matrix": lambda made, size: figures.distance_map(made.distances, size=size),
+        }
+    ),
+    Animation: Views(
+        {"strip": _strip, "path": _figure("path_from_above"), "timeline": _figure("timeline")},
+        "surfaces.animation_page",
+        _clip,
+    ),
 }
-KINDS: dict[type, tuple[str, ...]] = {cls: tuple(draw) for cls, draw in _DRAW.items()}
-"""What an image of each type can show; the first is the default."""
+"""What can be drawn of each type."""
+
+
+def figure(data: Viewable, kind: str | None = None, *, size: Size = DEFAULT_SIZE) -> Figure:
+    """A matplotlib figure of anything we load; of a rendered image, one that is filled by it.
+
+    Args:
+        data: What to draw.
+        kind: What it shows, see :func:`view`.
+        size: (columns, rows) in pixels, even numbers.
+
+    >>> import marey
+    >>> figure(marey.samples.walk(), "path").axes[0].get_title("left")
+    'walk'
+    """
+    kind, size = _checked(data, kind, size)
+    drawn = _views_of(data).kinds[kind](data, size)
+    return style.filled(drawn) if isinstance(drawn, np.ndarray) else drawn
+
+
+def page(
+    data: Viewable,
+    kind: str | None = None,
+    *,
+    title: str = "",
+    size: Size = DEFAULT_SIZE,
+    frame_rate: float | None = None,
+    progress: Progress | None = None,
+) -> Page:
+    """A page that plays anything we load in a browser, not yet written, so that more can be put on it.
+
+    Args:
+        data: What to show.
+        kind: Show the image of that kind instead; so does what does not move.
+        title: Plain text over it.
+        size: (columns, rows) in pixels of an image.
+        frame_rate: Resample the data.
+        progress: Called with frames done and their number.
+
+    >>> import marey
+    >>> page(marey.samples.walk(seconds=1)).caption
+    'motion · 26 joints · 60 frames · 60 fps · 1 s'
+    """
+    from marey.views.pages import caption
+    from marey.views.pages.page import Page
+
+    shown, size = _checked(data, kind, size)
+    views = _views_of(data)
+    if kind is None and isinstance(data, MotionModel):
+        data = _new_motion(data)
+    result = Page(title, caption(data))
+    if kind is not None or views.page is None:
+        result.show_image(_encoded(views.kinds[shown](data, size)))
+    else:
+        if frame_rate is not None:
+            data = _resampled(data, _checked_rate(frame_rate))
+        fill = _lazy(f"pages.{views.page}")
+        if isinstance(data, Footage):
+            fill(data, result, progress)
+            return result
+        fill(data, result)
+    if progress is not None:
+        progress(1, 1)
+    return result
 
 
 def view(
-    thing: Any,
-    path: str | PathLike[str],
+    data: Viewable,
+    path: str | PathLike[str] | None = None,
     *,
-    size: Size = (1280, 720),
+    size: Size = DEFAULT_SIZE,
     frame_rate: float | None = None,
     kind: str | None = None,
     title: str | None = None,
@@ -128,8 +272,9 @@ def view(
     that plays in any browser, offline; of what does not move, and where `kind` is given, it shows the image.
 
     Args:
-        thing: What to draw.
-        path: Where to.
+        data: What to draw.
+        path: Where to; if None, a page is written to a temporary file and opened in the browser, or its path
+            printed where there is none.
         size: (columns, rows) in pixels, even numbers.
         frame_rate: Of a clip; if None that of the data if it is 20 to 30, else about 30.
         kind: What an image shows: of a motion or character "strip", "curves" (joint angles) or "path";
@@ -146,24 +291,54 @@ def view(
     >>> out.read_bytes()[1:4]
     b'PNG'
     """
+    if path is None:
+        target = temporary_page(getattr(data, "name", "") or type(data).__name__.lower())
+        view(data, target, size=size, frame_rate=frame_rate, kind=kind, title=title, progress=progress)
+        if not open_in_browser(target):
+            print(target)
+        return
     path = Path(path)
     ending = path.suffix.lower()
-    if ending not in PICTURES + CLIPS + PAGES:
-        known = ", ".join(PICTURES + CLIPS + PAGES)
-        raise InputError(f"{path}: views are written as {known}, not {ending or 'without an ending'}")
-    size = _checked_size(size, path)
-    asked = kind is not None
-    kind = _checked_kind(thing, kind, ending, path)
-    if isinstance(thing, Tracks) and not thing.present.any():
-        raise InputError(f"{path}: nobody is present in these tracks, so there is nothing to draw")
-    if ending in PICTURES:
-        _draw_image(thing, kind, size, path)
+    try:
+        if ending not in IMAGES + CLIPS + PAGES:
+            known = ", ".join(IMAGES + CLIPS + PAGES)
+            raise InputError(f"views are written as {known}, not {ending or 'without an ending'}")
+        shown, size = _checked(data, kind, size)
+        rate = None if frame_rate is None else _checked_rate(frame_rate)
+        if ending in CLIPS:
+            _check_clip(data, kind, rate)
+        elif ending in PAGES and rate is not None and isinstance(data, Scene | DistanceMatrix | Animation):
+            raise InputError("a frame rate is for what is captured over time")
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if ending in CLIPS:
+        _write_clip(data, path, size, rate, progress)
+    elif ending in PAGES:
+        title = title or path.name
+        page(data, kind, title=title, size=size, frame_rate=rate, progress=progress).write(path)
+    else:
+        _write_image(_views_of(data).kinds[shown](data, size), path)
         if progress is not None:
             progress(1, 1)
-    elif ending in PAGES:
-        _write_page(thing, kind if asked else None, size, path, title or path.name, frame_rate, progress)
-    else:
-        _write_clip(thing, path, size, frame_rate, progress)
+
+
+def temporary_page(name: str) -> Path:
+    """Where a page is written that is only to be looked at: a folder of its own for temporary files."""
+    stem = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name).strip("-.")
+    return Path(tempfile.mkdtemp(prefix="marey-")) / f"{stem or 'view'}.html"
+
+
+def open_in_browser(path: Path) -> bool:
+    """Open a file in the user's browser; False where there is none, or no display to show it on."""
+    import os
+    import sys
+    import webbrowser
+
+    shown = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    if sys.platform.startswith("linux") and not any(map(os.environ.get, shown)):
+        # What is left there are browsers in text, which cannot play a page.
+        return False
+    return webbrowser.open(path.resolve().as_uri())
 
 
 def clip_rate(rate: float) -> float:
@@ -172,106 +347,79 @@ def clip_rate(rate: float) -> float:
     >>> clip_rate(25.0), clip_rate(120.0), clip_rate(100.0), clip_rate(2.5), clip_rate(16.0)
     (25.0, 30.0, 25.0, 30.0, 30.0)
     """
-    part = rate / np.ceil(rate / DEFAULT_RATE - 1e-9)
-    return float(part) if part >= 20.0 else DEFAULT_RATE
+    part = rate / np.ceil(rate / LIMITS.default_rate - 1e-9)
+    return float(part) if part >= 20.0 else LIMITS.default_rate
 
 
-def _draw_image(thing: Any, kind: str, size: Size, path: Path) -> None:
-    drawn = _drawings(thing)[kind](thing, size)
-    if isinstance(drawn, np.ndarray):
-        _write_image(drawn, path)
-    else:
-        style.save(drawn, path)
+def _views_of(data: object) -> Views:
+    found = next((views for cls, views in VIEWS.items() if isinstance(data, cls)), None)
+    if found is None:
+        known = ", ".join(cls.__name__ for cls in VIEWS)
+        raise InputError(f"a {type(data).__name__} cannot be viewed; what can: {known}")
+    return found
 
 
-def _drawings(thing: Any) -> dict[str, Draw]:
-    return next((draw for cls, draw in _DRAW.items() if isinstance(thing, cls)), {})
+def _checked(data: Viewable, kind: str | None, size: Size) -> tuple[str, Size]:
+    """The kind of image, the default if None, and the size in pixels."""
+    try:
+        columns, rows = (int(n) for n in size)
+    except (TypeError, ValueError):
+        raise InputError(f"size must be (columns, rows), got {size!r}") from None
+    for n in (columns, rows):
+        if not LIMITS.min_pixels <= n <= LIMITS.max_pixels or n % 2:
+            bounds = f"even, {LIMITS.min_pixels} to {LIMITS.max_pixels}"
+            raise InputError(f"size {columns} × {rows}: columns and rows must be {bounds}")
+    kinds = tuple(_views_of(data).kinds)
+    if kind is not None and kind not in kinds:
+        raise InputError(f"kind {kind!r}; a {type(data).__name__} can be drawn as {', '.join(kinds)}")
+    if isinstance(data, Tracks) and not data.present.any():
+        raise InputError("nobody is present in these tracks, so there is nothing to draw")
+    return kind or kinds[0], (columns, rows)
 
 
-def _strip(thing: Any, size: Size) -> Image:
-    from marey.views.actors import actor
-    from marey.views.shots import strip
-
-    return strip(actor(thing), size)
-
-
-def _bodies(crowd: WalkingCrowd, size: Size) -> Image:
-    from marey.views import pedestrians
-
-    return pedestrians.bodies_image(crowd, size)
+def _checked_rate(frame_rate: float) -> float:
+    rate = checked_rate(frame_rate)
+    if rate > LIMITS.max_rate:
+        raise InputError(f"{rate:g} frames per second; clips have at most {LIMITS.max_rate:g}")
+    return rate
 
 
-def _motion(thing: Motion | Character) -> Motion:
-    return thing.motion if isinstance(thing, Character) else thing
+def _check_clip(data: Viewable, kind: str | None, rate: float | None) -> None:
+    if kind is not None:
+        raise InputError(f"kind {kind!r} is for images (.png); a clip has none")
+    if isinstance(data, Scene):
+        raise InputError("nothing moves in a scene; simulate it first, or draw its plan as .png")
+    if _views_of(data).clip is None:
+        kept = "pose distances" if isinstance(data, DistanceMatrix) else "a surface graph"
+        raise InputError(f"nothing moves in {kept}; draw a .png, or animate a surface graph first")
+    if isinstance(data, WalkingCrowd) and rate is not None and not np.isclose(rate, data.frame_rate):
+        raise InputError(f"these bodies walk at {data.frame_rate:g} frames per second, a clip must too")
 
 
-def _write_page(
-    thing: Any,
-    kind: str | None,
-    size: Size,
-    path: Path,
-    title: str,
-    frame_rate: float | None,
-    progress: Progress | None,
-) -> None:
-    """A page that plays the thing, or shows its image of that kind."""
-    from marey.views.pages import caption, picture_page, write_page
-
-    if kind is None and isinstance(thing, MotionModel):
-        thing = _new_motion(thing)
-    if kind is None and not isinstance(thing, PoseModel | SurfaceGraph):
-        if frame_rate is not None:
-            if isinstance(thing, Scene | DistanceMatrix | Animation):
-                raise InputError(f"{path}: a frame rate is for what is captured over time")
-            thing = thing.resample(_checked_clip_rate(frame_rate, path))
-        write_page(thing, path, title=title, progress=progress)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        image = Path(folder) / "image.png"
-        _draw_image(thing, kind or KINDS[type(thing)][0], size, image)
-        picture_page(image, title=title, caption=caption(thing)).write(path)
-    if progress is not None:
-        progress(1, 1)
+def _motion(data: Motion | Character) -> Motion:
+    return data.motion if isinstance(data, Character) else data
 
 
-def _write_clip(
-    thing: Any, path: Path, size: Size, frame_rate: float | None, progress: Progress | None
-) -> None:
-    from marey.io.video import write_frames
-
-    if isinstance(thing, Scene):
-        raise InputError(f"{path}: nothing moves in a scene; simulate it first, or draw its plan as .png")
-    if isinstance(thing, DistanceMatrix | SurfaceGraph):
-        kept = "pose distances" if isinstance(thing, DistanceMatrix) else "a surface graph"
-        raise InputError(f"{path}: nothing moves in {kept}; draw a .png, or animate a surface graph first")
-    wanted = None if frame_rate is None else _checked_clip_rate(frame_rate, path)
-    if isinstance(thing, PoseModel):
-        wanted = wanted or DEFAULT_RATE
-        images, total = figures.pose_sweep(thing, size, wanted), figures.sweep_frames(wanted)
-        write_frames(images, path, frame_rate=wanted, progress=progress, total=total)
-        return
-    place = None
-    if isinstance(thing, MotionModel):
-        thing = _new_motion(thing)
-    elif isinstance(thing, SimulatedCrowd):
-        thing, place = thing.tracks, thing.scene
-    timed = thing.sequence if isinstance(thing, Animation) else getattr(thing, "motion", thing)
-    rate = timed.frame_rate
-    if isinstance(thing, WalkingCrowd) and wanted is not None and not np.isclose(wanted, rate):
-        raise InputError(f"{path}: these bodies walk at {rate:g} frames per second, a clip must too")
-    if wanted is None:
-        keeps_rate = isinstance(thing, FieldSeries | Footage | WalkingCrowd)
-        wanted = rate if keeps_rate else clip_rate(rate)
-    if not np.isclose(wanted, rate):
-        thing = _resampled(thing, wanted) if isinstance(thing, Animation) else thing.resample(wanted)
-        timed = thing.sequence if isinstance(thing, Animation) else getattr(thing, "motion", thing)
-    images = _clip_images(thing, size, place)
-    write_frames(images, path, frame_rate=wanted, progress=progress, total=timed.frames)
+def _new_motion(model: MotionModel) -> Motion:
+    """A motion of the model, the same at every call, as long as its example."""
+    return model.sample(min(model.frames, round(LIMITS.max_seconds * model.frame_rate)), rng=0)
 
 
-def _resampled(animation: Animation, frame_rate: float) -> Animation:
-    """The animation at another rate; each frame keeps the origin of the nearest one."""
-    sequence, origin = animation.sequence, animation.provenance
+def _timed(data: Viewable) -> Timed | WalkingCrowd:
+    """What has the frames and the frame rate of the data."""
+    data = data.sequence if isinstance(data, Animation) else data
+    data = data.motion if isinstance(data, Character) else data
+    assert isinstance(data, Timed | WalkingCrowd)
+    return data
+
+
+def _resampled(data: Viewable, frame_rate: float) -> Viewable:
+    """The data at another rate; each frame of an animation keeps the origin of the nearest one."""
+    if isinstance(data, Motion | Character | Markers | MeshSequence | Tracks | FieldSeries | Footage):
+        return data.resample(frame_rate)
+    if not isinstance(data, Animation):
+        raise InputError("a frame rate is for what is captured over time")
+    sequence, origin = data.sequence, data.provenance
     positions = resampling.sample_positions(sequence.frames, sequence.frame_rate, frame_rate)
     near = resampling.nearest(sequence.frames, positions)
     kept = Provenance(
@@ -280,66 +428,37 @@ def _resampled(animation: Animation, frame_rate: float) -> Animation:
     return Animation(sequence.resample(frame_rate), kept)
 
 
-def _new_motion(model: MotionModel) -> Motion:
-    """A motion of the model, the same at every call, as long as its example."""
-    return model.sample(min(model.frames, round(MAX_SECONDS * model.frame_rate)), rng=0)
+def _write_clip(
+    data: Viewable, path: Path, size: Size, rate: float | None, progress: Progress | None
+) -> None:
+    from marey.io.video import write_frames
+
+    if isinstance(data, MotionModel):
+        data = _new_motion(data)
+    views = _views_of(data)
+    assert views.clip is not None
+    if isinstance(data, PoseModel):
+        rate = rate or LIMITS.default_rate
+        images, total = views.clip(data, size, rate), figures.sweep_frames(rate)
+    else:
+        scene = data.scene if isinstance(data, SimulatedCrowd) else None
+        data = data.tracks if isinstance(data, SimulatedCrowd) else data
+        own = _timed(data).frame_rate
+        rate = rate or (own if views.keeps_rate else clip_rate(own))
+        if not np.isclose(rate, own):
+            data = _resampled(data, rate)
+        images = views.clip(data, size) if scene is None else views.clip(data, size, scene)
+        total = _timed(data).frames
+    write_frames(images, path, frame_rate=rate, progress=progress, total=total)
 
 
-def _clip_images(thing: Any, size: Size, place: Scene | None) -> Iterator[Image]:
-    from marey.views import pedestrians, shots
-    from marey.views.actors import actor
-
-    if isinstance(thing, Tracks):
-        return pedestrians.tracks_clip(thing, size, place)
-    if isinstance(thing, WalkingCrowd):
-        return pedestrians.bodies_clip(thing, size)
-    if isinstance(thing, FieldSeries):
-        return figures.flow_clip(thing, size)
-    if isinstance(thing, Footage):
-        return figures.footage_clip(thing, size)
-    return shots.clip(actor(thing), size)
+def _encoded(drawn: Bytes | Figure, ending: str = ".png") -> bytes:
+    return encode_image(drawn, ending) if isinstance(drawn, np.ndarray) else style.encoded(drawn, ending)
 
 
-def _write_image(image: Image, path: Path) -> None:
+def _write_image(drawn: Bytes | Figure, path: Path) -> None:
     with atomic_write(path) as draft:
-        draft.write_bytes(encode_image(image, path.suffix))
-
-
-def _checked_clip_rate(frame_rate: float, path: Path) -> float:
-    rate = checked_rate(frame_rate)
-    if rate > MAX_RATE:
-        raise InputError(f"{path}: {rate:g} frames per second; clips have at most {MAX_RATE:g}")
-    return rate
-
-
-def _checked_size(size: tuple[int, int], path: Path) -> tuple[int, int]:
-    try:
-        columns, rows = (int(n) for n in size)
-    except (TypeError, ValueError):
-        raise InputError(f"{path}: size must be (columns, rows), got {size!r}") from None
-    for n in (columns, rows):
-        if not MIN_PIXELS <= n <= MAX_PIXELS or n % 2:
-            bounds = f"even, {MIN_PIXELS} to {MAX_PIXELS}"
-            raise InputError(f"{path}: size {columns} × {rows}: columns and rows must be {bounds}")
-    return columns, rows
-
-
-def _checked_kind(thing: Any, kind: str | None, ending: str, path: Path) -> str:
-    kinds = tuple(_drawings(thing))
-    if not kinds:
-        raise InputError(
-            f"{path}: a {type(thing).__name__} cannot be viewed; what can: "
-            + ", ".join(cls.__name__ for cls in KINDS)
-        )
-    if kind is None:
-        return kinds[0]
-    if ending in CLIPS:
-        raise InputError(f"{path}: kind {kind!r} is for pictures (.png); a clip has none")
-    if kind not in kinds:
-        raise InputError(
-            f"{path}: kind {kind!r}; a {type(thing).__name__} can be drawn as {', '.join(kinds)}"
-        )
-    return kind
+        draft.write_bytes(_encoded(drawn, path.suffix))
 
 
 def draw_figures(
@@ -349,29 +468,61 @@ def draw_figures(
     colours: Sequence[str | None] | None = None,
     shifts: ArrayLike | None = None,
     marks: ArrayLike | None = None,
-    size: tuple[int, int] = (1280, 720),
+    overlay: Motion | None = None,
+    size: Size = DEFAULT_SIZE,
+    frame_rate: float | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Draw figures (see :func:`marey.views.actors.group`) as an image or, by the ending, as a clip.
 
-    Marks far from the first figure's root are left out.
+    Marks far from the first figure's root are left out. An `overlay` is seen through them, all in one colour.
     """
     from marey.io.video import write_frames
     from marey.views import actors, shots
 
     if marks is not None:
         places = np.asarray(marks, dtype=np.float64)
-        near = np.linalg.norm(places - np.asarray(motions[0].root)[:, None], axis=2) < MAX_MARK_DISTANCE
+        distance = np.linalg.norm(places - np.asarray(motions[0].root)[:, None], axis=2)
+        near = distance < LIMITS.max_mark_distance
         marks = np.where(near[..., None], places, np.nan)[:, near.all(axis=0)]
-    rate = motions[0].frame_rate
-    if path.suffix.lower() in (".png", ".jpg"):
-        cast = actors.group(motions, colours=colours, shifts=shifts, marks=marks)
-        _write_image(shots.strip(cast, size), path)
-        return
-    if not np.isclose(rate := clip_rate(rate), motions[0].frame_rate):
+    still, rate = path.suffix.lower() in (".png", ".jpg"), motions[0].frame_rate
+    if not still and not np.isclose(rate := frame_rate or clip_rate(rate), motions[0].frame_rate):
         motions = [motion.resample(rate) for motion in motions]
+        overlay = None if overlay is None else overlay.resample(rate)
     cast = actors.group(motions, colours=colours, shifts=shifts, marks=marks)
-    write_frames(shots.clip(cast, size), path, frame_rate=rate, progress=progress, total=cast.frames)
+    other = None if overlay is None else actors.group([overlay], colours=[style.OVERLAID[1]])
+    if still:
+        _write_image(shots.strip(cast, size, overlay=other), path)
+    else:
+        images = shots.clip(cast, size, overlay=other)
+        write_frames(images, path, frame_rate=rate, progress=progress, total=cast.frames)
+
+
+def draw_compared(
+    motion: Motion,
+    other: Motion,
+    path: Path,
+    *,
+    through: bool = False,
+    size: Size = DEFAULT_SIZE,
+    frame_rate: float | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Draw a clip with another one, pale, beside it, or both through each other: grey where they agree."""
+    other = other.resample(motion.frame_rate)
+    frames = min(motion.frames, other.frames)
+    motion, other = motion[:frames], other[:frames]
+    colours, shifts = ((None, style.CLAY), _abreast(other, 2)) if not through else (style.OVERLAID[:1], None)
+    draw_figures(
+        [motion] if through else [motion, other],
+        path,
+        colours=colours,
+        shifts=shifts,
+        overlay=other if through else None,
+        size=size,
+        frame_rate=frame_rate,
+        progress=progress,
+    )
 
 
 def draw_variants(
@@ -379,12 +530,16 @@ def draw_variants(
 ) -> None:
     """Draw a clip in grey and up to six variants of it side by side, across the direction it goes in."""
     shown = [original, *variants[:6]]
-    along = np.array(original.root[-1] - original.root[0])
+    colours = [style.STONE, *[None] * (len(shown) - 1)]
+    draw_figures(shown, path, colours=colours, shifts=_abreast(original, len(shown)), progress=progress)
+
+
+def _abreast(motion: Motion, count: int, apart: float = 1.2) -> Array:
+    """Shifts `(count, 3)` that set figures side by side, metres apart, across the direction one goes in."""
+    along = np.array(motion.root[-1] - motion.root[0])
     length = float(np.hypot(along[0], along[2]))
     across = np.array([along[2], 0.0, -along[0]]) / length if length > 0.5 else np.array([1.0, 0.0, 0.0])
-    shifts = (np.arange(len(shown)) - 0.5 * (len(shown) - 1))[:, None] * SPACING * across
-    colours = [ORIGINAL_COLOUR, *[None] * (len(shown) - 1)]
-    draw_figures(shown, path, colours=colours, shifts=shifts, progress=progress)
+    return (np.arange(count) - 0.5 * (count - 1))[:, None] * apart * across
 
 
 def draw_targets(before: Motion, after: Motion, requests: Sequence[TimedReach], path: Path) -> None:

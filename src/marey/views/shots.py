@@ -25,10 +25,10 @@ MAX_POSES, MIN_POSES = 9, 4
 PALEST = 0.62
 
 
-def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Image:
+def strip(actor: Actor, size: tuple[int, int], *, overlay: Actor | None = None) -> Image:
     """One image of the whole clip.
 
-    also: another actor of the same frames, seen through the first
+    overlay: another actor of the same frames, seen through the first
     """
     chosen, beside = _poses_to_show(actor)
     towards = viewpoint(actor, frontal=len(chosen) == 1)
@@ -47,20 +47,20 @@ def strip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> 
     camera = framing(around, towards, size, margin=0.9, field_of_view=lens)
     tints = [actor.tints(int(frame)) for frame in chosen]
     scene = Renderer(repeated(actor.look, len(poses), tints), ground, size=size, subject_size=actor.size)
-    overlay = _trail(actor, ground) if not beside and actor.trail and len(chosen) > 1 else None
+    trail = _trail(actor, ground) if not beside and actor.trail and len(chosen) > 1 else None
     textures = _Wardrobe(actor, camera, size).layers_of([actor.textures(int(frame)) for frame in chosen])
-    image = scene.render(vertices, camera, textures=textures, overlay=overlay)
-    if also is None:
+    image = scene.render(vertices, camera, textures=textures, overlay=trail)
+    if overlay is None:
         return image
-    other = Renderer(repeated(also.look, len(poses)), ground, size=size, subject_size=actor.size)
-    moved = [also.vertices(frame) + shift for frame, shift in zip(chosen, shifts, strict=True)]
-    return _through(image, other.render(np.concatenate(moved), camera, overlay=overlay))
+    other = Renderer(repeated(overlay.look, len(poses)), ground, size=size, subject_size=actor.size)
+    moved = [overlay.vertices(frame) + shift for frame, shift in zip(chosen, shifts, strict=True)]
+    return _through(image, other.render(np.concatenate(moved), camera, overlay=trail))
 
 
-def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> Iterator[Image]:
+def clip(actor: Actor, size: tuple[int, int], *, overlay: Actor | None = None) -> Iterator[Image]:
     """The frames of a clip, one image each.
 
-    also: another actor of the same frames, seen through the first
+    overlay: another actor of the same frames, seen through the first
     """
     framed = sampled_frames(actor)
     seen = [_finite(actor.vertices(frame))[:: _thinning(actor)] for frame in framed]
@@ -77,19 +77,19 @@ def clip(actor: Actor, size: tuple[int, int], *, also: Actor | None = None) -> I
         camera, middle, path = still, everywhere.mean(axis=0), np.zeros_like(path)
     scene = Renderer(actor.look, ground, size=size, subject_size=actor.size)
     wardrobe = _Wardrobe(actor, camera.moved(path[0]), size)
-    overlay = _trail(actor, ground) if actor.trail else None
-    other = None if also is None else Renderer(also.look, ground, size=size, subject_size=actor.size)
+    trail = _trail(actor, ground) if actor.trail else None
+    other = None if overlay is None else Renderer(overlay.look, ground, size=size, subject_size=actor.size)
     for frame in range(actor.frames):
         here, centre = camera.moved(path[frame]), middle + path[frame]
         textures = wardrobe.layers_of([actor.textures(frame)])
         image = scene.render(
-            actor.vertices(frame), here, centre=centre, textures=textures, overlay=overlay,
+            actor.vertices(frame), here, centre=centre, textures=textures, overlay=trail,
             tint=actor.tints(frame),
         )  # fmt: skip
-        if also is None or other is None:
+        if overlay is None or other is None:
             yield image
             continue
-        yield _through(image, other.render(also.vertices(frame), here, centre=centre, overlay=overlay))
+        yield _through(image, other.render(overlay.vertices(frame), here, centre=centre, overlay=trail))
 
 
 def _through(first: Image, second: Image) -> Image:

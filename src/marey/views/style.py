@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -9,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray, Array, Bytes
 from marey.errors import InputError
 from marey.geometry.colour import from_srgb
 from marey.io._files import atomic_write
@@ -37,6 +38,12 @@ PALETTE = (
     "#8c8378",  # stone
 )
 """Muted colours that stay apart in print; used in this order."""
+
+STONE = "#8a8f98"
+"""A clip that others are compared with."""
+
+OVERLAID = "#f2a58e", "#62bfe0"
+"""Of two figures through each other; their mean is grey: where both agree, neither shows."""
 
 CAPTURED, SYNTHETIC = "#5aa17f", "#d0604f"
 
@@ -92,7 +99,7 @@ PLOT_SETTINGS: dict[str, Any] = {
 """Settings for `matplotlib.rc_context`."""
 
 
-def linear(colour: str | tuple[str, ...]) -> NDArray[np.float64]:
+def linear(colour: str | tuple[str, ...]) -> Array:
     """Linear light 0…1 of `#rrggbb`, `(3,)`, or of several, `(colours, 3)`.
 
     >>> linear("#ff0000").tolist()
@@ -136,19 +143,37 @@ def figure(size: tuple[int, int]) -> Iterator[Figure]:
         yield sheet
 
 
+def filled(image: Bytes) -> Figure:
+    """A figure of the image's size that shows nothing else."""
+    with figure((image.shape[1], image.shape[0])) as sheet:
+        axes = sheet.add_axes((0, 0, 1, 1))
+        axes.imshow(image)
+        axes.set_axis_off()
+    return sheet
+
+
+def encoded(figure: Figure, ending: str) -> bytes:
+    """A figure as the bytes of a file, of the format that the ending names."""
+    file = io.BytesIO()
+    with house_style():
+        figure.savefig(file, format=ending.lower().lstrip("."), dpi=figure.dpi)
+    return file.getvalue()
+
+
 def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Write a figure; the ending chooses the format (.png, .svg, .pdf). Whole or not at all."""
     path = Path(path)
-    known = ("png", "svg", "pdf")
-    ending = path.suffix.lower().lstrip(".")
-    if ending not in known:
-        raise InputError(f"{path}: figures are written as {', '.join('.' + e for e in known)}")
-    with atomic_write(path) as draft, house_style():
-        figure.savefig(draft, format=ending, dpi=figure.dpi)
+    known = (".png", ".svg", ".pdf")
+    if path.suffix.lower() not in known:
+        raise InputError(f"{path}: figures are written as {', '.join(known)}")
+    with atomic_write(path) as draft:
+        draft.write_bytes(encoded(figure, path.suffix))
 
 
 def colour_bar(figure: Figure, axes: Axes, drawn: Any, label: str, *, shrink: float = 0.6) -> Colorbar:
-    """A colour bar without a frame beside the axes."""
+    """A colour bar without a frame beside the axes; a square in a wide figure stays close to it."""
+    if axes.get_aspect() != "auto" and axes.get_adjustable() == "box":
+        figure.set_layout_engine("compressed")
     bar = figure.colorbar(drawn, ax=axes, shrink=shrink, aspect=24, pad=0.02, label=label)
     bar.outline.set_visible(False)
     return bar
@@ -168,7 +193,7 @@ def colour_map(colours: Sequence[str] = SEQUENCE) -> Colormap:
     return LinearSegmentedColormap.from_list("marey", list(colours))
 
 
-def frame_ground(axes: Axes, points: NDArray[Any], *, labels: tuple[str, str]) -> None:
+def frame_ground(axes: Axes, points: AnyArray, *, labels: tuple[str, str]) -> None:
     """Ground axes in metres around points `(points, 2)`, the same scale both ways."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = 0.06 * float((high - low).max()) + 0.1

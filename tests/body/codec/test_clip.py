@@ -51,6 +51,20 @@ def test_what_is_no_motion_comes_back(small: CompressedMotion) -> None:
     assert small.skeleton.names == WALK.skeleton.names
 
 
+def test_facts_of_a_file_are_known_without_decoding(
+    small: CompressedMotion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise AssertionError("a segment was decoded")
+
+    monkeypatch.setattr("marey.body.codec.transform.segment.read_segment", refuse)
+    monkeypatch.setattr("marey.body.codec.clip.decode_frames", refuse)
+    again = CompressedMotion(small.data)
+    assert (again.modes, len(again.segments)) == (small.modes, len(small.segments))
+    assert again.skeleton is again.skeleton
+    assert again.facts()["joints"] == WALK.joints
+
+
 def test_the_file_says_how_large_it_is(small: CompressedMotion) -> None:
     assert small.bytes == len(small.data)
     assert small.raw_bytes == 4 * (3 * WALK.joints + 3) * WALK.frames

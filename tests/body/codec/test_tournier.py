@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from marey.body.clip_header import Header
 from marey.body.codec import CompressedMotion, channel_bytes
 from marey.body.codec.clip import assemble
 from marey.body.codec.tournier import TournierClip, decode, encode, encode_within, published_ratio
+from marey.body.codec.tournier.clip import decode_frames
 from marey.body.compare import joint_error, relative_distortion
 from marey.errors import FormatError, InputError, MareyError, UnreachableError
 from marey.geometry import rotations as so3
@@ -30,18 +32,18 @@ def walk() -> Motion:
 
 
 def test_whole_paths_of_end_effectors_give_nearly_the_clip_back(walk: Motion) -> None:
-    clip = encode(walk, modes=8, dropped_root=0, dropped_effectors=0)
+    clip = encode(walk, modes=8, dropped_levels=0)
     assert joint_error(walk, decode(clip)).mean < 0.015
 
 
 def test_ratio_is_the_published_count(walk: Motion) -> None:
-    clip = encode(walk, modes=6, dropped_root=4, dropped_effectors=[5, 4, 4, 3, 3])
+    clip = encode(walk, modes=6, dropped_levels=[4, 4, 5, 4, 4, 3, 3])
     expected = published_ratio(walk.frames, walk.joints, modes=6, dropped_levels=[4, 4, 5, 4, 4, 3, 3])
     assert clip.ratio == pytest.approx(expected, rel=1e-12)
 
 
 def test_bones_keep_their_length(walk: Motion) -> None:
-    clip = encode(walk, modes=6, dropped_root=5, dropped_effectors=5)
+    clip = encode(walk, modes=6, dropped_levels=5)
     positions = decode(clip).positions()
     bones = np.linalg.norm(positions[:, 1:] - positions[:, walk.skeleton.parents[1:]], axis=-1)
     assert np.ptp(bones, axis=0).max() < 1e-12
@@ -67,7 +69,7 @@ def test_the_decoded_clip_is_written_like_the_original(walk: Motion) -> None:
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 5])
 def test_very_short_clips_pass(walk: Motion, frames: int) -> None:
-    clip = encode(walk[:frames], dropped_root=1, dropped_effectors=1)
+    clip = encode(walk[:frames], dropped_levels=1)
     decoded = decode(TournierClip.unpack(*clip.pack()))
     assert decoded.frames == frames
     assert joint_error(walk[:frames], decoded).mean < 0.02
@@ -96,7 +98,7 @@ def test_the_root_may_turn_all_the_way_round() -> None:
     figure = Skeleton(("hips", "head"), [-1, 0], [[0, 0, 0], [0, 0.5, 0]])
     turns = so3.exp(np.linspace(0, 20, 200)[:, None] * [0.0, 1.0, 0.0])
     spin = Motion(figure, np.stack([turns, so3.identity(200)], axis=1), np.zeros((200, 3)), 30)
-    decoded = decode(encode(spin, modes=0, dropped_root=3))
+    decoded = decode(encode(spin, modes=0, dropped_levels=3))
     assert so3.distance(decoded.rotations[:, 0], turns).max() < 1e-5
 
 
@@ -106,9 +108,9 @@ def test_what_cannot_be_stored_is_said(walk: Motion) -> None:
     with pytest.raises(InputError, match="modes"):
         encode(walk, modes=76)
     with pytest.raises(InputError, match="dropped levels"):
-        encode(walk, dropped_root=11)
+        encode(walk, dropped_levels=11)
     with pytest.raises(InputError, match="dropped levels"):
-        encode(walk, dropped_effectors=[3, 3])
+        encode(walk, dropped_levels=[3, 3, 3])
 
 
 def test_chosen_settings_keep_the_bound(walk: Motion) -> None:
@@ -117,7 +119,7 @@ def test_chosen_settings_keep_the_bound(walk: Motion) -> None:
     assert loose.ratio > by_mean.ratio
     assert joint_error(short, decode(loose)).mean <= 0.04
     assert joint_error(short, decode(by_mean)).mean <= 0.02
-    assert by_mean.ratio > encode(short, dropped_root=0, dropped_effectors=0).ratio
+    assert by_mean.ratio > encode(short, dropped_levels=0).ratio
     both = encode_within(short, mean_error=0.03, max_error=0.15)
     error = joint_error(short, decode(both))
     assert error.mean <= 0.03 and error.maximum <= 0.15
@@ -127,6 +129,20 @@ def test_a_bound_holds_on_frames_that_no_trial_saw() -> None:
     long = marey.samples.walk(seconds=12, frame_rate=60)
     clip = encode_within(long, max_error=0.12)
     assert joint_error(long, decode(clip)).maximum <= 0.12
+
+
+def test_a_bound_takes_one_search_on_a_part_of_the_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = marey.samples.walk(seconds=12, frame_rate=60)
+    decoded: list[int] = []
+
+    def counted(clip: TournierClip, chosen: np.ndarray) -> Motion:
+        decoded.append(len(chosen))
+        return decode_frames(clip, chosen)
+
+    monkeypatch.setattr(import_module("marey.body.codec.tournier.encode"), "decode_frames", counted)
+    encode_within(long, max_error=0.15)
+    assert decoded.count(long.frames) == 1
+    assert sum(decoded) < 20 * long.frames
 
 
 def test_bounds_out_of_reach_are_reported(walk: Motion) -> None:
@@ -147,7 +163,7 @@ def test_distortion_of_the_published_clips(
     data_dir: Path, name: str, modes: int, root: int, ends: int, bound: float
 ) -> None:
     motion = marey.load(data_dir / "skeleton" / "cmu_bvh" / f"{name}.bvh", clean=True)
-    decoded = decode(encode(motion, modes=modes, dropped_root=root, dropped_effectors=ends))
+    decoded = decode(encode(motion, modes=modes, dropped_levels=[root, ends]))
     assert 0.32 < relative_distortion(motion, decoded).squared < bound
 
 
@@ -173,7 +189,7 @@ def test_bytes_decode_to_the_same_motion() -> None:
 
 
 def test_bytes_are_few() -> None:
-    clip = encode(WALK, modes=5, dropped_root=4, dropped_effectors=4)
+    clip = encode(WALK, modes=5, dropped_levels=4)
     assert stored(*clip.pack()).bytes < channel_bytes(WALK) / 10
 
 

@@ -18,7 +18,7 @@ def walk() -> Motion:
 
 @pytest.fixture(scope="module")
 def clip(walk: Motion) -> TournierClip:
-    return encode(walk, modes=20, dropped_root=3, dropped_effectors=3)
+    return encode(walk, modes=20, dropped_levels=3)
 
 
 def moved(before: TournierClip, after: TournierClip, joint: str) -> np.ndarray:
@@ -39,7 +39,7 @@ def test_a_displaced_hand_takes_the_arm_along_for_a_while(clip: TournierClip) ->
 
 
 def test_an_edit_between_samples_reaches_its_offset(walk: Motion) -> None:
-    clip = encode(walk, modes=20, dropped_effectors=4)
+    clip = encode(walk, modes=20, dropped_levels=[3, 4])
     for frame in (64, 70, 72):
         edited = displace(clip, "LeftHand", [0.0, 0.0, 0.1], time=frame / clip.frame_rate, width=0.3)
         assert moved(clip, edited, "LeftHand")[frame, 2] == pytest.approx(0.1, abs=0.03)

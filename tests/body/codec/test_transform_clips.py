@@ -1,4 +1,4 @@
-"""Clips of every kind through the default codec: bounds kept on the bytes, damage told, no file trusted."""
+"""Clips of every kind through the default codec: bounds kept on the bytes, damage reported, none trusted."""
 
 from __future__ import annotations
 

@@ -23,9 +23,8 @@ from marey.body.codec.transform.channels import (
     principal_directions,
     single_columns,
 )
-from marey.body.codec.transform.encoder import prepare_segments
+from marey.body.codec.transform.encoder import SETTINGS, SegmentData, encode_segment, prepare_segments
 from marey.body.codec.transform.segment import read_segment, write_segment
-from marey.body.codec.transform.trial import SETTINGS, SegmentData, encode_segment
 from marey.body.compare import joint_errors
 from marey.body.kinematics import global_frames, points_on
 from marey.geometry import rotations as so3

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from marey.body import Motion, PoseModel
 from marey.body.ik.engine import Effectors, Parameters, PoseArrays, decoded
+from marey.body.kinematics import global_frames, points_on
 from marey.body.limits import Limits
 from marey.geometry import rotations as so3
 from tests.body.trees import random_skeleton
@@ -61,3 +64,12 @@ def random_features(seed: int, kinds: list[int], joints: int) -> tuple[Effectors
     goals = rng.normal(size=(1, count, 4))
     goals /= np.linalg.norm(goals, axis=2, keepdims=True)
     return features, goals, rng.uniform(0.5, 2.0, size=(1, count))
+
+
+def points_in_root_frame(
+    model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]], coordinates: ArrayLike
+) -> Array:
+    """Where effectors are `(frames, effectors, 3)`, seen from the root, at coordinates `(frames, modes)`."""
+    skeleton = model.skeleton
+    pose = global_frames(skeleton.parents, skeleton.offsets, model.decode(coordinates), np.zeros(3))
+    return points_on(pose, [joint for joint, _ in effectors], np.array([point for _, point in effectors]))

@@ -10,11 +10,11 @@ from scipy.optimize import least_squares
 
 import marey
 from marey.body import Motion, PoseModel, Skeleton
-from marey.body.ik import points_in_root_frame, solve_in_model
+from marey.body.ik import solve_in_model
 from marey.body.ik.solver import inverse_variances
 from marey.errors import InputError
 from marey.geometry import rotations as so3
-from tests.body.ik.figures import random_model
+from tests.body.ik.figures import points_in_root_frame, random_model
 
 EFFECTORS = [(3, np.array([0.1, 0.0, 0.2])), (5, np.zeros(3)), (7, np.array([0.0, -0.3, 0.0]))]
 

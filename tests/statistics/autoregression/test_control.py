@@ -7,8 +7,7 @@ import pytest
 
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
-from marey.statistics.autoregression.control import control
-from marey.statistics.autoregression.fit import information_criterion
+from marey.statistics.autoregression.fit import control, information_criterion
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def test_behaviours_are_shown_where_they_are_asked_for() -> None:
     curve = replace(Path.through([[0, 0], [0, 10]]), behaviours=(Behaviour(("run",), 3.0, 8.0),))
     found = followed(curve)
     assert found.label_violations == 0
-    bits, allowed = behaviour_bits(subject().library.clips, curve, 0.75)
+    bits, allowed = behaviour_bits(subject().library, curve, 0.75)
     shown = behaviours_shown(subject().graph, found.walk, bits)
     running = bits[subject().library.number(subject().library.names[labels.index("run")])]
     inside = (found.arc_length > 4) & (found.arc_length < 7)
@@ -155,7 +155,7 @@ def test_the_nearest_sample_ahead_is_found_as_by_trying_all() -> None:
 
     curve, rng = figure_eight(3.0), np.random.default_rng(0)
     allowed = np.zeros(len(curve.points), np.uint64)
-    along = Along(curve.points, False, curve.spacing, allowed, 16, 3, 5, 40, 0.1, 100.0, 0.1, 0.2)
+    along = Along(curve.points, False, curve.spacing, allowed, 16, 3, 5, 40, 0.1, 0.1, 0.2)
     for point in rng.uniform(-2, 2, (200, 3)):
         sample = int(rng.integers(len(curve.points)))
         found, off = nearest_ahead(along, sample, *point)
@@ -165,7 +165,7 @@ def test_the_nearest_sample_ahead_is_found_as_by_trying_all() -> None:
 
 
 def test_the_cheapest_transition_to_a_moment_stands_for_its_neighbours() -> None:
-    graph, kept = subject().graph, prune_transitions(subject().graph, subject().library.clips)
+    graph, kept = subject().graph, prune_transitions(subject().graph, subject().library)
     assert graph.synthetic[kept].all() and (np.diff(kept) > 0).all()
     assert len(kept) < graph.synthetic.sum()
     for source in np.unique(graph.sources[kept]):
@@ -175,8 +175,8 @@ def test_the_cheapest_transition_to_a_moment_stands_for_its_neighbours() -> None
 
 
 def test_standing_and_running_are_unusual_among_walks() -> None:
-    odd = gait_atypicality(subject().library.clips, motion().tracks)
-    labels = np.array(subject().library.labels)[subject().library.sequence_of]
+    odd = gait_atypicality(subject().library, motion().tracks)
+    labels = np.array(subject().library.labels)[subject().library.clip_of]
     assert odd[labels == "walk"].mean() < 0.2 < odd[labels == "run"].mean()
     assert ((odd >= 0) & (odd <= 1)).all()
 

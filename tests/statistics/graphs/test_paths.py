@@ -121,7 +121,7 @@ def test_sequences_become_a_repertoire_and_are_weighed_anew_without_new_distance
     fast = marey.surface.graph(slow.library, alpha=0.2, windows=Windows(5, 12), distances=slow.distances)
     assert fast.distances is slow.distances
     assert (fast.graph.alpha, fast.graph.kind) == (0.2, "essential")
-    motion = marey.surface.graph(slow.library, distances=slow.distances, kind="motion")
+    motion = marey.surface.graph(slow.library, distances=slow.distances, method="motion")
     assert motion.graph.kind == "motion"
 
 

@@ -25,7 +25,7 @@ def subject() -> SurfaceGraph:
 @pytest.mark.parametrize("seed", range(6))
 def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
     repertoire = bodies.repertoire()
-    walk = random_walk(repertoire.graph, repertoire.library.clips, 60.0, seed)
+    walk = random_walk(repertoire.graph, repertoire.library, 60.0, seed)
     _checked_nodes(walk, repertoire.graph)
     longest = int(repertoire.graph.steps.max())
     assert 1800 <= walk.steps(repertoire.graph) < 1800 + longest
@@ -33,7 +33,7 @@ def test_a_walk_never_gets_stuck_and_lasts_as_long_as_asked(seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_walk_and_another_one_another(subject: SurfaceGraph) -> None:
-    one, same, other = (random_walk(subject.graph, subject.library.clips, 30.0, seed) for seed in (4, 4, 5))
+    one, same, other = (random_walk(subject.graph, subject.library, 30.0, seed) for seed in (4, 4, 5))
     np.testing.assert_array_equal(one.edges, same.edges)
     assert (one.start, one.edges.tolist()) != (other.start, other.edges.tolist())
 
@@ -42,21 +42,21 @@ def test_lighter_transitions_are_taken_more_often(subject: SurfaceGraph) -> None
     graph = subject.graph
     means = []
     for variety in (0.05, 5.0):
-        walk = random_walk(subject.graph, subject.library.clips, 300.0, 1, variety=variety)
+        walk = random_walk(subject.graph, subject.library, 300.0, 1, variety=variety)
         means.append(graph.weights[walk.edges[graph.synthetic[walk.edges]]].mean())
     assert means[0] < 0.8 * means[1]
 
 
 def test_a_minute_shows_most_of_what_there_is(subject: SurfaceGraph) -> None:
-    nodes = random_walk(subject.graph, subject.library.clips, 60.0, 1).nodes(subject.graph)
-    assert len(np.unique(subject.library.sequence_of[nodes])) >= 7
+    nodes = random_walk(subject.graph, subject.library, 60.0, 1).nodes(subject.graph)
+    assert len(np.unique(subject.library.clip_of[nodes])) >= 7
 
 
 def test_captured_frames_are_played_for_about_the_time_wished_for(subject: SurfaceGraph) -> None:
     graph = subject.graph
     shares = []
     for stay in (0.3, 2.0):
-        walk = random_walk(subject.graph, subject.library.clips, 300.0, 1, stay=stay)
+        walk = random_walk(subject.graph, subject.library, 300.0, 1, stay=stay)
         shares.append(float((~graph.synthetic[walk.edges]).sum()) / walk.steps(graph))
     assert shares[0] < shares[1]
     assert shares[1] > 0.5
@@ -64,7 +64,7 @@ def test_captured_frames_are_played_for_about_the_time_wished_for(subject: Surfa
 
 def test_one_may_begin_before_the_frames_that_can_be_come_back_to() -> None:
     repertoire = bodies.repertoire()
-    walk = random_walk(repertoire.graph, repertoire.library.clips, 10.0, 0, start=0)
+    walk = random_walk(repertoire.graph, repertoire.library, 10.0, 0, start=0)
     assert walk.start == 0
     assert walk.steps(repertoire.graph) >= 300
 
@@ -83,11 +83,11 @@ def test_the_animation_has_the_frames_of_the_walk() -> None:
 def test_what_cannot_be_is_said(options: dict[str, Any], hint: str) -> None:
     made = bodies.repertoire()
     with pytest.raises(InputError, match=hint):
-        random_walk(made.graph, made.library.clips, **{"seconds": 5.0, **options})
+        random_walk(made.graph, made.library, **{"seconds": 5.0, **options})
 
 
 def test_a_graph_without_a_way_back_is_refused() -> None:
     whole = bodies.repertoire()
     chains = MotionGraph.chains(whole.library.starts, alpha=0.01, windows=whole.graph.windows)
     with pytest.raises(InputError, match="no cycle"):
-        random_walk(chains, whole.library.clips, 5.0)
+        random_walk(chains, whole.library, 5.0)

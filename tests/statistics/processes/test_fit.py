@@ -38,7 +38,7 @@ def differences(function, covariance, noise):
 def test_durbin_equals_the_full_matrix(name):
     covariance = dense.ALL[name]
     values = series(covariance)
-    found, slopes = fit.log_likelihood(covariance, 0.05, FRAME_RATE, values)
+    found, slopes = fit.innovation_sums(covariance, 0.05, FRAME_RATE, values).log_likelihood
     assert found == pytest.approx(dense.log_likelihood(covariance, 0.05, TIMES, values), abs=1e-10 * 150)
     numeric = differences(lambda c, n: dense.log_likelihood(c, n, TIMES, values), covariance, 0.05)
     assert np.allclose(slopes, numeric, atol=1e-5, rtol=1e-6)
@@ -51,7 +51,7 @@ def test_filter_equals_the_full_matrix_with_gaps(name):
     values = series(covariance)
     known = rng.random(len(TIMES)) > 0.2
     known[60:80] = False
-    found, slopes = state_space.log_likelihood(covariance, 0.05, FRAME_RATE, values, known)
+    found, slopes = state_space.innovation_sums(covariance, 0.05, FRAME_RATE, values, known).log_likelihood
 
     def full(c, n):
         return dense.log_likelihood(c, n, TIMES[known], values[known])
@@ -65,7 +65,7 @@ def test_a_settled_filter_stays_exact():
     rng = np.random.default_rng(2)
     values = rng.normal(size=600)
     times = np.arange(600) / FRAME_RATE
-    found, _ = state_space.log_likelihood(covariance, 0.1, FRAME_RATE, values)
+    found, _ = state_space.innovation_sums(covariance, 0.1, FRAME_RATE, values).log_likelihood
     assert found == pytest.approx(dense.log_likelihood(covariance, 0.1, times, values), abs=1e-8)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+
 import numpy as np
 import pytest
 
 from marey.errors import InputError
 from marey.io import container
-from marey.statistics.processes.covariances import Matern32, SquaredExponential
+from marey.statistics.processes import state_space
+from marey.statistics.processes.covariances import Matern32, Matern52, SquaredExponential
 from marey.statistics.processes.process import (
     GaussianProcesses,
     LinearConstraint,
@@ -189,3 +193,15 @@ def test_processes_can_be_stored(name, tmp_path):
     assert np.array_equal(again.autocovariance(20), stored.autocovariance(20))
     one, other = (m.sample(30, rng=np.random.default_rng(0)) for m in (stored, again))
     assert np.array_equal(one, other)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_smooths_as_well():
+    known = np.ones((3000, 20), dtype=bool)
+    covariance, given = Matern52(np.ones(20), 0.3), np.zeros((3000, 20))
+    arguments = (covariance, 30.0, given, known, 0.1)
+    state_space.smoothed(*arguments)
+    child = multiprocessing.get_context("fork").Process(target=state_space.smoothed, args=arguments)
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0

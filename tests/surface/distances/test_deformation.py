@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from marey.geometry import mesh, rotations
-from marey.surface.distances.deformation import deformation
 from tests.surface.distances.bodies import tube
+from tests.surface.distances.textbook import deformation
 
 Array = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from marey import samples
 from marey.errors import InputError
 from marey.geometry import mesh, planar, rotations
 from marey.surface.interpolation import Interpolator, distortion, interpolate, linear_interpolation
+from tests.geometry.operators import divergence
 from tests.surface.interpolation.tubes import bent, centreline, least_radius, tube, twisted
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ def in_numpy(
     wanted = deformation @ here @ np.linalg.inv(rest)
     normals = mesh.face_normals(template, faces)
     flat = (np.eye(3) - normals[:, :, None] * normals[:, None]) @ wanted.transpose(0, 2, 1)
-    sums = mesh.divergence(template, faces) @ flat.reshape(-1, 3)
+    sums = divergence(template, faces) @ flat.reshape(-1, 3)
     laplacian = mesh.laplacian(template, faces).toarray()
     found = np.linalg.lstsq(laplacian, sums, rcond=None)[0]
     return found + ((1 - weight) * first + weight * second - found).mean(axis=0)

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from marey import samples
 from marey.errors import InputError
 from marey.geometry import planar
 from marey.surface.sequence import Library, Texture
 from marey.surface.synthesis.animation import Provenance, cross_fade_textures
-from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips
+from marey.surface.synthesis.blend import LINEAR, align_clips, blend_clips, path_and_turn
 from tests.surface.synthesis import bodies
 
 
@@ -112,3 +113,12 @@ def test_one_texture_for_all_stays_one() -> None:
     one = _painted([90], 1)
     library = Library(tuple(replace(sequence, textures=one) for sequence in _arcs().sequences))
     assert cross_fade_textures(library, Provenance([0], [0], [0.0], [False])) == one
+
+
+def test_a_turning_walk_turns_by_what_it_was_turned() -> None:
+    walk = samples.mesh_sequence()[:31]
+    angles = np.linspace(0.0, np.pi / 2, walk.frames)
+    turned = [planar.PlanarMotion(np.asarray(a), np.zeros(2)).apply(v) for a, v in zip(angles, walk.vertices)]
+    _, before = path_and_turn(walk)
+    _, after = path_and_turn(replace(walk, vertices=np.array(turned)))
+    assert abs(abs(after - before) - 90.0) < 3.0

@@ -231,7 +231,7 @@ def compress(
         method: `"transform"`, or `"tournier"` for the codec of Tournier 2011, chapter 9.
         modes: for method tournier, instead of a bound: geodesics.
         dropped_levels: for method tournier, instead of a bound: finest levels left out of the curves (one
-            number; or the root's, then that of the end effectors).
+            number; or the root's, then that of the end effectors; or one a curve).
         progress: called with (done, total).
 
     >>> import marey
@@ -262,16 +262,11 @@ def compress(
         return assemble(method, *found)
     if chosen and not free:
         raise InputError("give either an error, or modes and dropped levels")
-    if not free:
-        clip = encode_within(motion, max_error=max_error, mean_error=mean_error)
+    if free:
+        levels = DROPPED if dropped_levels is None else dropped_levels
+        clip = encode_tournier(motion, modes=modes, dropped_levels=levels)
     else:
-        one = DROPPED if dropped_levels is None else dropped_levels
-        levels = (one, one) if isinstance(one, int) else tuple(one)
-        if len(levels) != 2:
-            raise InputError(
-                f"dropped levels: one number, or the root's and the end effectors', got {levels}"
-            )
-        clip = encode_tournier(motion, modes=modes, dropped_root=levels[0], dropped_effectors=levels[1])
+        clip = encode_within(motion, max_error=max_error, mean_error=mean_error)
     return assemble(method, *clip.pack())
 
 

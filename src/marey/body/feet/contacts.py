@@ -164,7 +164,7 @@ def foot_positions(motion: Motion) -> FloatArray:
 
 
 def ground_heights(motion: Motion, settings: FeetSettings = SETTINGS) -> Array:
-    """Height of each joint of :func:`foot_joints` on the ground `(feet,)`, metres, alike left and right."""
+    """Heights of :func:`foot_joints` on the ground `(feet,)`, metres, nearly equal left and right."""
     joints, high = foot_joints(motion.skeleton), foot_positions(motion)[..., 1]
     slow = foot_speeds(motion, settings) < settings.speed
     found = np.array(

@@ -266,8 +266,9 @@ def bend_leg(
     thigh, shin = np.linalg.norm(knee - hip, axis=-1), np.linalg.norm(foot - knee, axis=-1)
     now = np.linalg.norm(foot - hip, axis=-1)
     wanted = softened(np.linalg.norm(ankle - hip, axis=-1), now, thigh + shin, np.abs(thigh - shin))
-    change = _knee_angle(thigh, shin, wanted) - _knee_angle(thigh, shin, now)
-    hinge = _hinge(turned[:, leg.root], hip, knee, foot)
+    hinge, backwards = _hinge(turned[:, leg.root], hip, knee, foot)
+    angle = _knee_angle(thigh, shin, now)
+    change = _knee_angle(thigh, shin, wanted) - np.where(backwards, 2 * np.pi - angle, angle)
     at_knee = so3.exp(hinge * -change[:, None])
     bent = knee + so3.rotate(at_knee, foot - knee)
     at_hip = so3.between(_unit(bent - hip), _unit(ankle - hip))
@@ -305,8 +306,11 @@ def _knee_angle(thigh: Array, shin: Array, span: Array) -> Array:
     return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
 
-def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> Array:
-    """Axis `(frames, 3)` about which the shin turns; where the leg is straight, that of other frames."""
+def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> tuple[Array, BoolArray]:
+    """Axis `(frames, 3)` about which the shin turns; where the leg is straight, that of other frames.
+
+    Second: `(frames,)`, where the knee is bent otherwise than in most frames.
+    """
     normal = np.cross(knee - hip, foot - knee)
     size = np.linalg.norm(normal, axis=-1, keepdims=True)
     usual = so3.rotate(so3.inverse(turned), normal).sum(axis=0)
@@ -316,7 +320,9 @@ def _hinge(turned: Array, hip: Array, knee: Array, foot: Array) -> Array:
     typical = so3.rotate(turned, usual / length)
     thigh, shin = (np.linalg.norm(bone, axis=-1, keepdims=True) for bone in (knee - hip, foot - knee))
     sure = np.clip(size / np.maximum(0.1 * (thigh * shin), 1e-12), 0.0, 1.0)
-    return _unit(sure * normal / np.maximum(size, 1e-12) + (1.0 - sure) * typical)
+    backwards = np.einsum("fi,fi->f", normal, typical) < 0.0
+    normal = np.where(backwards[:, None], -normal, normal)
+    return _unit(sure * normal / np.maximum(size, 1e-12) + (1.0 - sure) * typical), backwards
 
 
 def _chain(parents: IntArray, first: int, last: int) -> list[int]:

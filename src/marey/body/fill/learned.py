@@ -138,12 +138,13 @@ def _learn(
     missed = _inside(known, edges) - hermite(known, edges, rate)
     around, around_gap = (surroundings(part, edges, settings.beyond) for part in (known, own))
     weights, expected = _pooled(missed, around, folds, counts, settings)
-    trust = _trust(missed, expected, counts)
+    independent = len(np.unique(starts // edges.frames))
+    trust = _trust(missed, expected, counts, independent)
     correction = trust * _within(np.einsum("kl,kd->ld", weights, around_gap[0]), expected)
     missed = _scaled(missed - trust * expected, around, around_gap[0])
     if apart is not None:
         more, expected = _exemplars(missed, apart, folds, counts, settings)
-        trust = _trust(missed, expected, counts)
+        trust = _trust(missed, expected, counts, independent)
         correction = correction + trust * _within(more, expected)
         missed = missed - trust * expected
     return correction, missed
@@ -162,13 +163,18 @@ def _distances(features: Array, kept: int) -> Array | None:
     return cdist(points, points[:-1], "sqeuclidean") / median if median > 0.0 else None
 
 
-def _trust(missed: Array, expected: Array, counts: Array) -> float:
-    """The share of what is expected that was best for windows left out."""
+def _trust(missed: Array, expected: Array, counts: Array, independent: int) -> float:
+    """The share of what is expected that was best for windows left out, less if few are independent.
+
+    Windows that share frames with one another, as nearly all of a short clip do, agree by that alone: a
+    single independent one is trusted by half.
+    """
     size = np.sqrt(np.square(missed).sum(axis=(1, 2)))
     share = counts / np.maximum(size, max(1e-3 * float(size.max()), 1e-12))
     along = float(share @ np.einsum("nld,nld->n", missed, expected))
     square = float(share @ np.square(expected).sum(axis=(1, 2)))
-    return min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
+    best = min(max(along / square, 0.0), 1.0) if square > 0.0 else 0.0
+    return best * independent / (independent + 1.0)
 
 
 def _within(correction: Array, expected: Array) -> Array:

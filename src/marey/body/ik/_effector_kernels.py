@@ -4,22 +4,19 @@ The Jacobian takes one sweep down the tree with two sums a joint, `A = Σ G ω` 
 every point `x` below moves by `A × x + C` (Tournier 2011, section 8.2.2). Importing this module imports
 numba: do so inside functions.
 
-A body is (full, free, needed joints, parents, offsets, mean, directions), where `free` is the number of
-unknowns of the root, 6 or 0; effectors are (kinds, joints, local points, axes); limits are (joints, kind,
-centres, parameters, weight). A state is (root, pose, rotations, tangents, positions, world rotations,
-effectors' points, residuals, pull of the prior).
+Bodies, effectors and limits are the tuples that `engine` declares. A state is (root, pose, rotations,
+tangents, positions, world rotations, effectors' points, residuals, pull of the prior).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from marey._arrays import Array
 from marey._compiling import njit
-from marey.body.ik.engine import AIM, PLANE, POINT, ROLL, TURN
+from marey.body.ik.engine import AIM, PLANE, POINT, ROLL, TURN, Body, EffectorArrays, LimitArrays, Masses
 from marey.body.limits._kernels import INNER, limit
 from marey.geometry._inline_kernels import (
     Matrix,
@@ -38,11 +35,13 @@ from marey.geometry._inline_kernels import (
     vector,
 )
 
+State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
+
 _TINY = 1e-12
 
 
 @njit(**INNER)
-def place(body: Any, state: Any) -> None:
+def place(body: Body, state: State) -> None:
     """Forward kinematics of the joints that matter; in a pose model, the joints' rotations too."""
     full, _, needed, parents, offsets, mean, directions = body
     root, pose, rotations, tangents, positions, turned, _, _, _ = state
@@ -73,7 +72,9 @@ def tangent(directions: Array, pose: Array) -> Vector:
 
 
 @njit(**INNER)
-def residuals(effectors: Any, goals: Array, weights: Array, limits: Any, state: Any) -> None:
+def residuals(
+    effectors: EffectorArrays, goals: Array, weights: Array, limits: LimitArrays, state: State
+) -> None:
     """Weighted goal minus value, three rows an effector, then a row a limit."""
     kinds, joints, local, axes = effectors
     _, _, rotations, _, positions, turned, points, r, _ = state
@@ -110,7 +111,7 @@ def residuals(effectors: Any, goals: Array, weights: Array, limits: Any, state: 
 
 
 @njit(**INNER)
-def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
+def accumulate_jacobians(body: Body, state: State, A: Array, C: Array) -> None:
     """Sums over each joint's chain of its world turn rates and their moments, a column an unknown."""
     full, free, needed, parents, _, _, directions = body
     _, _, _, tangents, positions, turned, _, _, _ = state
@@ -152,8 +153,8 @@ def accumulate_jacobians(body: Any, state: Any, A: Array, C: Array) -> None:
 
 @njit(**INNER)
 def jacobian(
-    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, state: Any, A: Array, C: Array,
-    J: Array,
+    body: Body, effectors: EffectorArrays, goals: Array, weights: Array, limits: LimitArrays,
+    state: State, A: Array, C: Array, J: Array,
 ) -> None:  # fmt: skip
     """Derivatives of the weighted values (minus those of the residuals)."""
     kinds, joints, _, axes = effectors
@@ -198,7 +199,7 @@ def jacobian(
 
 
 @njit(**INNER)
-def _limit_jacobian(body: Any, limits: Any, state: Any, first: int, J: Array) -> None:
+def _limit_jacobian(body: Body, limits: LimitArrays, state: State, first: int, J: Array) -> None:
     full, free, _, _, _, _, directions = body
     _, _, rotations, tangents, _, _, _, r, _ = state
     limited, kind, centres, parameters, weight = limits
@@ -221,7 +222,7 @@ def _limit_jacobian(body: Any, limits: Any, state: Any, first: int, J: Array) ->
 
 
 @njit(**INNER)
-def mass_matrix(body: Any, masses: Any, state: Any, A: Array, C: Array, M: Array) -> None:
+def mass_matrix(body: Body, masses: Masses, state: State, A: Array, C: Array, M: Array) -> None:
     """M = Σ m JᵀJ of point masses, lower half, with a floor so that every unknown weighs something."""
     amounts, centres = masses
     _, _, _, _, positions, turned, _, _, _ = state

@@ -10,20 +10,24 @@ this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import types
 
-from marey._arrays import Array
+from marey._arrays import Array, BoolArray, Integers
 from marey._compiling import njit
 from marey.body.ik import _effector_kernels as effector_kernels
+from marey.body.ik._effector_kernels import State
+from marey.body.ik.engine import Body, DampingArrays, EffectorArrays, LimitArrays, PriorArrays
 from marey.body.limits._kernels import INNER, OPTIONS
 from marey.geometry import _inline_kernels as inline
 
 # Bounds of the damping; relative decrease of the cost at which the solver has converged.
 _LEAST, _MOST, _CONVERGED = 1e-10, 1e8, 1e-6
 _TINY = 1e-12
+
+Work = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
+Poses = tuple[Array, Array, Array]
 
 
 @njit(**INNER)
@@ -147,7 +151,13 @@ def learn_curvature(
 
 @njit(**INNER)
 def evaluate(
-    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, state: Any
+    body: Body,
+    effectors: EffectorArrays,
+    goals: Array,
+    weights: Array,
+    limits: LimitArrays,
+    prior: PriorArrays,
+    state: State,
 ) -> float:
     """The cost of a state's root, pose and rotations; its other arrays are computed."""
     effector_kernels.place(body, state)
@@ -160,7 +170,7 @@ def evaluate(
 
 
 @njit(**INNER)
-def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
+def pull_of_prior(body: Body, prior: PriorArrays, state: State) -> float:
     """Precision times the difference from the centre, an entry an unknown; returns the cost.
 
     The difference of rotations is a log; d(½|log|²) is the log itself, so the pull is exact.
@@ -196,7 +206,7 @@ def pull_of_prior(body: Any, prior: Any, state: Any) -> float:
 
 
 @njit(**INNER)
-def advance(body: Any, here: Any, step: Array, there: Any) -> None:
+def advance(body: Body, here: State, step: Array, there: State) -> None:
     """Root, pose and rotations of a state after a step, into another."""
     full, free = body[0], body[1]
     root, pose, rotations = here[0], here[1], here[2]
@@ -218,9 +228,10 @@ def advance(body: Any, here: Any, step: Array, there: Any) -> None:
 
 @njit(**INNER)
 def descend(
-    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, damping: Any,
-    most: int, stop_error: float, mu: float, here: Any, there: Any, work: Any,
-) -> tuple[int, bool, Any]:  # fmt: skip
+    body: Body, effectors: EffectorArrays, goals: Array, weights: Array, limits: LimitArrays,
+    prior: PriorArrays, damping: DampingArrays, most: int, stop_error: float, mu: float, here: State,
+    there: State, work: Work,
+) -> tuple[int, bool, State]:  # fmt: skip
     """Levenberg–Marquardt from the state `here`: iterations, whether it converged, and the state it ends in.
 
     Damping follows Nielsen's rule: it falls with how well the last step was predicted. The curvature that
@@ -341,7 +352,7 @@ def _are_met(weights: Array, r: Array, stop_error: float) -> bool:
 
 
 @njit(**INNER)
-def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) -> Any:
+def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) -> State:
     """Arrays of a state."""
     return (
         np.empty(3), np.empty(modes), np.empty((joints, 4)), np.empty((joints, 5)), np.empty((joints, 3)),
@@ -350,7 +361,7 @@ def state_of(joints: int, effectors: int, rows: int, unknowns: int, modes: int) 
 
 
 @njit(**INNER)
-def set_pose(state: Any, root: Array, pose: Array, rotations: Array) -> None:
+def set_pose(state: State, root: Array, pose: Array, rotations: Array) -> None:
     """Copy a pose into a state."""
     inline.store(inline.vector(root), state[0])
     for m in range(pose.shape[0]):
@@ -379,8 +390,9 @@ _RESULTS = types.Tuple((_OUT[2], _COUNTS, _FLAGS))
     **OPTIONS,
 )  # fmt: skip
 def solve_frames(
-    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, prior: Any, damping: Any,
-    settings: Any, poses: Any, results: Any,
+    body: Body, effectors: EffectorArrays, goals: Array, weights: Array, limits: LimitArrays,
+    prior: PriorArrays, damping: DampingArrays, settings: tuple[int, float, float, float, bool], poses: Poses,
+    results: tuple[Array, Integers, BoolArray],
 ) -> None:  # fmt: skip
     """Every frame by `descend`, from its own start or, `chained`, from the frame before.
 
@@ -439,8 +451,8 @@ def solve_frames(
 
 @njit(types.void(_BODY, _EFFECTORS, _IN[3], _IN[2], _LIMITS, _POSES, _OUT[2], _OUT[3]), **OPTIONS)
 def evaluate_frames(
-    body: Any, effectors: Any, goals: Array, weights: Array, limits: Any, poses: Any, values: Array,
-    jacobians: Array,
+    body: Body, effectors: EffectorArrays, goals: Array, weights: Array, limits: LimitArrays, poses: Poses,
+    values: Array, jacobians: Array,
 ) -> None:  # fmt: skip
     """Residuals `(frames, rows)` and Jacobians `(frames, rows, unknowns)` at given poses, not moved."""
     frames, rows, unknowns = jacobians.shape

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,16 @@ from marey.geometry.matrices import dexp_body
 
 # What an effector measures; each has three rows, of which the last three kinds use one.
 POINT, TURN, AIM, ROLL, PLANE, ABOVE = 0, 1, 2, 3, 4, 5
+# What the kernels take. Of a body: whether full, unknowns of the root (6 or 0), needed joints, parents,
+# offsets, mean, directions. Of effectors: kinds, joints, local points, axes. Of limits: joints, kind,
+# centres, parameters, weight. Of masses: amounts, points. Of the prior: precision, centre's root, pose,
+# rotations. Of the damping: whether kinetic, how far unknowns usually go, masses, their points.
+Body = tuple[bool, int, IntArray, IntArray, FloatArray, FloatArray, FloatArray]
+EffectorArrays = tuple[IntArray, IntArray, FloatArray, FloatArray]
+LimitArrays = tuple[IntArray, int, FloatArray, FloatArray, float]
+Masses = tuple[Array, Array]
+PriorArrays = tuple[Array, Array, Array, Array]
+DampingArrays = tuple[bool, Array, Array, Array]
 # Frames from which a second thread pays.
 _MANY = 256
 
@@ -46,9 +57,9 @@ class IKSettings:
         limit_weight: metres a unit of excess beyond a joint's limit.
         cold, warm: damping to begin with, far from the solution and near it. Cold starts that are damped
             little end more often in a wrong minimum.
-        iterations: at most so many of the compiled solver for a pose.
-        hierarchy_iterations: at most so many where targets have priorities, or limits are not compiled.
-        trajectory_steps: at most so many for a whole clip.
+        iterations: largest number of the compiled solver for a pose.
+        hierarchy_iterations: largest number where targets have priorities, or limits are not compiled.
+        trajectory_steps: largest number for a whole clip.
         equal_metres: two errors of targets of one priority that differ by less count as equal.
         free_share: directions that move targets of a priority by less than this share of the largest effect
             are left to lesser priorities.
@@ -233,7 +244,7 @@ class Problem:
         return self.limits is None or isinstance(self.limits, CompiledLimits)
 
     @cached_property
-    def _limits(self) -> tuple[Any, ...]:
+    def _limits(self) -> LimitArrays:
         """Joints, kind, centres, parameters and weight of compiled limits that can be exceeded."""
         limits, weight = self.limits, self.settings.limit_weight
         if not isinstance(limits, CompiledLimits):
@@ -244,7 +255,7 @@ class Problem:
         )  # fmt: skip
 
     @cached_property
-    def _fixed(self) -> tuple[Any, ...]:
+    def _fixed(self) -> tuple[Body, EffectorArrays]:
         """Body and effectors as the kernels have them."""
         part, effectors = self.parameters, self.effectors
         carriers = {0, *effectors.joints.tolist(), *self._limits[0].tolist()}
@@ -258,7 +269,7 @@ class Problem:
         )  # fmt: skip
 
     @cached_property
-    def _damping(self) -> tuple[Any, ...]:
+    def _damping(self) -> DampingArrays:
         change = np.ones(self.unknowns) if self.typical_change is None else self.typical_change
         joints = self.parameters.joints
         masses = self.masses or PointMasses(np.zeros(joints), np.zeros((joints, 3)))
@@ -287,7 +298,7 @@ class Problem:
             weights: `(frames, effectors)`, of the residuals (not squared), 0 if one is not asked for.
             start, centre: where to begin, and the prior's centre.
             precision: `(unknowns,)`, of the prior.
-            iterations: at most so many; those of the settings if None.
+            iterations: largest number; that of the settings if None.
             stop_error: metres; stop as soon as every effector is as near as this; 0 for the least cost.
             warm: the start is near the solution.
             chained: each frame starts from the one before instead of its own start.
@@ -405,7 +416,7 @@ def tangents(parameters: Parameters, coordinates: Array) -> Array:
 
 
 @cache
-def kernels() -> Any:
+def kernels() -> ModuleType:
     """The compiled functions; the first call loads numba, which takes a moment."""
     from marey.body.ik import _kernels
 

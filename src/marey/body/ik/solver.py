@@ -90,15 +90,15 @@ class PoseSolver:
         root: "free" or "fixed".
         tolerance: metres, how exactly targets are meant: what a pose that is one deviation less likely may
             gain; that of the settings if None.
-        prior: "mahalanobis", "isotropic" (all coordinates alike) or "none"; of a skeleton: stays near the
+        prior: "mahalanobis", "isotropic" (all coordinates the same) or "none"; of a skeleton: stays near the
             start, or "none".
         root_stiffness: how reluctant a free root is to leave its last position; 0: not at all.
         anchor: where that is: "last", the pose before, or "start", where the solver started, so that poses
             follow from their targets and not from earlier ones.
-        damping: of steps: "spread" (unknowns go as far as they usually do), "canonical" (all alike) or
+        damping: of steps: "spread" (unknowns go as far as they usually do), "canonical" (all the same) or
             "kinetic" (light limbs move first, figure 8.10; not with priorities).
         limits: of joints, of any kind; those of :mod:`marey.body.limits` are compiled, others slower.
-        iterations: at most so many; those of the settings if None.
+        iterations: largest number; that of the settings if None.
         stop_error: metres; stop as soon as every target is as near as this; 0 for the least cost.
         refine: leave the model's poses in the end, as little as is needed to meet the targets exactly.
 
@@ -340,13 +340,15 @@ def solve_in_model(
         start: `(modes,)` or `(frames, modes)`; the prior's centre if None, and then steps are more cautious
             at first.
         chained: start each frame from the one before.
-        iterations: at most so many a frame.
+        iterations: largest number a frame.
 
     >>> import marey
     >>> walk = marey.samples.walk()
     >>> model = PoseModel.fit([walk], modes=8)
     >>> ends = list(zip(walk.skeleton.end_parents[:5].tolist(), walk.skeleton.end_offsets[:5]))
-    >>> seen = points_in_root_frame(model, ends, model.encode(walk))
+    >>> clip = model.rebuild(walk)
+    >>> away = clip.end_positions()[:, :5] - clip.root[:, None]
+    >>> seen = so3.rotate(so3.inverse(clip.rotations[:, :1]), away)
     >>> found = solve_in_model(model, ends, seen, precision=1e-8)
     >>> bool(found.errors.mean() < 1e-3), found.coordinates.shape
     (True, (240, 8))
@@ -377,18 +379,6 @@ def solve_in_model(
         goals, np.sqrt(given), first, centre=centred, precision=stiffness, iterations=iterations,
         warm=start is not None, chained=chained,
     )  # fmt: skip
-
-
-def points_in_root_frame(
-    model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]], coordinates: ArrayLike
-) -> Array:
-    """Where effectors are `(frames, effectors, 3)`, seen from the root, at coordinates `(frames, modes)`."""
-    from marey.body.kinematics import global_frames, points_on
-
-    points = _effectors(model, effectors)
-    skeleton = model.skeleton
-    pose = global_frames(skeleton.parents, skeleton.offsets, model.decode(coordinates), np.zeros(3))
-    return points_on(pose, points.joints, points.local)
 
 
 def _effectors(model: PoseModel, effectors: Sequence[tuple[int, ArrayLike]]) -> engine.Effectors:

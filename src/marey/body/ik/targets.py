@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -169,9 +168,9 @@ def compile_targets(targets: Sequence[Target], skeleton: Skeleton) -> CompiledTa
     return CompiledTargets(effectors, owners, priorities, pinned, points)
 
 
-def targets_key(targets: Sequence[Target]) -> tuple[Any, ...]:
+def targets_key(targets: Sequence[Target]) -> tuple[object, ...]:
     """Equal for targets about equal effectors, so that a solver can keep what it prepared."""
-    key: list[Any] = []
+    key: list[object] = []
     for target in targets:
         key += (type(target), target.joint, target.priority)
         for name in _EFFECTOR_FIELDS[type(target)]:
@@ -200,7 +199,7 @@ def goals_of_frame(
             if math.isfinite(goals.sum()) and all(target.weight == 1.0 for target in targets):
                 return goals, np.ones((1, plan.effectors.count))
         except (TypeError, ValueError):
-            # A row a frame, or something wrong: the slower way says which.
+            # A row a frame, or something wrong: the slower path says which.
             pass
     return goals_and_weights(targets, plan, frames=1, places=places)
 
@@ -327,7 +326,7 @@ class TargetError:
     degrees: float
     reached: bool
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For JSON; only what applies."""
         known = {"cm": self.cm, "worst_cm": self.worst_cm, "degrees": self.degrees}
         return {
@@ -371,7 +370,7 @@ class IKReport(Report):
             for e in self.missed
         ]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For JSON."""
         return {
             "residual_cm": round(self.residual_cm, 4),

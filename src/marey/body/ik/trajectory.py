@@ -141,7 +141,7 @@ def smoothed(
         poses: where to begin.
         stiffness: `(unknowns,)`, weights of squared second differences.
         follow: bend with respect to these poses rather than to constant ones.
-        steps: at most so many Gauss–Newton steps.
+        steps: largest number of Gauss–Newton steps.
     """
     parameters, free = problem.parameters, problem.free_root
     frames = len(goals)
@@ -218,8 +218,8 @@ def _faded(
         elif kind == engine.TURN:
             here = rotations[:, effectors.joints[f]]
             goal = np.where(part > 0, goals[:, f], so3.identity())
-            way = so3.log(so3.multiply(so3.inverse(here), goal))
-            goals[:, f] = so3.multiply(here, so3.exp(part * way))
+            turn = so3.log(so3.multiply(so3.inverse(here), goal))
+            goals[:, f] = so3.multiply(here, so3.exp(part * turn))
         else:
             continue
         weights[:, f] = np.where(share[:, f] > 0, most[0, f], 0.0)

@@ -184,7 +184,7 @@ def _beyond_swing_twist(q: Quaternion, centre: Quaternion, p: Array) -> tuple[fl
 def _beyond_range(u: Vector, p: Array) -> tuple[float, Vector]:
     """Distance of a rotation vector from its box, negative inside.
 
-    A turn beyond half a turn is one the other way round: the one nearer to the box is meant.
+    A turn beyond half a turn is one in the other direction: the one nearer to the box is meant.
     """
     angle = math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
     distance, over = _from_box(u, p)

@@ -180,7 +180,7 @@ class RangeLimits(CompiledLimits):
         poses, shape = flattened(rotations, int(self.joints.max(initial=-1)) + 1)
         own = poses[:, self.joints]
         turns = so3.log(so3.multiply(so3.inverse(self.centres), own))
-        # A turn beyond half a turn is one the other way round: the one nearer to the range is meant.
+        # A turn beyond half a turn is one in the other direction: the one nearer to the range is meant.
         angle = np.linalg.norm(turns, axis=-1, keepdims=True)
         other = turns * (1 - 2 * np.pi / np.maximum(angle, 1e-9))
         away, away_other = (

@@ -55,7 +55,7 @@ class JointFreedom:
 
     @classmethod
     def hinge(cls, axis: ArrayLike, low: float, high: float) -> JointFreedom:
-        """One way to turn."""
+        """One axis to turn about."""
         play = (HINGE_PLAY, HINGE_PLAY)
         return cls(axis, _across(axis), (1.0, 0.0, 0.0), (low, high), (play, play))
 

@@ -394,30 +394,3 @@ class PoseBatch:
         """These poses, in this order."""
         history = None if self.history is None else self.history[rows]
         return PoseBatch(self.skeleton, self.rotations[rows], self.root[rows], history)
-
-
-def smoothed(rotations: Array, root: Array, width: float) -> tuple[Array, Array]:
-    """Rotations `(frames, joints, 4)` and root `(frames, 3)` under a Gaussian of `width` frames; ends stay.
-
-    Near the ends the window is cut symmetrically, so that straight motion stays as it is.
-    """
-    frames = len(rotations)
-    if width <= 0 or frames < 3:
-        return so3.normalise(rotations), np.array(root)
-    reach = max(1, int(np.ceil(2.5 * width)))
-    turned, moved = np.zeros((frames, rotations.shape[1], 3)), np.zeros((frames, 3))
-    total = np.ones(frames)
-    index = np.arange(frames)
-    room = np.minimum(index, frames - 1 - index)
-    # The Gaussian narrows towards the ends.
-    local = np.minimum(width, np.maximum(room / 2.0, 1e-9))
-    for shift in range(1, reach + 1):
-        rows = index[room >= shift]
-        weight = np.exp(-0.5 * (shift / local[rows]) ** 2)
-        total[rows] += 2 * weight
-        for other in (rows - shift, rows + shift):
-            turn = so3.log(so3.multiply(so3.inverse(rotations[rows]), rotations[other]))
-            turned[rows] += weight[:, None, None] * turn
-            moved[rows] += weight[:, None] * (root[other] - root[rows])
-    out = so3.multiply(rotations, so3.exp(turned / total[:, None, None]))
-    return so3.normalise(out), root + moved / total[:, None]

@@ -27,8 +27,9 @@ from marey._arrays import Array, IntArray
 from marey._random import Rng, as_generator
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, Evolution, RandomWalk
-from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints, smoothed
+from marey.body.particles.constraints import Constraint, Errors, PoseBatch, Target, as_constraints
 from marey.body.particles.polish import Guide, remaining, step_targets
+from marey.body.resample import smooth
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
@@ -138,9 +139,9 @@ class FilteredMotion:
         if estimate not in ESTIMATES:
             raise InputError(f"estimate {estimate!r}: one of {', '.join(ESTIMATES)}")
         poses = {"path": self.path, "mean": self.means, "best": self.likeliest}[estimate]()
-        rotations, root = smoothed(poses.rotations, poses.root, 2.0)
-        rotations = self.chain.limits.project(rotations)
-        return Motion(self.chain.skeleton, so3.continuous(rotations), root, frame_rate)
+        bell = np.exp(-0.5 * (np.arange(6) / 2.0) ** 2)
+        rotations = self.chain.limits.project(so3.normalise(smooth(poses.rotations, bell, rotations=True)))
+        return Motion(self.chain.skeleton, so3.continuous(rotations), smooth(poses.root, bell), frame_rate)
 
 
 def solve(

@@ -11,6 +11,7 @@ hand. Cost: 2 to 5 ms a frame.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,8 +20,10 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, checked, checked_rate
 from marey._random import Rng, as_generator
-from marey._report import Result
+from marey._report import Report, Result
 from marey._work import Progress
+from marey.body.anatomy import anatomy
+from marey.body.ik.targets import END, find_point
 from marey.body.limits import JointFreedom
 from marey.body.motion import Motion
 from marey.body.particles import constraints
@@ -28,8 +31,10 @@ from marey.body.particles.chain import ArticulatedChain
 from marey.body.particles.filter import solve
 from marey.body.particles.polish import polished_pose
 from marey.body.pose_model import PoseModel
+from marey.body.resample import smooth
 from marey.body.skeleton import Skeleton
-from marey.errors import InputError
+from marey.body.trackers import Trackers
+from marey.errors import InputError, MareyWarning
 from marey.geometry import rotations as so3
 from marey.geometry.mean import rotation_mean
 
@@ -98,18 +103,6 @@ def hand_chain(*, size: float = 0.19, forearm: bool = True) -> ArticulatedChain:
     return ArticulatedChain.of(skeleton, table, rules=tuple(rules))
 
 
-def with_fingertips(motion: Motion) -> tuple[Motion, bool]:
-    """The clip of a hand whose fingers end in tips, and whether a last bone had to be added to some."""
-    skeleton = motion.skeleton
-    if not len(skeleton.end_parents):
-        raise InputError("the hand's fingers have no tips: its skeleton has no end sites")
-    ends = np.array(skeleton.end_offsets)
-    bare = np.linalg.norm(ends, axis=1) < 1e-6
-    ends[bare] = LAST_BONE * np.array(skeleton.offsets)[np.asarray(skeleton.end_parents)][bare]
-    named = replace(motion, skeleton=replace(skeleton, end_offsets=ends), translations=None)
-    return named, bool(bare.any())
-
-
 def hand_of_clip(motion: Motion, *, prior_noise: float | None = 5.0) -> ArticulatedChain:
     """A hand whose joints turn as they do in a clip of it; its root, the wrist, is stiff.
 
@@ -160,19 +153,139 @@ def hand_of_clip(motion: Motion, *, prior_noise: float | None = 5.0) -> Articula
     return replace(chain, limits=chain.limits.containing(motion.rotations))
 
 
+@dataclass(frozen=True)
+class FingersReport(Report):
+    """How well the hand follows its tips.
+
+    Attributes:
+        frames: Of the clip.
+        tips: Names of the tips.
+        error_cm, error_mean_cm: Of the tips, largest and mean.
+        searches: Frames that needed particles.
+        joint_error_cm, joint_error_degrees: Mean over all joints, where tips were taken from a clip; else
+            None.
+    """
+
+    frames: int
+    tips: tuple[str, ...]
+    error_cm: float
+    error_mean_cm: float
+    searches: int
+    joint_error_cm: float | None
+    joint_error_degrees: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class FingerResult(Result):
     """A hand that was found.
 
     Attributes:
-        motion: of the whole hand.
+        motion: Of the whole hand.
+        names: Of the tips.
+        tips: `(frames, tips, 3)`, metres, that were asked for.
         errors: `(frames, tips)`, metres, NaN where a tip is missing.
-        searches: how many frames needed particles.
+        searches: How many frames needed particles.
+        truth: The clip that tips were taken from, if any.
     """
 
     motion: Motion
+    names: tuple[str, ...]
+    tips: Array
     errors: Array
     searches: int
+    truth: Motion | None = None
+
+    @property
+    def report(self) -> FingersReport:
+        """How well the hand follows its tips, and its joints those of the truth."""
+        apart = turned = None
+        if self.truth is not None:
+            away = np.linalg.norm(self.motion.positions() - self.truth.positions(), axis=2)[:, 1:]
+            turns = so3.distance(self.motion.rotations, self.truth.rotations)[:, 1:]
+            apart, turned = round(100 * float(away.mean()), 5), round(float(np.degrees(turns.mean())), 4)
+        largest, mean = (round(100 * float(f(self.errors)), 5) for f in (np.nanmax, np.nanmean))
+        return FingersReport(self.motion.frames, self.names, largest, mean, self.searches, apart, turned)
+
+
+def fingers(
+    tips: Trackers | Motion,
+    *,
+    hand: Motion | None = None,
+    hand_length: float = 0.19,
+    smooth: float = 0.0,
+    frames: slice | None = None,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> FingerResult:
+    """All joints of a hand from the positions of its fingertips.
+
+    Args:
+        tips: Thumb, Index, Middle, Ring, Pinky (with `hand`, names of its joints, or `JOINT_end`) in the
+            frame of the wrist, or in the world if the wrist is tracked too; or a clip of a hand, whose tips
+            are taken and whose joints are the truth to compare with.
+        hand: A clip of the hand, to learn from how its joints turn.
+        hand_length: Metres from the wrist to the tip of the middle finger, of our own hand.
+        smooth: Frames to smooth over.
+        frames: Only these.
+        rng: Seed or generator.
+
+    >>> seen = Trackers(("Index", "Middle"), [[[0.03, -0.02, 0.16], [0.0, -0.02, 0.17]]] * 2, 30.0)
+    >>> fingers(seen).motion.joints
+    16
+    """
+    learned, truth = None if hand is None else _hand(hand), None
+    if isinstance(tips, Trackers):
+        chain = hand_chain(size=hand_length, forearm=False) if learned is None else hand_of_clip(learned)
+    else:
+        truth = _hand(tips)
+        chain = hand_of_clip(truth if learned is None else learned)
+        ends = [chain.skeleton.names[joint] + END for joint in chain.skeleton.end_parents]
+        tips = Trackers.of_motion(truth, ends)
+    if frames is not None:
+        tips, truth = tips[frames], None if truth is None else truth[frames]
+    ours = {finger: f"{finger}3{END}" for finger in FINGERS if f"{finger}3" in chain.skeleton.names}
+    tips, wrist = _wrist(tips.renamed({name: ours[name] for name in tips.names if name in ours}), chain)
+    if wrist is None and truth is not None:
+        wrist = np.asarray(truth.root), np.asarray(truth.rotations[:, 0])
+    found = fingers_from_tips(
+        chain, tips.positions, tips.names, frame_rate=tips.frame_rate, wrist=wrist, smoothing=smooth,
+        rng=rng, progress=progress,
+    )  # fmt: skip
+    if truth is None:
+        return found
+    return replace(found, motion=replace(found.motion, convention=truth.convention), truth=truth)
+
+
+def _hand(motion: Motion) -> Motion:
+    """A clip of a hand whose fingers end in tips."""
+    skeleton = motion.skeleton
+    if anatomy(skeleton).legs:
+        raise InputError("this is a whole body: give a clip of a hand, whose root is the wrist")
+    if not len(skeleton.end_parents):
+        raise InputError("the hand's fingers have no tips: its skeleton has no end sites")
+    ends = np.array(skeleton.end_offsets)
+    bare = np.linalg.norm(ends, axis=1) < 1e-6
+    ends[bare] = LAST_BONE * np.array(skeleton.offsets)[np.asarray(skeleton.end_parents)][bare]
+    if bare.any():
+        said = "fingers end at their last joint: a bone is added along the one before"
+        warnings.warn(said, MareyWarning, stacklevel=3)
+    return replace(motion, skeleton=replace(skeleton, end_offsets=ends), translations=None)
+
+
+def _wrist(tips: Trackers, chain: ArticulatedChain) -> tuple[Trackers, tuple[Array, Array] | None]:
+    """The fingertips alone, and where the wrist was if that is known."""
+    root = chain.skeleton.names[0]
+    others = [name for name in tips.names if name != root]
+    for name in others:
+        find_point(chain.skeleton, name)
+    if not others:
+        raise InputError("the table has no fingertip; columns are called e.g. Index_x, Index_y, Index_z")
+    if root not in tips.names:
+        return tips, None
+    row = tips.names.index(root)
+    if tips.rotations is None or not np.isfinite(tips.rotations[:, row]).all():
+        raise InputError(f"{root}: its rotation ({root}_qw … {root}_qz) is needed in every frame")
+    return tips.only(others), (np.asarray(tips.positions[:, row]), np.asarray(tips.rotations[:, row]))
 
 
 def fingers_from_tips(
@@ -208,8 +321,8 @@ def fingers_from_tips(
     >>> bool(found.errors.max() < 0.003)
     True
     """
-    names = list(names)
-    paths = checked("tips", tips, (None, len(names), 3), finite=False)
+    names = tuple(names)
+    asked_for = paths = checked("tips", tips, (None, len(names), 3), finite=False)
     if not len(paths) or not np.isfinite(paths).all(axis=2).any():
         raise InputError("tips: there is no frame in which any tip is known")
     frames = len(paths)
@@ -238,14 +351,15 @@ def fingers_from_tips(
         if progress is not None:
             progress(frame + 1, frames)
     if smoothing > 0:
-        rotations = chain.limits.project(constraints.smoothed(rotations, np.zeros((frames, 3)), smoothing)[0])
+        bell = np.exp(-0.5 * (np.arange(np.ceil(2.5 * smoothing) + 1) / smoothing) ** 2)
+        rotations = chain.limits.project(so3.normalise(smooth(rotations, bell, rotations=True)))
         for frame in range(frames):
             asked = _constraints(chain, paths[frame], names)
             rotations[frame], _ = polished_pose(chain, asked, rotations[frame], np.zeros(3), iterations=3)
     errors = _errors(chain, rotations, paths, names)
     rotations[:, 0] = turn
     motion = Motion(chain.skeleton, so3.continuous(rotations), place, checked_rate(frame_rate))
-    return FingerResult(motion, errors, searches)
+    return FingerResult(motion, names, asked_for, errors, searches)
 
 
 def _constraints(chain: ArticulatedChain, tips: Array, names: Sequence[str]) -> list[constraints.Constraint]:

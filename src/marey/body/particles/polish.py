@@ -1,4 +1,4 @@
-"""The last millimetre: damped Gauss–Newton steps on whatever constraints there are (Courty 2013, 3.1.1).
+"""The last millimetre: Levenberg–Marquardt steps on whatever constraints there are (Courty 2013, 3.1.1).
 
 The Jacobian comes from finite differences of all degrees of freedom at once, which is one evaluation of as
 many poses, so constraints need no derivatives here either. Joints that reach a limit stay there and the
@@ -54,49 +54,30 @@ def polished_pose(
     >>> bool(np.linalg.norm(there.errors(PoseBatch(hand.skeleton, q[None], p[None]))) < 1e-3)
     True
     """
+    from scipy.optimize import least_squares
+
     rules = as_constraints(constraints)
-    walk = RandomWalk(chain, deviation=1.0)
-    noise = Errors.noise(rules)
-    freedoms = walk.freedoms
-    here = PoseBatch(chain.skeleton, chain.limits.project(rotations[None]), np.array(root)[None])
-    gone, prior = np.zeros(freedoms), 1 / prior_scale**2
-    value = Errors.of(rules, here).scaled(noise)[0]
-    cost = float(value @ value)
-    damping = 1e-3
-    for _ in range(iterations):
-        many = here.take(np.zeros(freedoms, dtype=np.int64))
-        nearby, steps = walk.move(many, DIFFERENCE * np.eye(freedoms), 1.0)
-        lengths = np.diag(steps).copy()
-        lengths[np.abs(lengths) < 0.1 * DIFFERENCE] = np.inf
-        jacobian = (Errors.of(rules, nearby).scaled(noise) - value) / lengths[:, None]
-        held = np.zeros(freedoms, dtype=bool)
-        for _ in range(8):
-            normal = jacobian @ jacobian.T
-            normal[np.diag_indices(freedoms)] += prior + damping * np.diag(normal).mean()
-            downhill = -(jacobian @ value + prior * gone)
-            normal[held], normal[:, held], downhill[held] = 0.0, 0.0, 0.0
-            normal[held, held] = 1.0
-            step = np.linalg.solve(normal, downhill)
-            trial, moved = walk.move(here, step[None], 1.0, reflect=False)
-            done = moved[0]
-            stopped = np.abs(done - step) > 1e-9 + 1e-3 * np.abs(step)
-            found = Errors.of(rules, trial).scaled(noise)[0]
-            new = float(found @ found) + prior * float(np.square(gone + done).sum())
-            if new < cost - 1e-12:
-                break
-            # Joints at their limits are left out before smaller steps are tried.
-            if (stopped & ~held).any():
-                held |= stopped
-            else:
-                damping *= 10.0
-        else:
-            break
-        gain = (cost - new) / max(cost, 1e-300)
-        here, gone, value, cost = trial, gone + done, found, new
-        damping = max(0.1 * damping, 1e-9)
-        if gain < 1e-3:
-            break
-    return here.rotations[0], here.root[0]
+    walk, noise = RandomWalk(chain, deviation=1.0), Errors.noise(rules)
+    start = PoseBatch(chain.skeleton, chain.limits.project(rotations[None]), np.array(root)[None])
+
+    def moved(steps: Array) -> tuple[PoseBatch, Array]:
+        """Poses after steps `(n, freedoms)`, and their residuals `(n, numbers + freedoms)`."""
+        poses, done = walk.move(start.take(np.zeros(len(steps), dtype=np.int64)), steps, 1.0, reflect=False)
+        errors = Errors.of(rules, poses).scaled(noise)
+        return poses, np.concatenate([errors, done / prior_scale], axis=1)
+
+    def residuals(step: Array) -> Array:
+        return moved(step[None])[1][0]
+
+    def slopes(step: Array) -> Array:
+        near = step + DIFFERENCE * np.concatenate([np.zeros((1, len(step))), np.eye(len(step))])
+        values = moved(near)[1]
+        return (values[1:] - values[0]).T / DIFFERENCE
+
+    first = np.zeros(walk.freedoms)
+    found = least_squares(residuals, first, slopes, method="lm", ftol=1e-3, max_nfev=iterations)
+    poses, _ = moved(found.x[None])
+    return poses.rotations[0], poses.root[0]
 
 
 def polished(

@@ -187,11 +187,11 @@ class DisplacementPrior:
         slack = _slack(self._sizes(numbers))
         found = slopes * (slack**1.25)[:, None]
         # The root's three are bounded together, so they depend on one another.
-        way, its = numbers[:, -3:] / self.settings.max_root, slack[:, -3:]
-        along = its**1.25 * way
+        far, its = numbers[:, -3:] / self.settings.max_root, slack[:, -3:]
+        along = its**1.25 * far
         found[..., -3:] = (
             slopes[..., -3:] * (its**0.25)[:, None]
-            - ((slopes[..., -3:] @ way[..., None]) @ along[:, None]) * (way**2).sum(axis=1)[:, None, None]
+            - ((slopes[..., -3:] @ far[..., None]) @ along[:, None]) * (far**2).sum(axis=1)[:, None, None]
         )
         return np.asarray(found)
 

@@ -175,7 +175,7 @@ def retime(motion: Motion, places: Array) -> Motion:
 
 
 def close(motion: Motion) -> Motion:
-    """The clip whose last pose is its first, wherever it is then: both go half the way, smoothly."""
+    """The clip whose last pose is its first, wherever it is then: both go halfway, smoothly."""
     facing = about_y(yaw(motion))
     poses = np.array(motion.rotations, dtype=np.float64)
     poses[:, 0] = so3.multiply(so3.inverse(facing), poses[:, 0])

@@ -112,7 +112,7 @@ def vary(
     Args:
         count: How many.
         deviation: 0 (the clip itself) … 1 (nothing but its distribution is kept). The default, 0.3, suits
-            clips that tell a story, like a kick; steady motion bears 1.
+            clips of one action, like a kick; steady motion bears 1.
         pins: Seconds at which the pose is kept.
         keep_modes: So many first coordinates are kept over the whole clip, the rest is simulated.
         loop: Make the last pose the first one, with its velocity.
@@ -174,12 +174,12 @@ def vary(
 
 
 class _Learned:
-    """The example in coordinates, and the way back to clips with all that the coordinates leave out."""
+    """The example in coordinates, and clips from coordinates with all that the coordinates leave out."""
 
     def __init__(self, motion: Motion, modes: int | None, settings: VarySettings) -> None:
         self.example, self.settings = motion, settings
         up = so3.rotate(motion.rotations[:, 0], np.array([0.0, 1.0, 0.0]))
-        # A clip that turns over (a somersault, a cartwheel) has no heading on the way: it keeps its root.
+        # A clip that turns over (a somersault, a cartwheel) has no heading meanwhile: it keeps its root.
         self.root = "none" if up[:, 1].min() < settings.upside_down else "heading"
         self.poses = PoseModel.fit([motion], modes=modes, root=self.root)
         samples = pose_samples(motion, self.root)
@@ -327,7 +327,7 @@ def _check(motion: Motion, count: int, deviation: float, keep_modes: int, method
         )
 
 
-# Pairs looked at for the diversity.
+# Pairs compared for the diversity.
 MOST_PAIRS = 60
 # Radians: a joint's range counts as at least this.
 LEAST_RANGE = 0.1

@@ -1,8 +1,8 @@
 """`marey body compress`: a clip in as few bytes as an error allows."""
 
-from typing import Any, Literal
+from typing import Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
 from marey.cli._options import Length, Numbers, Out, WholeClip, option
 from marey.cli._run import Output, Run, command
 
@@ -40,21 +40,15 @@ def compress(
     from marey import body
     from marey.body.codec.clip import MAX_ERROR, measure
 
-    dropped = None if levels is None else [int(level) for level in levels]
-    with stage("compressing") as encoding:
-        compressed = body.compress(
-            motion,
-            max_error=max_error,
-            mean_error=mean_error,
-            method=method,
-            modes=modes,
-            dropped_levels=dropped if dropped is None or len(dropped) > 1 else dropped * 2,
-            progress=encoding,
-        )
-    report: dict[str, Any] = measure(motion, compressed, max_error or MAX_ERROR).as_dict()
-    if max_error is not None and report["error_max_cm"] > 100 * max_error * (1 + 1e-6):
-        warn(f"the largest error is {report['error_max_cm']} cm, more than asked for")
-    report["encode_milliseconds_per_frame"] = round(1e3 * encoding.seconds / motion.frames, 4)
+    dropped = None if levels is None else [int(level) for level in (levels * 2)[:2]]
+    compressed = run.call("compressing", body.compress, motion, dropped_levels=dropped)
+    measured = measure(motion, compressed, max_error or MAX_ERROR)
+    if max_error is not None and measured.error_max_cm > 100 * max_error * (1 + 1e-6):
+        warn(f"the largest error is {measured.error_max_cm} cm, more than asked for")
     text = run.path("motion").stat().st_size if run.path("motion").suffix.lower() == ".bvh" else None
-    report["ratio_bvh_text"] = None if text is None else round(text / compressed.bytes, 2)
+    report = {
+        **measured.as_dict(),
+        "encode_milliseconds_per_frame": run.milliseconds(motion.frames),
+        "ratio_bvh_text": None if text is None else round(text / compressed.bytes, 2),
+    }
     return Output(compressed, report)

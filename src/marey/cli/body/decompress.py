@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from marey.cli._console import stage
-from marey.cli._options import FrameRange, Out, argument, option
+from marey.cli._options import FrameRange, Out, Unit, Up, argument, option
 from marey.cli._run import Output, command
 from marey.errors import FormatError
 
@@ -13,8 +13,8 @@ def decompress(
     source: Path = argument("A compressed clip.", "IN.mry", role="in"),
     out: Out = option(..., "File to write; its ending chooses the format.", "OUT"),
     frames: FrameRange | None = option(None, "Only frames A to B-1; only these are decoded.", "A:B"),
-    up: str | None = option(None, "Up axis of the file written.", "y|z"),
-    unit: str | None = option(None, "Unit of the file written: m, cm, mm, in, or metres.", "UNIT"),
+    up: Up = None,
+    unit: Unit = None,
 ) -> Output:
     """Get a compressed clip back, whole or in part.
 

@@ -2,14 +2,15 @@
 
 from typing import Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
 from marey.cli._options import Clip, Figure, Gap, Names, Out, Seed, Time, option
-from marey.cli._run import Output, command
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
 @command(writes="Motion", reports="frames_filled, band_cm")
 def fill(
+    run: Run,
     motion: Clip,
     out: Out,
     gap: list[Gap] = option((), "Frames of IN, A up to, without, B; or times: 1.5s:2s, 800ms:1s.", "A:B"),
@@ -61,11 +62,7 @@ def fill(
         frozen = find_frozen(motion)
         warn(f"{len(frozen)} frozen stretches" + "".join(f" {numbered(one)}" for one in frozen))
         gaps += frozen
-    with stage("filling") as progress:
-        filled = body.fill(
-            motion, gaps, joints, samples=samples, method=method, examples=example, rng=seed,
-            progress=progress,
-        )  # fmt: skip
+    filled = run.call("filling", body.fill, motion, gaps, examples=example)
     others = [out.with_stem(f"{out.stem}-{i}") for i in range(1, samples + 1)]
     for path, sample in zip(others, filled.samples, strict=True):
         save(sample, path)

@@ -1,15 +1,14 @@
 """`marey body filter`: remove noise from captured rotations."""
 
-import math
 from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._options import Duration, Figure, Names, Out, WholeClip, option
-from marey.cli._run import Output, command
+from marey.cli._run import Output, Run, command
 
 
 @command(writes="Motion", reports="change_degrees")
 def filter(
+    run: Run,
     motion: WholeClip,
     out: Out,
     method: Literal["bilateral", "gaussian", "binomial", "butterworth"] = option(
@@ -26,8 +25,8 @@ def filter(
         max=360,
     ),
     passes: int | None = option(None, "Repetitions; 5 for bilateral and gaussian, else 1.", "N"),
-    cutoff: float = option(6.0, "Butterworth: remove frequencies above.", "HZ"),
-    order: int = option(2, "Butterworth: order of the filter, run forth and back.", "N"),
+    cutoff: float | None = option(None, "Butterworth: remove frequencies above; 6 if not given.", "HZ"),
+    order: int | None = option(None, "Butterworth: order of the filter, run forth and back; 2.", "N"),
     joints: Names | None = option(None, "Only these joints; all if not given.", "J1,J2,…"),
     keep_root: bool = option(False, "Leave positions alone, filter rotations only."),
     plain: bool = option(False, "Bilateral as published: no smoothed guide, mirrored ends."),
@@ -44,20 +43,9 @@ def filter(
     Scales come from the noise of each joint: a clean clip hardly changes. The figure shows angles and speeds
     before and after.
     """
-    from marey.body.filter import FilterSettings, filter_motion
+    from marey import body
 
-    settings = FilterSettings(
-        method,
-        sigma=None if sigma is None else sigma.seconds(motion.frame_rate),
-        # The filter measures half angles, as published; people mean whole ones.
-        sigma_g=None if angle is None else 0.5 * math.radians(angle),
-        passes=passes,
-        cutoff=cutoff,
-        order=order,
-        guided=not plain,
-        boundary="mirror" if plain else "extrapolate",
-    )
-    with stage("filtering"):
-        filtered, report = filter_motion(motion, settings, joints=joints, root_path=not keep_root)
+    width = None if sigma is None else sigma.seconds(motion.frame_rate)
+    filtered, report = run.call("filtering", body.filter, motion, sigma=width)
     figure_of = ("before_and_after", motion, filtered, list(report.joints))
     return Output(filtered, {**report.as_dict(), "method": method, "frames": filtered.frames}, figure_of)

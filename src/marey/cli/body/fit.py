@@ -3,7 +3,7 @@
 from typing import Literal
 
 from marey.cli._console import stage
-from marey.cli._options import ClipFiles, Length, Out, option
+from marey.cli._options import ClipFiles, Length, Modes, Out, Variance, option
 from marey.cli._run import Output, command
 
 
@@ -11,8 +11,8 @@ from marey.cli._run import Output, command
 def fit(
     clips: ClipFiles,
     out: Out = option(..., "The model, a .mry file.", "MODEL"),
-    modes: int | None = option(None, "Keep this many modes.", "K"),
-    variance: float | None = option(None, "Keep this share of the variance, 0…1; usually 0.99.", "SHARE"),
+    modes: Modes = None,
+    variance: Variance = None,
     error: Length | None = option(None, "Fewest modes with this mean joint error, e.g. 1cm.", "LENGTH"),
     max_error: Length | None = option(None, "Fewest modes with no joint further off than this.", "LENGTH"),
     metric: Literal["kinetic", "lever", "canonical"] = option("kinetic", "What variance counts.", "METRIC"),
@@ -29,23 +29,17 @@ def fit(
     """
     import numpy as np
 
-    from marey.body.pose_model import PoseModel
+    from marey import body
 
     with stage("learning") as clips.progress:
-        model = PoseModel.fit(
-            clips,
-            modes=modes,
-            variance=variance,
-            error=error,
-            max_error=max_error,
-            metric=metric,
+        model = body.fit(
+            clips, modes=modes, variance=variance, error=error, max_error=max_error, metric=metric,
             root=root_motion,
-        )
+        )  # fmt: skip
     milliseconds = clips.progress.milliseconds
     with stage("measuring") as clips.progress:
-        errors = [model.joint_errors(motion)[:, 1:] for motion in clips]
-    count = sum(one.size for one in errors)
-    mean = sum(float(one.sum()) for one in errors) / count if count else 0.0
+        errors = [model.joint_errors(motion)[:, 1:].ravel() for motion in clips]
+    all_errors = 100 * np.concatenate([*errors, np.zeros(0)])
     report = {
         "modes": model.modes,
         "variance": round(model.variance, 6),
@@ -53,8 +47,8 @@ def fit(
         "files": len(clips.files),
         "metric": model.metric,
         "root": model.root,
-        "error_mean_cm": round(100 * mean, 4),
-        "error_max_cm": round(100 * max((float(one.max(initial=0.0)) for one in errors), default=0.0), 4),
+        "error_mean_cm": round(float(all_errors.mean()), 4) if len(all_errors) else 0.0,
+        "error_max_cm": round(float(all_errors.max(initial=0.0)), 4),
         "milliseconds": milliseconds,
         "shares": np.diff(model.geodesics.explained, prepend=0.0).round(5),
         "wrap_hazards": list(model.wrap_hazards),

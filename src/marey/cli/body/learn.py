@@ -1,23 +1,23 @@
 """`marey body learn`: how a clip moves, as a model to simulate, steer and stream from."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from marey.cli._console import stage
-from marey.cli._options import Clip, Out, Parsed, number, option
-from marey.cli._run import Output, command
+from marey.cli._options import Clip, Modes, Out, Parsed, Variance, bounded, option
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
-def _period(text: str) -> float | str | None:
-    return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else _SECONDS.parse(text)
+def _period(text: str) -> object:
+    return {"auto": "auto", "none": None}[text] if text in ("auto", "none") else _SECONDS(text)
 
 
-_SECONDS = number(float, None, None, 0)
-Period = Annotated[Any, Parsed(_period, "seconds, or auto, or none")]
+_SECONDS = bounded(float, None, None, 0)
+Period = Annotated[object, Parsed(_period, "seconds, or auto, or none")]
 
 
 @command(writes="MotionModel", reports="modes, log_likelihood, method")
 def learn(
+    run: Run,
     motion: Clip,
     out: Out = option(..., "The model, a .mry file.", "MODEL"),
     method: Literal["joint", "gp"] = option(
@@ -26,8 +26,8 @@ def learn(
     kernel: Literal["se", "matern12", "matern32", "matern52"] | None = option(
         None, "Covariance of --method gp; se, the squared exponential, if not given.", "KERNEL"
     ),
-    modes: int | None = option(None, "Keep this many modes.", "K"),
-    variance: float | None = option(None, "Keep this share of the variance; usually 0.99.", "SHARE"),
+    modes: Modes = None,
+    variance: Variance = None,
     period: Period = option("auto", "Length of a cycle; auto finds it, none has none.", "SECONDS"),
 ) -> Output:
     """Learn the dynamics of a clip: its poses, its cycle, and how frames follow.
@@ -39,14 +39,11 @@ def learn(
         marey body learn walk.bvh -o walk.mry --method gp --kernel matern52
         marey body stream walk.mry --characters 10 --seconds 5         characters that go on moving
     """
-    from marey.body.dynamics import MotionModel
+    from marey import body
 
     if kernel is not None and method != "gp":
         raise InputError(f"--kernel {kernel}: only with --method gp")
-    with stage("learning") as progress:
-        model = MotionModel.fit(
-            motion, modes=modes, variance=variance, period=period, method=method, kernel=kernel or "se"
-        )
+    model = run.call("learning", body.learn, motion, kernel=kernel or "se")
     found = model.trend.period
     report = {
         "modes": model.modes,
@@ -56,6 +53,6 @@ def learn(
         "radius": round(model.radius, 6),
         "period": None if found is None else round(found, 4),
         "frames": motion.frames,
-        "milliseconds": progress.milliseconds,
+        "milliseconds": run.milliseconds(),
     }
     return Output(model, report)

@@ -1,13 +1,17 @@
 """`marey body reconstruct`: a full body from a few trackers."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from marey.cli._console import stage, warn
-from marey.cli._inputs import cleaned, in_clip, read, whole_clip
+from marey.cli._inputs import Given, cleaned, in_clip, read, whole_clip
 from marey.cli._options import CONVENTION, Names, Out, Pair, PoseModelFile, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.body.motion import Motion
+    from marey.body.skeleton import Skeleton
+    from marey.body.trackers import Trackers
 
 
 @command(writes="Motion", views=(".png",), reports="frames; error_cm")
@@ -42,30 +46,29 @@ def reconstruct(
         marey body reconstruct walk.bvh -o again.bvh --model walk.mry --joints LeftHand,Head --online
 
     A table has a column time (seconds) and NAME_x, NAME_y, NAME_z in metres for each tracker, and
-    NAME_qw, NAME_qx, NAME_qy, NAME_qz where it tells a direction. Empty cells are missing samples.
+    NAME_qw, NAME_qx, NAME_qy, NAME_qz where it reports a direction. Empty cells are missing samples.
     """
     import numpy as np
 
+    from marey import body
     from marey.body.reconstruct import ReconstructSettings, compare
-    from marey.body.reconstruct import reconstruct as full_body
 
     trackers, real = _trackers(source, model.skeleton, dict(map), joints, directions, run.given)
-    frames = run.given["frames"]
-    first = 0 if real is None else real.first_frame
+    frames, first = run.given.frames, 0 if real is None else real.first_frame
     if truth is not None:
-        real = whole_clip(truth, {"raw": run.given["raw"]})
+        real = whole_clip(truth, Given(raw=run.given.raw))
     if frames is not None:
         frames = in_clip(frames, first)
         trackers = trackers[frames]
         real = real[frames] if real is not None and real.frames > trackers.frames else real
-    with stage("solving") as solving:
-        found = full_body(model, trackers, online=online, settings=ReconstructSettings(noise=noise / 100))
+    settings = ReconstructSettings(noise=noise / 100)
+    found = run.call("solving", body.reconstruct, model, trackers, settings=settings)
     report = {
         "frames": found.frames,
         "trackers": list(trackers.names),
         "missing": round(float(1 - np.isfinite(trackers.positions).all(axis=2).mean()), 6),
         "modes": model.modes,
-        "milliseconds_per_frame": round(1e3 * solving.seconds / found.frames, 4),
+        "milliseconds_per_frame": run.milliseconds(found.frames),
         **({} if real is None else compare(found, real).as_dict()),
     }
     return Output(found, report, marks=trackers.positions)
@@ -73,64 +76,45 @@ def reconstruct(
 
 def _trackers(
     source: Path,
-    skeleton: Any,
+    skeleton: "Skeleton",
     names: dict[str, str],
     joints: list[str] | None,
     directions: list[str] | None,
-    given: dict[str, Any],
-) -> tuple[Any, Any]:
+    given: Given,
+) -> "tuple[Trackers, Motion | None]":
     """What is tracked and, of a clip, the clip itself as the truth."""
-    from marey.body.trackers import Trackers
+    from marey.body.markers import Markers
+    from marey.body.motion import Motion
+    from marey.body.trackers import Trackers, feet_and_head, sits_on
+    from marey.character import Character
     from marey.io import trackers_csv
 
-    def known(name: str) -> bool:
-        return name in skeleton.names or name.removesuffix("_end") in skeleton.names
-
     if source.suffix.lower() == ".csv":
-        if given["from_unit"] is not None or given["from_up"] is not None:
+        if given.from_unit is not None or given.from_up is not None:
             raise InputError("a table of trackers is in metres and y up: leave out --from-unit and --from-up")
-        table = trackers_csv.read(source, frame_rate=given["from_frame_rate"]).renamed(names)
-        return _on_joints(table, skeleton, known, joints), None
-    data = read(
-        source, given, "Markers", "Motion", "Character", hint="a clip, markers or a table of trackers"
-    )
-    if type(data).__name__ == "Markers":
+        table = trackers_csv.read(source, frame_rate=given.from_frame_rate).renamed(names)
+        return table.on_joints(skeleton, joints), None
+    data = read(source, given)
+    if isinstance(data, Markers):
         unknown = [name for name in names if name not in data.names]
         if unknown:
             raise InputError(f"--map {unknown[0]}=…: no such marker; there are {', '.join(data.names[:16])}")
-        mapping = {name: names.get(name, name) for name in data.names if name in names or known(name)}
-        if not mapping:
+        there = [name for name in data.names if name in names or sits_on(skeleton, name)]
+        if not there:
             raise InputError(
                 f"{source}: no marker is called like a joint; say where they sit, e.g. "
                 f"--map {data.names[0]}={skeleton.names[0]}"
             )
-        return _on_joints(Trackers.of_markers(data, mapping), skeleton, known, joints), None
-    motion = cleaned(getattr(data, "motion", data), source, given)
+        mapping = {name: names.get(name, name) for name in there}
+        return Trackers.of_markers(data, mapping).on_joints(skeleton, joints), None
+    motion = data.motion if isinstance(data, Character) else data
+    if not isinstance(motion, Motion):
+        kind = type(data).__name__
+        raise InputError(f"{source}: holds a {kind}, not a clip, markers or a table of trackers")
     if names:
         raise InputError("--map is for markers and tables; of a clip, --joints says which joints to follow")
-    chosen = joints or _feet_and_head(motion.skeleton)
+    motion = cleaned(motion, source, given)
+    chosen = joints or feet_and_head(motion.skeleton)
     heads = [name for name in chosen if "head" in name.lower()]
     turned = heads if directions is None else [name for name in directions if name != "none"]
     return Trackers.of_motion(motion, chosen, directions=turned), motion
-
-
-def _on_joints(trackers: Any, skeleton: Any, known: Any, joints: list[str] | None) -> Any:
-    """Only the trackers that are asked for, or that sit on a joint of the model."""
-    from marey.body.ik.targets import find_point
-
-    found = [name for name in trackers.names if known(name)]
-    for name in joints or (trackers.names if not found else ()):
-        find_point(skeleton, name)
-    left = [name for name in trackers.names if name not in found]
-    if left and not joints:
-        warn(f"not used, since no joint is called so (--map NAME=JOINT): {', '.join(left[:8])}")
-    return trackers.only(joints or found)
-
-
-def _feet_and_head(skeleton: Any) -> list[str]:
-    from marey.body.anatomy import end_effectors
-
-    found = [end for end in end_effectors(skeleton) if end.part in ("head", "foot")]
-    if not found:
-        raise InputError("no feet and head found by name: say which joints to follow, --joints J1,J2,…")
-    return [skeleton.names[end.joint] + ("_end" if any(end.point) else "") for end in found]

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._options import Figure, Out, WholeClip, argument, option
 from marey.cli._run import Output, Run, command
 
@@ -29,7 +28,7 @@ def restyle(
 
     Examples:
         marey body restyle neutral.bvh angry.bvh out.bvh                       neutral poses, angry timing
-        marey body restyle angry.bvh neutral.bvh out.bvh                       the other way round
+        marey body restyle angry.bvh neutral.bvh out.bvh                       angry poses, neutral timing
         marey body restyle walk.bvh old.bvh out.bvh --timing own --spatial 1   own timing, old posture
         marey body restyle walk.bvh happy.bvh out.bvh --open --figure steps.png
 
@@ -37,17 +36,7 @@ def restyle(
     """
     from marey import body
 
-    with stage("aligning"):
-        found = body.restyle(
-            motion,
-            reference,
-            timing=timing,
-            spatial=spatial,
-            modes=modes,
-            band=band,
-            open_ends=open,
-            derivative=derivative,
-        )
-    names = run.path("motion").stem, run.path("reference").stem, run.path("out").stem
+    found = run.call("aligning", body.restyle, motion, reference, open_ends=open)
+    names = run.path("motion").stem, run.path("reference").stem, out.stem
     drawn = ("aligned_clips", motion, reference, found, {"names": names})
     return Output(found.motion, {**found.as_dict(), "timing": timing, "spatial": spatial}, drawn)

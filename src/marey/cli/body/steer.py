@@ -3,23 +3,26 @@
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
 from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, option
-from marey.cli._run import Output, check_ending, command
+from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.body.steer import SteerResult, TimedReach
 
 EXAMPLE = "JOINT@TIME=X,Y,Z, metres, or JOINT@TIME=+X,Y,Z for an offset"
 
 
-def _requests(text: str) -> list[Any]:
+def _requests(text: str) -> "list[TimedReach | None]":
     """One request, or one for each repetition (None where nothing is asked)."""
     from marey.body.steer import TimedReach
 
     name, _, rest = text.partition("=")
     joint, _, when = name.rpartition("@")
-    found: list[Any] = []
+    found: list[TimedReach | None] = []
     for part in rest.split("/"):
         values = [float(word.strip().removeprefix("+")) for word in part.split(",")] if part.strip() else None
         if values is not None and not (len(values) == 3 and all(map(math.isfinite, [*values, float(when)]))):
@@ -27,15 +30,17 @@ def _requests(text: str) -> list[Any]:
         if not joint.strip():
             raise ValueError
         relative = "+" in part.replace("e+", "")
-        found.append(values and TimedReach(joint.strip(), float(when), values, relative=relative))
+        asked = None if values is None else TimedReach(joint.strip(), float(when), values, relative=relative)
+        found.append(asked)
     return found
 
 
 @command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
 def steer(
+    run: Run,
     motion: Clip,
     out: Out,
-    reach: list[Annotated[list[Any], Parsed(_requests, f"write it as {EXAMPLE}")]] = option(
+    reach: list[Annotated["list[TimedReach | None]", Parsed(_requests, f"write it as {EXAMPLE}")]] = option(
         (),
         "Where a joint is at a time, metres and seconds; with a +, how far from where it was. "
         "X,Y,Z/X,Y,Z/…: for each repetition.",
@@ -81,20 +86,18 @@ def steer(
     times = max(counts, default=1)
     if not reach and times == 1:
         raise InputError(f"nothing to do: give --reach {EXAMPLE}, or --repeat N")
-    requests = [[one[i if len(one) > 1 else 0] for one in reach] for i in range(times)]
-    requests = [[one for one in several if one is not None] for several in requests]
+    repeated = [[one[i if len(one) > 1 else 0] for one in reach] for i in range(times)]
+    requests = [[one for one in several if one is not None] for several in repeated]
     rate = motion.frame_rate
-    report: dict[str, Any]
+    report: dict[str, object]
+    steered: SteerResult | None
     if times > 1:
         if method != "displace" or interval is not None:
             raise InputError("--method and --interval are for a clip that is not repeated")
         if turn is not None and len(turn) != times - 1:
             raise InputError(f"--turn: {times - 1} angles in degrees, one before each further repetition")
         turns = None if turn is None else [math.radians(angle) for angle in turn]
-        with stage("chaining"):
-            chained = body.chain(
-                motion, requests, turns=turns, transition=transition, deviation=deviation, rng=seed
-            )
+        chained = run.call("chaining", body.chain, motion, requests, turns=turns)
         result, before, steered = chained.motion, chained.before, chained.steered
         asked = [
             replace(one, time=one.time + start / rate)
@@ -108,10 +111,7 @@ def steer(
     else:
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
-        with stage("steering"):
-            steered = body.steer(
-                motion, requests[0], method=method, deviation=deviation, interval=interval, rng=seed
-            )
+        steered = run.call("steering", body.steer, motion, requests[0])
         result, before, asked = steered.motion, motion, requests[0]
         report = {"intervals": [[a / rate, b / rate] for a, b in steered.intervals]}
     for line in steered.lines() if steered else ():

@@ -1,13 +1,16 @@
 """`marey body stream`: characters that move for ever, and how fast."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from marey.cli._console import stage, warn
-from marey.cli._inputs import clip, frame_at
+from marey.cli._inputs import Given, clip
 from marey.cli._options import ModelOrClip, Out, Parsed, Seed, option
-from marey.cli._run import Output, Run, check_ending, check_place, command, save_files
+from marey.cli._run import Output, Run, Values, check_ending, check_place, command, save_files
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.body.stream import Recording
 
 IMAGES = (".png", ".mp4", ".webm", ".gif")
 MAX_DRAWN = 30
@@ -25,7 +28,7 @@ def _pin(text: str) -> tuple[float, Path, float]:
     return float(moment), Path(rest), 0.0
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check(values: Values) -> None:
     if values["out"] is not None:
         check_place(values["out"], [path for _, path, _ in values["pin"]])
         _check_kind(values["out"], values["characters"])
@@ -41,7 +44,7 @@ def stream(
     characters: int = option(1, "How many, each on its own.", "N", above=0),
     seconds: float = option(10.0, "How long to simulate.", "S", above=0, max=86_400),
     pin: list[Annotated[tuple[float, Path, float], Parsed(_pin, "write e.g. 1.5=walk.bvh@0.4")]] = option(
-        (), "At T seconds everybody is in CLIP's pose at S seconds.", "T=CLIP[@S]"
+        (), "At T seconds all characters are in CLIP's pose at S seconds.", "T=CLIP[@S]"
     ),
     modes: int | None = option(None, "Learning from a clip: numbers a pose has.", "K"),
     decode: bool = option(False, "Make every joint's rotation in every frame too, and time it."),
@@ -55,43 +58,31 @@ def stream(
         marey body stream walk.mry --characters 12 --seconds 8 -o crowd.mp4
         marey body stream walk.mry --seconds 10 --pin 4=walk.bvh@0.5 -o pinned.glb
 
-    Reports frames per second. Nobody is in step with another; pinned poses are met without a jump.
+    Reports frames per second. No two characters are in step; pinned poses are met without a jump.
     """
-    import numpy as np
-
+    from marey import body
     from marey.body.dynamics import MotionModel
-    from marey.body.stream import MotionStream
 
-    if isinstance(source, MotionModel):
-        if modes is not None:
-            raise InputError(
-                f"--modes {modes}: {run.path('source')} is a model already, with {source.modes} modes"
-            )
-        model = source
-    else:
+    if not isinstance(source, MotionModel):
         warn(f"learning from {run.path('source').name}; marey body learn keeps the model for later")
-        with stage("learning"):
-            model = MotionModel.fit(source, modes=modes)
-    frames = max(1, round(seconds * model.frame_rate))
-    if out is not None and frames * characters * model.modes * 8 > MAX_RECORD:
+        source = run.call("learning", body.learn, source)
+    elif modes is not None:
+        raise InputError(
+            f"--modes {modes}: {run.path('source')} is a model already, with {source.modes} modes"
+        )
+    if out is not None and seconds * source.frame_rate * characters * source.modes * 8 > MAX_RECORD:
         raise InputError(f"{out}: {characters} characters for {seconds:g} s are too much for one file")
-    simulated = MotionStream(model, np.random.default_rng(seed), characters=characters)
-    for at, path, moment in pin:
-        if not 0 <= at <= seconds:
-            raise InputError(f"--pin {at:g}={path}: the simulation goes from 0 to {seconds:g} seconds")
-        pose = clip(path, {})
-        frame = frame_at(pose, moment, f"{path} at")
-        simulated.constrain_pose(at, model.poses.encode(pose)[frame])
-    with stage("simulating") as progress:
-        recorded = simulated.record(frames, decode=decode, keep=out is not None, progress=progress)
+    pins = [(at, clip(path, Given()), moment) for at, path, moment in pin]
+    recorded = run.call("simulating", body.stream, source, pin=pins, modes=None, keep=out is not None)
+    frames = recorded.frames
     files = [] if out is None else _written(recorded, out)
     report = {
         "frames_per_second": frames / recorded.seconds,
         "characters": characters,
-        "modes": model.modes,
+        "modes": source.modes,
         "frames": frames,
         "milliseconds_per_frame": 1e3 * recorded.seconds / frames,
-        "times_real_time": frames / model.frame_rate / recorded.seconds,
+        "times_real_time": frames / source.frame_rate / recorded.seconds,
         "decoded": decode,
     }
     return Output(None, report, files=files)
@@ -111,7 +102,7 @@ def _check_kind(out: Path, characters: int) -> None:
         check_target(out / "%d.bvh")
 
 
-def _written(recorded: Any, out: Path) -> list[Path]:
+def _written(recorded: "Recording", out: Path) -> list[Path]:
     import numpy as np
 
     from marey.io import save

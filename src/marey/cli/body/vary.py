@@ -1,11 +1,10 @@
 """`marey body vary`: new versions of one clip."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._options import Clip, Numbers, Out, Seed, option
-from marey.cli._run import Output, Run, check_ending, command, save_files
+from marey.cli._run import Output, Run, Values, check_ending, command, save_files
 
 
 def _pattern(source: Path, out: Path, format: str | None) -> Path:
@@ -18,7 +17,7 @@ def _pattern(source: Path, out: Path, format: str | None) -> Path:
     return out / f"{source.stem}-%d{ending}"
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check(values: Values) -> None:
     from marey.io._files import check_target
 
     if values["figure"] is not None:
@@ -37,7 +36,7 @@ def vary(
     ),
     keep_modes: int = option(0, "Keep the first K coordinates as they are.", "K"),
     pin: Numbers | None = option(None, "Keep the pose at these times, seconds.", "T1,T2,…"),
-    loop: bool = option(False, "End in the pose of the beginning."),
+    loop: bool = option(False, "End in the first pose."),
     method: Literal["joint", "gp"] = option("joint", "Correlated modes, or each mode by itself."),
     timing: float | None = option(None, "How much the tempo varies, e.g. 0.05; 0: not.", "SHARE"),
     no_limits: bool = option(False, "Let joints leave their range by more than a tenth."),
@@ -57,31 +56,16 @@ def vary(
     from marey import body
 
     pattern = _pattern(run.path("motion"), out, format)
-    with stage("varying") as varying:
-        variants = body.vary(
-            motion,
-            count=count,
-            deviation=deviation,
-            pins=pin or [],
-            keep_modes=keep_modes,
-            loop=loop,
-            method=method,
-            timing=timing,
-            limits=not no_limits,
-            plant=not no_plant,
-            rng=seed,
-            progress=varying,
-        )
+    limits, plant = not no_limits, not no_plant
+    variants = run.call("varying", body.vary, motion, pins=pin or [], limits=limits, plant=plant)
+    milliseconds = run.milliseconds()
     digits = max(2, len(str(count)))
     names = [pattern.name.replace("%d", f"{number:0{digits}d}") for number in range(1, count + 1)]
     files = save_files(list(variants), pattern, names)
     if figure is not None:
         from marey.views.render import draw_variants
 
-        with stage(f"drawing {figure.name}") as progress:
-            draw_variants(variants.example, list(variants), figure, progress)
+        run.call(f"drawing {figure.name}", draw_variants, variants.example, list(variants), figure)
     measured = variants.report.as_dict()
     report = {name: None if value is None else round(value, 3) for name, value in measured.items()}
-    return Output(
-        None, report | {"modes": variants.poses.modes, "milliseconds": varying.milliseconds}, files=files
-    )
+    return Output(None, {**report, "modes": variants.poses.modes, "milliseconds": milliseconds}, files=files)

@@ -1,21 +1,39 @@
 """`marey crowd animate`: people carried by captured motion."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
+from marey.cli._inputs import Given
 from marey.cli._inputs import video as load_video
-from marey.cli._options import Fields, Length, Out, Parsed, Polygon, Seed, _polygon, number, option
-from marey.cli._run import Output, check_ending, command
+from marey.cli._options import (
+    Camera,
+    Fields,
+    Length,
+    Out,
+    Parsed,
+    PlaneHeight,
+    Polygon,
+    Seed,
+    bounded,
+    option,
+    parse_polygon,
+)  # fmt: skip
+from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey._work import Progress
 
 BODIES, CLIPS = (".glb", ".gltf"), (".mp4", ".gif")
 
 
+_RATE = bounded(float, 0, None, None)
+
+
 def _entrance(text: str) -> tuple[list[list[float]], float]:
     corners, _, rate = text.partition("@")
-    return _polygon(corners), number(float, 0, None, None).parse(rate)
+    return parse_polygon(corners), _RATE(rate)
 
 
 Door = Annotated[
@@ -28,6 +46,7 @@ Door = Annotated[
 
 @command(writes="Tracks", views=(".png", *CLIPS, *BODIES), reports="people, frames")
 def animate(
+    run: Run,
     field: Fields,
     out: Out = option(
         ..., "Tracks (.csv, .parquet, .sqlite, .mry), bodies (.glb), a clip (.mp4) or image (.png).", "OUT"
@@ -50,10 +69,8 @@ def animate(
     ),
     exit: list[Polygon] = option((), "People who get into this polygon are gone.", "X,Y X,Y …"),
     no_respawn: bool = option(False, "People who leave the image are not replaced."),
-    camera: Path | None = option(
-        None, "Tsai XML, camera.json or homography, if FIELD has none.", "FILE", role="in"
-    ),
-    plane_height: float = option(0.0, "Metres above the ground at which bodies were seen.", "M"),
+    camera: Camera = None,
+    plane_height: PlaneHeight = 0.0,
     scale: float | None = option(None, "Metres per pixel, for a field seen from above.", "M"),
     video: Path | None = option(
         None, "Draw the people into this video (OUT is .mp4 or .gif).", "V.avi", role="in"
@@ -72,72 +89,33 @@ def animate(
     Those who leave come in again, as someone new, where the motion streams in. Bodies with walks of your own,
     or in a page: marey crowd walk, from tracks.
     """
-    import numpy as np
+    from marey import crowd
+    from marey.crowd.animate import calibrated
+    from marey.io import cameras
 
-    from marey.crowd.animation import AgentSettings, AnimatedCrowd, Entrance
-    from marey.crowd.animation import animate as advance
-    from marey.crowd.animation.ground import WalkableGround
-    from marey.crowd.evaluation import flow_deviation, overlaps
-
+    if camera is not None and scale is not None:
+        raise InputError("--camera and --scale: give one of them")
+    view = None if camera is None else cameras.read(camera)
+    field = calibrated(field, view, plane_height, scale)
+    footage = None
     if video is not None:
         check_ending(out, (), CLIPS)
-    for both, names in (((people, density), "people and --density"), ((camera, scale), "camera and --scale")):
-        if None not in both:
-            raise InputError(f"--{names}: give one of them")
-    field, view = _calibrated(field, camera, plane_height, scale)
-    film = None if video is None else load_video(video, {})
-    if film is not None and view is None and field.homography is None:
-        raise InputError("--video needs --camera: the field has no calibration")
-    length = field.duration if seconds is None else seconds
-    if length > field.duration + 1e-9:
-        warn(f"the field lasts {field.duration:.3g} s and is repeated; marey crowd extend makes it longer")
-    if film is not None and seconds is not None and seconds > film.duration:
-        warn(f"the video ends after {film.duration:.3g} s")
-    settings = AgentSettings(radius=radius, lag=lag, avoid=avoid, recycle=not no_respawn, match_density=seen)
-    count = (people or 100) if people != 0 else 0
-    if density is not None:
-        count = max(1, round(density * WalkableGround.of(field).area))
+        if field.homography is None:
+            raise InputError("--video needs --camera: the field has no calibration")
+        footage = load_video(video, Given())
+        frame_rate = footage.frame_rate
+        if seconds is not None and seconds > footage.duration:
+            warn(f"the video ends after {footage.duration:.3g} s")
+    found = run.call("walking", crowd.animate, field, frame_rate=frame_rate)
+    tracks, length = found.tracks, field.duration if seconds is None else seconds
+    per_frame = run.milliseconds(found.tracks.frames)
+    report = {**found.report.as_dict(), "seconds": round(length, 4), "milliseconds_per_frame": per_frame}
 
-    def moved(settings: AgentSettings, progress: Any = None) -> Any:
-        crowd = AnimatedCrowd(
-            field,
-            count,
-            settings=settings,
-            frame_rate=frame_rate if film is None else film.frame_rate,
-            rng=seed,
-            area=None if area is None else np.array(area),
-            entrances=[Entrance(np.array(corners), rate) for corners, rate in entrance],
-            exits=[np.array(corners) for corners in exit],
-        )
-        if crowd.flow.ground.guessed and progress is not None:
-            size = float(np.abs(crowd.flow.ground.to_ground[0, 0]))
-            warn(
-                f"the field has no camera: taking {100 * size:.3g} cm a pixel, so that most walk at 1.34 m/s"
-            )
-        return advance(crowd, length, progress=progress)
-
-    with stage("walking") as walking:
-        tracks = moved(settings, walking)
-    without = None
-    if avoid != "none":
-        without = overlaps(moved(replace(settings, avoid="none")), radius=radius).as_dict()
-    report = {
-        "people": round(float(tracks.present.sum(axis=1).mean())),
-        "agents": tracks.agents,
-        "frames": tracks.frames,
-        "frame_rate": tracks.frame_rate,
-        "seconds": round(length, 4),
-        "collisions": overlaps(tracks, radius=radius).as_dict(),
-        "collisions_without": without,
-        "deviation": round(flow_deviation(tracks, field), 4),
-        "milliseconds_per_frame": round(1e3 * walking.seconds / tracks.frames, 3),
-    }
-
-    def draw(path: Path, progress: Any) -> None:
-        if film is not None:
+    def draw(path: Path, progress: "Progress") -> None:
+        if footage is not None:
             from marey.views.pedestrians import draw_overlay
 
-            draw_overlay(tracks, film, field, view, path, progress)
+            draw_overlay(tracks, footage, field, view, path, progress)
         elif path.suffix.lower() in BODIES:
             from marey.stage import walk
 
@@ -148,23 +126,3 @@ def animate(
             view_tracks(tracks, path, progress=progress)
 
     return Output(tracks, report, draw=draw)
-
-
-def _calibrated(field: Any, camera: Path | None, height: float, scale: float | None) -> tuple[Any, Any]:
-    """The series with a homography, if one is known, and the camera that was given."""
-    from marey.crowd.cameras import Camera, orthographic
-    from marey.crowd.fields import pixel_map
-    from marey.io import cameras
-
-    if scale is not None:
-        return replace(field, homography=orthographic(scale)), None
-    view = None if camera is None else cameras.read(camera)
-    if view is None or field.homography is not None:
-        return field, view
-    if not isinstance(view, Camera):
-        return replace(field, homography=view.homography), view
-    if view.distortion != (0.0, 0.0):
-        warn("the field was captured without its camera: the distortion of the lens stays in it")
-    shape = (view.size[1], view.size[0])
-    matrix = view.homography_at(height) @ pixel_map((field.rows, field.columns), shape)
-    return replace(field, homography=matrix), view

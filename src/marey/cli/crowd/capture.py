@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from marey.cli._console import stage, warn
-from marey.cli._options import Jobs, Out, Parsed, Polygon, Video, option
-from marey.cli._run import Output, command
+from marey.cli._console import warn
+from marey.cli._options import Camera, Jobs, Out, Parsed, PlaneHeight, Polygon, Video, option
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
@@ -25,8 +25,13 @@ Grid = Annotated[
 ]
 
 
+# Pixels a frame in the mean: less is noise.
+STILL = 0.005
+
+
 @command(reports="frames, rows, columns, seconds")
 def capture(
+    run: Run,
     video: Video,
     out: Out = option(..., "The fields: .zarr, .mry or flow_%04d.flo.", "OUT"),
     method: Literal["default", "divcurl", "hs", "lk", "dis", "farneback"] = option(
@@ -51,10 +56,8 @@ def capture(
     area: list[Polygon] = option(
         (), "Corners of a polygon in the video; what is inside counts.", "C,R C,R …"
     ),
-    camera: Path | None = option(
-        None, "Calibration (Tsai XML, camera.json) or homography (text).", "FILE", role="in"
-    ),
-    plane_height: float = option(0.0, "Metres above the ground at which bodies are seen, e.g. 0.9.", "M"),
+    camera: Camera = None,
+    plane_height: PlaneHeight = 0.0,
     presence: bool = option(True, "Also write a presence map."),
     resume: bool = option(False, "Continue the draft of an interrupted capture, OUT.partial."),
     jobs: Jobs = None,
@@ -79,43 +82,41 @@ def capture(
 
     if mask is not None and area:
         raise InputError("--mask and --area: give one of them")
-    plan = plan_capture(
+    drawn = None if mask is None else read_image(mask).mean(axis=2).astype(np.uint8)
+    plan = run.call(
+        f"opening {video.name}",
+        plan_capture,
         video,
         method="divcurl" if method == "default" else method,
         size=(video.columns, video.rows) if size == "full" else size,
-        mask=[np.array(one) for one in area] or None
-        if mask is None
-        else read_image(mask).mean(axis=2).astype(np.uint8),
-        mask_mode=mask_mode,
+        mask=[np.array(one) for one in area] or drawn,
         camera=None if camera is None else cameras.read(camera),
-        plane_height=plane_height,
-        alpha=alpha,
-        motion=motion,
-        presence=presence,
+        foreground=presence,
     )
     draft = FieldDraft(out, resume=resume)
     try:
-        with stage(f"capturing {video.name}") as capturing:
-            report = capture_to(plan, draft, jobs=jobs, progress=capturing)
+        report = run.call(f"capturing {video.name}", capture_to, plan, draft)
     except (KeyboardInterrupt, SystemExit):
         if draft.draft.exists():
             warn(f"interrupted; what is done lies in {draft.draft}, --resume continues it")
         raise
     if report.repeated:
         warn(f"{report.repeated} images are the same as the one before; their fields are zero")
+    if report.speed_mean < STILL:
+        warn(f"nothing moves: {report.speed_mean:.2g} pixels a frame in the mean")
     facts = {
         "frames": report.frames,
         "rows": plan.rows,
         "columns": plan.columns,
-        "seconds": round(capturing.seconds, 3),
+        "seconds": round(run.seconds, 3),
         "method": plan.method,
         "alpha": alpha,
         "motion": plan.motion,
         "speed_mean": round(report.speed_mean, 4),
         "speed_max": round(report.speed_max, 4),
-        "presence_share": None if report.presence_share is None else round(report.presence_share, 4),
+        "presence_share": None if report.foreground_share is None else round(report.foreground_share, 4),
         "repeated": report.repeated,
         "resumed_at": report.resumed_at,
-        "frames_per_second": round((report.frames - report.resumed_at) / capturing.seconds, 2),
+        "frames_per_second": round((report.frames - report.resumed_at) / run.seconds, 2),
     }
     return Output(None, facts)

@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._inputs import scene as scene_of
-from marey.cli._options import Out, Seed, Size, argument, option
-from marey.cli._run import Output, command
+from marey.cli._options import ImageSize, Out, Seed, argument, option
+from marey.cli._run import Output, Run, command
 
 
 @command(reports="frames, people, files")
 def dataset(
+    run: Run,
     scene: str = argument(
         "Name of a scene (marey crowd simulate --list), its number, or a JSON file.", "SCENE"
     ),
@@ -19,10 +19,9 @@ def dataset(
     shading: list[Literal["on", "off", "both"]] = option(
         (), "Sun and shadows, or colours alone; repeatable; on if not given."
     ),
-    size: Size = option((640, 480), "Pixels of the videos.", "WxH"),
-    seconds: float | None = option(
-        None, "Length; the first 3 s people rest. The scene's own if not given.", "S"
-    ),
+    size: ImageSize = (640, 480),
+    seconds: float | None = option(None, "Length; the scene's own if not given.", "S"),
+    hold: float | None = option(None, "How long people rest at the start; 3 as published.", "S", min=0),
     people: int | None = option(None, "How many; the scene's own if not given.", "N"),
     noise: float = option(0.0, "Noise of the sensor, grey levels of 255.", "L"),
     seed: Seed = 0,
@@ -40,21 +39,10 @@ def dataset(
     """
     from marey.filming.dataset import write_dataset
 
-    place = scene_of(scene, panic=scenario == "panic")
+    place = scene_of(scene, panic=scenario == "panic", hold=hold)
     if people is not None:
         place = place.with_people(people)
     cameras = ("above", "side") if "both" in camera else dict.fromkeys(camera) or ("above",)
     lights = ("on", "off") if "both" in shading else dict.fromkeys(shading) or ("on",)
-    with stage("rendering") as progress:
-        report = write_dataset(
-            place,
-            out,
-            views=list(cameras),
-            shading=list(lights),
-            size=size,
-            seconds=seconds,
-            rng=seed,
-            noise=noise,
-            progress=progress,
-        )
+    report = run.call("rendering", write_dataset, place, out, views=list(cameras), shading=list(lights))
     return Output(None, {"frames": report.frames, "people": report.people, "files": report.files})

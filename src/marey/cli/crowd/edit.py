@@ -1,22 +1,22 @@
 """`marey crowd edit`: a captured flow compressed, denoised, calmer or more nervous, turning more or less."""
 
-from dataclasses import replace
 from typing import Annotated, Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
 from marey.cli._options import Fields, Out, Parsed, option
-from marey.cli._run import Output, command
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
 
 def _style(text: str) -> float | str:
-    from marey.crowd.spectrum.edit import PRESETS
+    from marey.crowd.edit import PRESETS
 
     return text if text in PRESETS else float(text)
 
 
 @command(writes=("FieldSeries", "FourierFields"), reports="information, bytes")
 def edit(
+    run: Run,
     field: Fields,
     out: Out = option(..., "Edited: .zarr (plain), .mry (compressed).", "OUT"),
     keep: float | None = option(None, "Keep this share of the temporal frequencies, e.g. 0.1.", "SHARE"),
@@ -26,7 +26,7 @@ def edit(
     ),
     style: Annotated[float | str, Parsed(_style, "a number, 1 = as captured, or the name of a preset")]
     | None = option(None, "1 = as captured, less is calmer, more nervous; or a preset.", "DIAL"),
-    denoise: bool = option(False, "Fade the field where nobody walks."),
+    denoise: bool = option(False, "Fade the field where there are no people."),
     vorticity: float = option(1.0, "Strengthen or weaken vorticity; 1 = as it is.", "GAIN"),
     divergence: float = option(1.0, "Strengthen or weaken divergence; 1 = as it is.", "GAIN"),
     max_error: float | None = option(
@@ -47,34 +47,28 @@ def edit(
     is within 5 % (root mean square) of the edited flow. Information is the share of the given flow's energy
     that is as it was, in per cent; an edit that changes more than there was makes it negative.
     """
+    from marey import crowd
     from marey.crowd import codec, spectrum
-    from marey.crowd.analysis.helmholtz import with_gains
     from marey.io import load, save
     from marey.io.zarr_store import bytes_on_disk
 
-    plain = out.suffix.lower() == ".zarr"
-    if not plain and out.suffix.lower() != ".mry":
+    ending = out.suffix.lower()
+    if ending not in (".zarr", ".mry"):
         raise InputError(f"{out}: edited fields are written as .zarr (plain) or .mry (compressed)")
-    if max_error is not None and plain:
+    if max_error is not None and ending == ".zarr":
         raise InputError(f"--max-error: {out.name} is stored without loss; give it the ending .mry")
-    edited = spectrum.denoise(field) if denoise else field
-    if (vorticity, divergence) != (1.0, 1.0):
-        edited = with_gains(edited, rotation=vorticity, compression=divergence)
-    if keep is not None:
-        kept = spectrum.compress(edited, keep=keep, basis=basis, select=select).decode()
-        edited = replace(kept, presence=edited.presence)
-    if style is not None:
-        edited = spectrum.restyle(edited, style)
-    with stage(f"writing {out.name}") as progress:
-        if plain:
-            save(edited, out, progress=progress)
-        elif keep is not None and max_error is None:
-            save(spectrum.compress(edited, keep=keep, basis=basis, select=select), out)
-        else:
-            save(codec.compress(edited, max_error=max_error, progress=progress), out)
-    kind = "fields" if plain else "fourier" if keep is not None and max_error is None else "wavelets"
+    changed = any((denoise, keep is not None, style is not None, (vorticity, divergence) != (1.0, 1.0)))
+    # Without an edit, .mry stores the flow small.
+    edited = run.call("editing", crowd.edit, field) if changed or ending == ".zarr" else field
+    stored: object = edited
+    kind = "fields" if ending == ".zarr" else "fourier" if keep and max_error is None else "wavelets"
+    if kind == "fourier":
+        stored = run.call("compressing", spectrum.compress, edited)
+    elif kind == "wavelets":
+        stored = run.call("compressing", codec.compress, edited)
+    run.call(f"writing {out.name}", save, stored, out)
     again = load(out)
-    if field.presence is not None and again.presence is None:
+    if field.foreground is not None and again.foreground is None:
         warn("a Fourier file does not keep where people are seen; .zarr and --max-error do")
     share, error = spectrum.information(field, again), spectrum.field_error(edited, again)
     size, raw = bytes_on_disk(out), 8 * field.frames * field.rows * field.columns

@@ -1,16 +1,17 @@
 """`marey crowd extend`: a short captured flow, played on for as long as wanted."""
 
-from marey.cli._console import stage, warn
-from marey.cli._options import Fields, Figure, Out, Seed, option
-from marey.cli._run import Output, command
+from marey.cli._console import warn
+from marey.cli._options import Fields, Figure, Out, Seed, Window, option
+from marey.cli._run import Output, Run, command
 
 
 @command(writes="FieldSeries", reports="information, bytes")
 def extend(
+    run: Run,
     field: Fields,
     out: Out,
     frames: int = option(..., "Number of frames to write.", "N", min=1, max=50_000_000),
-    window: int = option(8, "Frames about a jump that must be similar; fewer for short clips.", "N"),
+    window: Window = 8,
     fade: int | None = option(
         None, "Frames of the cross-fade at a jump; as many as needed if not given.", "N"
     ),
@@ -32,12 +33,11 @@ def extend(
     from marey.io.zarr_store import check_fits, write_blocks
 
     check_fits(field, frames, out)
-    with stage("comparing frames") as progress:
-        texture = learn(field, taps=window, fade=fade, progress=progress)
+    texture = run.call("comparing frames", learn, field, taps=window)
     order = texture.sequence(frames, rng=seed)
     played = PlaybackReport(texture, order)
-    with stage(f"writing {out.name}") as progress:
-        size = write_blocks(played.watched(texture.blocks(frames, rng=seed)), frames, out, progress=progress)
+    blocks = played.watched(texture.blocks(frames, rng=seed))
+    size = run.call(f"writing {out.name}", write_blocks, blocks, frames, out)
     if (played.smoothness or 0.0) > 1.5:
         warn("this flow never comes back to where it was: some jumps show; a longer capture helps")
     if played.information < 5.0 and frames >= field.frames:

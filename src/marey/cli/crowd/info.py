@@ -16,6 +16,6 @@ def info(field: Fields, run: Run, figure: Figure = None) -> Output:
     Information is the energy that the lowest 1, 5 and 10 % of the temporal frequencies keep, in per cent. The
     figure shows a pixel over time, and the error against numbers kept.
     """
-    from marey.crowd.analysis.measures import summary
+    from marey import crowd
 
-    return Output(None, {"file": run.path("field"), **summary(field)}, ("spectrum", field))
+    return Output(None, {"file": run.path("field"), **crowd.info(field)}, ("spectrum", field))

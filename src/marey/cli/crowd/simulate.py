@@ -1,14 +1,23 @@
 """`marey crowd simulate`: people walk through a scene by social forces."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn
+from marey.cli._inputs import Given, read
 from marey.cli._inputs import scene as scene_of
 from marey.cli._options import Out, Seed, argument, option
-from marey.cli._run import Output, command
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from marey._work import Progress
+    from marey.crowd.scenes import Scene
+    from marey.crowd.simulation.simulate import SimulatedCrowd, Simulation
 
 # Seconds of computing between two checkpoints.
 KEEP_EVERY = 30.0
@@ -20,9 +29,11 @@ KEEP_EVERY = 30.0
     reports="people, steps, microseconds_per_person_step",
 )
 def simulate(
+    run: Run,
     scene: str | None = argument("Name of a scene (--list), or a JSON file.", "SCENE", None),
     out: Out | None = option(None, ".csv, .parquet, .txt, .sqlite, .mry, .mp4, .png …", "TRACKS"),
     seconds: float | None = option(None, "How long; the scene's own length if left out.", "S"),
+    hold: float | None = option(None, "How long people rest at the start; 3 as published.", "S", min=0),
     people: int | None = option(None, "How many at the start.", "N", min=1),
     speed: float = option(1.0, "Factor of everyone's desired speed.", "FACTOR", above=0, max=20),
     panic: bool = option(False, "The dataset's panic: four times the speed."),
@@ -50,6 +61,7 @@ def simulate(
 
     Reproducible, and any length in parts.
     """
+    from marey.crowd.evaluate import simulation_report
     from marey.crowd.scenes import SCENES
     from marey.crowd.simulation.simulate import Simulation
 
@@ -57,38 +69,45 @@ def simulate(
         return Output(report={name: _about(make) for name, make in SCENES.items()}, timed=False)
     if scene is None or out is None:
         raise InputError(
-            f"give a scene ({', '.join(SCENES)}, or a JSON file) and -o TRACKS; --list tells more"
+            f"give a scene ({', '.join(SCENES)}, or a JSON file) and -o TRACKS; --list shows them"
         )
-    place = scene_of(scene, panic=panic)
+    place = scene_of(scene, panic=panic, hold=hold)
     place = place if people is None else place.with_people(people)
     place = place if speed == 1 else place.faster(speed)
     part = out.with_name(f"{out.stem}.part.mry")
     if part.exists() and not resume:
         raise InputError(f"{part}: an interrupted simulation lies there; use --resume or delete it")
     begun = _begun(part, out) if resume else None
+    if begun is not None and hold is None:
+        place = replace(place, hold=begun.scene.hold)
     simulation = Simulation(place, frame_rate=frame_rate, rng=seed, parameters=constants, resume=begun)
-    with stage("simulating") as simulating:
-        _run(simulation, place.seconds if seconds is None else seconds, part, simulating)
+    length = place.seconds if seconds is None else seconds
+    run.call("simulating", _finish, simulation, length, part)
     crowd = simulation.crowd()
     part.unlink(missing_ok=True)
     person_steps = crowd.person_steps - (0 if begun is None else begun.person_steps)
-    return Output(crowd, _report(crowd, simulating.seconds, person_steps))
+    report = {
+        **simulation_report(crowd),
+        "microseconds_per_person_step": round(1e6 * run.seconds / max(person_steps, 1), 3),
+        "seconds": round(run.seconds, 2),
+    }
+    return Output(crowd, report)
 
 
-def _begun(*paths: Path) -> Any:
+def _begun(*paths: Path) -> "SimulatedCrowd | None":
     """The crowd to continue, if there is one."""
-    from marey.io import load
+    from marey.crowd import SimulatedCrowd
 
     for path in paths:
         if path.exists() and path.suffix.lower() == ".mry":
-            crowd = load(path)
-            if type(crowd).__name__ != "SimulatedCrowd":
+            crowd = read(path, Given())
+            if not isinstance(crowd, SimulatedCrowd):
                 raise InputError(f"{path}: holds no simulated crowd to go on from")
             return crowd
     return None
 
 
-def _run(simulation: Any, seconds: float, part: Path, progress: Any) -> None:
+def _finish(simulation: "Simulation", seconds: float, part: Path, *, progress: "Progress") -> None:
     """To the end; what is done so far is kept now and then, and when the user interrupts."""
     from marey.io import save
 
@@ -105,28 +124,7 @@ def _run(simulation: Any, seconds: float, part: Path, progress: Any) -> None:
         raise
 
 
-def _report(crowd: Any, spent: float, person_steps: int) -> dict[str, Any]:
-    import numpy as np
-
-    from marey.crowd.evaluation import overlaps
-
-    touching = overlaps(crowd.tracks, crowd.radius, tolerance=1.0)
-    speed = np.linalg.norm(crowd.velocities[round(crowd.scene.hold * crowd.frame_rate) :], axis=-1)
-    return {
-        "people": crowd.agents,
-        "steps": crowd.steps,
-        "microseconds_per_person_step": round(1e6 * spent / max(person_steps, 1), 3),
-        "frames": crowd.frames,
-        "frame_rate": crowd.frame_rate,
-        "left": crowd.departed,
-        "collisions": overlaps(crowd.tracks, crowd.radius).as_dict(),
-        "deepest_overlap": round(touching.deepest_share, 3),
-        "mean_speed": round(float(np.nanmean(speed)), 3) if np.isfinite(speed).any() else 0.0,
-        "seconds": round(spent, 2),
-    }
-
-
-def _about(make: Any) -> str:
+def _about(make: "Callable[[], Scene]") -> str:
     scene = make()
     people = sum(group.people for group in scene.groups)
     purpose = (make.__doc__ or "").split(": ", 1)[-1].rstrip(".")

@@ -1,23 +1,27 @@
 """`marey crowd walk`: people of tracks as whole walking bodies."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from marey.cli._console import stage, warn
-from marey.cli._inputs import whole_clip
+from marey.cli._inputs import Given, whole_clip
 from marey.cli._options import Crowd, Out, Seed, option
-from marey.cli._run import Output, check_ending, command
+from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from marey.crowd.tracks import Tracks
 
 BODIES, VIEWS = (".glb", ".gltf"), (".html", ".mp4", ".gif", ".png")
 
 
 @command(reports="people, slide_cm_s")
 def walk(
+    run: Run,
     tracks: Crowd,
     out: Out = option(..., "Bodies (.glb, .gltf), a page (.html), .mp4, .gif or .png.", "OUT"),
     walk: list[Path] = option((), "A captured walk or run (.bvh …), once for each clip.", "CLIP", role="in"),
-    people: int | None = option(None, "At most so many, taken evenly; all if not given.", "N", min=1),
+    people: int | None = option(None, "At most this many, taken evenly; all if not given.", "N", min=1),
     seconds: float | None = option(None, "The first S seconds; all if not given.", "S", above=0, max=3600),
     start: float = option(0.0, "Seconds that are left out before.", "S", min=0, max=86_400),
     deviation: float = option(0.3, "How far everyone is from the captured walks, 0 to 1.", "D"),
@@ -44,12 +48,10 @@ def walk(
         check_ending(out, ["Motion"])
     elif out.suffix.lower() not in BODIES + VIEWS:
         raise InputError(f"{out}: walking bodies are written as {', '.join(BODIES + VIEWS)}")
-    clips = [whole_clip(path, {"raw": True}) for path in walk] or None
+    clips = [whole_clip(path, Given(raw=True)) for path in walk] or None
     chosen = _chosen(tracks, people, start, seconds)
-    with stage("walking") as walking:
-        crowd = staging.walk(
-            chosen, clips, deviation=deviation, frame_rate=frame_rate, rng=seed, progress=walking
-        )
+    crowd = run.call("walking", staging.walk, chosen, clips)
+    spent = round(run.seconds, 3)
     if any(crowd.origin):
         x, y = crowd.origin
         warn(f"coordinates are large; bodies are written relative to ({x:.0f}, {y:.0f})")
@@ -71,16 +73,14 @@ def walk(
         "foot_slide_ratio": round(skate / captured, 4) if captured > 0 else None,
         "path_error": round(crowd.path_error, 4),
         "heights": [round(float(height), 3) for height in (crowd.heights.min(), crowd.heights.max())],
-        "seconds_spent": round(walking.seconds, 3),
+        "seconds_spent": spent,
         "bytes": out.stat().st_size,
     }
     return Output(None, report)
 
 
-def _chosen(tracks: Any, people: int | None, start: float, seconds: float | None) -> Any:
+def _chosen(tracks: "Tracks", people: int | None, start: float, seconds: float | None) -> "Tracks":
     """The people and times asked for."""
-    import numpy as np
-
     first = round(start * tracks.frame_rate)
     if first >= tracks.frames:
         raise InputError(f"--start {start:g}: the tracks end after {tracks.duration:.4g} s")
@@ -89,7 +89,4 @@ def _chosen(tracks: Any, people: int | None, start: float, seconds: float | None
         warn(f"the tracks end after {tracks.duration:.4g} s")
     if first > 0 or seconds is not None:
         tracks = tracks[first:last]
-    if people is None or people >= tracks.agents:
-        return tracks
-    kept = np.unique(np.linspace(0, tracks.agents - 1, people).round().astype(np.int64))
-    return type(tracks)(tracks.positions[:, kept], tracks.frame_rate, tracks.ids[kept], name=tracks.name)
+    return tracks if people is None else tracks.thinned(people)

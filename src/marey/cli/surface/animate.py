@@ -3,18 +3,21 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn, warn_of_skate
 from marey.cli._options import NUMBER, Graph, Numbers, Out, Parsed, Seed, option
-from marey.cli._run import Output, command
+from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
-# Seconds: an hour at most, and after the last direction that is given.
-LONGEST, AFTER_LAST = 3600.0, 2.0
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from marey.geometry.planar import Behaviour
+    from marey.geometry.planar import Path as Curve
 
 
-def _behaviour(text: str) -> Any:
+def _behaviour(text: str) -> "Behaviour":
     from marey.geometry.planar import LONGEST, Behaviour
 
     found = re.fullmatch(rf"([^=]+)(?:=({NUMBER}):({NUMBER}))?", text.strip())
@@ -24,7 +27,9 @@ def _behaviour(text: str) -> Any:
     return Behaviour(labels, float(found[2] or 0.0), float(found[3] or LONGEST))
 
 
-BehaviourRange = Annotated[Any, Parsed(_behaviour, "write LABEL=A:B, metres along the path, e.g. run=5:12")]
+BehaviourRange = Annotated[
+    "Behaviour", Parsed(_behaviour, "write LABEL=A:B, metres along the path, e.g. run=5:12")
+]
 
 
 @command(
@@ -33,6 +38,7 @@ BehaviourRange = Annotated[Any, Parsed(_behaviour, "write LABEL=A:B, metres alon
     reports="frames, captured_frames, path_error, label_violations, time_errors",
 )
 def animate(
+    run: Run,
     graph: Graph,
     out: Out = option(
         ..., "Meshes (.glb, .usdc, .npz, .mry, %04d.obj, …), a clip (.mp4) or an image (.png).", "OUT"
@@ -50,7 +56,7 @@ def animate(
     start: str | None = option(None, "The captured frame to begin with.", "SEQ:FRAME", "--from"),
     end: str | None = option(None, "The captured frame to end with.", "SEQ:FRAME", "--to"),
     seconds: float | None = option(
-        None, "How long: with --from and --to, with --steer, or with --wander.", "S", above=0, max=LONGEST
+        None, "How long: with --from and --to, with --steer, or with --wander.", "S", above=0, max=3600
     ),
     seed: Seed = 0,
     behaviour: list[BehaviourRange] = option(
@@ -63,7 +69,7 @@ def animate(
     ),
     accuracy: float = option(5.0, "Weight of keeping to the path beside few transitions.", "W"),
     tolerance: float = option(
-        0.0, "Seconds by which poses may miss their times to deform less.", "S", min=0, max=LONGEST
+        0.0, "Seconds by which poses may miss their times to deform less.", "S", min=0, max=3600
     ),
     provenance: Path | None = option(
         None, "Also a table: where each frame comes from, captured or blended.", "P.csv", role="also"
@@ -81,50 +87,32 @@ def animate(
 
     A clip shows captured frames green and blended ones red; an image shows the path from above.
     """
-    from marey.io.constraints_csv import read_directions, read_key_poses, write_provenance
-    from marey.surface.synthesis import animate as synthesis
+    from marey import surface
+    from marey.io import constraints_csv
 
-    given = {"--path": path, "--poses": poses, "--steer": steer, "--wander": wander or None, "--to": end}
-    if len([one for one in given.values() if one is not None]) != 1 or (end is not None and start is None):
-        raise InputError("give one of --path, --poses, --steer, --wander, or --from and --to")
-    if poses is not None and start is not None:
-        raise InputError("--from: the first of the --poses is the first frame")
     if behaviour and path is None:
         raise InputError("--behaviour: goes with --path")
-    if seconds is not None and (path is not None or poses is not None):
-        raise InputError("--seconds: goes with --from and --to, with --steer or with --wander")
-    if wander and seconds is None:
-        raise InputError("--wander: say how long with --seconds")
     curve = None if path is None else _curve(path, behaviour)
-    with stage("animating") as progress:
-        if curve is not None:
-            vertices = None if track is None else [int(vertex) for vertex in track]
-            made = synthesis.follow_path(
-                graph, curve, track=vertices, accuracy=accuracy, start=start, progress=progress
-            )
-        elif poses is not None:
-            keys, times = read_key_poses(poses, graph.library)
-            made = synthesis.walk_through_poses(
-                graph, keys, times.tolist(), tolerance=tolerance, progress=progress
-            )
-        elif steer is not None:
-            directions = read_directions(steer)
-            lasting = float(directions[-1, 0]) + AFTER_LAST if seconds is None else seconds
-            made = synthesis.steer(
-                graph, directions, lasting, start=start, accuracy=accuracy, progress=progress
-            )
-        elif wander:
-            made = synthesis.random_walk(graph, seconds or 0.0, seed, start=start, progress=progress)
-        else:
-            made = synthesis.walk_between(graph, start or "", end or "", seconds=seconds, progress=progress)
+    keys = None
+    if poses is not None:
+        frames, times = constraints_csv.read_key_poses(poses, graph.library)
+        keys = list(zip(frames, times.tolist(), strict=True))
+    made = run.call(
+        "animating",
+        surface.animate,
+        graph,
+        path=curve,
+        poses=keys,
+        steer=None if steer is None else constraints_csv.read_directions(steer),
+        track=None if track is None else [int(vertex) for vertex in track],
+    )
     if provenance is not None:
-        write_provenance(made, graph.library, provenance)
+        constraints_csv.write_provenance(made, graph.library, provenance)
     report = made.report
     assert report is not None
     if report.label_violations:
         warn(f"{report.label_violations} frames show a behaviour that was not asked for there")
-    if report.foot_skate_ratio > 1.2:
-        warn(f"feet slide {report.foot_skate_ratio:.2f} times as much as in the captured frames")
+    warn_of_skate(report.foot_skate_ratio)
 
     def rounded(value: float | None) -> float | None:
         return None if value is None else round(value, 4)
@@ -142,10 +130,10 @@ def animate(
         "foot_slide_ratio": round(report.foot_skate_ratio, 3),
     }
     asked = None if curve is None else curve.points[:, 0::2]
-    return Output(made, facts, picture=("path_from_above", made, {"curve": asked}))
+    return Output(made, facts, image=("path_from_above", made, {"curve": asked}))
 
 
-def _curve(path: Path, behaviours: Any) -> Any:
+def _curve(path: Path, behaviours: "Sequence[Behaviour]") -> "Curve":
     """The path asked for, with the behaviours of the options in place of its own labels."""
     from marey.io.constraints_csv import read_path
 

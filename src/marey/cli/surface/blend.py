@@ -1,13 +1,19 @@
 """`marey surface blend`: two clips of one kind, aligned and mixed in any share."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from marey.cli._console import stage, warn
+from marey.cli._console import warn_of_skate
 from marey.cli._inputs import library as load_library
-from marey.cli._options import OF_MESHES, Out, Parsed, argument, option
+from marey.cli._options import OF_MESHES, Out, Parsed, Slope, argument, option
 from marey.cli._run import Output, Run, check_place, command
 from marey.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from marey._arrays import Array
+    from marey.surface.synthesis.blend import Weight
 
 
 def _share(text: str) -> float | list[float] | Path:
@@ -20,7 +26,10 @@ def _share(text: str) -> float | list[float] | Path:
     return shares[0] if len(shares) == 1 else shares
 
 
-Share = Annotated[Any, Parsed(_share, "write a number from 0 to 1, several as 0:1, or name a .csv file")]
+Share = Annotated[
+    float | list[float] | Path,
+    Parsed(_share, "write a number from 0 to 1, several as 0:1, or name a .csv file"),
+]
 
 
 @command(writes="MeshSequence", views=(".mp4", ".gif", ".png", ".svg", ".pdf"))
@@ -35,7 +44,7 @@ def blend(
     trim: float = option(
         1.0, "Seconds that A or B may lose at either end to be aligned; 0 keeps both whole.", "S", min=0
     ),
-    slope: int = option(3, "Neither clip passes more than P times as fast as the other.", "P"),
+    slope: Slope = 3,
 ) -> Output:
     """Mix two clips of one kind: a left and a right turn give a straight walk.
 
@@ -48,48 +57,24 @@ def blend(
 
     Times of a .csv are seconds of the mixture. Lengths are metres, costs sums of pose distances in radians.
     """
-    import numpy as np
+    from marey import surface
 
-    from marey.io.constraints_csv import read_blend_weights
-    from marey.surface.contacts import compare_foot_skate
-    from marey.surface.distances import distances
-    from marey.surface.synthesis.blend import align_clips, blend_clips, path_and_turn
-    from marey.surface.synthesis.placement import GroundFrames
-
-    weight: Any = share
     if isinstance(share, Path):
         check_place(out, [share])
-        table = read_blend_weights(share)
-
-        def weight(seconds: Any) -> Any:
-            return np.interp(seconds, table[:, 0], table[:, 1])
-
+    weight: Weight = _table(share) if isinstance(share, Path) else share
     library = load_library([first, second], run.given)
     if len(library) != 2:
         raise InputError(f"{first}, {second}: they hold {len(library)} clips; blend takes one of each file")
-    one, two = library.names
-    with stage("comparing poses") as progress:
-        apart = distances(library, progress=progress)
-    match = align_clips(library, one, two, apart=apart, slope=slope, trim=trim)
-    ground = GroundFrames.of(library)
-    with stage("blending") as progress:
-        mixture = blend_clips(
-            library, one, two, weight,
-            apart=apart, slope=slope, trim=trim, ground=ground, progress=progress,
-        )  # fmt: skip
-    skate = compare_foot_skate(mixture, library, ground.contacts)
-    if skate.ratio > 1.2:
-        warn(f"feet slide {skate.ratio:.2f} times as much as in the captured frames")
-    parts = match.path - library.starts[:2]
-    travelled = [path_and_turn(sequence) for sequence in (*library.sequences, mixture.sequence)]
-    report = {
-        "frames": mixture.sequence.frames,
-        "path_cost": round(match.cost, 6),
-        "path_cost_mean": round(match.cost / match.length, 6),
-        "frames_of_first": [int(parts[0, 0]), int(parts[-1, 0])],
-        "frames_of_second": [int(parts[0, 1]), int(parts[-1, 1])],
-        **{f"travelled{of}": round(travelled[i][0], 4) for i, of in enumerate(("_first", "_second", ""))},
-        **{f"turned{of}": round(travelled[i][1], 2) for i, of in enumerate(("_first", "_second", ""))},
-        "foot_slide_ratio": round(skate.ratio, 4),
-    }
-    return Output(mixture, report, picture=("blend_paths", *library.sequences, mixture.sequence))
+    mixed = run.call("blending", surface.blend, *library.sequences, share=weight)
+    warn_of_skate(mixed.report.foot_slide_ratio)
+    return Output(mixed.animation, mixed.report, image=("blend_paths", *library.sequences, mixed.sequence))
+
+
+def _table(path: Path) -> "Callable[[Array], Array]":
+    """Shares over time from a file of times and shares."""
+    import numpy as np
+
+    from marey.io.constraints_csv import read_blend_weights
+
+    table = read_blend_weights(path)
+    return lambda seconds: np.interp(seconds, table[:, 0], table[:, 1])

@@ -1,11 +1,11 @@
 """`marey surface distance`: how far every captured pose is from every other."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._inputs import DEFAULT_RATE, clip, library
-from marey.cli._options import OF_MESHES, Figure, Out, argument, option
+from marey.cli._options import OF_MESHES, Figure, Out, Triangles, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
@@ -24,9 +24,7 @@ def distance(
         "METRIC",
     ),
     exact: bool = option(False, "Surface metric from every pair's own deformation; slow."),
-    triangles: int | None = option(
-        None, "Compare N triangles spread over the surface, not all of them.", "N"
-    ),
+    triangles: Triangles = None,
     stretch_weight: float = option(0.01, "Weight of stretch beside rotation.", "W"),
     frame_rate: float | None = option(
         None,
@@ -45,33 +43,27 @@ def distance(
         marey surface distance walk.npz run.npz -o metres.npz --metric euclidean
         marey surface distance walk.bvh run.bvh -o joints.npz --metric skeleton
 
-    Poses are compared wherever they stand and whichever way they face. The figure shows the matrix.
+    Poses are compared wherever they stand and in whatever direction they face. The figure shows the matrix.
     """  # fmt: skip
-    from marey.surface.distances import distances
+    from marey import surface
+    from marey.body.compare import distance_of_clips
     from marey.surface.distances.template import mean_strain
 
-    given = run.given
+    given, stretch = run.given, {}
     if metric != "surface" and (exact or triangles is not None):
         raise InputError(f"--exact and --triangles: for the surface metric, not for {metric}")
-    if metric == "skeleton" and (given["character"] is not None or given["vertices"] is not None):
+    if metric == "skeleton" and (given.character is not None or given.vertices is not None):
         raise InputError("--character and --vertices: for meshes, not for the skeleton metric")
     if metric != "skeleton" and frame_rate is not None:
         raise InputError("--frame-rate: for the skeleton metric; meshes are compared frame by frame")
-    stretch: dict[str, Any] = {}
     if metric == "skeleton":
-        found, seconds = _of_skeletons(sources, frame_rate or DEFAULT_RATE, given)
+        # Cleaned and at a rate as those that are skinned, so that both have the same frames.
+        clips = [replace(clip(source, given), name=source.stem) for source in sources]
+        rate = frame_rate or DEFAULT_RATE
+        found = run.call("comparing poses", distance_of_clips, clips, frame_rate=rate)
     else:
         meshes = library(sources, given)
-        with stage("comparing poses") as comparing:
-            found = distances(
-                meshes,
-                metric=metric,
-                exact=exact,
-                stretch_weight=stretch_weight,
-                triangles=triangles,
-                progress=comparing,
-            )
-        seconds = comparing.seconds
+        found = run.call("comparing poses", surface.distance, meshes)
         if metric == "surface":
             stretch = {"stretch": round(mean_strain(meshes), 4)}
     pairs = found.frames * (found.frames - 1) // 2
@@ -79,24 +71,10 @@ def distance(
         "frames": found.frames,
         "sequences": len(found.names),
         "metric": found.metric,
-        "seconds": round(seconds, 4),
-        "pairs_per_second": round(pairs / max(seconds, 1e-9)),
+        "seconds": round(run.seconds, 4),
+        "pairs_per_second": round(pairs / max(run.seconds, 1e-9)),
         "mean": round(float(found.values.sum(dtype="float64")) / max(2 * pairs, 1), 6),
         "largest": round(float(found.values.max()), 6),
         **stretch,
     }
     return Output(found, report, ("distance_map", found))
-
-
-def _of_skeletons(sources: list[Path], frame_rate: float, given: dict[str, Any]) -> tuple[Any, float]:
-    """Of clips cleaned and at a rate as those that are skinned, so that both have the same frames."""
-    from marey.body.compare import geodesic
-
-    clips = [clip(source, given).resample(frame_rate) for source in sources]
-    for source, one in zip(sources, clips, strict=True):
-        if one.skeleton.names != clips[0].skeleton.names:
-            raise InputError(f"{source}: its joints are not those of {sources[0]}; compare one skeleton")
-    with stage("comparing poses") as comparing:
-        names = [source.stem for source in sources]
-        found = geodesic([one.rotations for one in clips], names=names, progress=comparing)
-    return found, comparing.seconds

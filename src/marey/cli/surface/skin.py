@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from marey.cli._console import stage
 from marey.cli._inputs import skinned
-from marey.cli._options import Clips, Out, option
-from marey.cli._run import Output, Run, check_ending, command
+from marey.cli._options import OF_CLIPS, Clips, Out, argument, option
+from marey.cli._run import Output, Run, Values, check_ending, command
 from marey.errors import InputError
 
 
@@ -24,7 +23,7 @@ def _files(sources: Sequence[Path], out: Path) -> list[Path]:
     return [out / f"{stem}.npz" for stem in stems]
 
 
-def _check(values: dict[str, Any]) -> None:
+def _check(values: Values) -> None:
     from marey.io._files import check_folder_target
 
     out, files = values["out"], _files(values["motions"], values["out"])
@@ -36,15 +35,11 @@ def _check(values: dict[str, Any]) -> None:
 
 @command(before=_check)
 def skin(
-    motions: Clips,
     run: Run,
+    motions: Clips = argument("Clips of skeletons.", "IN…", reads=(*OF_CLIPS, "character", "vertices")),
     out: Out = option(
         ..., "Of one clip a file (.npz, .zarr, .glb, .usd, .mry); of several a folder, one .npz each.", "OUT"
     ),
-    character: str | None = option(
-        None, "Who wears the clips: human (default), a .glb, or a folder of MPFB.", "FILE"
-    ),
-    vertices: int | None = option(None, "Decimate the surface to N vertices.", "N", min=4),
     method: Literal["linear", "dual_quaternion"] = option(
         "linear", "linear, or dual_quaternion, which keeps volume in twists.", "METHOD"
     ),
@@ -66,11 +61,11 @@ def skin(
     from marey.io import save
     from marey.io._files import atomic_write_folder
 
-    sources = run.paths["motions"]
+    sources = run.several("motions")
     files = _files(sources, out)
     clips = [replace(motion, name=path.stem) for motion, path in zip(motions, sources, strict=True)]
-    with stage("skinning") as skinning:
-        library = skinned(clips, character, vertices=vertices, frame_rate=frame_rate, method=method)
+    given = run.given
+    library = run.call("skinning", skinned, clips, given.character, vertices=given.vertices)
     if files == [out]:
         save(library.sequences[0], out)
     else:
@@ -85,6 +80,6 @@ def skin(
         "faces": len(library.faces),
         "frame_rate": library.frame_rate,
         "ground_cm": round(100 * float(np.median(lowest)), 3),
-        "seconds": round(skinning.seconds, 4),
+        "seconds": round(run.seconds, 4),
     }
     return Output(None, report, files=files)

@@ -1,6 +1,6 @@
 """Agents carried by captured motion: advection, endless crowds, where agents start."""
 
 from marey.crowd.animation.agents import AgentSettings, advect
-from marey.crowd.animation.crowd import AnimatedCrowd, CrowdFrame, Entrance, animate
+from marey.crowd.animation.crowd import AnimatedCrowd, CrowdFrame, Entrance
 
-__all__ = ["AgentSettings", "AnimatedCrowd", "CrowdFrame", "Entrance", "advect", "animate"]
+__all__ = ["AgentSettings", "AnimatedCrowd", "CrowdFrame", "Entrance", "advect"]

@@ -1,4 +1,4 @@
-"""Compiled loops over agents: fourth-order steps through a field, fields mixed in time, Poisson disks.
+"""Compiled loops over agents: fourth-order steps through a field, fields mixed in time.
 
 About 0.15 µs an agent and step; loops run over a part of the agents without Python's lock, so that threads
 share the work without changing the result. `ground` is :attr:`.ground.WalkableGround.arrays`: `to_pixel` and
@@ -9,19 +9,23 @@ first node, the spacing of its nodes; empty = no obstacle. Importing this module
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import AnyArray, Array, Bytes, Integers
 from marey._compiling import njit
 from marey.geometry._inline_kernels import grid_cell
+
+Homography = tuple[float, float, float, float, float, float, float, float, float, float]
+Clearance = tuple[NDArray[np.float32], Array, float]
+Ground = tuple[Array, Array, Bytes, Clearance]
 
 _OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(inline="always", **_OPTIONS)
-def _numbers(matrix: Array) -> Any:
+def _numbers(matrix: Array) -> Homography:
     """A homography as a tuple, which stays in registers, with the divisor of a camera from above, or 0."""
     a, b, c = matrix[2, 0], matrix[2, 1], matrix[2, 2]
     even = 1.0 / c if a == 0.0 and b == 0.0 else 0.0
@@ -31,13 +35,13 @@ def _numbers(matrix: Array) -> Any:
 
 
 @njit(inline="always", **_OPTIONS)
-def _pixel(x: float, y: float, m: Any) -> tuple[float, float]:
+def _pixel(x: float, y: float, m: Homography) -> tuple[float, float]:
     last = m[9] if m[9] != 0.0 else 1.0 / (m[6] * x + m[7] * y + m[8])
     return (m[0] * x + m[1] * y + m[2]) * last, (m[3] * x + m[4] * y + m[5]) * last
 
 
 @njit(inline="always", **_OPTIONS)
-def _region_at(x: float, y: float, to_pixel: Any, region: Any) -> int:
+def _region_at(x: float, y: float, to_pixel: Homography, region: Bytes) -> int:
     """What is under an agent: 0 outside of the image, 1 walkable, 2 solid."""
     column, row = _pixel(x, y, to_pixel)
     if not (-0.5 <= column < region.shape[1] - 0.5 and -0.5 <= row < region.shape[0] - 0.5):
@@ -47,7 +51,14 @@ def _region_at(x: float, y: float, to_pixel: Any, region: Any) -> int:
 
 @njit(inline="always", **_OPTIONS)
 def _velocity(
-    field: Any, rows: int, columns: int, x: float, y: float, to_pixel: Any, g: Any, rate: float
+    field: AnyArray,
+    rows: int,
+    columns: int,
+    x: float,
+    y: float,
+    to_pixel: Homography,
+    g: Homography,
+    rate: float,
 ) -> tuple[float, float]:
     """Metres per second at a place on the ground: bilinear in the image, then through the camera."""
     column, row = _pixel(x, y, to_pixel)
@@ -73,7 +84,9 @@ def _velocity(
 
 
 @njit(inline="always", **_OPTIONS)
-def _tangential(vx: float, vy: float, x: float, y: float, walls: Any, radius: float) -> tuple[float, float]:
+def _tangential(
+    vx: float, vy: float, x: float, y: float, walls: Clearance, radius: float
+) -> tuple[float, float]:
     """A velocity without its part towards an obstacle nearer than `radius`."""
     clearance, corner, spacing = walls
     rows, columns = clearance.shape
@@ -98,15 +111,15 @@ def _tangential(vx: float, vy: float, x: float, y: float, walls: Any, radius: fl
 def step(
     start: int,
     stop: int,
-    fields: tuple[Any, Any, Any],
+    fields: tuple[AnyArray, AnyArray, AnyArray],
     seconds: float,
     rate: float,
     pull: float,
-    ground: Any,
+    ground: Ground,
     radius: float,
     positions: Array,
     velocities: Array,
-    status: Any,
+    status: Bytes,
 ) -> None:
     """Move agents `start` to `stop` by one classical Runge–Kutta step, in place.
 
@@ -170,11 +183,11 @@ def block_walls(
     start: int,
     stop: int,
     before: Array,
-    ground: Any,
+    ground: Ground,
     radius: float,
     positions: Array,
     avoidance: Array,
-    status: Any,
+    status: Bytes,
 ) -> None:
     """Undo motion of agents `start` to `stop` into solid ground, and avoidance towards it within `radius`."""
     to_pixel, _, region, walls = ground
@@ -201,7 +214,9 @@ def block_walls(
 
 
 @njit(**_OPTIONS)
-def mix(before: Any, after: Any, share: float, sources: Any, targets: Any, mixed: Any) -> None:
+def mix(
+    before: AnyArray, after: AnyArray, share: float, sources: Integers, targets: Integers, mixed: AnyArray
+) -> None:
     """`mixed = (1 - share) before + share after`, `(rows, columns, 2)`; then pixels `targets` copy `sources`.
 
     Pixels `(n,)` of obstacles move as their nearest neighbour outside, so that vectors that mean nothing slow
@@ -215,40 +230,3 @@ def mix(before: Any, after: Any, share: float, sources: Any, targets: Any, mixed
     flat = mixed.reshape(-1, 2)
     for k in range(targets.shape[0]):
         flat[targets[k], 0], flat[targets[k], 1] = flat[sources[k], 0], flat[sources[k], 1]
-
-
-@njit(**_OPTIONS)
-def poisson_disk(points: Array, distance: float, wanted: int, width: float, chosen: Any) -> int:
-    """Mark in `chosen` the points `(n, 2)`, in turn, no nearer than `distance` to one chosen before.
-
-    Stops at `wanted` chosen points, those marked already included, and returns how many there are. Points are
-    kept in cells of `width`, at least the distance.
-    """
-    low_x, low_y = points[:, 0].min(), points[:, 1].min()
-    columns = int((points[:, 0].max() - low_x) / width) + 1
-    rows = int((points[:, 1].max() - low_y) / width) + 1
-    heads = np.full((rows, columns), -1, dtype=np.int64)
-    following = np.full(points.shape[0], -1, dtype=np.int64)
-    count = 0
-    # Those marked already come first.
-    for marked in (True, False):
-        for k in range(points.shape[0]):
-            if chosen[k] != marked or (not marked and count >= wanted):
-                continue
-            x, y = points[k, 0], points[k, 1]
-            row, column = int((y - low_y) / width), int((x - low_x) / width)
-            free = True
-            if not marked:
-                for r in range(max(row - 1, 0), min(row + 2, rows)):
-                    for c in range(max(column - 1, 0), min(column + 2, columns)):
-                        other = heads[r, c]
-                        while other >= 0 and free:
-                            dx, dy = x - points[other, 0], y - points[other, 1]
-                            free = dx * dx + dy * dy >= distance * distance
-                            other = following[other]
-            if free:
-                chosen[k] = True
-                following[k] = heads[row, column]
-                heads[row, column] = k
-                count += 1
-    return count

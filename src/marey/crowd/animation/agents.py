@@ -23,6 +23,7 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers, checked, check
 from marey.crowd import cameras
 from marey.crowd.animation.ground import WALKABLE, Fields, Flow, WalkableGround
 from marey.crowd.polygons import contains
+from marey.crowd.simulation.pedestrians import mark_apart
 from marey.crowd.tracks import Tracks, check_size
 from marey.errors import InputError
 
@@ -34,7 +35,7 @@ def poisson_disk_seeds(
     count: int,
     rng: np.random.Generator,
     *,
-    presence: FloatArray | None = None,
+    foreground: FloatArray | None = None,
     polygon: Array | None = None,
     distance: float | None = None,
 ) -> Array:
@@ -44,7 +45,7 @@ def poisson_disk_seeds(
         ground: Where agents can be.
         count: How many.
         rng: Where random numbers come from.
-        presence: `(rows, columns)`, 0 to 1: more agents where people are seen; None = evenly.
+        foreground: `(rows, columns)`, 0 to 1: more agents where people are seen; None = evenly.
         polygon: `(corners, 2)` metres, only within.
         distance: Keep at least so far apart, metres, while there is room; None = as far as possible.
 
@@ -56,9 +57,9 @@ def poisson_disk_seeds(
     if not 1 <= count <= MOST_AGENTS:
         raise InputError(f"people: 1 to {MOST_AGENTS}, got {count}")
     weights = ground.cell_areas
-    if presence is not None:
+    if foreground is not None:
         # A body covers pixels in proportion to the square of the image's scale.
-        seen = np.where(ground.region == WALKABLE, presence * ground.body_scales**2, 0.0)
+        seen = np.where(ground.region == WALKABLE, foreground * ground.body_scales**2, 0.0)
         weights = seen if seen.sum() > 0 else weights
     if polygon is not None:
         weights = weights * _touched(ground, polygon)
@@ -81,7 +82,7 @@ def poisson_disk_seeds(
 def inflow_seeds(
     ground: WalkableGround,
     field: FloatArray,
-    presence: FloatArray | None,
+    foreground: FloatArray | None,
     count: int,
     rng: np.random.Generator,
 ) -> Array:
@@ -93,16 +94,16 @@ def inflow_seeds(
     Args:
         ground: Where agents can be.
         field: `(rows, columns, 2)` pixels per frame.
-        presence: `(rows, columns)`, 0 to 1; None = the same everywhere on the ground.
+        foreground: `(rows, columns)`, 0 to 1; None = the same everywhere on the ground.
         count: How many.
         rng: Where random numbers come from.
     """
     pixels, inwards = ground.borders
     column, row = pixels.T
     expected = ground.cell_areas[row, column]
-    if presence is not None:
+    if foreground is not None:
         # People may come in where none is seen yet, but seldom.
-        expected = (presence[row, column] + 1e-3) * ground.body_scales[row, column] ** 2
+        expected = (foreground[row, column] + 1e-3) * ground.body_scales[row, column] ** 2
     inward = np.sum(field[row, column] * inwards, axis=1)
     flux = np.where(inward > 0.02, inward * expected, 0.0).astype(np.float64)
     if not flux.sum() > 0:
@@ -112,25 +113,6 @@ def inflow_seeds(
     # Just within the edge of the pixel, anywhere along it.
     places = pixels[chosen] - 0.49 * inwards[chosen] + along * inwards[chosen][:, ::-1]
     return cameras.apply(ground.to_ground, places)
-
-
-def mark_apart(points: Array, distance: float, count: int, chosen: BoolArray) -> int:
-    """Mark in `chosen` `(n,)` points `(n, 2)`, in turn, no nearer than `distance` to one chosen before.
-
-    Args:
-        points: Candidates, and those chosen before.
-        distance: Metres.
-        count: How many are wanted, those marked before included.
-        chosen: True for those chosen before; gets the new ones.
-
-    Returns:
-        How many are chosen now.
-    """
-    from marey.crowd.animation import _kernels
-
-    # At most 2000 cells each way; few points far apart need no more.
-    width = max(distance, float(np.ptp(points, axis=0).max()) / 2000)
-    return int(_kernels.poisson_disk(np.ascontiguousarray(points), distance, count, width, chosen))
 
 
 def _touched(ground: WalkableGround, polygon: Array) -> BoolArray:
@@ -237,7 +219,7 @@ def advect(
     settings, rate = AgentSettings(lag=lag, radius=radius), checked_rate(frame_rate)
     places = checked("starts", starts, (None, 2))
     if len(places) == 0:
-        raise InputError("starts: there is nobody")
+        raise InputError("starts: there is no agent")
     length = max(fields.frames / fields.frame_rate - begin, 0.0) if seconds is None else float(seconds)
     if not (np.isfinite(length) and length >= 0 and np.isfinite(begin) and begin >= 0):
         raise InputError(f"seconds: {length:g} from {begin:g} on makes no sense")

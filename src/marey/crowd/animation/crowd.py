@@ -26,13 +26,12 @@ from marey.crowd.animation.agents import (
     Agents,
     AgentSettings,
     inflow_seeds,
-    mark_apart,
     poisson_disk_seeds,
 )
 from marey.crowd.animation.ground import WALKABLE, Fields, Flow
 from marey.crowd.polygons import contains, polygon
 from marey.crowd.simulation.engine import ForceEngine
-from marey.crowd.simulation.pedestrians import Interaction, Parameters, Pedestrians
+from marey.crowd.simulation.pedestrians import Interaction, Parameters, Pedestrians, mark_apart
 from marey.crowd.tracks import Tracks, check_size
 from marey.errors import InputError
 
@@ -128,8 +127,8 @@ class AnimatedCrowd:
     >>> from marey.crowd.cameras import orthographic
     >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
     >>> crowd = AnimatedCrowd(east, people=5, frame_rate=10)
-    >>> [len(frame.ids) for frame in crowd.frames(4)]
-    [5, 5, 5, 5]
+    >>> [len(frame.ids) for frame in crowd.frames(4)], crowd.tracks(2.0).frames
+    ([5, 5, 5, 5], 21)
     """
 
     def __init__(
@@ -151,8 +150,8 @@ class AnimatedCrowd:
         self.flow = Flow.of(fields, repeat=repeat)
         self.entrances = tuple(entrances)
         self.exits = tuple(polygon("exit", one) for one in exits)
-        if self.settings.match_density and self.flow.fields.presence is None:
-            raise InputError("the field has no presence to match the density of: capture it with presence")
+        if self.settings.match_density and self.flow.fields.foreground is None:
+            raise InputError("the field has no foreground to match the density of: capture it with one")
         self._rng = as_generator(rng)
         self.agents = Agents(self.flow, self._starts(people, starts, area), self.settings)
         self._forces: SocialForces | None = None
@@ -179,6 +178,22 @@ class AnimatedCrowd:
         while True:
             yield self.current
             self.advance()
+
+    def tracks(self, seconds: float, *, progress: Progress | None = None) -> Tracks:
+        """The next seconds as tracks; everyone who comes in is an agent of their own."""
+        if not (np.isfinite(seconds) and seconds >= 0):
+            raise InputError(f"seconds: not negative and finite, got {seconds:g}")
+        count = int(np.floor(seconds * self.frame_rate + 1e-9)) + 1
+        check_size(count, len(self.agents.ids), f"{count} frames")
+        frames = list(tracked(self.frames(count), progress, count))
+        ids: IntArray = np.unique(np.concatenate([frame.ids for frame in frames]))
+        if len(ids) == 0:
+            raise InputError("no agent is there: the entrances let none in, or all starts are off the ground")
+        check_size(count, len(ids), f"{count} frames")
+        positions = np.full((count, len(ids), 2), np.nan)
+        for row, frame in zip(positions, frames, strict=True):
+            row[np.searchsorted(ids, frame.ids)] = frame.positions
+        return Tracks(read_only(positions), self.frame_rate, ids, name=self.flow.fields.name)
 
     def advance(self) -> None:
         """On to the next frame."""
@@ -219,27 +234,27 @@ class AnimatedCrowd:
             self.flow.ground,
             people,
             self._rng,
-            presence=self.flow.presence(0.0) if matched else None,
+            foreground=self.flow.foreground(0.0) if matched else None,
             polygon=None if area is None else polygon("area", area),
             distance=2 * self.settings.radius if matched else None,
         )
 
     def _unseen_too_long(self) -> BoolArray:
         """Which agents have been for too long where the video shows no person."""
-        presence, agents = self.flow.presence(self.seconds), self.agents
-        assert presence is not None
-        seen = self.flow.ground.at(presence, agents.positions) >= 0.1
+        foreground, agents = self.flow.foreground(self.seconds), self.agents
+        assert foreground is not None
+        seen = self.flow.ground.at(foreground, agents.positions) >= 0.1
         agents.unseen = np.where(seen, 0.0, agents.unseen + 1 / self.frame_rate)
         return np.asarray(agents.unseen > self.settings.patience) & np.isfinite(agents.positions[:, 0])
 
     def _enter_by_inflow(self) -> None:
         """A new agent for everyone who left: at the border, or where the video shows people."""
-        presence, count = self.flow.presence(self.seconds), self._candidates(self._waiting)
+        foreground, count = self.flow.foreground(self.seconds), self._candidates(self._waiting)
         if self.settings.match_density:
-            places = poisson_disk_seeds(self.flow.ground, count, self._rng, presence=presence)
+            places = poisson_disk_seeds(self.flow.ground, count, self._rng, foreground=foreground)
             places = self._rng.permutation(places)
         else:
-            places = inflow_seeds(self.flow.ground, self.flow.at(self.seconds), presence, count, self._rng)
+            places = inflow_seeds(self.flow.ground, self.flow.at(self.seconds), foreground, count, self._rng)
         self._enter(places, self._waiting)
 
     def _enter_by_rate(self) -> None:
@@ -275,29 +290,3 @@ class AnimatedCrowd:
         agents.ids[slots] = self._next_id + np.arange(len(slots))
         self._next_id += len(slots)
         self._waiting = max(self._waiting - len(slots), 0)
-
-
-def animate(
-    crowd: AnimatedCrowd, seconds: float, *, name: str = "", progress: Progress | None = None
-) -> Tracks:
-    """The next seconds of a crowd as tracks; everyone who comes in is an agent of their own.
-
-    >>> from marey.crowd import FieldSeries
-    >>> from marey.crowd.cameras import orthographic
-    >>> east = FieldSeries(np.full((3, 20, 60, 2), [2.0, 0.0]), 10, homography=orthographic(0.1))
-    >>> animate(AnimatedCrowd(east, people=5, frame_rate=10), 2.0).frames
-    21
-    """
-    if not (np.isfinite(seconds) and seconds >= 0):
-        raise InputError(f"seconds: not negative and finite, got {seconds:g}")
-    count = int(np.floor(seconds * crowd.frame_rate + 1e-9)) + 1
-    check_size(count, len(crowd.agents.ids), f"{count} frames")
-    frames = list(tracked(crowd.frames(count), progress, count))
-    ids: IntArray = np.unique(np.concatenate([frame.ids for frame in frames]))
-    if len(ids) == 0:
-        raise InputError("nobody is there: the entrances let nobody in, or all starts are off the ground")
-    check_size(count, len(ids), f"{count} frames")
-    positions = np.full((count, len(ids), 2), np.nan)
-    for row, frame in zip(positions, frames, strict=True):
-        row[np.searchsorted(ids, frame.ids)] = frame.positions
-    return Tracks(read_only(positions), crowd.frame_rate, ids, name=name or crowd.flow.fields.name)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey.crowd import cameras
 from marey.crowd.fields import FieldSeries, pixel_centres
-from marey.crowd.spectrum.fourier import FourierFields
+from marey.crowd.spectrum import FourierFields
 from marey.errors import InputError
 
 OUTSIDE, WALKABLE, SOLID = range(3)
@@ -115,7 +114,7 @@ class WalkableGround:
         return smooth.astype(np.float32), low, spacing
 
     @cached_property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Array, Array, NDArray[np.uint8], tuple[NDArray[np.float32], Array, float]]:
         """What kernels take: `to_pixel`, `to_ground`, `region`, `clearance`."""
         return self.to_pixel, self.to_ground, self.region, self.clearance
 
@@ -224,12 +223,12 @@ class Flow:
         self._latest = seconds, mixed
         return mixed
 
-    def presence(self, seconds: float) -> FloatArray | None:
+    def foreground(self, seconds: float) -> FloatArray | None:
         """How surely people are seen at a moment `(rows, columns)`, 0 to 1; None if the series has none."""
-        if self.fields.presence is None:
+        if self.fields.foreground is None:
             return None
         frame = int(np.rint(self._position(seconds)))
-        seen = self.fields.presence[min(max(frame, 0), self.fields.frames - 1)]
+        seen = self.fields.foreground[min(max(frame, 0), self.fields.frames - 1)]
         return np.asarray(seen / np.float32(255), dtype=np.float32)
 
     def _position(self, seconds: float) -> float:

@@ -10,16 +10,12 @@ functions.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray as Array
 from marey._compiling import njit
 
-Array = NDArray[Any]
-
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
+_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "fastmath": True}
 
 QUADRATIC, CHARBONNIER, GEMAN_MCCLURE = range(3)
 PENALTIES = {"quadratic": QUADRATIC, "charbonnier": CHARBONNIER, "geman-mcclure": GEMAN_MCCLURE}
@@ -111,8 +107,8 @@ def data_system(
     constants: Array,
     field: Array,
     weight: Array,
-    scale: Any,
-    share: Any,
+    scale: np.float32,
+    share: np.float32,
     penalty: int,
     data: Array,
     right: Array,
@@ -152,7 +148,7 @@ def data_system(
 
 
 @njit(**_OPTIONS)
-def _influence(square: Any, penalty: int) -> Any:
+def _influence(square: np.float32, penalty: int) -> np.float32:
     """Weight of a residual whose square, in units of the penalty's scale, is given."""
     one = np.float32(1.0)
     if penalty == CHARBONNIER:
@@ -266,7 +262,7 @@ def conjugate_gradients(
         weights: As the products take them, with the regulariser's factor; 0 for terms that leave the image.
         field: `(2, rows, columns)`.
         order: 1 or 2.
-        iterations: At most so many.
+        iterations: How many at most.
         tolerance: Share of the residual at which they end.
     """
     rows, columns = field.shape[1:]
@@ -314,7 +310,7 @@ def _product(data: Array, weights: Array, field: Array, order: int, out: Array) 
     else:
         first_order_product(field, weights, out)
     rows, columns = field.shape[1:]
-    total: Any = 0.0
+    total = np.float64(0.0)
     for r in range(rows):
         u, v, p, q = field[0, r], field[1, r], out[0, r], out[1, r]
         a, b, d = data[0, r], data[1, r], data[2, r]
@@ -332,7 +328,7 @@ def _product(data: Array, weights: Array, field: Array, order: int, out: Array) 
 @njit(**_OPTIONS)
 def _precondition(inverse: Array, residual: Array, out: Array) -> float:
     rows, columns = out.shape[1:]
-    total: Any = 0.0
+    total = np.float64(0.0)
     for r in range(rows):
         s, t, p, q = residual[0, r], residual[1, r], out[0, r], out[1, r]
         a, b, d = inverse[0, r], inverse[1, r], inverse[2, r]

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import __version__, _work
-from marey._arrays import read_only
+from marey._arrays import AnyArray, read_only
 from marey._work import Progress
 from marey.crowd.capture import framing
 from marey.crowd.capture.flow import METHODS, REGULARISED, FlowEstimator
 from marey.crowd.capture.framing import Background, Grey, Mask, Size, View, WorkingGrid, frame_footage
-from marey.crowd.fields import UNKNOWN, FieldSeries, check_memory
+from marey.crowd.fields import UNKNOWN, FieldSeries, check_fields
 from marey.crowd.footage import Footage
 from marey.errors import InputError
 
@@ -63,15 +63,15 @@ class FieldStore(Protocol):
     def frames(self) -> int:
         """How many there are."""
 
-    def append(self, velocities: ArrayLike, presence: ArrayLike | None = None) -> None:
-        """Fields `(n, rows, columns, 2)` and presence `(n, rows, columns)` after those there are."""
+    def append(self, velocities: ArrayLike, foreground: ArrayLike | None = None) -> None:
+        """Fields `(n, rows, columns, 2)` and foreground `(n, rows, columns)` after those there are."""
 
 
 class Draft(Protocol):
     """A series on disk that counts only once it is whole."""
 
     def opened(
-        self, like: FieldSeries, frames: int, about: dict[str, Any]
+        self, like: FieldSeries, frames: int, about: dict[str, object]
     ) -> AbstractContextManager[FieldStore]:
         """The store, new or as far as it came; `about` must be that of the interrupted work."""
 
@@ -91,7 +91,7 @@ class CaptureReport:
         resumed_at: How many of them were there already.
         speed_mean: Pixels per frame, where motion counts.
         speed_max: The same.
-        presence_share: How much of what counts is covered by people, 0 to 1; None if it is not known.
+        foreground_share: How much of what counts is covered by people, 0 to 1; None if it is not known.
         repeated: Images that are the same as the one before, as videos with lost frames have.
     """
 
@@ -99,7 +99,7 @@ class CaptureReport:
     resumed_at: int
     speed_mean: float
     speed_max: float
-    presence_share: float | None
+    foreground_share: float | None
     repeated: int
 
 
@@ -116,20 +116,20 @@ def capture(
 
     >>> from marey import samples
     >>> flow = capture(samples.video(samples.crowd(people=6, seconds=1)), size=80)
-    >>> flow.velocities.shape, flow.presence.shape
+    >>> flow.velocities.shape, flow.foreground.shape
     ((24, 24, 80, 2), (24, 24, 80))
     """
     plan = plan_capture(footage, **options)
-    check_memory(plan.frames, plan.rows, plan.columns, "capture them to disk with capture_to, or smaller")
+    check_fields(plan.frames, plan.rows, plan.columns, "capture them to disk with capture_to, or smaller")
     velocities = np.empty((plan.frames, plan.rows, plan.columns, 2), dtype=np.float32)
-    presence = np.empty(velocities.shape[:3], dtype=np.uint8) if plan.presence else None
+    foreground = np.empty(velocities.shape[:3], dtype=np.uint8) if plan.foreground else None
     for index, (moved, seen) in enumerate(plan.fields(jobs=jobs)):
         velocities[index] = moved
-        if presence is not None:
-            presence[index] = seen
+        if foreground is not None:
+            foreground[index] = seen
         if progress is not None:
             progress(index + 1, plan.frames)
-    return plan.series(velocities, presence)
+    return plan.series(velocities, foreground)
 
 
 def capture_to(
@@ -145,7 +145,7 @@ def capture_to(
     """
     shape = (1, plan.rows, plan.columns)
     like = plan.series(
-        np.zeros((*shape, 2), np.float32), np.zeros(shape, np.uint8) if plan.presence else None
+        np.zeros((*shape, 2), np.float32), np.zeros(shape, np.uint8) if plan.foreground else None
     )
     with draft.opened(like, plan.frames, _description(plan)) as store:
         resumed_at = store.frames
@@ -166,7 +166,7 @@ class CapturePlan:
         footage: The video.
         grid: The working grid.
         method: Of the estimator.
-        presence: Whether people are detected.
+        foreground: Whether people are detected.
         motion: "crowd" or "seen"; None for methods without that choice.
         settings: Of the estimator.
         mask_mode: How the mask is treated, see :class:`FlowEstimator`.
@@ -175,7 +175,7 @@ class CapturePlan:
     footage: Footage
     grid: WorkingGrid
     method: str
-    presence: bool
+    foreground: bool
     motion: str | None = None
     settings: dict[str, Any] = field(default_factory=dict)
     mask_mode: str = "cut"
@@ -196,7 +196,7 @@ class CapturePlan:
         return self.grid.size[0]
 
     def series(
-        self, velocities: NDArray[np.float32], presence: NDArray[np.uint8] | None = None
+        self, velocities: NDArray[np.float32], foreground: NDArray[np.uint8] | None = None
     ) -> FieldSeries:
         """Fields `(frames, rows, columns, 2)` of this capture as a series."""
         return FieldSeries(
@@ -205,7 +205,7 @@ class CapturePlan:
             mask=self.grid.mask,
             homography=self.grid.homography,
             name=self.footage.name,
-            presence=None if presence is None else read_only(presence),
+            foreground=None if foreground is None else read_only(foreground),
         )
 
     def fields(
@@ -271,7 +271,7 @@ class CapturePlan:
 
     def _backgrounds(self, start: int) -> Iterator[Background | None]:
         """That of each image from number `start` on."""
-        if not self.presence:
+        if not self.foreground:
             while True:
                 yield None
         if self.footage.duration < framing.SETTINGS.shortest:
@@ -316,7 +316,7 @@ def plan_capture(
     plane_height: float = 0.0,
     alpha: float | None = None,
     motion: str | None = None,
-    presence: bool = True,
+    foreground: bool = True,
     mask_mode: str = "cut",
 ) -> CapturePlan:
     """Check and prepare a capture; nothing is decoded yet.
@@ -332,7 +332,7 @@ def plan_capture(
         alpha: Weight of the smoothness (`divcurl`, `hs`); None = from the images. Published: 250.
         motion: "crowd", the smooth and steady flow that people follow, or "seen", what each pixel shows
             (`divcurl`, `hs`); None = "crowd", with a given alpha "seen", the published energy.
-        presence: Also detect people, and let the images count for little where there are none.
+        foreground: Also detect people, and let the images count for little where there are none.
         mask_mode: "cut", nothing crosses the mask's border; "decorrelate" as published.
     """
     if method not in METHODS:
@@ -350,22 +350,22 @@ def plan_capture(
     if method in REGULARISED:
         motion = motion or ("crowd" if alpha is None else "seen")
         settings["motion"] = motion
-    plan = CapturePlan(footage, grid, method, presence, motion, settings, mask_mode)
+    plan = CapturePlan(footage, grid, method, foreground, motion, settings, mask_mode)
     plan.estimator()  # It may have a reason to refuse, such as a size.
     return plan
 
 
-def data_weight(presence: NDArray[np.uint8], motion: str | None = None) -> NDArray[np.float32]:
+def data_weight(foreground: NDArray[np.uint8], motion: str | None = None) -> NDArray[np.float32]:
     """What images count for, 0 to 1: fully where people are seen or may be, little where there are none.
 
     Args:
-        presence: `(rows, columns)`, 0 to 255.
+        foreground: `(rows, columns)`, 0 to 255.
         motion: What is looked for, as in :func:`plan_capture`.
 
     >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
     array([0.03, 0.52, 1.  , 1.  ], dtype=float32)
     """
-    sure = np.minimum(presence.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
+    sure = np.minimum(foreground.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
     empty = np.float32(SETTINGS.crowd_empty_weight if motion == "crowd" else SETTINGS.empty_weight)
     return empty + (1 - empty) * sure
 
@@ -373,7 +373,7 @@ def data_weight(presence: NDArray[np.uint8], motion: str | None = None) -> NDArr
 def _flow_frame(
     estimator: FlowEstimator, motion: str | None, first: Grey, second: Grey, background: Background | None
 ) -> FlowFrame:
-    seen = None if background is None else background.presence(first)
+    seen = None if background is None else background.foreground(first)
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), seen
@@ -395,14 +395,14 @@ def _smooth_in_time(near: dict[int, FlowFrame], at: int, weights: NDArray[np.flo
     return total / count, seen
 
 
-def _description(plan: CapturePlan) -> dict[str, Any]:
+def _description(plan: CapturePlan) -> dict[str, object]:
     """What a capture is of and how it is made; two captures with the same description are the same."""
     grid = plan.grid
     return {
         "marey": __version__,
         "method": plan.method,
         "settings": plan.settings,
-        "presence": plan.presence,
+        "presence": plan.foreground,
         "images": plan.footage.frames,
         "video size": list(grid.source),
         "size": list(grid.size),
@@ -425,8 +425,8 @@ def _measured(blocks: Iterator[FieldSeries], resumed_at: int) -> CaptureReport:
         largest = max(largest, float(counted.max()))
         pixels += counted.size
         frames += block.frames
-        if block.presence is not None:
-            there = block.presence if block.mask is None else block.presence[:, block.mask]
+        if block.foreground is not None:
+            there = block.foreground if block.mask is None else block.foreground[:, block.mask]
             there = there[there != UNKNOWN]
             seen += float(there.sum(dtype=np.float64)) / 255
             known += there.size
@@ -435,7 +435,7 @@ def _measured(blocks: Iterator[FieldSeries], resumed_at: int) -> CaptureReport:
     )
 
 
-def _digest(*arrays: Any) -> str | None:
+def _digest(*arrays: AnyArray | None) -> str | None:
     """A fingerprint; None of nothing."""
     given = [np.ascontiguousarray(array).tobytes() for array in arrays if array is not None]
     return hashlib.sha256(b"".join(given)).hexdigest()[:16] if given else None

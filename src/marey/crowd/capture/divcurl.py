@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from marey._arrays import BoolArray
-from marey.crowd.capture import pyramid
-from marey.crowd.capture.pyramid import Plane
+from marey.crowd.capture import framing
+from marey.crowd.capture.framing import Grey as Plane
 from marey.errors import InputError
 
-CHOICES: dict[str, tuple[Any, ...]] = {
+CHOICES: dict[str, tuple[str | int | None, ...]] = {
     "motion": ("seen", "crowd"),
     "order": (1, 2),
     "smoothness": (None, "robust", "quadratic"),
@@ -46,7 +46,7 @@ class Settings:
         shortest_wave: Pixels of a level that a wave has at least, so that it differs from the grid.
         order: 2, the div–curl regulariser, or 1, that of Horn and Schunck.
         smoothness: "quadratic", as published, or "robust", which lets motion break at edges.
-        robust_scale: px/frame per px (order 1) or per px² (order 2) beyond which the robust one gives way.
+        robust_scale: px/frame per px (order 1) or per px² (order 2) beyond which the robust one yields.
         robust: Penalty of the data term: "quadratic", "charbonnier" or "geman-mcclure".
         tolerance: Scale of that penalty in medians of the residual.
         constancy: What stays the same from image to image: "brightness" or "gradient", which shadows and
@@ -138,10 +138,10 @@ class DivCurl:
 
     def __init__(self, shape: tuple[int, int], mask: BoolArray | None, settings: Settings) -> None:
         self.settings = settings = settings.completed(*shape)
-        self.shapes = pyramid.sizes(*shape)
+        self.shapes = framing.pyramid_sizes(*shape)
         self.mask = mask
         whole = np.ones(shape, dtype=np.bool_) if mask is None else mask
-        self.masks = pyramid.masks(whole, self.shapes)
+        self.masks = framing.pyramid_masks(whole, self.shapes)
         self.opened = [
             open_terms(coarse_mask(level, settings.step_of(k)), settings.order)
             for k, level in enumerate(self.masks)
@@ -158,18 +158,22 @@ class DivCurl:
         weights: list[Plane | None] = [None] * len(self.shapes)
         if weight is not None or self.mask is not None:
             given = np.ones(self.shapes[0], np.float32) if weight is None else weight
-            weights = [share * mask for share, mask in zip(pyramid.weights(given, self.shapes), self.masks)]
+            weights = [
+                share * mask for share, mask in zip(framing.pyramid_weights(given, self.shapes), self.masks)
+            ]
         field = np.zeros((2, *self.shapes[-1]), np.float32)
         for level in range(len(self.shapes) - 1, -1, -1):
-            field = pyramid.resized_field(self._unmasked(field), self.shapes[level])
+            field = framing.resized_field(self._unmasked(field), self.shapes[level])
             field = self._refine(before[level], after[level], field, weights[level], level)
         return field
 
     def _stacks(self, image: Plane) -> list[Plane]:
         if self._last is not None and np.array_equal(self._last[0], image):
             return self._last[1]
-        whole = pyramid.filled(image, self.mask)
-        return [channels(level, self.settings.constancy) for level in pyramid.images(whole, self.shapes)]
+        whole = framing.filled(image, self.mask)
+        return [
+            channels(level, self.settings.constancy) for level in framing.pyramid_images(whole, self.shapes)
+        ]
 
     def _refine(self, first: Plane, second: Plane, field: Plane, weight: Plane | None, level: int) -> Plane:
         from cv2 import medianBlur
@@ -225,7 +229,7 @@ class DivCurl:
         if self.mask is None:
             return field
         level = next(mask for mask in self.masks if mask.shape == field.shape[1:])
-        return np.stack([pyramid.filled(plane, level) for plane in field])
+        return np.stack([framing.filled(plane, level) for plane in field])
 
 
 @dataclass(frozen=True, eq=False)

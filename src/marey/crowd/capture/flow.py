@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from marey._arrays import BoolArray, checked
-from marey.crowd.capture import divcurl, pyramid
+from marey._arrays import AnyArray, BoolArray, checked
+from marey.crowd.capture import divcurl, framing
 from marey.crowd.capture.divcurl import DataTerm, linearised
-from marey.crowd.capture.pyramid import Plane
+from marey.crowd.capture.framing import Grey as Plane
 from marey.errors import InputError
 
 
@@ -35,21 +35,21 @@ class LucasKanade:
 
     def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
         self.mask = mask
-        self.shapes = pyramid.sizes(*shape)
-        self.masks = None if mask is None else pyramid.masks(mask, self.shapes)
+        self.shapes = framing.pyramid_sizes(*shape)
+        self.masks = None if mask is None else framing.pyramid_masks(mask, self.shapes)
 
     def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
         """The field `(2, rows, columns)` from `first` to `second`."""
-        whole = (pyramid.filled(image, self.mask) for image in (first, second))
-        before, after = (pyramid.images(image, self.shapes) for image in whole)
+        whole = (framing.filled(image, self.mask) for image in (first, second))
+        before, after = (framing.pyramid_images(image, self.shapes) for image in whole)
         weights: list[Plane | None] = [None] * len(self.shapes)
         if weight is not None:
-            weights = list(pyramid.weights(weight, self.shapes))
+            weights = list(framing.pyramid_weights(weight, self.shapes))
         if self.masks is not None:
             weights = [m.astype(np.float32) if w is None else w * m for w, m in zip(weights, self.masks)]
         field = np.zeros((2, *self.shapes[-1]), np.float32)
         for level in range(len(self.shapes) - 1, -1, -1):
-            field = pyramid.resized_field(field, self.shapes[level])
+            field = framing.resized_field(field, self.shapes[level])
             for _ in range(self.warps):
                 term = linearised(
                     before[level][None], after[level][None], field, weights[level], penalty="quadratic"
@@ -70,7 +70,20 @@ class LucasKanade:
         return np.stack([(d * p - b * q) / determinant, (a * q - b * p) / determinant]).astype(np.float32)
 
 
-class Dis:
+class OpenCv:
+    """What OpenCV's engines `flow(first, second, None)` share: bytes in, planes out."""
+
+    mask: BoolArray | None
+    flow: Callable[..., AnyArray]
+
+    def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
+        """The field `(2, rows, columns)` from `first` to `second`."""
+        filled = (framing.filled(image, self.mask) for image in (first, second))
+        grey = (np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in filled)
+        return np.ascontiguousarray(np.moveaxis(self.flow(*grey, None), -1, 0), dtype=np.float32)
+
+
+class Dis(OpenCv):
     """Dense inverse search (Kroeger et al. 2016)."""
 
     def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
@@ -82,37 +95,19 @@ class Dis:
                 f"method dis: images of {shape[0]} × {shape[1]} pixels are too small, 32 at least;"
                 " choose divcurl, hs, lk or farneback"
             )
-        self.mask = mask
         # The preset `medium`; the type information of OpenCV does not list it in every release.
-        self.engine = getattr(cv2, "DISOpticalFlow_create")(2)  # noqa: B009
-
-    def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
-        """The field `(2, rows, columns)` from `first` to `second`."""
-        return _planes(self.engine.calc(_grey(first, self.mask), _grey(second, self.mask), None))
+        self.mask, self.flow = mask, getattr(cv2, "DISOpticalFlow_create")(2).calc  # noqa: B009
 
 
-class Farneback:
+class Farneback(OpenCv):
     """Polynomial expansion (Farnebäck 2003)."""
 
     def __init__(self, shape: tuple[int, int], mask: BoolArray | None) -> None:
-        self.mask = mask
-
-    def __call__(self, first: Plane, second: Plane, weight: Plane | None = None) -> Plane:
-        """The field `(2, rows, columns)` from `first` to `second`."""
         import cv2
 
-        images = (_grey(first, self.mask), _grey(second, self.mask))
-        # 5 halved levels, window 15, 5 iterations, polynomials of 7 pixels, deviation 1.5, no flags.
-        numbers = (0.5, 5, 15, 5, 7, 1.5, 0)
-        return _planes(cv2.calcOpticalFlowFarneback(*images, None, *numbers))  # type: ignore[call-overload]
-
-
-def _grey(image: Plane, mask: BoolArray | None) -> NDArray[np.uint8]:
-    return np.clip(np.rint(pyramid.filled(image, mask)), 0, 255).astype(np.uint8)
-
-
-def _planes(flow: Any) -> Plane:
-    return np.ascontiguousarray(np.moveaxis(flow, -1, 0), dtype=np.float32)
+        # 5 halved levels, window 15, 5 iterations, polynomials of 7 pixels, deviation 1.5.
+        engine = cv2.FarnebackOpticalFlow.create(5, 0.5, False, 15, 5, 7, 1.5)
+        self.mask, self.flow = mask, engine.calc
 
 
 MASK_MODES = ("cut", "decorrelate")

@@ -1,4 +1,4 @@
-"""From a video's images to the working grid on which motion is measured, and to the people in it.
+"""From a video's images to the working grid on which motion is measured, its pyramid, and the people in it.
 
 Images are made grey, undistorted if the camera's lens is known, and shrunk by averaging the area of each new
 pixel, which no fine pattern survives as a false coarse one. The mask is shrunk in the same manner; the
@@ -9,10 +9,15 @@ light may change), brought to one brightness first. Where a pixel is never at re
 foreground is unknown and stored as 128. Each background depends on its own images only, so a video can be
 entered anywhere with the same result. Cost: a median of 41 bytes a pixel every half minute of video, a few
 passes over each image; memory: 41 bytes a pixel.
+
+In a pyramid, what a mask hides is first filled smoothly from around it, so that neither blurring nor
+differentiating carries an obstacle's edge into the image. Cost: about fifteen nanoseconds a pixel for the
+whole pyramid, four times that with a mask.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,12 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 from marey import _work
 from marey._arrays import BoolArray, checked
 from marey.crowd.cameras import Camera, Homography
-from marey.crowd.fields import UNKNOWN, known_presence, pixel_map
+from marey.crowd.fields import UNKNOWN, known_foreground, pixel_map
 from marey.crowd.footage import Footage, Image
 from marey.errors import InputError
 
 Grey = NDArray[np.float32]
-"""`(rows, columns)`, grey levels 0 to 255."""
+"""`(rows, columns)`, grey levels 0 to 255, or several of them."""
 
 Size = int | tuple[int, int] | None
 Mask = ArrayLike | Sequence[ArrayLike] | None
@@ -118,7 +123,7 @@ def working_size(source: tuple[int, int], size: Size) -> tuple[int, int]:
             f"{asked}: larger than the video, {source[0]} × {source[1]}; nothing is gained by enlarging it"
         )
     if min(wanted) < 8:
-        raise InputError(f"{asked}: too small to see motion in; at least 8 pixels each way")
+        raise InputError(f"{asked}: too small to see motion in; at least 8 pixels along each side")
     return wanted
 
 
@@ -229,7 +234,7 @@ class Background:
     noise: Grey
     known: BoolArray
 
-    def presence(self, image: Grey) -> NDArray[np.uint8]:
+    def foreground(self, image: Grey) -> NDArray[np.uint8]:
         """How surely people are seen in each pixel of an image, `(rows, columns)`, 0 to 255.
 
         Brightness may have changed by a factor and a shift. 128 where the background is not known.
@@ -245,7 +250,7 @@ class Background:
         away = cv2.morphologyEx(away, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
         low, high = SETTINGS.doubt
         sure = np.clip((away - low) * (255.0 / (high - low)), 0.0, 255.0)
-        return np.where(self.known, known_presence(sure.astype(np.uint8)), np.uint8(UNKNOWN))
+        return np.where(self.known, known_foreground(sure.astype(np.uint8)), np.uint8(UNKNOWN))
 
 
 def make_background(samples: NDArray[np.uint8]) -> Background:
@@ -254,7 +259,7 @@ def make_background(samples: NDArray[np.uint8]) -> Background:
     >>> empty = np.full((9, 16, 16), 100, np.uint8)
     >>> empty[4, 5:9, 5:9] = 180                   # a person in one of nine images
     >>> found = make_background(empty)
-    >>> found.level[6, 6], found.presence(empty[4].astype(np.float32))[[1, 6], [1, 6]]
+    >>> found.level[6, 6], found.foreground(empty[4].astype(np.float32))[[1, 6], [1, 6]]
     (np.float32(100.0), array([  0, 255], dtype=uint8))
     """
     count, rows, columns = samples.shape
@@ -275,7 +280,7 @@ def make_background(samples: NDArray[np.uint8]) -> Background:
 def unknown_background(rows: int, columns: int) -> Background:
     """Of a video too short to show its scene empty.
 
-    >>> unknown_background(1, 2).presence(np.zeros((1, 2), np.float32)).tolist()
+    >>> unknown_background(1, 2).foreground(np.zeros((1, 2), np.float32)).tolist()
     [[128, 128]]
     """
     level = np.zeros((rows, columns), dtype=np.float32)
@@ -329,3 +334,83 @@ def brightness(image: NDArray[np.generic], reference: Grey) -> tuple[float, floa
         gain = float(np.clip(slope, 0.5, 2.0))
         shift = float(y_mean - gain * x_mean)
     return gain, shift
+
+
+def pyramid_sizes(rows: int, columns: int) -> list[tuple[int, int]]:
+    """Rows and columns of every level, finest first; halved until a side would fall below 16 pixels.
+
+    >>> pyramid_sizes(60, 80)
+    [(60, 80), (30, 40)]
+    """
+    found = [(rows, columns)]
+    while min(half := ((found[-1][0] + 1) // 2, (found[-1][1] + 1) // 2)) >= 16:
+        found.append(half)
+    return found
+
+
+def pyramid_images(image: Grey, shapes: list[tuple[int, int]]) -> list[Grey]:
+    """The image at every size, blurred before it is made smaller."""
+    import cv2
+
+    found = [image]
+    for rows, columns in shapes[1:]:
+        # A Gaussian of 0.6 px at either size: what it takes to get from the finer to the coarser one.
+        blurred = cv2.GaussianBlur(found[-1], (0, 0), 0.6 * math.sqrt(3.0))
+        found.append(cv2.resize(blurred, (columns, rows), interpolation=cv2.INTER_LINEAR))
+    return found
+
+
+def pyramid_masks(mask: BoolArray, shapes: list[tuple[int, int]]) -> list[BoolArray]:
+    """The mask at every size: True where at least half of a pixel counts."""
+    return [np.asarray(share >= 0.5) for share in pyramid_weights(mask.astype(np.float32), shapes)]
+
+
+def pyramid_weights(weight: Grey, shapes: list[tuple[int, int]]) -> list[Grey]:
+    """The weight of the data at every size, averaged."""
+    import cv2
+
+    return [
+        cv2.resize(weight, (columns, rows), interpolation=cv2.INTER_AREA)
+        if (rows, columns) != weight.shape
+        else weight
+        for rows, columns in shapes
+    ]
+
+
+def resized_field(field: Grey, shape: tuple[int, int]) -> Grey:
+    """A field `(2, rows, columns)` on another grid, its velocities in pixels of that grid."""
+    import cv2
+
+    rows, columns = field.shape[1:]
+    if (rows, columns) == shape:
+        return field
+    how = cv2.INTER_AREA if shape[0] < rows else cv2.INTER_CUBIC
+    ratios = (shape[1] / columns, shape[0] / rows)
+    resized = [
+        cv2.resize(plane, shape[::-1], interpolation=how) * ratio for plane, ratio in zip(field, ratios)
+    ]
+    return np.ascontiguousarray(np.stack(resized), dtype=np.float32)
+
+
+def filled(plane: Grey, mask: BoolArray | None) -> Grey:
+    """`plane` with what the mask hides replaced by a smooth continuation of what it shows.
+
+    >>> filled(np.full((8, 8), 3, np.float32), np.eye(8, dtype=bool))[0, 4]
+    np.float32(3.0)
+    """
+    if mask is None or mask.all() or not mask.any():
+        return plane
+    import cv2
+
+    known = mask.astype(np.float32)
+    result = np.where(mask, plane, np.float32(0.0))
+    missing = ~mask
+    total = result.copy()
+    deviation = 1.0
+    while missing.any():
+        weight = cv2.GaussianBlur(known, (0, 0), deviation)
+        near = missing & (weight > 0.02)
+        result[near] = cv2.GaussianBlur(total, (0, 0), deviation)[near] / weight[near]
+        missing &= ~near
+        deviation *= 2.0
+    return result

@@ -67,7 +67,7 @@ def backward_time(curves: Integers, levels: int, factors: Integers, grow: int, s
 
 
 @njit(**OPTIONS)
-def _lift(values: Any, factors: Array) -> None:
+def _lift(values: Array, factors: Array) -> None:
     """One level along the first axis of values `(n, m, parts)`: four lifting steps."""
     count, width, parts = values.shape
     for step in range(4):
@@ -79,7 +79,7 @@ def _lift(values: Any, factors: Array) -> None:
 
 
 @njit(**OPTIONS)
-def _lift_back(values: Any, factors: Integers) -> None:
+def _lift_back(values: Integers, factors: Integers) -> None:
     """Inverse of :func:`_lift` on whole numbers."""
     count, width, parts = values.shape
     for step in range(3, -1, -1):
@@ -92,7 +92,7 @@ def _lift_back(values: Any, factors: Integers) -> None:
 
 
 @njit(**OPTIONS)
-def _scale(values: Any, factor: int) -> None:
+def _scale(values: Integers, factor: int) -> None:
     for i in range(values.shape[0]):
         for k in range(values.shape[1]):
             for c in range(values.shape[2]):
@@ -114,7 +114,7 @@ TILE = 8
 
 @njit(**OPTIONS)
 def visit(
-    coder: Any, numbers: Integers, values: Array, levels: Any, rate_weight: float, deciding: bool
+    coder: Any, numbers: Integers, values: Array, levels: tuple[int, int], rate_weight: float, deciding: bool
 ) -> None:
     """Write or read the coefficients `numbers` `(frames, rows, columns, parts)`, or decide on them.
 
@@ -173,7 +173,7 @@ def _find_tiles(
     coder: Any,
     numbers: Integers,
     values: Array,
-    grid: Any,
+    grid: tuple[int, int, int, int],
     tiles: Integers,
     contexts: Integers,
     deciding: bool,
@@ -209,9 +209,9 @@ def _find_tiles(
 @njit(**OPTIONS)
 def _look_around(
     numbers: Integers,
-    place: Any,
-    steps: Any,
-    kind: Any,
+    place: tuple[int, int, int, int],
+    steps: tuple[int, int],
+    kind: tuple[int, int, int],
     space_levels: int,
     average: int,
     around: Integers,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray, Integers
-from marey.crowd.fields import UNKNOWN, fill_masked, known_presence
+from marey.crowd.fields import UNKNOWN, fill_masked, known_foreground
 from marey.errors import FormatError
 from marey.statistics.coding.range_coder import LARGEST_NUMBER, Coder
 from marey.statistics.coding.wavelet import LIFTING_SCALE, LIFTING_STEPS
@@ -68,7 +68,7 @@ Fields = NDArray[np.float32]
 
 # A step is a whole number of units between these two, so units are fine enough for its rounding.
 FEWEST_UNITS, MOST_UNITS = 1024, 2048
-PRESENCE_STEP = 24.0
+FOREGROUND_STEP = 24.0
 
 _HEAD = struct.Struct("<Hhi")
 
@@ -189,27 +189,27 @@ def approximated(velocities: Fields, mask: BoolArray | None, step: Step) -> Fiel
     return _velocities(backward(_quantised(velocities, mask, step) * step.units), step, mask)
 
 
-def encode_presence(presence: NDArray[np.uint8]) -> tuple[bytes, bytes]:
+def encode_foreground(foreground: NDArray[np.uint8]) -> tuple[bytes, bytes]:
     """How surely people are there `(frames, rows, columns)`, within a few hundredths, and where unknown."""
-    numbers = quantise(forward(presence[..., None].astype(np.float64)), PRESENCE_STEP)
+    numbers = quantise(forward(foreground[..., None].astype(np.float64)), FOREGROUND_STEP)
     writer = VolumeCoder(room=8 * numbers.size + 4096)
     writer.coefficients(numbers)
-    unknown = presence == UNKNOWN
+    unknown = foreground == UNKNOWN
     return writer.finish(), zlib.compress(np.packbits(unknown).tobytes(), 9) if unknown.any() else b""
 
 
-def decode_presence(data: bytes, unknown: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Inverse of :func:`encode_presence`."""
-    step = Step.near(PRESENCE_STEP)
+def decode_foreground(data: bytes, unknown: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Inverse of :func:`encode_foreground`."""
+    step = Step.near(FOREGROUND_STEP)
     numbers = VolumeCoder(data).coefficients(np.zeros((*shape, 1), np.int64))
     values = backward(numbers * step.units)[..., 0] * step.unit
-    presence = known_presence(np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8))
+    foreground = known_foreground(np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8))
     try:
-        packed = zlib.decompressobj().decompress(unknown, presence.size // 8 + 1)
+        packed = zlib.decompressobj().decompress(unknown, foreground.size // 8 + 1)
     except zlib.error as error:
-        raise FormatError(f"the compressed fields are damaged: unknown presence ({error})") from error
-    bits = np.frombuffer(packed.ljust(presence.size // 8 + 1, b"\0"), np.uint8)
-    return np.where(np.unpackbits(bits, count=presence.size).reshape(shape), np.uint8(UNKNOWN), presence)
+        raise FormatError(f"the compressed fields are damaged: unknown foreground ({error})") from error
+    bits = np.frombuffer(packed.ljust(foreground.size // 8 + 1, b"\0"), np.uint8)
+    return np.where(np.unpackbits(bits, count=foreground.size).reshape(shape), np.uint8(UNKNOWN), foreground)
 
 
 def _quantised(velocities: Fields, mask: BoolArray | None, step: Step) -> Integers:

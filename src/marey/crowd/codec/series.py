@@ -22,7 +22,7 @@ from marey._arrays import BoolArray, FloatArray, as_slice, assign, read_only
 from marey._work import Progress
 from marey.crowd.codec import coder
 from marey.crowd.codec.coder import Step
-from marey.crowd.fields import FieldSeries, check_memory, concatenate
+from marey.crowd.fields import FieldSeries, check_fields, concatenate
 from marey.errors import FormatError, InputError, MareyError
 
 MAGIC = b"MRYF"
@@ -124,7 +124,7 @@ class CompressedFields:
         chosen = slice(None) if frames is None else as_slice(frames, self.frames)
         start, stop, step = chosen.indices(self.frames)
         low, high = (start, stop) if step > 0 else (stop + 1, start + 1)
-        check_memory(high - low, self.rows, self.columns, "decode some of them, or stream() them")
+        check_fields(high - low, self.rows, self.columns, "decode some of them, or stream() them")
         touched = [b for b in self._blocks if b.start < high and low < b.start + b.frames]
         first = touched[0].start
         series = concatenate([self._decoded(block) for block in touched])[low - first : high - first]
@@ -136,24 +136,24 @@ class CompressedFields:
 
     def _decoded(self, block: _Block) -> FieldSeries:
         shape = (block.frames, self.rows, self.columns)
-        middle, end = block.place + block.size, block.place + block.size + block.presence
+        middle, end = block.place + block.size, block.place + block.size + block.foreground
         velocities = coder.decode(self.data[block.place : middle], shape, self.mask)
-        presence = None
-        if block.presence:
+        foreground = None
+        if block.foreground:
             unknown = self.data[end : end + block.unknown]
-            presence = read_only(coder.decode_presence(self.data[middle:end], unknown, shape))
-        return replace(self._like, velocities=read_only(velocities), presence=presence)
+            foreground = read_only(coder.decode_foreground(self.data[middle:end], unknown, shape))
+        return replace(self._like, velocities=read_only(velocities), foreground=foreground)
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Where a block lies: its frames, its first byte, bytes of velocities, presence, where it is unknown."""
+    """Where a block lies: its frames, first byte, bytes of velocities, foreground, where it is unknown."""
 
     start: int
     frames: int
     place: int
     size: int
-    presence: int
+    foreground: int
     unknown: int
 
 
@@ -166,7 +166,7 @@ def compress(
 ) -> CompressedFields:
     """Store a field series small; the error is guaranteed.
 
-    Pixels outside the mask decode to zero. Presence, if there is any, is kept to a few hundredths.
+    Pixels outside the mask decode to zero. Foreground, if there is any, is kept to a few hundredths.
 
     Args:
         fields: The series, or its pieces one after the other (`marey.io.zarr_store.field_blocks`), which are
@@ -200,8 +200,8 @@ def compress(
         first = part if first is None else first
         chosen = _step_for([part], max_error, rms_error) if step is None else step
         data = coder.encode(_single(part), part.mask, chosen, max_error)
-        presence = (b"", b"") if part.presence is None else coder.encode_presence(part.presence)
-        coded.append((part.frames, data, *presence))
+        foreground = (b"", b"") if part.foreground is None else coder.encode_foreground(part.foreground)
+        coded.append((part.frames, data, *foreground))
         done += part.frames
         if progress is not None:
             progress(done, total)
@@ -312,7 +312,7 @@ def _cheapest_step(part: FieldSeries, max_error: float) -> Step:
 
 
 def _assembled(like: FieldSeries, coded: list[tuple[int, bytes, bytes, bytes]]) -> CompressedFields:
-    """The file around coded blocks of (frames, velocities, presence, where it is unknown), seen as `like`."""
+    """The file around coded blocks (frames, velocities, foreground, where it is unknown), seen as `like`."""
     header: dict[str, Any] = {
         "rows": like.rows,
         "columns": like.columns,
@@ -366,7 +366,7 @@ def _table(rows: list[list[int]], end: int, place: int) -> tuple[_Block, ...]:
             raise FormatError("the compressed fields are damaged: an empty block")
         table.append(_Block(start, int(frames), place, *map(int, sizes)))
         start, place = start + frames, place + sum(sizes)
-    if not table or place != end or len({block.presence > 0 for block in table}) > 1:
+    if not table or place != end or len({block.foreground > 0 for block in table}) > 1:
         raise FormatError("the compressed fields are damaged: their blocks do not fill the file")
     return tuple(table)
 

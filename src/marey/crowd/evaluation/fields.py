@@ -10,22 +10,20 @@ Cost: a few passes over the pixels and a Fourier transform in time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, BoolArray, FloatArray
 from marey._report import Report
-from marey.crowd.analysis.measures import divergence, vorticity
+from marey.crowd.analysis import divergence, vorticity
 from marey.crowd.evaluation.pedestrians import (
     direction_histogram,
     jensen_shannon,
     speed_histogram,
-    trajectory_errors,
 )
-from marey.crowd.fields import UNKNOWN, FieldSeries, on_grid, pixel_map
+from marey.crowd.fields import UNKNOWN, FieldSeries, on_grid
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 
@@ -143,49 +141,30 @@ class Truth:
     def counts(self, frame: int) -> BoolArray:
         """Pixels `(rows, columns)` whose motion is known."""
         assert self.fields is not None
-        if self.fields.presence is None or self.all_pixels:
+        if self.fields.foreground is None or self.all_pixels:
             return self.fields.valid
-        seen = self.fields.presence[frame]
-        # More than one half; a frame in which nothing is known is like a truth without presence.
+        seen = self.fields.foreground[frame]
+        # More than one half; a frame in which nothing is known is like a truth without foreground.
         return np.asarray(self.fields.valid & ((seen > UNKNOWN) | (seen == UNKNOWN).all()))
 
-
-def compare(series: FieldSeries, truth: Truth) -> dict[str, Any]:
-    """Errors by name: endpoint, angular_degrees, divergence, vorticity, trajectory_m and more.
-
-    Field errors are in pixels of the truth's grid; None where the truth has none. `trajectory_m` is the
-    mean distance after the longest of 1, 2 and 5 seconds that the series is long enough for.
-
-    >>> from marey import samples
-    >>> flow = samples.field(rows=20, columns=30, seconds=1)
-    >>> compare(flow, Truth(flow))["endpoint"]
-    0.0
-    """
-    row: dict[str, Any] = dict.fromkeys(field.name for field in fields(FieldErrors))
-    placed = series
-    if truth.fields is not None:
-        _check_comparable(series, truth.fields)
-        sums = ErrorSums()
-        for frame in range(min(series.frames, truth.fields.frames)):
-            found = on_grid(series.velocities[frame], truth.fields.rows, truth.fields.columns)
-            sums.add(found, truth.fields.velocities[frame], truth.counts(frame))
-        row |= sums.errors().as_dict()
-        if truth.fields.homography is not None:
-            shapes = (series.rows, series.columns), (truth.fields.rows, truth.fields.columns)
-            placed = replace(series, homography=truth.fields.homography @ pixel_map(*shapes))
-    row |= {"trajectory_m": None, "trajectory_seconds": None, "trajectories": []}
-    if truth.tracks is not None and placed.homography is not None:
-        errors = trajectory_errors(placed, truth.tracks)
-        row["trajectories"] = [error.as_dict() for error in errors]
-        if errors:
-            row["trajectory_m"], row["trajectory_seconds"] = errors[-1].mean, errors[-1].seconds
-    return row
+    def part(self, frames: slice) -> Truth:
+        """The truth of some frames."""
+        known = [one for one in (self.fields, self.tracks) if one is not None]
+        if not known:
+            raise InputError("frames: chooses those of a truth, and none is given")
+        length = max(one.frames for one in known)
+        chosen = range(*frames.indices(length))
+        if not chosen or (self.fields is not None and chosen[0] >= self.fields.frames):
+            raise InputError(f"frames: the truth has {length} frames")
+        part = slice(chosen.start, chosen.stop)
+        fields = None if self.fields is None else self.fields[part]
+        return replace(self, fields=fields, tracks=None if self.tracks is None else self.tracks[part])
 
 
 def error_map(series: FieldSeries, truth: Truth) -> Array:
     """Mean endpoint error of each pixel `(rows, columns)` of the truth; NaN where none counts."""
     assert truth.fields is not None
-    _check_comparable(series, truth.fields)
+    check_comparable(series, truth.fields)
     total = np.zeros((truth.fields.rows, truth.fields.columns))
     count = np.zeros_like(total)
     for frame in range(min(series.frames, truth.fields.frames)):
@@ -196,7 +175,8 @@ def error_map(series: FieldSeries, truth: Truth) -> Array:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _check_comparable(series: FieldSeries, truth: FieldSeries) -> None:
+def check_comparable(series: FieldSeries, truth: FieldSeries) -> None:
+    """Refuse a series that shows another image than the truth, or at another rate."""
     ratio = (series.columns / truth.columns) / (series.rows / truth.rows)
     if not 0.95 < ratio < 1.05:
         raise InputError(
@@ -292,20 +272,20 @@ def flow_similarity(simulated: FieldSeries, real: FieldSeries) -> FlowSimilarity
 
 def _counting(series: FieldSeries) -> BoolArray:
     """Pixels `(rows, columns)` that mean something and, if that is known, are ever walked in."""
-    if series.presence is None:
+    if series.foreground is None:
         return series.valid
-    mean = _mean_presence(series)
+    mean = _mean_foreground(series)
     return np.asarray(series.valid & ((mean > 0.05 * 255) | np.isnan(mean).all()))
 
 
-def _mean_presence(series: FieldSeries) -> Array:
+def _mean_foreground(series: FieldSeries) -> Array:
     """Over when it is known, 0 to 255; NaN where it never is."""
-    assert series.presence is not None
-    return np.ma.masked_equal(series.presence, UNKNOWN).mean(axis=0).filled(np.nan)
+    assert series.foreground is not None
+    return np.ma.masked_equal(series.foreground, UNKNOWN).mean(axis=0).filled(np.nan)
 
 
 def _weights(series: FieldSeries, where: BoolArray) -> Array | None:
-    return None if series.presence is None else series.presence[:, where].astype(np.float64) / 255
+    return None if series.foreground is None else series.foreground[:, where].astype(np.float64) / 255
 
 
 def _mean(series: FieldSeries, where: BoolArray) -> Array:
@@ -322,9 +302,9 @@ def _samples(series: FieldSeries, where: BoolArray) -> Array:
     """Velocities `(n, 2)` per second of pixels in which people are."""
     motion = series.velocities[:, where].astype(np.float64) * series.frame_rate
     weights = _weights(series, where)
-    if weights is None or series.presence is None:
+    if weights is None or series.foreground is None:
         return motion.reshape(-1, 2)
-    known = series.presence[:, where] != UNKNOWN
+    known = series.foreground[:, where] != UNKNOWN
     return motion[known & (weights > 0.5 * weights[known].max())] if known.any() else motion.reshape(-1, 2)
 
 
@@ -360,9 +340,9 @@ def _levels(series: FieldSeries, where: BoolArray, edges: Array) -> Array:
 
 
 def _density(first: FieldSeries, second: FieldSeries) -> float | None:
-    if first.presence is None or second.presence is None:
+    if first.foreground is None or second.foreground is None:
         return None
-    means = np.stack([_mean_presence(series) for series in (first, second)])
+    means = np.stack([_mean_foreground(series) for series in (first, second)])
     means = means[:, np.isfinite(means).all(axis=0)]
     if not means.sum(axis=1).all():
         return None

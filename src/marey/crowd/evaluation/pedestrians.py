@@ -3,7 +3,7 @@
 Courty & Corpetti 2007, section 6, propose to compare simulators with reality. Here: the distance of everyone
 from their own true place, and, without regard to who is who, speeds, directions, where people are, how speed
 falls with density (fundamental diagram) and how fast the place empties; and how often bodies overlap, as
-those do that a field carries without avoidance (section 5.3). Small errors of a field that go the same way
+those do that a field carries without avoidance (section 5.3). Small errors of a field in one direction
 add up, others do not: true people are put at their true places every second and carried for up to five
 seconds (Courty 2013, section 7.1, shows such replays and measures none). People who avoid each other leave
 the field's velocity; a crowd that leaves it far no longer shows what was captured. Cost: about 2 µs a person
@@ -56,7 +56,7 @@ def overlaps(tracks: Tracks, radius: ArrayLike = BODY_RADIUS, *, tolerance: floa
     Args:
         tracks: Positions over time.
         radius: Metres, of everybody or `(agents,)`.
-        tolerance: The share; below 1 because clothes give way, and disks are not bodies.
+        tolerance: The share; below 1 because clothes yield, and disks are not bodies.
 
     >>> together = Tracks([[[0, 0], [1, 0]], [[0, 0], [0.2, 0]], [[0, 0], [0.2, 0]]], 10)
     >>> found = overlaps(together)

@@ -1,4 +1,4 @@
-"""Compiled routes: fast marching, desired directions of pedestrians, and who has reached a goal.
+"""Compiled routes: fast marching, desired directions, who has reached a goal, places apart.
 
 Fast marching settles cells in the order of their distance, from a heap. Importing this module imports numba:
 do so inside functions.
@@ -7,10 +7,10 @@ do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from marey._arrays import Array, BoolArray, Bytes
 from marey._compiling import njit
 from marey.geometry._inline_kernels import heap_pop, heap_push, in_polygon
 
@@ -20,7 +20,7 @@ _CONTRACTED = {**_OPTIONS, "fastmath": {"contract"}}
 
 
 @njit(**_OPTIONS)
-def march(free: Any, start: Any, spacing: float) -> Any:
+def march(free: BoolArray, start: Array, spacing: float) -> Array:
     """Distances `(rows, columns)` from cells whose `start` is finite, through free cells; inf elsewhere."""
     rows, columns = free.shape
     distance = np.full((rows, columns), np.inf)
@@ -56,7 +56,7 @@ def march(free: Any, start: Any, spacing: float) -> Any:
 
 
 @njit(**_OPTIONS)
-def _update(distance: Any, state: Any, row: int, column: int, step: float) -> Any:
+def _update(distance: Array, state: Bytes, row: int, column: int, step: float) -> float:
     """Distance of a cell by its settled neighbours: |gradient| = 1, differences of second order if any."""
     weight_x, near_x, first_x = _upwind(distance, state, row, column, 0, 1)
     weight_y, near_y, first_y = _upwind(distance, state, row, column, 1, 0)
@@ -70,7 +70,9 @@ def _update(distance: Any, state: Any, row: int, column: int, step: float) -> An
 
 
 @njit(**_OPTIONS)
-def _upwind(distance: Any, state: Any, row: int, column: int, down: int, right: int) -> Any:
+def _upwind(
+    distance: Array, state: Bytes, row: int, column: int, down: int, right: int
+) -> tuple[float, float, float]:
     """(weight, value, nearest neighbour): the difference along an axis is `weight * (T - value)`.
 
     Weight 1 for first order, 3/2 for second, 0 if no neighbour on this axis is settled.
@@ -89,7 +91,7 @@ def _upwind(distance: Any, state: Any, row: int, column: int, down: int, right: 
 
 
 @njit(**_OPTIONS)
-def _solve(weight_x: float, x: float, weight_y: float, y: float, step: float) -> Any:
+def _solve(weight_x: float, x: float, weight_y: float, y: float, step: float) -> float:
     """Larger root T of `(weight_x (T - x))^2 + (weight_y (T - y))^2 = step^2`; one axis if there is none."""
     alone_x = x + step / weight_x if weight_x > 0 else np.inf
     alone_y = y + step / weight_y if weight_y > 0 else np.inf
@@ -150,3 +152,40 @@ def inside(positions, goals, corners, starts, result):  # type: ignore[no-untype
         result[i] = 0 <= goal < len(starts) - 1 and in_polygon(
             positions[i, 0], positions[i, 1], corners, starts[goal], starts[goal + 1]
         )
+
+
+@njit(**_OPTIONS)
+def poisson_disk(points: Array, distance: float, wanted: int, width: float, chosen: BoolArray) -> int:
+    """Mark in `chosen` the points `(n, 2)`, in turn, no nearer than `distance` to one chosen before.
+
+    Stops at `wanted` chosen points, those marked already included, and returns how many there are. Points are
+    kept in cells of `width`, at least the distance.
+    """
+    low_x, low_y = points[:, 0].min(), points[:, 1].min()
+    columns = int((points[:, 0].max() - low_x) / width) + 1
+    rows = int((points[:, 1].max() - low_y) / width) + 1
+    heads = np.full((rows, columns), -1, dtype=np.int64)
+    following = np.full(points.shape[0], -1, dtype=np.int64)
+    count = 0
+    # Those marked already come first.
+    for marked in (True, False):
+        for k in range(points.shape[0]):
+            if chosen[k] != marked or (not marked and count >= wanted):
+                continue
+            x, y = points[k, 0], points[k, 1]
+            row, column = int((y - low_y) / width), int((x - low_x) / width)
+            free = True
+            if not marked:
+                for r in range(max(row - 1, 0), min(row + 2, rows)):
+                    for c in range(max(column - 1, 0), min(column + 2, columns)):
+                        other = heads[r, c]
+                        while other >= 0 and free:
+                            dx, dy = x - points[other, 0], y - points[other, 1]
+                            free = dx * dx + dy * dy >= distance * distance
+                            other = following[other]
+            if free:
+                chosen[k] = True
+                following[k] = heads[row, column]
+                heads[row, column] = k
+                count += 1
+    return count

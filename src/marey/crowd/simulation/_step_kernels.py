@@ -185,7 +185,7 @@ def sort_by_cell(  # type: ignore[no-untyped-def]
 
 @njit(**_STEP)
 def forces(  # type: ignore[no-untyped-def]
-    first, last, sorted_, order, grid, starts, traits, law, power, powers,
+    first, last, sorted_, order, grid, starts, traits, constants, power, powers,
     walls, result,
 ):  # fmt: skip
     """Forces on the people sorted at `first … last`; the largest squared speed and acceleration, stiffness.
@@ -196,7 +196,7 @@ def forces(  # type: ignore[no-untyped-def]
     xs, ys, us, vs, radii = sorted_[0], sorted_[1], sorted_[2], sorted_[3], sorted_[4]
     dx, dy, sums = np.empty(_BATCH), np.empty(_BATCH), np.empty(_BATCH)
     who = np.empty(_BATCH, dtype=np.int64)
-    reach = law.people.reach
+    reach = constants.people.reach
     reach2 = reach * reach
     fastest = hardest = stiffest = 0.0
     per_cell = 1.0 / grid.cell
@@ -229,16 +229,16 @@ def forces(  # type: ignore[no-untyped-def]
                 other = stop
                 if count == _BATCH:
                     part = neighbours(
-                        count, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, powers
+                        count, dx, dy, sums, who, place, u, v, us, vs, wx, wy, constants, power, powers
                     )
                     fx, fy, xx, xy, yy = fx + part[0], fy + part[1], xx + part[2], xy + part[3], yy + part[4]
                     stiffness, jostle, count = stiffness + part[5], jostle + part[6], np.int64(0)
-        part = neighbours(count, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, powers)
+        part = neighbours(count, dx, dy, sums, who, place, u, v, us, vs, wx, wy, constants, power, powers)
         fx, fy, xx, xy, yy = fx + part[0], fy + part[1], xx + part[2], xy + part[3], yy + part[4]
         stiffness, jostle = stiffness + part[5], jostle + part[6]
 
         if walls.grid.rows > 0:
-            gx, gy, gxx, gxy, gyy, hard = wall_forces(x, y, u, v, radius, law, walls)
+            gx, gy, gxx, gxy, gyy, hard = wall_forces(x, y, u, v, radius, constants, walls)
             fx += gx
             fy += gy
             xx += gxx
@@ -249,10 +249,10 @@ def forces(  # type: ignore[no-untyped-def]
         squared = u * u + v * v
         drag = eagerness
         if squared > 1e-18:
-            drag += law.stumble * squared * jostle * lightness
+            drag += constants.stumble * squared * jostle * lightness
             backwards = -(u * wx + v * wy)
             if backwards > 0.0:
-                drag += law.reluctance * eagerness * backwards / math.sqrt(squared)
+                drag += constants.reluctance * eagerness * backwards / math.sqrt(squared)
         fx += mass * (eagerness * speed * wx - drag * u)
         fy += mass * (eagerness * speed * wy - drag * v)
         result[i, 0] = fx * lightness
@@ -268,17 +268,17 @@ def forces(  # type: ignore[no-untyped-def]
 
 
 @njit(**_STEP)
-def neighbours(n, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, powers):  # type: ignore[no-untyped-def]
+def neighbours(n, dx, dy, sums, who, place, u, v, us, vs, wx, wy, constants, power, powers):  # type: ignore[no-untyped-def]
     """What `n` neighbours do: force x, y, friction matrix xx, xy, yy, stiffness, jostling in metres."""
     fx = fy = xx = xy = yy = jostle = 0.0
-    pair, near = law.people, max(1.0, law.stumble_reach)
+    pair, near = constants.people, max(1.0, constants.stumble_reach)
     # A whole number of vectors: the last ones out of reach.
     padded = (n + 7) & ~7
     for k in range(n, padded):
         dx[k] = 2.0 * pair.reach
         dy[k] = 0.0
         sums[k] = 0.0
-    if law.perceives:
+    if constants.perceives:
         px, py, push, pressed = anisotropic_force(padded, dx, dy, sums, wx, wy, near, pair, power, powers)
     else:
         px, py, push, pressed = isotropic_force(padded, dx, dy, sums, near, pair)
@@ -297,7 +297,7 @@ def neighbours(n, dx, dy, sums, who, place, u, v, us, vs, wx, wy, law, power, po
             squared = _TOUCHING * _TOUCHING
             fx -= exp2(sums[k] * pair.scale + pair.strength) * dx[k] / _TOUCHING
         d = math.sqrt(squared)
-        jostle += max(0.0, law.stumble_reach * sums[k] - d)
+        jostle += max(0.0, constants.stumble_reach * sums[k] - d)
         overlap = sums[k] - d
         if overlap > 0.0:
             ex, ey = dx[k] / d, dy[k] / d
@@ -383,7 +383,7 @@ def cell_of(x, y, grid):  # type: ignore[no-untyped-def]
 
 
 @njit(**_STEP)
-def wall_forces(x, y, u, v, radius, law, walls):  # type: ignore[no-untyped-def]
+def wall_forces(x, y, u, v, radius, constants, walls):  # type: ignore[no-untyped-def]
     """Force of all faces and corners nearby, friction matrix and stiffness."""
     fx = fy = xx = xy = yy = stiffness = 0.0
     cell = cell_of(x, y, walls.grid)
@@ -391,23 +391,23 @@ def wall_forces(x, y, u, v, radius, law, walls):  # type: ignore[no-untyped-def]
         return fx, fy, xx, xy, yy, stiffness
     for k in range(walls.starts[cell], walls.starts[cell + 1]):
         nx, ny, d = nearest(x, y, walls.lists[k], walls)
-        if d >= law.walls.reach:
+        if d >= constants.walls.reach:
             continue
         nx, ny = nx / d, ny / d
-        s = min(1.0, (law.walls.reach - d) * law.walls.fade)
-        push = s * s * (3.0 - 2.0 * s) * exp2((radius - d) * law.walls.scale + law.walls.strength)
-        stiffness += push * law.walls.scale * math.log(2.0)
+        s = min(1.0, (constants.walls.reach - d) * constants.walls.fade)
+        push = s * s * (3.0 - 2.0 * s) * exp2((radius - d) * constants.walls.scale + constants.walls.strength)
+        stiffness += push * constants.walls.scale * math.log(2.0)
         overlap = radius - d
         if overlap > 0.0:
-            push += law.walls.contact * overlap
-            grip = law.walls.friction * overlap
+            push += constants.walls.contact * overlap
+            grip = constants.walls.friction * overlap
             slide = -u * ny + v * nx
             fx += grip * slide * ny
             fy -= grip * slide * nx
             xx += grip * ny * ny
             xy -= grip * nx * ny
             yy += grip * nx * nx
-            stiffness += law.walls.contact
+            stiffness += constants.walls.contact
         fx += push * nx
         fy += push * ny
     return fx, fy, xx, xy, yy, stiffness

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from marey import _work
 from marey._arrays import Array, IntArray, assign
-from marey.crowd.polygons import contains
+from marey.crowd.polygons import Grid, as_walls, contains, wall_distances, wall_index
 from marey.crowd.simulation.pedestrians import (
     POPULATIONS,
     SETTINGS,
@@ -33,7 +33,6 @@ from marey.crowd.simulation.pedestrians import (
     random_pedestrians,
 )
 from marey.crowd.simulation.routes import DirectionField, flattened
-from marey.crowd.simulation.walls import Grid, as_walls, distances, index_of
 from marey.errors import InputError
 
 
@@ -261,7 +260,7 @@ class ForceEngine:
             chosen.reluctance,
         )
         self._power = power_table(chosen.perception or 1.0)
-        self._walls = index_of(self.walls, wall_reach)
+        self._walls = wall_index(self.walls, wall_reach)
 
 
 class Simulator(ForceEngine):
@@ -292,12 +291,12 @@ class Simulator(ForceEngine):
         Args:
             people: who is present at the start.
             walls: `(walls, 4)`, both ends of each.
-            directions: one field a goal; without, nobody wants to go anywhere.
+            directions: one field a goal; without, no pedestrian wants to go anywhere.
             parameters: constants of the forces.
             goals: areas by goal, in which pedestrians leave; None for one that is never reached.
             entrances: areas in which pedestrians enter.
             dt: seconds of a step.
-            hold: seconds at the start in which nobody moves (the dataset's 3).
+            hold: seconds at the start in which no pedestrian moves (the dataset's 3).
             seed: of everything random.
             threads: how many at most; None: one a core.
         """
@@ -329,7 +328,7 @@ class Simulator(ForceEngine):
 
     @property
     def held(self) -> bool:
-        """Whether nobody moves yet."""
+        """Whether all stand still yet."""
         # Steps add up to the time of holding but for rounding.
         return self.time < self.hold - 1e-9
 
@@ -391,6 +390,8 @@ class Simulator(ForceEngine):
             within = contains(area, tries)
             spot = tries[[int(np.argmax(within))]] if within.any() else area.mean(axis=0, keepdims=True)
             apart = ((self.positions - spot) ** 2).sum(axis=1)
-            if (apart >= (self._people.radius + radius) ** 2).all() and distances(spot, self.walls) >= radius:
+            if (apart >= (self._people.radius + radius) ** 2).all() and wall_distances(
+                spot, self.walls
+            ) >= radius:
                 return spot
         return None

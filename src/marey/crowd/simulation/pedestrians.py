@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from marey._arrays import Array, IntArray, assign, checked
-from marey.crowd.polygons import contains, polygon, rectangle
-from marey.crowd.simulation.walls import distances
+from marey._arrays import Array, BoolArray, IntArray, assign, checked
+from marey.crowd.polygons import contains, polygon, rectangle, wall_distances
 from marey.errors import InputError
 
 SETS = ("dataset", "helbing", "everyday", "control")
@@ -35,7 +34,7 @@ class EngineSettings:
         step: length of a step.
         negligible: repulsion where it is left out; just before it fades out, which removes less than 0.01 N.
         fading: width of the band in which it fades out, in multiples of its range.
-        max_move: of a pedestrian in a substep; less if somebody is smaller than usual.
+        max_move: of a pedestrian in a substep; less if one is smaller than usual.
         max_substeps: of a step; should more be needed, moves are cut short.
         min_share: pedestrians below whom another thread costs more than it helps.
         tries: positions tried for an entering pedestrian, who is retried in the next step.
@@ -346,8 +345,6 @@ def _positions_apart(
     walls: ArrayLike | None = None,
 ) -> Array:
     """Random positions `(count, 2)` in an area, `spacing` apart: Poisson disks, or rows if it is crowded."""
-    from marey.crowd.animation.agents import mark_apart
-
     if not (np.isfinite(spacing) and spacing > 0):
         raise InputError(f"spacing: must be more than 0 metres, got {spacing}")
     corners = as_polygon(area)
@@ -356,7 +353,7 @@ def _positions_apart(
     def allowed(points: Array) -> Array:
         kept = contains(corners, points)
         if walls is not None:
-            kept[kept] = distances(points[kept], walls) >= 0.5 * spacing
+            kept[kept] = wall_distances(points[kept], walls) >= 0.5 * spacing
         return points[kept]
 
     # More than fit by far, so that placing them is not tried.
@@ -374,6 +371,25 @@ def _positions_apart(
             f"{max(len(lattice), taken)} do; take fewer, or a larger area"
         )
     return lattice[rng.permutation(len(lattice))[:count]]
+
+
+def mark_apart(points: Array, distance: float, count: int, chosen: BoolArray) -> int:
+    """Mark in `chosen` `(n,)` points `(n, 2)`, in turn, no nearer than `distance` to one chosen before.
+
+    Args:
+        points: Candidates, and those chosen before.
+        distance: Metres.
+        count: How many are wanted, those marked before included.
+        chosen: True for those chosen before; gets the new ones.
+
+    Returns:
+        How many are chosen now.
+    """
+    from marey.crowd.simulation import _route_kernels
+
+    # At most 2000 cells along each axis; few points far apart need no more.
+    width = max(distance, float(np.ptp(points, axis=0).max()) / 2000)
+    return int(_route_kernels.poisson_disk(np.ascontiguousarray(points), distance, count, width, chosen))
 
 
 def _rows(low: Array, high: Array, spacing: float, rng: np.random.Generator) -> Array:

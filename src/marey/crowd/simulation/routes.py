@@ -3,8 +3,8 @@
 Distances solve |grad T| = 1 in the free cells of the ground by fast marching (Sethian 1996; second-order
 differences where two settled neighbours stand in a row) and are exact near the destination; pedestrians want
 to walk along -grad T (Courty 2013, section 6.3.2). Directions are unit vectors on a grid, none of which
-points into a wall; between nodes they are interpolated and normalised, so that nobody slows down where
-directions meet. Cost: about 0.3 µs a cell, under 0.1 s for a scene of the dataset; some 10 ns a pedestrian.
+points into a wall; between nodes they are interpolated and normalised, so that pedestrians keep their speed
+where directions meet. Cost: about 0.3 µs a cell, under 0.1 s for a scene of the dataset; 10 ns a pedestrian.
 """
 
 from __future__ import annotations
@@ -233,11 +233,11 @@ def _check_reachable(scene: Scene, goal: str, free: BoolArray, distance: Array, 
     cut_off = cell_centres(free.shape, spacing)[free & ~np.isfinite(distance)]
     for number, group in enumerate(scene.groups):
         if group.goal == goal and contains(group.start, cut_off).any():
-            raise InputError(f"group {number}: no way leads from all of its start to goal {goal!r}")
+            raise InputError(f"group {number}: no path leads from all of its start to goal {goal!r}")
 
 
 def _cone(distance: Array, area: Array, spacing: float) -> Array:
-    """A distance that also falls inside the area, towards its centre, so that nobody stays there."""
+    """A distance that also falls inside the area, towards its centre, so that no pedestrian stays there."""
     away = cell_centres(distance.shape, spacing) - area.mean(axis=0)
     radius = np.hypot(away[..., 0], away[..., 1])
     return np.where(distance == 0, radius - float(np.max(radius[distance == 0], initial=0.0)), distance)

@@ -149,7 +149,7 @@ def simulate(
 
 
 class Simulation:
-    """A simulation under way, frame by frame.
+    """A simulation in progress, frame by frame.
 
     >>> simulation = Simulation(scenes.preset("escape").with_people(5), frame_rate=10)
     >>> for done, total in simulation.until(1.0):

@@ -44,7 +44,7 @@ def pose(
     Args:
         figure: rest rotations in the parents' frames and in the world, offsets, joints above the legs, legs,
             transposed frames of thighs and shanks at rest, heights of the balls of the feet.
-        tables: body `(cycles, phases, numbers)` and feet of the person's cycles, strides, the standing body.
+        tables: body `(cycles, phases, numbers)` and feet of the person's cycles, strides, the body at rest.
         drawn: random deviations `(samples, modes)`, and the modes `(modes, numbers)`.
         steps: phases `(frames,)`, paces `(frames, 4)`, footfalls `(2, steps, 3)`, number of the first.
         path: position `(frames, 2)` and heading `(frames,)`.
@@ -286,25 +286,25 @@ def step_along(
     """
     position, heading = path
     quick = math.sqrt(scale)
-    now, must, standing = start, start, False
+    now, must, resting = start, start, False
     x, z, facing = position[0, 0], position[0, 1], heading[0]
     for t in range(speed.shape[0]):
         cadence = _pace(curve, speed[t] / quick, settings.stand_duty, paces[t])
-        if standing:
+        if resting:
             away = math.hypot(position[t, 0] - x, position[t, 1] - z)
             if speed[t] > settings.start:
-                standing, must = False, now
+                resting, must = False, now
             elif away > settings.drift * scale or abs(heading[t] - facing) > settings.turn:
-                standing, must = False, now + 1.0
-        if not standing:
+                resting, must = False, now + 1.0
+        if not resting:
             after = now + max(cadence / quick, settings.slowest) / rate
             rest = settings.both_down + 0.5 * (math.floor(2 * (now - settings.both_down) + 1e-9) + 1)
             if speed[t] < settings.stop and after >= rest and rest >= must - 1e-6:
-                after, standing = rest, True
+                after, resting = rest, True
                 x, z, facing = position[t, 0], position[t, 1], heading[t]
             now = after
         phase[t] = now
-        stands[t] = standing
+        stands[t] = resting
 
 
 @njit(**_OPTIONS)

@@ -25,7 +25,7 @@ from marey.surface.skinning import SkinnedMesh
 
 ASSET = Path(__file__).with_name("figure.npz")
 PARTS = ("shirt", "trousers", "shoes", "skin", "hair")
-# Metres by which a standing body is lower than at rest: legs are never quite straight.
+# Metres by which a body on its feet is lower than at rest: legs are never quite straight.
 BENT = 0.012
 # Metres, of adults: range, mean and standard deviation.
 SHORTEST, TALLEST, MEAN, SPREAD = 1.55, 1.95, 1.74, 0.085
@@ -83,7 +83,7 @@ class Figure:
 
     @property
     def standing_height(self) -> float:
-        """Height of the root of a standing body, metres."""
+        """Height of the root of a body on its feet, metres."""
         return float(self.positions[0, 1]) - BENT
 
 

@@ -21,6 +21,7 @@ from marey.body.motion import Motion
 from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
+from marey.geometry.resampling import linear
 from marey.stage.skin_clip import skin_clip
 from marey.stage.walk.figure import Figure
 
@@ -39,15 +40,15 @@ class GaitSettings(NamedTuple):
         prominence: distance that feet go ahead of the hips at least in a step.
         min_speed, max_speed, min_cadence, max_cadence: of a walk or run; cadence in cycles a second.
         jump: a first frame whose step is so many times the median step is not part of the clip.
-        start, stop: speeds above which a standing person walks, below which a walking one comes to stand.
-        drift, turn: how far a standing person may be moved and turned before taking two steps.
+        start, stop: speeds above which a person at rest walks, below which a walking one comes to stand.
+        drift, turn: how far a person at rest may be moved and turned before taking two steps.
         slowest: cycles a second of the slowest steps.
         both_down: phase after each touch-down at which both feet are down.
         stand_duty: share of a cycle that feet are down at speed 0.
-        idle: cycles a second at which a standing body moves on.
+        idle: cycles a second at which a body at rest moves on.
         lift: share of its lift that a foot keeps in the smallest step.
         reach: share of a leg's length that it may span.
-        sink, ease: how far the body sinks at most so that both feet reach, and how long it takes.
+        sink, ease: how far at most the body sinks so that both feet reach, and how long it takes.
         min_cycles: from which a distribution is estimated.
         drawn_cycles: drawn for each person, then repeated.
         variance: share of the variance that modes hold.
@@ -243,14 +244,14 @@ class _Clip:
                 inside = offs[(offs > a) & (offs < b)]
                 off = inside[0] if len(inside) else a + steps.duty * (b - a)
                 at = np.concatenate([np.linspace(a, off, STEP + 1), np.linspace(off, b, STEP + 1)[1:]])
-                upright = so3.exp([0.0, -float(_at(self.heading, at[middle : middle + 1])[0]), 0.0])
-                ball = _at(self.pose.positions[:, leg.tip], at)
+                upright = so3.exp([0.0, -float(linear(self.heading, at[middle : middle + 1])[0]), 0.0])
+                ball = linear(self.pose.positions[:, leg.tip], at)
                 stand = ball[middle] * [1.0, 0.0, 1.0]
                 away = so3.rotate(upright, ball - stand)
                 away[:, 1] -= self.figure.positions[leg.tip, 1]
                 turned = so3.multiply(from_rest, so3.multiply(upright, self.pose.rotations[:, leg.end]))
-                tables[foot].append(np.hstack([away, _at(so3.log(turned), at), _at(toes, at)]))
-                x, z = stand[[0, 2]] - _at(self.path, at[middle : middle + 1])[0]
+                tables[foot].append(np.hstack([away, linear(so3.log(turned), at), linear(toes, at)]))
+                x, z = stand[[0, 2]] - linear(self.path, at[middle : middle + 1])[0]
                 stands[foot].append(so3.rotate(upright, [x, 0.0, z])[[0, 2]])
                 strides.append(float(away[-1, 2] - away[0, 2]))
         for foot in range(2):
@@ -283,16 +284,9 @@ def _by_phase(values: Array, steps: _Steps) -> Array:
     """Values at PHASES phases a cycle from one touch-down to the last, without a jump from cycle to cycle."""
     first, last = steps.phases[0], steps.phases[-1]
     phases = np.arange(round(first * PHASES), round(last * PHASES) + 1) / PHASES
-    found = _at(values, np.interp(phases, steps.phases, steps.strikes))
+    found = linear(values, np.interp(phases, steps.phases, steps.strikes))
     # Bodies that slowly lean or turn would jump where the cycle begins anew.
     gap = (found[PHASES:] - found[:-PHASES]).mean(axis=0)
     found = (found - (phases - phases.mean())[:, None] * gap)[:-1]
     late = round(first * PHASES)
     return np.roll(found, late, axis=0) if len(found) == PHASES else found[-late % PHASES :]
-
-
-def _at(values: Array, frames: Array) -> Array:
-    """Values `(frames, …)` at times between frames, interpolated linearly."""
-    low = np.clip(np.floor(frames).astype(np.int64), 0, len(values) - 2)
-    share = (frames - low).reshape(-1, *([1] * (values.ndim - 1)))
-    return np.asarray(values[low] * (1 - share) + values[low + 1] * share)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +76,8 @@ class _People:
 
     def __init__(self, builder: Builder, crowd: WalkingCrowd, meshes: _Meshes, inverse: int) -> None:
         self.builder, self.crowd, self.meshes, self.inverse = builder, crowd, meshes, inverse
-        self.channels: list[dict[str, Any]] = []
-        self.samplers: list[dict[str, Any]] = []
+        self.channels: list[dict[str, object]] = []
+        self.samplers: list[dict[str, object]] = []
         self.spacings = spacings(crowd)
         self.times: dict[tuple[int, int, int], int] = {}
         self.grids = {spacing: grid(crowd.frames, spacing) for spacing in np.unique(self.spacings).tolist()}
@@ -102,8 +101,8 @@ class _People:
         top = builder.add("nodes", name=name, children=[first], scale=[round(size, 6)] * 3)
         joints = list(range(first, first + skeleton.joints))
         skin = builder.add("skins", joints=joints, inverseBindMatrices=self.inverse, skeleton=top)
-        worn = self.meshes.of(int(crowd.outfits[number]))
-        mesh = builder.add("nodes", name=f"{name} body", mesh=worn, skin=skin)
+        clothed = self.meshes.of(int(crowd.outfits[number]))
+        mesh = builder.add("nodes", name=f"{name} body", mesh=clothed, skin=skin)
         self._move(number, first, size, int(seen[0]), int(seen[-1]))
         if len(seen) < crowd.frames:
             self._show(number, top, size)
@@ -113,12 +112,12 @@ class _People:
         """Keys of all joints from one before `start` to one after `stop`, in one buffer view."""
         crowd = self.crowd
         pieces: list[bytes] = []
-        channels: list[tuple[int, str, int, dict[str, Any]]] = []
+        channels: list[tuple[int, str, int, dict[str, object]]] = []
         for column, spacing in enumerate(self.spacings[number].tolist()):
             keys = self.grids[spacing]
             a = max(int(np.searchsorted(keys, start, side="right")) - 1, 0)
             b = min(int(np.searchsorted(keys, stop, side="left")) + 1, len(keys))
-            entry: dict[str, Any] = {"byteOffset": sum(map(len, pieces)), "count": b - a}
+            entry: dict[str, object] = {"byteOffset": sum(map(len, pieces)), "count": b - a}
             if column < crowd.skeleton.joints:
                 turns = crowd.rotations[keys[a:b], number, column][:, [1, 2, 3, 0]]
                 pieces.append(np.rint(32767.0 * turns).astype("<i2").tobytes())

@@ -100,7 +100,7 @@ def ground_paths(tracks: Tracks, captured_rate: float) -> GroundPaths:
 
 
 def without_jumps(tracks: Tracks) -> Tracks:
-    """The tracks, in which a person who jumps is another one from there on.
+    """The tracks, in which everyone is another person after a jump.
 
     >>> there = np.where(np.arange(20) < 12, 0.1, 9.0)[:, None] * np.ones(2)
     >>> without_jumps(Tracks(there[:, None], 10)).present.sum(axis=0).tolist()
@@ -153,7 +153,7 @@ def _filled(plan: Array, known: NDArray[np.intp], rate: float) -> Array:
 
 
 def _headings(velocity: Array, moving: NDArray[np.bool_]) -> Array:
-    """Headings `(people, frames)`: of the velocity, and while standing the last one or the first to come."""
+    """Headings `(people, frames)`: of the velocity, and at rest the last one or the first to come."""
     latest = np.maximum.accumulate(np.where(moving, np.arange(moving.shape[1]), -1), axis=1)
     source = np.where(latest >= 0, latest, moving.argmax(axis=1)[:, None])
     return np.take_along_axis(np.arctan2(velocity[..., 0], velocity[..., 1]), source, axis=1)

@@ -48,8 +48,8 @@ def walk(
     """Let the pedestrians of tracks walk as whole bodies.
 
     Args:
-        tracks: positions over time. People slower than 0.15 m/s stand still; a person who jumps by metres
-            is another person from there on.
+        tracks: positions over time. People slower than 0.15 m/s stand still; after a jump by metres a
+            person is another one.
         walks: captured walks and runs of human figures with any joint names; the built-in walks if None.
             People slower than the slowest of them take shorter steps.
         deviation: how far everyone is from the captured walks, 0 … 1.
@@ -67,7 +67,7 @@ def walk(
     if not 10 <= frame_rate <= 120:
         raise InputError(f"frame rate: 10 to 120 frames a second, got {frame_rate:g}")
     if not tracks.present.any():
-        raise InputError("nobody is present in these tracks")
+        raise InputError("these tracks hold no one: all positions are missing")
     _check_size(tracks, frame_rate)
     origin = origin_of(tracks)
     tracks = without_jumps(replace(tracks, positions=tracks.positions - origin) if origin.any() else tracks)

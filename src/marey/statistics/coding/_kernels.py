@@ -12,15 +12,14 @@ decodes the same curves.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
-from marey._compiling import njit
+from marey._arrays import Array, IntArray
+from marey._compiling import OPTIONS, njit
 
 Whole = NDArray[np.int64]
+Coder = tuple[IntArray, ...]
 
 # Registers of the range coder.
 LOW, HIGH, PLACE, CODE, DECODING, OVERFLOW = range(6)
@@ -35,20 +34,19 @@ SINGLE = 256
 INPUTS = 5
 # Magnitudes are taken for no more than this when others are expected from them, so that nothing overflows.
 LARGEST = 1 << 22
-OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 @njit(**OPTIONS)
-def code_bit(coder: Any, bit: int, contexts: Whole, inputs: int, mixer: int, learning: int) -> int:
+def code_bit(coder: Coder, bit: int, contexts: Whole, inputs: int, mixer: int, learning: int) -> int:
     """Write `bit`, or read one, predicted by the first `inputs` of `contexts`; then learn from it."""
     registers, buffer, probabilities, counts, weights, squash, stretch, rates = coder
     total = 0
     for i in range(inputs):
         total += stretch[probabilities[contexts[i]] >> 4] * weights[mixer, i]
     mixed = min(max(total >> 16, -2047), 2047)
-    chance = squash[mixed + 2048]
-    bit = _narrow(registers, buffer, bit, chance)
-    error = ((bit << 16) - chance) * learning
+    probability = squash[mixed + 2048]
+    bit = _narrow(registers, buffer, bit, probability)
+    error = ((bit << 16) - probability) * learning
     for i in range(inputs):
         context = contexts[i]
         weights[mixer, i] += (stretch[probabilities[context] >> 4] * error + (1 << 17)) >> 18
@@ -63,9 +61,9 @@ def code_bit(coder: Any, bit: int, contexts: Whole, inputs: int, mixer: int, lea
 
 
 @njit(**OPTIONS)
-def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, chance: int) -> int:
+def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, probability: int) -> int:
     """The range coder itself: keep the part of the interval that stands for `bit`."""
-    middle = registers[LOW] + (((registers[HIGH] - registers[LOW]) * chance) >> 16)
+    middle = registers[LOW] + (((registers[HIGH] - registers[LOW]) * probability) >> 16)
     if registers[DECODING]:
         bit = 1 if registers[CODE] <= middle else 0
     if bit:
@@ -89,7 +87,7 @@ def _narrow(registers: Whole, buffer: NDArray[np.uint8], bit: int, chance: int) 
 
 @njit(**OPTIONS)
 def code_number(
-    coder: Any, number: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
+    coder: Coder, number: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
 ) -> int:
     """Write or read one signed whole number whose magnitude should be about `expected` / 256."""
     found = code_magnitude(coder, abs(number), expected, groups, inputs, mixer, contexts)
@@ -101,7 +99,7 @@ def code_number(
 
 @njit(**OPTIONS)
 def code_magnitude(
-    coder: Any, magnitude: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
+    coder: Coder, magnitude: int, expected: int, groups: Whole, inputs: int, mixer: int, contexts: Whole
 ) -> int:
     """Write or read a whole number from 0 on that should be about `expected` / 256.
 
@@ -133,7 +131,7 @@ def code_magnitude(
 
 
 @njit(**OPTIONS)
-def _code_gamma(coder: Any, rest: int, contexts: Whole) -> int:
+def _code_gamma(coder: Coder, rest: int, contexts: Whole) -> int:
     """Elias gamma code of a number that is 0 or more: its length in unary, then its bits."""
     registers, buffer = coder[0], coder[1]
     length = 0

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from marey._arrays import IntArray
 
 Whole = NDArray[np.int64]
 
@@ -45,7 +46,7 @@ class Coder:
         weights[:, 0] = int(0.65 * 65536)
         weights[-1, 0] = 65536
         self._registers = registers
-        self.state: Any = (
+        self.state: tuple[IntArray, ...] = (
             registers,
             np.array(buffer),
             probabilities.copy(),

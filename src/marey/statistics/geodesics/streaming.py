@@ -48,7 +48,7 @@ class Moments(NamedTuple):
 
     Attributes:
         mean: `(joints, 4)`.
-        numbers: `(numbers,)`, means of the plain numbers.
+        numbers: `(numbers,)`, their averages, of the plain numbers.
         covariance: `(3 joints + numbers,)²`, of the logarithms at the mean and the numbers.
         radius: `(joints,)`, largest distance from the mean, radians.
         samples: How many.

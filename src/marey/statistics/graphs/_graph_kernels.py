@@ -136,7 +136,7 @@ def relax_in_time(costs, arrivals, sources, targets, steps, deformation, left): 
     which the target is `left` `(frames,)` too many steps away are passed over.
 
     Times are taken in blocks as long as the shortest transition, so that no transition ends in the block it
-    begins in: each edge is then looked at once a block, and its times lie side by side.
+    begins in: each edge is then read once a block, and its times lie side by side.
     """
     times = costs.shape[1]
     single, longer = np.flatnonzero(steps == 1), np.flatnonzero(steps > 1)

@@ -8,11 +8,15 @@ nothing worse enters, and a transition is given up as soon as it is almost sure 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from marey._compiling import njit
+from marey._arrays import Array, FloatArray, IntArray, Integers
+from marey._compiling import OPTIONS, njit
+
+Bits = NDArray[np.uint64]
 
 # Columns of a state: whole numbers, then real ones.
 PARENT, EDGE, PLAYED, NODE, SAMPLE = range(5)
@@ -20,12 +24,10 @@ ANGLE, X, Z, COST, AT_X, AT_Z = range(6)
 
 # At samples that allow every behaviour, none was asked for.
 ANY = np.uint64(2**64 - 1)
-# Samples of the path that may be gained beside the way gone, where a corner is cut.
+# Samples of the path that may be gained beside the length walked, where a corner is cut.
 EXTRA = 4
 # Metres off the path from which distances cost more and more.
 NEAR = 0.2
-
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
 class Edges(NamedTuple):
@@ -39,19 +41,19 @@ class Edges(NamedTuple):
     groups `(frames,)`: frames of one group are a moment of the library
     """
 
-    next_edge: Any
-    first: Any
-    edges: Any
-    targets: Any
-    costs: Any
-    lengths: Any
-    moves: Any
-    first_point: Any
-    points: Any
-    tracks: Any
-    behaviours: Any
-    gait_cost: Any
-    groups: Any
+    next_edge: Integers
+    first: Integers
+    edges: Integers
+    targets: IntArray
+    costs: Array
+    lengths: Array
+    moves: Array
+    first_point: Integers
+    points: FloatArray
+    tracks: Array
+    behaviours: Bits
+    gait_cost: Array
+    groups: Integers
 
 
 class Along(NamedTuple):
@@ -61,20 +63,19 @@ class Along(NamedTuple):
     allowed `(samples,)`: bits of the behaviours allowed there
     ahead: samples among which the nearest is searched; stride: frames played on at once
     slot: samples whose states share a slot; width: states kept there
-    path_weight: cost of a frame a metre off; violation: of a frame of another behaviour
+    path_weight: cost of a frame a metre off
     merge, merge_angle: metres and radians within which states at one frame are the same
     """
 
-    points: Any
+    points: FloatArray
     spatial: bool
     spacing: float
-    allowed: Any
+    allowed: Bits
     ahead: int
     stride: int
     slot: int
     width: int
     path_weight: float
-    violation: float
     merge: float
     merge_angle: float
 
@@ -88,15 +89,15 @@ class Slots(NamedTuple):
         whatever its group
     """
 
-    whole: Any
-    real: Any
-    counts: Any
-    table: Any
-    worst: Any
+    whole: Integers
+    real: Array
+    counts: Integers
+    table: IntArray
+    worst: Array
 
 
-@njit(**_OPTIONS)
-def nearest_ahead(along: Any, sample: int, x: float, y: float, z: float) -> Any:
+@njit(**OPTIONS)
+def nearest_ahead(along: Along, sample: int, x: float, y: float, z: float) -> tuple[int, float]:
     """The sample nearest to a point, of those up to `ahead` further on, and its distance."""
     best, found = np.inf, sample
     k, end = sample, min(sample + along.ahead + 1, along.points.shape[0])
@@ -114,19 +115,21 @@ def nearest_ahead(along: Any, sample: int, x: float, y: float, z: float) -> Any:
     return found, best
 
 
-@njit(**_OPTIONS)
-def frame_cost(along: Any, sample: int, off: float, bits: Any, gait_cost: float) -> float:
+@njit(**OPTIONS)
+def frame_cost(along: Along, sample: int, off: float, bits: np.uint64, gait_cost: float) -> float:
     """Cost of a frame: its distance from the path, more and more beyond a step's width, and its behaviour."""
     cost = along.path_weight * (off * (1.0 + off / NEAR))
     if along.allowed[sample] == ANY:
         cost += gait_cost
     elif along.allowed[sample] & bits == 0:
-        cost += along.violation
+        cost += 100.0  # more than any detour
     return cost
 
 
-@njit(**_OPTIONS)
-def advance(whole: Any, real: Any, offset: int, edges: Any, along: Any, price: float, slots: Any) -> int:
+@njit(**OPTIONS)
+def advance(
+    whole: Integers, real: Array, offset: int, edges: Edges, along: Along, price: float, slots: Slots
+) -> int:
     """Put the successors of states into their slots; returns how many edges were tried.
 
     whole `(n, 5)`, real `(n, 6)`: the states, whose numbers are `offset…`; price: of a sample of the path
@@ -198,8 +201,10 @@ def advance(whole: Any, real: Any, offset: int, edges: Any, along: Any, price: f
     return tried
 
 
-@njit(**_OPTIONS)
-def insert(slot: int, whole: Any, real: Any, groups: Any, along: Any, price: float, slots: Any) -> None:
+@njit(**OPTIONS)
+def insert(
+    slot: int, whole: Integers, real: Array, groups: Integers, along: Along, price: float, slots: Slots
+) -> None:
     """Let a state wait in a slot, unless a similar one costs less, or so many others do."""
     expected = real[COST] - price * whole[SAMPLE]
     worst = slots.worst[slot]
@@ -222,8 +227,8 @@ def insert(slot: int, whole: Any, real: Any, groups: Any, along: Any, price: flo
         compact(slot, groups, along, price, slots)
 
 
-@njit(**_OPTIONS)
-def compact(slot: int, groups: Any, along: Any, price: float, slots: Any) -> None:
+@njit(**OPTIONS)
+def compact(slot: int, groups: Integers, along: Along, price: float, slots: Slots) -> None:
     """Keep the `width` most promising states of a slot, the best one of every group among them."""
     count, width = slots.counts[slot], along.width
     if count <= width:
@@ -258,8 +263,8 @@ def compact(slot: int, groups: Any, along: Any, price: float, slots: Any) -> Non
         slots.table[slot, lookup(slot, best_whole[state, NODE], best_real[state], along, slots)] = state
 
 
-@njit(**_OPTIONS)
-def lookup(slot: int, node: int, real: Any, along: Any, slots: Any) -> int:
+@njit(**OPTIONS)
+def lookup(slot: int, node: int, real: Array, along: Along, slots: Slots) -> int:
     """Where in a slot's table a state at the same frame, place and heading is, or has to go."""
     x, z, turn = cell(real, along)
     size = slots.table.shape[1]
@@ -274,8 +279,8 @@ def lookup(slot: int, node: int, real: Any, along: Any, slots: Any) -> int:
     return place
 
 
-@njit(**_OPTIONS)
-def cell(real: Any, along: Any) -> Any:
+@njit(**OPTIONS)
+def cell(real: Array, along: Along) -> tuple[int, int, int]:
     """Place and heading in steps within which states are the same."""
     turns = round(2 * np.pi / along.merge_angle)
     turn = round(real[ANGLE] / along.merge_angle) % turns

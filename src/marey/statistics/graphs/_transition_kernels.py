@@ -8,17 +8,16 @@ instruction. Importing this module imports numba: do so inside functions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._compiling import njit
+from marey._arrays import Array as Floats
+from marey._arrays import IntArray
+from marey._compiling import OPTIONS, njit
 
-Floats = NDArray[np.float64]
 Given = NDArray[np.float32]
 Whole = NDArray[np.int64]
-Tables = NDArray[Any]
 
 # One cell more of a path, in the number that travels with its cost.
 CELL = 1 << 32
@@ -26,12 +25,10 @@ COLUMN = CELL - 1
 # Rounds of the search for the least mean; it ends by itself after three to six.
 ROUNDS = 60
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def relax(best: Floats, kept: Whole, before: Floats, carried: Whole, step: Floats, cells: int) -> None:
-    """Take the way over `before` wherever it is cheaper."""
+    """Take the path over `before` wherever it is cheaper."""
     for c in range(best.shape[0]):
         # All is read before anything is chosen: the compiler then works on several columns at a time.
         cost, number = before[c] + step[c], carried[c] + cells
@@ -41,7 +38,7 @@ def relax(best: Floats, kept: Whole, before: Floats, carried: Whole, step: Float
         kept[c] = number if better else number_so_far
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def step_costs(
     values: Given, row: int, left: int, extra: float, rows: int, down: Floats, across: Floats
 ) -> None:
@@ -68,7 +65,7 @@ def step_costs(
             longer[c] = shorter[c] + single[c]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def fill(
     values: Given, top: int, left: int, extra: float, begins: int,
     costs: Floats, kept: Whole, down: Floats, across: Floats,
@@ -103,7 +100,7 @@ def fill(
                   across[q - 1, low:], q * CELL)  # fmt: skip
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def best_of_pair(
     values: Given, top: int, left: int, extra: float, begins: int, first_end: int, mean: bool,
     costs: Floats, kept: Whole, down: Floats, across: Floats,
@@ -132,7 +129,7 @@ def best_of_pair(
     return total, cells, row + 1, columns - (kept[row, last] & COLUMN), extra
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def trace(
     values: Given, top: int, left: int, extra: float, slope: int, costs: Floats, row: int, path: Whole
 ) -> int:
@@ -162,15 +159,15 @@ def trace(
     return cells + 1
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def pairs(
-    values: Given, sources: Whole, stops: Whole, destinations: Whole, beginnings: Whole, shortest: Whole,
+    values: Given, sources: Whole, stops: Whole, destinations: Whole, heads: Whole, shortest: Whole,
     longest: int, slope: int, extra: float, mean: bool, sums: Floats, lengths: Whole,
 ) -> None:  # fmt: skip
     """The best path of each given pair of frames: its sum, and its cells, rows and columns in `lengths`.
 
     stops: the frame after each source's sequence
-    beginnings: the first frame of each destination's sequence
+    heads: the first frame of each destination's sequence
     shortest: of both windows of each pair
     """
     costs = np.empty((longest, slope + longest))
@@ -178,7 +175,7 @@ def pairs(
     steps = np.empty((2, slope * longest))
     for n in range(len(sources)):
         rows = min(longest, stops[n] - sources[n])
-        columns = min(longest, destinations[n] - beginnings[n] + 1)
+        columns = min(longest, destinations[n] - heads[n] + 1)
         sums[n] = math.inf
         lengths[n] = 0
         if min(rows, columns) < shortest[n]:
@@ -199,7 +196,7 @@ def pairs(
             extra = last
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def reached(row: int, used: int, shortest: int, slope: int) -> bool:
     """Whether any path is in this row with so many columns used, or with `shortest` or more of them."""
     if row == 0:
@@ -207,9 +204,9 @@ def reached(row: int, used: int, shortest: int, slope: int) -> bool:
     return 1 < used <= slope * row + 1 and (used == shortest or row <= slope * (used - 1))
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def relax_layer(
-    costs: Tables, kept: Tables, down: Floats, across: Floats, row: int, used: int, shortest: int
+    costs: IntArray, kept: IntArray, down: Floats, across: Floats, row: int, used: int, shortest: int
 ) -> None:
     """Fill a layer of a row of the table; see `source_row`."""
     slope, columns = down.shape
@@ -232,10 +229,10 @@ def relax_layer(
                       across[q - 1], q * CELL)  # fmt: skip
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def source_row(
     values: Given, source: int, stop: int, left: int, shortest: int, longest: int, extra: float, short: int,
-    costs: Tables, kept: Tables, down: Floats, across: Floats, least: Floats, numbers: Whole, ends: Whole,
+    costs: IntArray, kept: IntArray, down: Floats, across: Floats, least: Floats, numbers: Whole, ends: Whole,
 ) -> None:  # fmt: skip
     """The cheapest path from one source frame to every column: cost, number that travelled, and last row.
 
@@ -278,7 +275,7 @@ def source_row(
             break
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def block(
     values: Given, first: int, last: int, stop: int, left: int, right: int, shortest: int, longest: int,
     slope: int, short: int, extra: float, sums: NDArray[np.float32], lengths: NDArray[np.int16],
@@ -322,7 +319,7 @@ def block(
             lengths[2, source - first, left + c] = used
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def lay_out_times(
     values: Given, sources: Whole, targets: Whole, rows: Whole, columns: Whole, slope: int,
     alpha: float, first: Whole, times: Floats,
@@ -352,8 +349,8 @@ def lay_out_times(
             out[:, side] += begin
 
 
-@njit(**_OPTIONS)
-def smooth_times(path: Any) -> Floats:
+@njit(**OPTIONS)
+def smooth_times(path: IntArray) -> Floats:
     """Times of one window, its steps smoothed over as many frames as its longest rest."""
     count = len(path) - 1
     steps, times = np.empty(count), np.empty(count + 1)
@@ -374,8 +371,8 @@ def smooth_times(path: Any) -> Floats:
     return times
 
 
-@njit(**_OPTIONS)
-def resample(times: Floats, out: Any) -> None:
+@njit(**OPTIONS)
+def resample(times: Floats, out: Floats) -> None:
     """Times taken evenly, first and last included; as they are if the numbers agree."""
     count = len(out)
     for i in range(count):

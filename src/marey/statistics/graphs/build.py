@@ -11,13 +11,12 @@ there can cost more, as a transition that is no local minimum may be part of the
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marey import _work
-from marey._arrays import Array, BoolArray, FloatArray, Integers
+from marey._arrays import AnyArray, Array, BoolArray, FloatArray, Integers
 from marey._work import Progress
 from marey.errors import InputError
 from marey.statistics.graphs.graph import Duration, Kind, MotionGraph, frames_with_next
@@ -170,7 +169,7 @@ def _graph_of(
     synthetic = np.ones(len(sources), np.bool_)
     synthetic[np.searchsorted(sources * len(chosen) + targets, captured * (len(chosen) + 1) + 1)] = False
 
-    def of_edges(values: NDArray[Any], captured: float) -> NDArray[Any]:
+    def of_edges(values: AnyArray, captured: float) -> AnyArray:
         return np.where(synthetic, values[sources, targets], captured)
 
     return MotionGraph(

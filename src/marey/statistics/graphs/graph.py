@@ -173,7 +173,7 @@ class Walk:
 
     Args:
         start: The frame it begins at.
-        edges: `(edges walked,)`, numbers of the graph's edges, each beginning where the one before ends.
+        edges: `(edges walked,)`, numbers of the graph's edges, each starts where the one before ends.
     """
 
     start: int
@@ -263,11 +263,10 @@ def frames_with_next(starts: IntArray) -> Integers:
     return np.setdiff1d(np.arange(starts[-1]), starts[1:] - 1)
 
 
-@dataclass(frozen=True, eq=False)
-class ClipIndex:
-    """Names of clips and the numbers of their frames: what graphs need to know of a set of clips.
+class Clips:
+    """Clips whose frames are numbered in one row: what graphs need to know of them.
 
-    Args:
+    Attributes:
         names: Names of the clips, all different.
         starts: `(clips + 1,)`, first frame of each clip, then the number of all frames.
         labels: The behaviour each clip shows, e.g. "walk".
@@ -326,8 +325,18 @@ class ClipIndex:
 
 
 @dataclass(frozen=True, eq=False)
+class ClipIndex(Clips):
+    """The names and numbers alone."""
+
+    names: tuple[str, ...]
+    starts: Integers
+    labels: tuple[str, ...]
+    frame_rate: float
+
+
+@dataclass(frozen=True, eq=False)
 class DistanceMatrix:
-    """Pose distances between all frames, each pair turned about the vertical to face the same way.
+    """Pose distances between all frames, each pair turned about the vertical to one heading.
 
     Args:
         values: `(frames, frames)`, float32, symmetric, zero on the diagonal; radians for the surface metric.

@@ -20,7 +20,7 @@ from marey._arrays import Array, Integers
 from marey._work import Progress
 from marey.errors import InputError, UnreachableError
 from marey.geometry.planar import Behaviour, Path, PlanarMotion
-from marey.statistics.graphs.graph import ClipIndex, MotionGraph, Walk, core_frames
+from marey.statistics.graphs.graph import Clips, MotionGraph, Walk, core_frames
 from marey.statistics.graphs.root_motion import CandidateEdges, EdgeMotion
 
 Bits = NDArray[np.uint64]
@@ -38,7 +38,6 @@ class PathSearchSettings:
         look_ahead: Metres of the path among which a point's nearest is searched.
         slot: Metres of the path whose states compete.
         stride: Frames played on at once.
-        violation: Cost of a frame of a behaviour that was not asked for: more than any detour.
         time: Cost of a second, radians: the published 0.01 a frame at 30 frames a second, whatever the
             graph's alpha, which else would make dense graphs cut corners.
         gait: Cost of a second of the most atypical gait where no behaviour is asked for, radians.
@@ -52,7 +51,6 @@ class PathSearchSettings:
     look_ahead: float = 0.8
     slot: float = 0.25
     stride: int = 3
-    violation: float = 100.0
     time: float = 0.3
     gait: float = 1.0
     border: float = 0.75
@@ -122,7 +120,7 @@ def follow(
     start: int | None = None,
     progress: Progress | None = None,
 ) -> PathWalk:
-    """A walk whose followed point stays near a path from its beginning to its end.
+    """A walk whose followed point stays near a path from its first point to its last.
 
     Where none is found, the search is repeated once with four times the width.
 
@@ -189,7 +187,7 @@ class BeamSearch:
         slot = max(1, round(settings.slot / path.spacing))
         self._along = kernels.Along(
             path.points, path.spatial, path.spacing, self.allowed, ahead, settings.stride, slot, self.width,
-            settings.accuracy / rate, settings.violation, settings.merge, settings.merge_angle,
+            settings.accuracy / rate, settings.merge, settings.merge_angle,
         )  # fmt: skip
         ring = int(max(graph.steps.max(initial=1), settings.stride)) * ahead // slot + 2
         capacity = 4 * self.width
@@ -324,7 +322,7 @@ def behaviours_shown(graph: MotionGraph, walk: Walk, bits: Bits) -> Bits:
     return np.concatenate([bits[[walk.start]], np.repeat(both, graph.steps[walk.edges])])
 
 
-def behaviour_bits(clips: ClipIndex, path: Path, border: float) -> tuple[Bits, Bits]:
+def behaviour_bits(clips: Clips, path: Path, border: float) -> tuple[Bits, Bits]:
     """The behaviour of every frame, and those allowed at every sample of a path, as bits."""
     labels = list(dict.fromkeys(clips.labels))
     if len(labels) > 63:
@@ -440,7 +438,7 @@ class SteeredWalk:
         for _ in range(round(self.settings.piece * motion.clips.frame_rate)):
             if edges.next_edge[node] >= 0:
                 node = int(self.graph.targets[edges.next_edge[node]])
-        led = np.concatenate([ends, motion.tracks[[node]]]).mean(axis=0) - motion.tracks[self.frame]
-        if np.hypot(led[0], led[2]) < self.settings.spacing:
+        moved = np.concatenate([ends, motion.tracks[[node]]]).mean(axis=0) - motion.tracks[self.frame]
+        if np.hypot(moved[0], moved[2]) < self.settings.spacing:
             return None
-        return float(np.arctan2(led[0], led[2]) + self.placed.angle)
+        return float(np.arctan2(moved[0], moved[2]) + self.placed.angle)

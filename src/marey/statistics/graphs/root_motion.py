@@ -1,7 +1,7 @@
 """Root motion over the edges of a graph, and which edges a search tries (for Boukhayma 2017, section 3.5).
 
 A placed frame is its captured one moved along the ground. Playing on keeps that motion; a transition changes
-it by one that depends on the edge alone, and so do the points a followed point passes on the way. A search
+it by one that depends on the edge alone, and so do the points that a followed point passes. A search
 for a walk needs only these few numbers an edge. Where many transitions leave a frame for moments of a clip
 that follow each other within an eighth of a second, only the cheapest is tried: on real captures two of five
 remain, and the walks found are as good.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,9 +19,9 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import PlanarMotion
-from marey.statistics.graphs.graph import ClipIndex, DistanceMatrix, MotionGraph, Walk
+from marey.statistics.graphs.graph import Clips, DistanceMatrix, MotionGraph, Walk
 
-LayOut = Callable[[Integers], tuple[PlanarMotion, Any, Array]]
+LayOut = Callable[[Integers], tuple[PlanarMotion, Array, Array]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +37,12 @@ class EdgeMotion:
         rises: `(edges,)`, change of the ground's height beside the captured one, metres.
         first_point: `(edges + 1,)`, the points of edge e are those from `[e]` up to `[e + 1]`: one a step for
             transitions, none for captured edges.
-        points: `(points, 3)`, float32, where the followed point is after each step, its source standing where
+        points: `(points, 3)`, float32, where the followed point is after each step, its source placed where
             it was captured.
         tracks: `(frames, 3)`, where the followed point is in the captured frames.
     """
 
-    clips: ClipIndex
+    clips: Clips
     moves: Array
     rises: Array
     first_point: Integers
@@ -54,7 +53,7 @@ class EdgeMotion:
     def of(
         cls,
         graph: MotionGraph,
-        clips: ClipIndex,
+        clips: Clips,
         tracks: Array,
         lay_out: LayOut,
         *,
@@ -80,7 +79,7 @@ class EdgeMotion:
             some = transitions[begin:end]
             motion, rises[some], laid_out = lay_out(some)
             moves[some, 0], moves[some, 1:] = motion.angle, motion.shift
-            # Each transition begins with the source itself, which is no step.
+            # Each transition begins with its source frame, which is no step.
             counts = steps[some] + 1
             row = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
             points[(np.repeat(first_point[some], counts) + row - 1)[row > 0]] = laid_out[row > 0]
@@ -149,7 +148,7 @@ def transition_times(
 
     Returns:
         `(transitions + 1,)`, first frame of each transition, then the number of all frames; and
-        `(frames, 2)`, times in the source and destination clips, in fractions of frames. Cost: some ten
+        `(frames, 2)`, times in source and destination clips, in fractions of frames. Cost: some ten
         microseconds a transition.
     """
     from marey.statistics.graphs import _transition_kernels as kernels
@@ -167,7 +166,7 @@ def transition_times(
 
 
 def prune_transitions(
-    graph: MotionGraph, clips: ClipIndex, *, inside: BoolArray | None = None, within: float = 0.125,
+    graph: MotionGraph, clips: Clips, *, inside: BoolArray | None = None, within: float = 0.125,
     keep: int = 32,
 ) -> Integers:  # fmt: skip
     """Numbers of the transitions a search needs to try, rising: of those to one moment only the cheapest.
@@ -190,13 +189,13 @@ def prune_transitions(
 
 
 def gait_atypicality(
-    clips: ClipIndex, tracks: Array, *, window: float = 1.0, travelling: float = 0.3, tolerance: float = 1.0
+    clips: Clips, tracks: Array, *, window: float = 1.0, travelling: float = 0.3, tolerance: float = 1.0
 ) -> Array:
     """How much the gait of each captured frame differs from that of most, from 0 to 1, `(frames,)`.
 
-    Kicks, jumps and sprints are as good a way round a corner as any to a search that counts deformation
-    alone. Typical are the median speed and bounce of all frames that travel; frames much slower, faster or
-    bouncier are atypical, whatever their label. All are typical if none travels.
+    A search that counts deformation alone would as readily kick, jump or sprint round a corner as walk.
+    Typical are the median speed and bounce of all frames that travel; frames much slower, faster or bouncier
+    are atypical, whatever their label. All are typical if none travels.
 
     Args:
         tracks: `(frames, 3)`, where the body's centre is.

@@ -33,7 +33,7 @@ class Transition:
     """A transition between two frames: the pairs of frames that are blended.
 
     Args:
-        path: `(length, 2)`, frame of the source window and of the destination window, neither going back;
+        path: `(length, 2)`, frame of its source window and of the destination window, neither going back;
             the first source frame is where the transition leaves, the last destination frame where it
             arrives.
         cost: Sum of the pose distances of the pairs.
@@ -76,7 +76,7 @@ class TransitionTable:
         costs: `(frames, frames)`, float32, sum of pose distances from row to column; infinite where there is
             no transition.
         lengths: `(frames, frames)`, int16, frames of the transition; 0 where there is none.
-        source_lengths: `(frames, frames)`, int16, frames of the source window.
+        source_lengths: `(frames, frames)`, int16, frames of its source window.
         destination_lengths: `(frames, frames)`, int16, frames of the destination window.
         starts: `(sequences + 1,)`, first frame of each sequence, then the number of frames.
         objective: What was minimised: "weight" (sum of distance + alpha), "sum" or "mean" of distances.
@@ -105,7 +105,7 @@ class PairCosts:
     Args:
         costs: `(pairs,)`, sum of pose distances; infinite where there is no transition.
         lengths: `(pairs,)`, frames of the transition.
-        source_lengths: `(pairs,)`, frames of the source window.
+        source_lengths: `(pairs,)`, frames of its source window.
         destination_lengths: `(pairs,)`, frames of the destination window.
     """
 

@@ -32,7 +32,7 @@ from marey._arrays import Array, BoolArray, Integers
 from marey._random import Rng, as_generator
 from marey._work import Progress
 from marey.errors import InputError, UnreachableError
-from marey.statistics.graphs.graph import ClipIndex, MotionGraph, Walk, core_frames
+from marey.statistics.graphs.graph import Clips, MotionGraph, Walk, core_frames
 
 # Cost of a frame off the time asked for, where no walk meets it: more than any deformation.
 A_FRAME_OFF = 1e6
@@ -248,7 +248,7 @@ def _search(
 def _segment(
     graph: MotionGraph, source: int, target: int, begins: dict[int, float], last: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """All walks from one key pose: costs at the target by time, from the first beginning up to `last`, and
+    """All walks from one key pose: costs at the target by time, from the first start up to `last`, and
     the last edges `(frames, times)`."""
     from marey.statistics.graphs._graph_kernels import fewest_steps, relax_in_time
 
@@ -283,7 +283,7 @@ def _checked_times(
 
 def random_walk(
     graph: MotionGraph,
-    clips: ClipIndex,
+    clips: Clips,
     seconds: float,
     rng: Rng = None,
     *,

@@ -2,108 +2,72 @@
 
 Kernels of several components take a range of them, so that threads can share the work. The first state of a
 Markov form is the process itself. `log_sum` is the sum of log innovation variances, `square_sum` that of
-squared innovations over their variances; the likelihood follows from both, whatever the overall scale.
+squared innovations over their variances; the likelihood follows from both, whatever the overall scale. Both
+are computed in complex numbers: a tiny imaginary step of a parameter gives their slopes, exact to rounding
+(Squire and Trapp 1998).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from marey._arrays import Array, BoolArray
 from marey._compiling import njit
+
+ComplexArray = NDArray[np.complex128]
 
 # Relative change of the predicted covariance below which a filter on even steps has settled.
 SETTLED = 1e-13
 
 
 @njit(cache=True, nogil=True)
-def durbin(
-    series: Array, covariance: Array, slopes: Array, tolerance: float
-) -> tuple[float, float, Array, Array]:
-    """Innovation sums of one series `(frames,)` with covariance `(frames,)`, `slopes (parameters, frames)`.
+def durbin(series: Array, covariance: ComplexArray, tolerance: float) -> tuple[complex, complex]:
+    """`log_sum` and `square_sum` of one series `(frames,)` with covariances `(frames,)` at all lags.
 
     Once the predictor stays as it is to `tolerance` for a while, it is kept: then the cost is frames x order.
     """
-    frames, count = series.shape[0], slopes.shape[0]
-    phi, before = np.zeros(frames), np.zeros(frames)
-    d_phi, d_before = np.zeros((count, frames)), np.zeros((count, frames))
-    d_log, d_square, d_v, d_kappa = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros(count)
+    frames = series.shape[0]
+    phi, before = np.zeros_like(covariance), np.zeros_like(covariance)
     v = covariance[0]
-    d_v[:] = slopes[:, 0]
     log_sum, square_sum = np.log(v), series[0] ** 2 / v
-    for i in range(count):
-        d_log[i] = d_v[i] / v
-        d_square[i] = -square_sum * d_v[i] / v
-    order, calm, growing = 0, 0, True
+    order, calm = 0, 0
     for t in range(1, frames):
-        if growing:
-            k = t
-            kappa = covariance[k]
-            for j in range(1, k):
-                kappa -= phi[j] * covariance[k - j]
+        if calm < 16:
+            kappa = covariance[t]
+            for j in range(1, t):
+                kappa -= phi[j] * covariance[t - j]
             kappa /= v
-            for i in range(count):
-                s = slopes[i, k]
-                for j in range(1, k):
-                    s -= d_phi[i, j] * covariance[k - j] + phi[j] * slopes[i, k - j]
-                d_kappa[i] = (s - kappa * d_v[i]) / v
-            before[1:k] = phi[1:k]
-            for i in range(count):
-                d_before[i, 1:k] = d_phi[i, 1:k]
-                for j in range(1, k):
-                    d_phi[i, j] -= d_kappa[i] * before[k - j] + kappa * d_before[i, k - j]
-                d_phi[i, k] = d_kappa[i]
-                d_v[i] = d_v[i] * (1 - kappa**2) - 2 * v * kappa * d_kappa[i]
-            for j in range(1, k):
-                phi[j] -= kappa * before[k - j]
-            phi[k] = kappa
-            v *= 1 - kappa**2
-            if v <= 1e-15 * covariance[0]:
-                return np.inf, np.inf, d_log, d_square
-            order = k
-            calm = calm + 1 if kappa**2 < tolerance else 0
-            growing = calm < 16
-        e = series[t]
+            before[1:t] = phi[1:t]
+            for j in range(1, t):
+                phi[j] -= kappa * before[t - j]
+            phi[t] = kappa
+            v *= 1 - kappa * kappa
+            if v.real <= 1e-15 * covariance[0].real:
+                return log_sum + np.inf, square_sum + np.inf
+            order = t
+            calm = calm + 1 if abs(kappa) ** 2 < tolerance else 0
+        e = series[t] + 0 * v
         for j in range(1, order + 1):
             e -= phi[j] * series[t - j]
         log_sum += np.log(v)
         square_sum += e * e / v
-        for i in range(count):
-            de = 0.0
-            for j in range(1, order + 1):
-                de -= d_phi[i, j] * series[t - j]
-            d_log[i] += d_v[i] / v
-            d_square[i] += (2 * e * de - e * e * d_v[i] / v) / v
-    return log_sum, square_sum, d_log, d_square
+    return log_sum, square_sum
 
 
 @njit(cache=True, nogil=True)
 def filter_sums(
-    series: Array,
-    known: BoolArray,
-    A: Array,
-    Q: Array,
-    P0: Array,
-    noise: float,
-    dA: Array,
-    dQ: Array,
-    dP0: Array,
-    d_noise: Array,
-) -> tuple[float, float, Array, Array]:
-    """Innovation sums of one series by the Kalman filter, with derivatives, forward.
+    series: Array, known: BoolArray, A: ComplexArray, Q: ComplexArray, P0: ComplexArray, noise: complex
+) -> tuple[complex, complex]:
+    """`log_sum` and `square_sum` of one series by the Kalman filter.
 
-    A, Q, P0: `(n, n)`, transition, covariance of what a step adds, stationary one; dA, dQ, dP0: `(p, n, n)`
+    A, Q, P0: `(n, n)`, transition, covariance of what a step adds, stationary one
     """
-    frames, n, p = series.shape[0], P0.shape[0], d_noise.shape[0]
-    a, P = np.zeros(n), P0.copy()
-    da, dP = np.zeros((p, n)), dP0.copy()
-    K, af = np.zeros(n), np.zeros(n)
-    dK, daf = np.zeros((p, n)), np.zeros((p, n))
-    Pf, AP, new = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))
-    dPf = np.zeros((n, n))
-    d_log, d_square, dF = np.zeros(p), np.zeros(p), np.zeros(p)
-    log_sum, square_sum, F = 0.0, 0.0, 1.0
-    scale = np.diag(P0).max()
+    frames, n = series.shape[0], P0.shape[0]
+    a, af, K = np.zeros_like(P0[0]), np.zeros_like(P0[0]), np.zeros_like(P0[0])
+    P, Pf, AP = P0.copy(), np.zeros_like(P0), np.zeros_like(P0)
+    log_sum, square_sum, log_F, inverse = 0 * noise, 0 * noise, 0 * noise, 0 * noise
+    scale = np.abs(np.diag(P0)).max()
     settled = False
     for t in range(frames):
         if t > 0:
@@ -111,60 +75,29 @@ def filter_sums(
                 a[i] = 0.0
                 for j in range(n):
                     a[i] += A[i, j] * af[j]
-            for q in range(p):
-                for i in range(n):
-                    da[q, i] = 0.0
-                    for j in range(n):
-                        da[q, i] += dA[q, i, j] * af[j] + A[i, j] * daf[q, j]
             if not settled:
-                for q in range(p):
-                    for i in range(n):
-                        for j in range(n):
-                            dPf[i, j] = dP[q, i, j]
-                            if known[t - 1]:
-                                dPf[i, j] -= dK[q, i] * P[j, 0] + K[i] * dP[q, j, 0]
-                    _product(dA[q], Pf, AP)
-                    _product_transposed(AP, A, new)
-                    for i in range(n):
-                        for j in range(n):
-                            dP[q, i, j] = new[i, j] + new[j, i] + dQ[q, i, j]
-                    _product(A, dPf, AP)
-                    _product_transposed(AP, A, new)
-                    for i in range(n):
-                        for j in range(n):
-                            dP[q, i, j] += new[i, j]
                 change = _predict(A, Q, Pf, AP, P)
                 settled = change < SETTLED * scale and known[t - 1] and t > 1
         if not known[t]:
             settled = False
             af[:] = a
             Pf[:] = P
-            daf[:] = da
             continue
         v = series[t] - a[0]
         if not settled:
             F = noise + P[0, 0]
-            if F <= 0:
-                return np.inf, np.inf, d_log, d_square
+            if F.real <= 0:
+                return log_sum + np.inf, square_sum + np.inf
+            log_F, inverse = np.log(F), 1 / F
             for i in range(n):
-                K[i] = P[i, 0] / F
+                K[i] = P[i, 0] * inverse
                 for j in range(n):
                     Pf[i, j] = P[i, j] - K[i] * P[j, 0]
-            for q in range(p):
-                dF[q] = d_noise[q] + dP[q, 0, 0]
-                for i in range(n):
-                    dK[q, i] = (dP[q, i, 0] - K[i] * dF[q]) / F
         for i in range(n):
             af[i] = a[i] + K[i] * v
-        log_sum += np.log(F)
-        square_sum += v * v / F
-        for q in range(p):
-            dv = -da[q, 0]
-            for i in range(n):
-                daf[q, i] = da[q, i] + dK[q, i] * v + K[i] * dv
-            d_log[q] += dF[q] / F
-            d_square[q] += (2 * v * dv - v * v * dF[q] / F) / F
-    return log_sum, square_sum, d_log, d_square
+        log_sum += log_F
+        square_sum += v * v * inverse
+    return log_sum, square_sum
 
 
 @njit(cache=True, nogil=True)
@@ -259,32 +192,6 @@ def smooth(
 
 
 @njit(cache=True, nogil=True)
-def prior_paths(
-    start: int, stop: int, A: Array, roots: Array, first: Array, noise: Array, values: Array
-) -> None:
-    """Write paths `(components, draws, frames)` driven by `noise (components, draws, frames, n)`.
-
-    A, roots, first: `(components, n, n)`, first is the root of the stationary covariance
-    """
-    _, draws, frames, n = noise.shape
-    x, y = np.zeros(n), np.zeros(n)
-    for c in range(start, stop):
-        for d in range(draws):
-            for t in range(frames):
-                root = first[c] if t == 0 else roots[c]
-                for i in range(n):
-                    s = 0.0
-                    for j in range(i + 1):
-                        s += root[i, j] * noise[c, d, t, j]
-                    if t > 0:
-                        for j in range(n):
-                            s += A[c, i, j] * x[j]
-                    y[i] = s
-                x[:] = y
-                values[c, d, t] = x[0]
-
-
-@njit(cache=True, nogil=True)
 def advance(
     start: int, stop: int, states: Array, A: Array, roots: Array, noise: Array, values: Array
 ) -> None:
@@ -348,12 +255,7 @@ def lower_roots(matrices: Array) -> Array:
 def _predict(A: Array, Q: Array, Pf: Array, AP: Array, P: Array) -> float:
     """Write `A Pf Aᵀ + Q` into P; the largest change of an entry. AP: scratch."""
     n, change = len(P), 0.0
-    for i in range(n):
-        for j in range(n):
-            s = 0.0
-            for k in range(n):
-                s += A[i, k] * Pf[k, j]
-            AP[i, j] = s
+    _product(A, Pf, AP)
     for i in range(n):
         for j in range(i + 1):
             value = Q[i, j]
@@ -368,17 +270,7 @@ def _predict(A: Array, Q: Array, Pf: Array, AP: Array, P: Array) -> float:
 def _product(a: Array, b: Array, out: Array) -> None:
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
-            s = 0.0
-            for k in range(a.shape[1]):
+            s = a[i, 0] * b[0, j]
+            for k in range(1, a.shape[1]):
                 s += a[i, k] * b[k, j]
-            out[i, j] = s
-
-
-@njit(cache=True, nogil=True)
-def _product_transposed(a: Array, b: Array, out: Array) -> None:
-    for i in range(a.shape[0]):
-        for j in range(b.shape[0]):
-            s = 0.0
-            for k in range(a.shape[1]):
-                s += a[i, k] * b[j, k]
             out[i, j] = s

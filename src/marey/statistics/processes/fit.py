@@ -103,7 +103,6 @@ class Likelihood:
 
     def __init__(self, kind: type[Covariance], values: Array, known: BoolArray, frame_rate: float):
         self.kind, self.values, self.known, self.frame_rate = kind, values, known, frame_rate
-        self.count = int(known.sum())
         self.runs = runs(known)
 
     def at(self, point: Array) -> tuple[Covariance, float]:
@@ -115,14 +114,15 @@ class Likelihood:
         sums = self._sums(point)
         if not (np.isfinite(sums.squares) and np.isfinite(sums.logs)):
             return 1e10, np.zeros_like(point)
-        scale = max(sums.squares / self.count, 1e-300)
-        value = 0.5 * (sums.logs / self.count + np.log(scale))
-        slopes = 0.5 * (sums.log_slopes + sums.square_slopes / scale) / self.count
+        scale = max(sums.squares / sums.number, 1e-300)
+        value = 0.5 * (sums.logs / sums.number + np.log(scale))
+        slopes = 0.5 * (sums.log_slopes + sums.square_slopes / scale) / sums.number
         return float(value), slopes[1:]
 
     def scale(self, point: Array) -> float:
         """The variance that is most likely."""
-        return max(float(self._sums(point).squares) / self.count, 1e-300)
+        sums = self._sums(point)
+        return max(float(sums.squares) / sums.number, 1e-300)
 
     def _sums(self, point: Array) -> state_space.Sums:
         covariance, noise = self.at(point)
@@ -139,30 +139,24 @@ def innovation_sums(
 
     It predicts each frame from those before; no covariance matrix is formed. Slopes are by the logarithms of
     variance, length and noise. Cost: frames x order, beyond which the predictor no longer changes.
+
+    >>> from marey.statistics.processes.covariances import SquaredExponential
+    >>> sums = innovation_sums(SquaredExponential(1.0, 0.1), 0.01, 30.0, [0.1, 0.2, 0.1, -0.3])
+    >>> round(sums.log_likelihood[0], 4)
+    -1.1704
     """
     from marey.statistics.processes import _kernels
 
     values = np.array(series, dtype=float)
     lags = np.arange(len(values)) / frame_rate
-    row = covariance(lags)[:, 0]
-    slopes = np.vstack([covariance.gradient(lags)[:, :, 0], np.zeros(len(values))])
-    row[0] += noise
-    slopes[-1, 0] = noise
-    return state_space.Sums(*_kernels.durbin(values, row, slopes, UNCHANGED))
+    row, slope = covariance(lags)[:, 0], covariance.gradient(lags)[1, :, 0]
 
+    def run(step: complex, errors: complex) -> tuple[complex, complex]:
+        covariances = row + step * slope
+        covariances[0] += errors
+        return _kernels.durbin(values, covariances, UNCHANGED)
 
-def log_likelihood(
-    covariance: Covariance, noise: float, frame_rate: float, series: ArrayLike
-) -> tuple[float, Array]:
-    """Log-likelihood of one even series without gaps, and its gradient as in :func:`innovation_sums`.
-
-    >>> from marey.statistics.processes.covariances import SquaredExponential
-    >>> value, slope = log_likelihood(SquaredExponential(1.0, 0.1), 0.01, 30.0, [0.1, 0.2, 0.1, -0.3])
-    >>> round(value, 4), slope.shape
-    (-1.1704, (3,))
-    """
-    count = len(np.asarray(series))
-    return innovation_sums(covariance, noise, frame_rate, series).log_likelihood(count)
+    return state_space.Sums.of(run, noise, len(values))
 
 
 def whittle(

@@ -19,6 +19,8 @@ from marey._arrays import Array
 from marey.errors import InputError
 from marey.statistics.processes.covariances import Matern
 
+# Imaginary step of a parameter, so small that its square vanishes beside 1.
+STEP = 1e-30
 # Numbers below which a thread costs more than it helps.
 WORTH_A_THREAD = 100_000
 
@@ -38,62 +40,65 @@ class System(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Of the innovations of one series: log variances, squares over variances, and their slopes."""
+    """Of the `number` of innovations of one series: log variances, squares over variances, and their slopes.
 
+    Slopes `(3,)` are by the logarithms of variance, length and noise.
+    """
+
+    number: int
     logs: float
     squares: float
     log_slopes: Array
     square_slopes: Array
 
-    def log_likelihood(self, count: int) -> tuple[float, Array]:
-        """Log-likelihood of `count` values, and its gradient."""
-        value = -0.5 * (self.logs + self.squares + count * np.log(2 * np.pi))
+    @classmethod
+    def of(cls, run: Callable[[complex, complex], tuple[complex, complex]], noise: float, count: int) -> Sums:
+        """From both sums as a function of an imaginary step of the log-length, and of the noise.
+
+        Variance and noise scaled together move all `count` logarithms equally and divide the squares: that
+        gives the slopes by the variance.
+        """
+        logs, squares = run(STEP * 1j, noise)
+        by_length = np.array([logs.imag, squares.imag]) / STEP
+        by_noise = np.array(run(0j, noise * (1 + STEP * 1j))).imag / STEP
+        by_variance = np.array([count, -squares.real]) - by_noise
+        slopes = np.stack([by_variance, by_length, by_noise], axis=1)
+        return cls(count, float(logs.real), float(squares.real), *slopes)
+
+    @property
+    def log_likelihood(self) -> tuple[float, Array]:
+        """Log-likelihood of the values, and its gradient."""
+        value = -0.5 * (self.logs + self.squares + self.number * np.log(2 * np.pi))
         return float(value), -0.5 * (self.log_slopes + self.square_slopes)
 
 
 def innovation_sums(
     covariance: Matern, noise: float, frame_rate: float, series: ArrayLike, known: ArrayLike | None = None
 ) -> Sums:
-    """The likelihood of one series `(frames,)`; slopes by the logarithms of variance, length and noise."""
-    from marey.statistics.processes import _kernels
-
-    values = np.asarray(series, dtype=float)
-    valid = np.ones(len(values), dtype=bool) if known is None else np.ascontiguousarray(known, dtype=bool)
-    A, Q, P0 = (matrices[0] for matrices in system_of(covariance, frame_rate))
-    dA = covariance.transition_slopes([1 / frame_rate])[0, 0]
-    moved = dA @ P0 @ A.T
-    zero = np.zeros_like(A)
-    return Sums(
-        *_kernels.filter_sums(
-            np.where(valid, values, 0.0),
-            valid,
-            A,
-            Q,
-            P0,
-            float(noise),
-            np.stack([zero, dA, zero]),
-            np.stack([Q, -moved - moved.T, zero]),
-            np.stack([P0, zero, zero]),
-            np.array([0.0, 0.0, noise]),
-        )
-    )
-
-
-def log_likelihood(
-    covariance: Matern, noise: float, frame_rate: float, series: ArrayLike, known: ArrayLike | None = None
-) -> tuple[float, Array]:
-    """Log-likelihood of one series, and its gradient by the logarithms of variance, length and noise.
+    """The likelihood of one series `(frames,)`, of which some values may be missing, by the filter.
 
     >>> from marey.statistics.processes.covariances import Matern12
-    >>> value, _ = log_likelihood(Matern12(1.0, 0.5), 0.1, 1.0, [0.3, -0.2])
+    >>> value, _ = innovation_sums(Matern12(1.0, 0.5), 0.1, 1.0, [0.3, -0.2]).log_likelihood
     >>> C = np.array([[1.1, np.exp(-2.0)], [np.exp(-2.0), 1.1]])
     >>> x = np.array([0.3, -0.2])
     >>> dense = -0.5 * (x @ np.linalg.solve(C, x) + np.log(np.linalg.det(2 * np.pi * C)))
     >>> bool(np.isclose(value, dense, rtol=1e-12))
     True
     """
-    count = len(np.asarray(series)) if known is None else int(np.sum(known))
-    return innovation_sums(covariance, noise, frame_rate, series, known).log_likelihood(count)
+    from marey.statistics.processes import _kernels
+
+    values = np.asarray(series, dtype=float)
+    valid = np.ones(len(values), dtype=bool) if known is None else np.ascontiguousarray(known, dtype=bool)
+    values = np.where(valid, values, 0.0)
+    A, Q, P0 = (matrices[0] for matrices in system_of(covariance, frame_rate))
+    slope = covariance.transition_slopes([1 / frame_rate])[0, 0]
+    moved = slope @ P0 @ A.T
+
+    def run(step: complex, errors: complex) -> tuple[complex, complex]:
+        added = Q - step * (moved + moved.T)
+        return _kernels.filter_sums(values, valid, A + step * slope, added, P0 + 0j, complex(errors))
+
+    return Sums.of(run, noise, int(valid.sum()))
 
 
 def prior_sample(
@@ -104,14 +109,17 @@ def prior_sample(
 
     A, Q, P0 = system_of(covariance, frame_rate)
     noise = rng.standard_normal((len(A), draws, frames, A.shape[-1]))
-    values = np.empty(noise.shape[:3])
+    noise = np.ascontiguousarray(noise.transpose(2, 0, 3, 1))
     first, roots = _kernels.lower_roots(P0), _kernels.lower_roots(Q)
+    values = np.empty((frames, len(A), draws))
+    states = first @ noise[0]
+    values[0] = states[:, 0]
 
     def run(start: int, stop: int) -> None:
-        _kernels.prior_paths(start, stop, A, roots, first, noise, values)
+        _kernels.advance(start, stop, states, A, roots, noise[1:], values[1:])
 
     by_components(run, len(A), noise.size)
-    return np.moveaxis(values, 0, -1)
+    return np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
 def smoothed(

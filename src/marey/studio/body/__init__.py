@@ -1,7 +1,1 @@
-"""The body panel of the studio."""
-
-from __future__ import annotations
-
-from marey.studio.body.panel import BodyPanel
-
-__all__ = ["BodyPanel"]
+"""The body room of the studio."""

@@ -3,67 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from marey._arrays import FloatArray
 from marey._work import Progress
-from marey.body.motion import Motion
-from marey.io import save
-from marey.io._files import atomic_write
+from marey.io._tables import write_table
 from marey.studio.body.state import State
-from marey.studio.panel import Export
-
-# Metres, of a compressed file that nobody chose an error for.
-USUAL_ERROR = 0.01
+from marey.studio.exports import files_of, made
+from marey.studio.room import Export
 
 
 def exports(state: State, name: str) -> list[Export]:
     """The files of a state; `name` is that of what was opened."""
-    stem = Path(name).stem or "body"
-    motion = state.motion
-    figure: Any = motion if state.character is None else state.character.with_motion(motion)
+    stem, motion = Path(name).stem or "body", state.motion
+    figure = motion if state.character is None else state.character.with_motion(motion)
 
-    def saved(thing: Any) -> Any:
-        return lambda path, progress: save(thing, path, progress=progress)
-
-    def viewed(path: Path, progress: Progress) -> None:
-        from marey.views.render import view
-
-        view(figure, path, progress=progress)
-
-    def compressed(path: Path, progress: Progress) -> None:
+    def compressed(progress: Progress) -> object:
         from marey.body.codec import compress
 
-        small = state.small.clip if state.small is not None else None
-        save(small or compress(motion, max_error=USUAL_ERROR, progress=progress), path)
+        found = state.compressed
+        return compress(motion, max_error=0.01, progress=progress) if found is None else found.clip
 
-    def table(path: Path, progress: Progress) -> None:
-        write_positions(motion, path)
+    def positions(path: Path) -> None:
+        write_points(motion.skeleton.names, motion.positions(), motion.frame_rate, path)
 
     return [
-        Export("motion (BVH)", f"{stem}.bvh", saved(motion)),
-        Export("figure (GLB)", f"{stem}.glb", saved(figure)),
-        Export("film (MP4)", f"{stem}.mp4", viewed),
-        Export("picture (PNG)", f"{stem}.png", viewed),
-        Export("page (HTML)", f"{stem}.html", viewed),
-        Export("small (MRY)", f"{stem}.mry", compressed),
-        Export("table (CSV)", f"{stem}.csv", table),
+        *files_of("motion", motion, stem)[:1],
+        *files_of("figure", figure, stem, without=(".bvh", ".mry")),
+        made("compressed", f"{stem}.mry", compressed),
+        Export("positions (CSV)", f"{stem}.csv", lambda path, _: positions(path)),
     ]
 
 
-def write_positions(motion: Motion, path: Path) -> None:
-    """A table of where every joint is: a row a frame, seconds and then x, y, z of each joint in metres.
+def write_points(names: tuple[str, ...], points: FloatArray, frame_rate: float, path: Path) -> None:
+    """A table of named points `(frames, points, 3)`: a row a frame, seconds and then x, y, z in metres.
 
     >>> import marey, tempfile
-    >>> out = Path(tempfile.mkdtemp()) / "walk.csv"
-    >>> write_positions(marey.samples.walk(seconds=0.1), out)
+    >>> out, walk = Path(tempfile.mkdtemp()) / "walk.csv", marey.samples.walk(seconds=0.1)
+    >>> write_points(walk.skeleton.names, walk.positions(), walk.frame_rate, out)
     >>> out.read_text().splitlines()[0][:26]
     'time,Hips.x,Hips.y,Hips.z,'
     """
-    names = [name.replace(",", " ").replace('"', "'") for name in motion.skeleton.names]
-    header = ",".join(["time", *(f"{name}.{axis}" for name in names for axis in "xyz")])
-    times = np.arange(motion.frames)[:, None] / motion.frame_rate
-    rows = np.concatenate([times, motion.positions().reshape(motion.frames, -1)], axis=1)
-    with atomic_write(path) as draft:
-        np.savetxt(draft, rows, fmt="%.6g", delimiter=",", header=header, comments="", encoding="utf-8")
+    columns = [name.replace(",", " ").replace('"', "'") for name in names]
+    header = ["time", *(f"{name}.{axis}" for name in columns for axis in "xyz")]
+    times = np.arange(len(points))[:, None] / frame_rate
+    rows = np.concatenate([times, points.reshape(len(points), -1)], axis=1)
+    write_table(path, header, ([f"{value:.6g}" for value in row] for row in rows))

@@ -1,4 +1,4 @@
-"""Balls one takes hold of: hands, feet and head, and a target to reach.
+"""Balls one takes hold of: at hands, feet and head of a body, and at a target to reach.
 
 The pointer may move faster than poses are solved, so a drag only hands its newest place over.
 """
@@ -7,71 +7,69 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from marey.studio.desk import Desk
-from marey.studio.latest import Latest
+from marey._arrays import Array
+from marey.studio.jobs import LatestOnly
+from marey.studio.layers.group import Group
+from marey.studio.settings import THEME, Colour
+from marey.studio.workspace import Workspace
 
-Array = NDArray[np.float64]
-Colour = tuple[int, int, int]
-
-FREE: Colour = (43, 106, 143)
-HELD: Colour = (34, 38, 43)
-GRABBED: Colour = (200, 85, 61)
+if TYPE_CHECKING:
+    from viser import IcosphereHandle, SceneNodeDragEvent
 
 
 @dataclass(frozen=True, eq=False)
-class Pull:
+class Drag:
     """One moment of a drag.
 
-    drag: number of the drag; end: which ball; place: `(3,)`, where it is pulled to, metres
+    number: of the drag; end: which ball; place: `(3,)`, where it is dragged to, metres
     over: whether the ball was let go of
     """
 
-    drag: int
+    number: int
     end: int
     place: Array
     over: bool
 
 
-class Balls:
-    """Balls in the scene; `pulled(pull)` is called aside for the newest moment of a drag.
+class Handles:
+    """Balls in the scene; `dragged(drag)` is called aside for the newest moment of a drag.
 
     The end of a drag is never left out: if another begins before it was dealt with, it comes first.
     """
 
     def __init__(
         self,
-        desk: Desk,
-        name: str,
+        workspace: Workspace,
+        group: Group,
         *,
-        pulled: Callable[[Pull], None],
+        dragged: Callable[[Drag], None],
         clicked: Callable[[int], None] = lambda end: None,
     ):
-        self._desk, self._name = desk, name
-        self._pulled, self._clicked = pulled, clicked
-        self._handles: list[Any] = []
+        self._workspace, self._group = workspace, group
+        self._dragged, self._clicked = dragged, clicked
+        self._handles: list[IcosphereHandle] = []
         self._drags = 0
-        self._last: Pull | None = None
-        self.newest: Latest[Pull] = Latest(self._follow)
+        self._last: Drag | None = None
+        self.newest: LatestOnly[Drag] = LatestOnly(self._follow)
 
-    def add(self, count: int, radius: float, colour: Colour = FREE) -> None:
+    def add(self, count: int, radius: float, colour: Colour = THEME.accent) -> None:
         """So many balls instead of those that were there; radius in metres."""
         self.clear()
         for end in range(count):
-            ball = self._desk.scene.add_icosphere(
-                f"{self._name}/{end}", radius, colour, subdivisions=2, cast_shadow=False
+            ball = self._group.scene.add_icosphere(
+                f"{self._group.path}/{end}", radius, colour, subdivisions=2, cast_shadow=False
             )
+            self._group.nodes[str(end)] = ball
             self._listen(ball, end)
             self._handles.append(ball)
 
     def clear(self) -> None:
         """Take all away."""
-        for ball in self._handles:
-            ball.remove()
+        self._group.clear()
         self._handles = []
 
     @property
@@ -92,26 +90,26 @@ class Balls:
         if tuple(self._handles[end].color) != colour:
             self._handles[end].color = colour
 
-    def _listen(self, ball: Any, end: int) -> None:
+    def _listen(self, ball: IcosphereHandle, end: int) -> None:
         offset = np.zeros(3)
 
-        async def dragged(event: Any) -> None:
+        async def moved(event: SceneNodeDragEvent[Any]) -> None:
             nonlocal offset
             if event.phase == "start":
                 self._drags += 1
-                # Balls have places in the panel's ground, the pointer in the world.
+                # Balls have places in the room's ground, the pointer in the world.
                 offset = np.asarray(ball.position) - np.asarray(event.start_position)
             place = np.asarray(event.end_position) + offset
-            self.newest.give(Pull(self._drags, end, place, event.phase == "end"))
+            self.newest.submit(Drag(self._drags, end, place, event.phase == "end"))
 
-        ball.on_drag(dragged)
-        ball.on_click(self._desk.guard(lambda _: self._clicked(end)))
+        ball.on_drag(moved)
+        ball.on_click(self._workspace.callback(lambda _: self._clicked(end)))
 
-    def _follow(self, pull: Pull) -> None:
-        if self._desk.closed or not np.isfinite(pull.place).all():
+    def _follow(self, drag: Drag) -> None:
+        if self._workspace.closed or not np.isfinite(drag.place).all():
             return
-        with self._desk.errors_told():
-            last, self._last = self._last, None if pull.over else pull
-            if last is not None and last.drag != pull.drag:
-                self._pulled(Pull(last.drag, last.end, last.place, True))
-            self._pulled(pull)
+        with self._workspace.reporting_errors():
+            last, self._last = self._last, None if drag.over else drag
+            if last is not None and last.number != drag.number:
+                self._dragged(Drag(last.number, last.end, last.place, True))
+            self._dragged(drag)

@@ -1,7 +1,1 @@
-"""The crowd panel of the studio."""
-
-from __future__ import annotations
-
-from marey.studio.crowd.panel import CrowdPanel
-
-__all__ = ["CrowdPanel"]
+"""The crowd room of the studio."""

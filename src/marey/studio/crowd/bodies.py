@@ -6,63 +6,56 @@ frame, and some 10 ms a frame for two dozen people.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Integers
 from marey.body.motion import Motion
-from marey.errors import InputError
 from marey.stage.walk.walk import WalkingCrowd
-from marey.studio.crowd.floor import Floor
-from marey.studio.desk import Desk
+from marey.studio.crowd.state import State
+from marey.studio.layers.figure import Part
+from marey.studio.room import Layer
+from marey.studio.settings import Colour
+
+if TYPE_CHECKING:
+    from viser import MeshHandle
+
+    from marey.studio.crowd.room import CrowdRoom
 
 Floats = NDArray[np.float32]
 
-MOST = 100
-# The studio's pale light bleaches.
-DARKER = 0.75
 FAR_BELOW = -1000.0
 
 
-def check_few(people: int) -> None:
-    """An error if there are too many to be shown as bodies."""
-    if people > MOST:
-        raise InputError(
-            f"whole bodies are shown for up to {MOST} people, here are {people}; let fewer walk, or shorter, "
-            "or export them: bodies (GLB) and bodies (HTML) take thousands"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
+class _Piece(NamedTuple):
     """Everything of one colour: whose it is, which vertices of the body, and the mesh in the scene."""
 
-    people: NDArray[np.int64]
-    vertices: NDArray[np.int64]
-    node: Any
+    people: Integers
+    vertices: Integers
+    node: MeshHandle
 
 
-class Bodies:
-    """Walking bodies in the scene; `set` once, then `show` every frame."""
+class Bodies(Layer[State]):
+    """Walking bodies in the scene."""
 
-    def __init__(self, desk: Desk, path: str):
-        self._desk, self._path = desk, path
-        self._crowd: WalkingCrowd | None = None
+    def __init__(self, room: CrowdRoom):
+        super().__init__(room)
         self._pieces: list[_Piece] = []
 
     @property
-    def nodes(self) -> list[Any]:
+    def nodes(self) -> list[MeshHandle]:
         """The meshes, one a colour."""
         return [piece.node for piece in self._pieces]
 
-    def set(self, crowd: WalkingCrowd | None, floor: Floor) -> None:
-        """Other bodies, or none."""
-        for piece in self._pieces:
-            piece.node.remove()
+    def key(self, state: State) -> tuple[object, ...]:
+        return state.floor, state.bodies
+
+    def set(self, state: State) -> None:
+        self.group.clear()
         self._pieces = []
-        self._crowd, self._floor = crowd, floor
+        crowd, self._floor = state.bodies, state.floor
         if crowd is None:
             return
         from marey.stage.walk.figure import figure, outfits
@@ -70,27 +63,25 @@ class Bodies:
         body = figure()
         self._character = body.character
         own, part, faces = body.corners
-        colours = np.rint(255 * DARKER * outfits()).astype(np.uint8)[crowd.outfits]
+        # The studio's pale light bleaches.
+        colours = np.rint(255 * 0.75 * outfits()).astype(np.uint8)[crowd.outfits]
         for number in np.unique(part):
-            mine = np.flatnonzero(part == number)
-            renumbered = np.full(len(part), -1)
-            renumbered[mine] = np.arange(len(mine))
-            of_part = renumbered[faces[part[faces[:, 0]] == number]]
             for colour in np.unique(colours[:, number], axis=0):
                 people = np.flatnonzero((colours[:, number] == colour).all(axis=1))
-                self._add(people, own[mine], of_part, tuple(int(c) for c in colour))
+                piece = Part.of(faces, part[faces[:, 0]] == number, colour)
+                self._add(people, own[piece.vertices], piece.faces, piece.colour)
 
     def visible(self, seen: bool) -> None:
         """Show or hide them."""
         for piece in self._pieces:
             piece.node.visible = seen
 
-    def show(self, seconds: float) -> None:
-        """The bodies at a time."""
-        if self._crowd is None or not self._pieces or not self._pieces[0].node.visible:
+    def frame(self, state: State, frame: int) -> None:
+        crowd = state.bodies
+        if crowd is None or not self._pieces or not self._pieces[0].node.visible:
             return
-        frame = min(round(seconds * self._crowd.frame_rate), self._crowd.frames - 1)
-        vertices = self._skinned(self._crowd, frame)
+        seconds = frame / state.clock[1]
+        vertices = self._skinned(crowd, min(round(seconds * crowd.frame_rate), crowd.frames - 1))
         for piece in self._pieces:
             piece.node.vertices = vertices[piece.people][:, piece.vertices].reshape(-1, 3)
 
@@ -109,20 +100,9 @@ class Bodies:
         placed[~crowd.present[frame]] = [0.0, FAR_BELOW, 0.0]
         return placed
 
-    def _add(
-        self,
-        people: NDArray[np.int64],
-        vertices: NDArray[np.int64],
-        faces: NDArray[np.int64],
-        colour: tuple[int, ...],
-    ) -> None:
+    def _add(self, people: Integers, vertices: Integers, faces: Integers, colour: Colour) -> None:
         first = len(vertices) * np.arange(len(people))[:, None, None]
-        node = self._desk.scene.add_mesh_simple(
-            f"{self._path}/{len(self._pieces)}",
-            np.full((len(people) * len(vertices), 3), FAR_BELOW, np.float32),
-            (faces[None] + first).reshape(-1, 3).astype(np.uint32),
-            color=colour,
-            cast_shadow=False,
-            receive_shadow=False,
-        )
+        below = np.full((len(people) * len(vertices), 3), FAR_BELOW)
+        corners = (faces[None] + first).reshape(-1, 3)
+        node = self.group.mesh(str(len(self._pieces)), below, corners, colour)
         self._pieces.append(_Piece(people, vertices, node))

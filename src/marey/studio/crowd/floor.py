@@ -1,4 +1,4 @@
-"""The part of the ground that is shown: metres of a plan to places of the scene, and pictures laid on it.
+"""The part of the ground that is shown: metres of a plan to places of the scene, and images laid on it.
 
 The plan's x is the scene's x, its y points away from the viewer (scene `-z`); the middle of the floor is the
 scene's origin. Floors too large or small to look at are shown to scale.
@@ -7,23 +7,15 @@ scene's origin. Floors too large or small to look at are shown to scale.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from marey._arrays import AnyArray, Array
 from marey.crowd import cameras as plane
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.fields import pixel_centres
 from marey.crowd.tracks import Tracks
-
-Array = NDArray[np.float64]
-
-# Metres of the longer side between which a floor is shown in its true size, and else shown as large as.
-SMALLEST, LARGEST, USUAL = 2.0, 110.0, 40.0
-# Share of points beyond whom the floor does not go, at either end: far away pixels see much ground.
-FAR = 0.01
-AROUND = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +35,8 @@ class Floor:
         """The ground that a camera sees, without the far distance."""
         seen = plane.apply(place.to_ground, pixel_centres(place.region.shape)[place.region == WALKABLE])
         pixel = 0.5 * np.sqrt(float(np.median(place.cell_areas[place.region == WALKABLE])))
-        far = FAR if abs(place.to_ground[2, :2]).max() > 1e-12 else 0.0
+        # Pixels far away see much ground: the floor ends before the last of them.
+        far = 0.01 if abs(place.to_ground[2, :2]).max() > 1e-12 else 0.0
         low, high = np.quantile(seen, [far, 1 - far], axis=0)
         return cls(low - pixel, high + pixel)
 
@@ -53,7 +46,7 @@ class Floor:
         places = tracks.positions[tracks.present]
         if not len(places):
             return cls(np.zeros(2), np.ones(2))
-        return cls(places.min(axis=0) - AROUND, places.max(axis=0) + AROUND)
+        return cls(places.min(axis=0) - 1.0, places.max(axis=0) + 1.0)
 
     @property
     def size(self) -> Array:
@@ -64,7 +57,7 @@ class Floor:
     def scale(self) -> float:
         """Metres of the scene for a metre of the ground; 1 unless the floor is very large or small."""
         longest = float(self.size.max())
-        return 1.0 if SMALLEST <= longest <= LARGEST else USUAL / longest
+        return 1.0 if 2.0 <= longest <= 110.0 else 40.0 / longest
 
     def to_scene(self, points: ArrayLike, height: float = 0.0) -> NDArray[np.float32]:
         """Places of the scene `(..., 3)` of the plan's points `(..., 2)`."""
@@ -77,7 +70,7 @@ class Floor:
         return np.asarray(places, np.float64) * [1, -1] / self.scale + 0.5 * (self.low + self.high)
 
     def sheet(self, longest: int) -> Sheet:
-        """A picture that covers the floor, its longer side so many pixels."""
+        """An image that covers the floor, its longer side so many pixels."""
         spacing = float(self.size.max()) / longest
         columns, rows = np.maximum(np.rint(self.size / spacing).astype(int), 2)
         return Sheet(self, int(rows), int(columns))
@@ -85,7 +78,7 @@ class Floor:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A picture of `rows` by `columns` pixels that lies on a floor, seen from above."""
+    """An image of `rows` by `columns` pixels that lies on a floor, seen from above."""
 
     floor: Floor
     rows: int
@@ -108,14 +101,10 @@ class Sheet:
             ]
         )
 
-    def pixels(self, points: ArrayLike) -> Array:
-        """Pixels `(..., 2)` of the plan's points `(..., 2)`."""
-        return plane.apply(plane.inverse(self.to_ground), points)
-
-    def laid(self, picture: NDArray[Any], to_ground: Array) -> NDArray[Any]:
-        """A picture of the ground, whose pixels a homography takes to metres, seen from above; 0 outside."""
+    def laid(self, image: AnyArray, to_ground: Array) -> AnyArray:
+        """An image of the ground, whose pixels a homography takes to metres, seen from above; 0 outside."""
         import cv2
 
         through = plane.inverse(to_ground) @ self.to_ground
         flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        return cv2.warpPerspective(picture, through, (self.columns, self.rows), flags=flags)
+        return cv2.warpPerspective(image, through, (self.columns, self.rows), flags=flags)

@@ -1,4 +1,4 @@
-"""Maps of a moment on the ground: flow, speed, density, divergence, turning, in metres and seconds.
+"""Maps of a moment on the ground: flow, speed, density, divergence, vorticity, in metres and seconds.
 
 Those of a captured flow are worked out on the floor's own grid after its camera is undone; those of people by
 :class:`marey.crowd.density.DensityGrid`. Cost: some 10 ms a frame of either.
@@ -6,7 +6,7 @@ Those of a captured flow are worked out on the floor's own grid after its camera
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray
 from marey.crowd import cameras as plane
-from marey.crowd.analysis.measures import divergence, vorticity
+from marey.crowd.analysis import divergence, vorticity
 from marey.crowd.animation.ground import WALKABLE, WalkableGround
 from marey.crowd.density import WIDTH, DensityFrame, DensityGrid
 from marey.crowd.fields import UNKNOWN, FieldSeries, pixel_centres
@@ -22,14 +22,9 @@ from marey.crowd.scenes import Scene
 from marey.crowd.tracks import Tracks
 from marey.studio.crowd.floor import Floor
 
-Kind = Literal["flow", "speed", "density", "divergence", "turning"]
+Kind = Literal["flow", "speed", "density", "divergence", "vorticity"]
 Values = NDArray[np.float32]
 
-# Pixels of the longer side of a map of a flow, cells of one of people, metres of a cell at least.
-LONGEST, CELLS, FINEST = 200, 96, 0.25
-# Frames looked at for the scale of a map, and the share of their values within it.
-LOOKED_AT, WITHIN = 8, 0.995
-SMALLEST = 1e-3
 # Metres of a floor beyond which maps of people say nothing: the unit is probably wrong.
 LARGEST_FLOOR = 5000.0
 
@@ -38,7 +33,7 @@ UNITS: dict[Kind, str] = {
     "speed": "m/s",
     "density": "people/m²",
     "divergence": "1/s",
-    "turning": "1/s",
+    "vorticity": "1/s",
 }
 
 
@@ -52,25 +47,15 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Scale:
-    """A kind of map and its largest value."""
-
-    kind: Kind
-    largest: float
-
-
-def scale_of(source: Source, kind: Kind) -> Scale:
-    """The scale for all frames of a map: hardly any value exceeds it."""
-    looked = np.unique(np.linspace(0, source.frames - 1, LOOKED_AT).astype(int))
+def largest_value(source: Source, kind: Kind) -> float:
+    """The end of the scale for all frames of a map: hardly any value exceeds it."""
     sizes = []
-    for frame in looked:
+    for frame in np.unique(np.linspace(0, source.frames - 1, 8).astype(int)):
         values, known = source.values(kind, int(frame))
         size = np.linalg.norm(values, axis=-1) if kind == "flow" else np.abs(values)
         sizes.append(size[known])
     all_sizes = np.concatenate(sizes)
-    largest = float(np.quantile(all_sizes, WITHIN)) if len(all_sizes) else 0.0
-    return Scale(kind, max(largest, SMALLEST))
+    return max(float(np.quantile(all_sizes, 0.995)) if len(all_sizes) else 0.0, 1e-3)
 
 
 class FlowMaps:
@@ -78,7 +63,7 @@ class FlowMaps:
 
     def __init__(self, fields: FieldSeries, floor: Floor):
         self.fields, self.frames = fields, fields.frames
-        self.sheet = floor.sheet(LONGEST)
+        self.sheet = floor.sheet(200)
         self._camera = np.asarray(fields.homography, dtype=np.float64)
         region = WalkableGround.of(replace(fields, mask=None)).region == WALKABLE
         walkable = region if fields.mask is None else region & fields.mask
@@ -95,7 +80,7 @@ class FlowMaps:
         return laid * np.array([1.0, -1.0], np.float32)
 
     def values(self, kind: Kind, frame: int) -> tuple[Values, BoolArray]:
-        """Values of a map; the density of a flow is where people are seen, as far as it tells."""
+        """Values of a map; the density of a flow is where people are detected."""
         if kind == "density":
             return self._seen(frame)
         velocity = self.velocity(frame)
@@ -108,12 +93,12 @@ class FlowMaps:
         return (derive(velocity, self.known) / across).astype(np.float32), self.known
 
     def _seen(self, frame: int) -> tuple[Values, BoolArray]:
-        if self.fields.presence is None:
+        if self.fields.foreground is None:
             return np.zeros(self.known.shape, np.float32), self.known
-        presence = self.fields.presence[frame]
-        told = self.sheet.laid((presence != UNKNOWN).astype(np.float32), self._camera) > 0.5
-        # The presence of 255 stands for half a person a square metre and more.
-        seen = presence.astype(np.float32) * np.float32(0.5 / 255)
+        foreground = self.fields.foreground[frame]
+        told = self.sheet.laid((foreground != UNKNOWN).astype(np.float32), self._camera) > 0.5
+        # The foreground of 255 stands for half a person a square metre and more.
+        seen = foreground.astype(np.float32) * np.float32(0.5 / 255)
         return self.sheet.laid(seen, self._camera), self.known & told
 
 
@@ -123,7 +108,7 @@ class PeopleMaps:
     def __init__(self, tracks: Tracks, floor: Floor, scene: Scene | None = None):
         self.tracks, self.frames = tracks, tracks.frames
         width, depth = floor.size
-        spacing = max(FINEST, float(max(width, depth)) / CELLS)
+        spacing = max(0.25, float(max(width, depth)) / 96)
         walls = () if scene is None else tuple(corners - floor.low for corners in scene.obstacles)
         self._low = floor.low
         place = Scene((float(width), float(depth)), obstacles=walls)
@@ -156,6 +141,6 @@ class PeopleMaps:
             velocity = np.nan_to_num(moment.velocity[::-1]) * [1.0, -1.0]
             flow = velocity if kind == "flow" else np.linalg.norm(velocity, axis=-1)
             return flow.astype(np.float32), known
-        # Turning to the right is positive, as in pictures of flows.
+        # Turning to the right is positive, as in images of flows.
         chosen = moment.divergence if kind == "divergence" else -moment.vorticity
         return np.nan_to_num(chosen[::-1]).astype(np.float32), known

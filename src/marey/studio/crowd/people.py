@@ -1,4 +1,4 @@
-"""People of tracks in the scene: figures whose limbs swing with the way gone, and fading trails.
+"""People of tracks in the scene: figures whose limbs swing with the distance walked, and fading paths.
 
 All copies of a limb are one instanced mesh, so that a frame of any number of people is a handful of messages:
 32 bytes a limb, some 190 kB for 1,000 people, made in about 3 ms.
@@ -6,76 +6,75 @@ All copies of a limb are one instanced mesh, so that a frame of any number of pe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.tracks import Tracks
+from marey._arrays import Integers
+from marey.crowd.tracks import Tracks, annotation_stride, shared_columns
 from marey.geometry.colour import to_srgb
 from marey.stage.walk.paths import steps
-from marey.studio.crowd.packing import Packed, packed
 from marey.studio.crowd.state import State
-from marey.studio.desk import Desk
+from marey.studio.room import Layer
+from marey.studio.settings import LIMITS, THEME
 from marey.views import style
 from marey.views.pedestrians import HIP, SHOULDER, person
 
+if TYPE_CHECKING:
+    from viser import BatchedMeshHandle, LineSegmentsHandle
+
+    from marey.studio.crowd.room import CrowdRoom
+
 Floats = NDArray[np.float32]
 
-# People at one time who are shown at most, and who are shown with limbs that swing.
-MOST, WITH_LIMBS = 4000, 1200
-FINE = 60
-TRAIL_SECONDS, TRAIL_POINTS = 2.5, 9
+PATH_SECONDS, PATH_POINTS = 2.5, 9
 # Metres aside of the body's middle.
 LEG_ASIDE, ARM_ASIDE = 0.09, 0.188
 NECK = 1.484
-TROUSERS = (52, 56, 64)
-PAPER = (244, 244, 242)
 DARKER = 0.42
 
 
-class People:
-    """The people of a state in the scene; `set` once, then `show` every frame."""
+class People(Layer[State]):
+    """The people of a state in the scene."""
 
-    def __init__(self, desk: Desk, path: str):
-        self._desk, self._path = desk, path
-        self._nodes: dict[str, Any] = {}
+    def __init__(self, room: CrowdRoom):
+        super().__init__(room)
+        self.figures: dict[str, BatchedMeshHandle] = {}
+        self._paths: LineSegmentsHandle
         self.packed: Packed | None = None
         self.hidden = 0
 
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The instanced meshes, by limb."""
-        return {name: node for name, node in self._nodes.items() if name != "trails"}
+    def key(self, state: State) -> tuple[object, ...]:
+        return state.floor, state.tracks
 
     def set(self, state: State) -> None:
-        """Those of a state; nobody if it has none."""
-        for node in self._nodes.values():
-            node.remove()
-        self._nodes = {}
+        self.group.clear()
+        self.figures = {}
         self.packed, self._floor = None, state.floor
         if state.tracks is None:
             return
         self.packed = packed(state.tracks, state.groups)
         tracks = self.packed.tracks
-        self.hidden = max(tracks.agents - MOST, 0)
-        self._count = min(tracks.agents, MOST)
+        self.hidden = max(tracks.agents - LIMITS.figures, 0)
+        self._count = min(tracks.agents, LIMITS.figures)
         self._positions = tracks.positions[:, : self._count]
         self._present = tracks.present[:, : self._count]
         shown = Tracks(self._positions, tracks.frame_rate)
         self._heading, self._phase, self._swing = (part.astype(np.float32) for part in steps(shown))
-        self._limbs = self._count <= WITH_LIMBS
+        self._limbs = self._count <= LIMITS.limbs
         clothes = _clothes(self.packed.groups, self._count)
         self._add_figures(clothes)
-        self._add_trails(clothes)
+        self._add_paths(clothes)
+        if self.hidden:
+            self.workspace.notify(f"{self.hidden} people too many to show are left out of the scene.")
 
-    def visible(self, people: bool, trails: bool) -> None:
+    def visible(self, people: bool, paths: bool) -> None:
         """Which of them are seen."""
-        for name, node in self._nodes.items():
-            node.visible = trails if name == "trails" else people
+        for name, node in self.group.nodes.items():
+            node.visible = paths if name == "paths" else people
 
-    def show(self, frame: int) -> None:
-        """One frame."""
+    def frame(self, state: State, frame: int) -> None:
         if self.packed is None:
             return
         here = self._present[frame]
@@ -89,11 +88,11 @@ class People:
                 angle = swing * np.sin(phase)
                 self._place_pair("legs", places, heading, angle, LEG_ASIDE, HIP, scales)
                 self._place_pair("arms", places, heading, -0.7 * angle, ARM_ASIDE, SHOULDER, scales)
-        if self._nodes["trails"].visible:
-            self._nodes["trails"].points = self._trails(frame)
+        if self._paths.visible:
+            self._paths.points = self._latest_paths(frame)
 
     def _place(self, name: str, places: Floats, turns: Floats, scales: Floats) -> None:
-        node = self._nodes[name]
+        node = self.figures[name]
         node.batched_positions = places
         node.batched_wxyzs = turns
         node.batched_scales = scales
@@ -115,10 +114,10 @@ class People:
         turns = np.concatenate([_turned(heading, -angle), _turned(heading, angle)])
         self._place(name, both.astype(np.float32), turns, np.tile(scales, 2))
 
-    def _trails(self, frame: int) -> Floats:
-        """The last seconds of everyone's way `(segments, 2, 3)`; ways nobody went lie far below."""
+    def _latest_paths(self, frame: int) -> Floats:
+        """The last seconds of every path `(segments, 2, 3)`; those of absent people lie far below."""
         assert self.packed is not None
-        seconds = np.linspace(0, TRAIL_SECONDS, TRAIL_POINTS)
+        seconds = np.linspace(0, PATH_SECONDS, PATH_POINTS)
         back = np.rint(seconds * self.packed.tracks.frame_rate).astype(int)
         path = self._positions[np.maximum(frame - back, 0)]
         points = self._floor.to_scene(np.where(self._present[frame][:, None], path, np.nan), 0.025)
@@ -129,8 +128,8 @@ class People:
 
     def _add_figures(self, clothes: NDArray[np.uint8]) -> None:
         skin = np.rint(255 * to_srgb(DARKER * style.linear(style.SKIN))).astype(np.uint8)
-        legs = (0.35 * clothes + 0.65 * np.array(TROUSERS)).astype(np.uint8)
-        shapes = _limbs(coarse=self._count > FINE)
+        legs = (0.35 * clothes + 0.65 * np.array(THEME.trousers)).astype(np.uint8)
+        shapes = _limbs(coarse=self._count > 60)
         if not self._limbs:
             self._add("body", shapes["whole"], clothes)
             return
@@ -140,30 +139,42 @@ class People:
         self._add("arms", shapes["arms"], np.tile(clothes, (2, 1)))
 
     def _add(self, name: str, shape: tuple[Floats, NDArray[np.uint32]], colours: NDArray[np.uint8]) -> None:
-        count = len(colours)
-        self._nodes[name] = self._desk.scene.add_batched_meshes_simple(
-            f"{self._path}/{name}",
-            *shape,
-            batched_wxyzs=np.tile(np.array([1, 0, 0, 0], np.float32), (count, 1)),
-            batched_positions=np.zeros((count, 3), np.float32),
-            batched_scales=np.zeros(count, np.float32),
-            batched_colors=np.ascontiguousarray(colours),
-            lod="off",
-            cast_shadow=False,
-            receive_shadow=False,
-        )
+        nowhere = np.zeros((len(colours), 3))
+        each = np.ascontiguousarray(colours)
+        self.figures[name] = self.group.instances(name, shape, nowhere, nowhere[:, 0], each)
 
-    def _add_trails(self, clothes: NDArray[np.uint8]) -> None:
-        age = np.linspace(0.25, 0.9, TRAIL_POINTS)[None, :, None]
-        ink = clothes[:, None] * (1 - age) + np.array(PAPER) * age
+    def _add_paths(self, clothes: NDArray[np.uint8]) -> None:
+        age = np.linspace(0.25, 0.9, PATH_POINTS)[None, :, None]
+        ink = clothes[:, None] * (1 - age) + np.array(THEME.paper) * age
         colours = np.stack([ink[:, :-1], ink[:, 1:]], axis=2).reshape(-1, 2, 3).astype(np.uint8)
         below = np.tile(np.array([0, -1000, 0], np.float32), (len(colours), 2, 1))
-        self._nodes["trails"] = self._desk.scene.add_line_segments(
-            f"{self._path}/trails", below, colours, thickness=0.06 * self._floor.scale
-        )
+        self._paths = self.group.lines("paths", below, colours, 0.06 * self._floor.scale)
 
 
-def _clothes(groups: NDArray[np.int64] | None, count: int) -> NDArray[np.uint8]:
+class Packed(NamedTuple):
+    """Tracks whose columns are shared, and the group `(columns,)` whose people are in each, if known."""
+
+    tracks: Tracks
+    groups: Integers | None
+
+
+def packed(tracks: Tracks, groups: Integers | None = None) -> Packed:
+    """Tracks in as few columns as needed; people of different groups, `(agents,)`, share none.
+
+    Between two people of one column are 1.5 s: neither velocities nor smoothed headings reach across.
+    """
+    apart = int(np.ceil(1.5 * tracks.frame_rate)) + annotation_stride(tracks.present)
+    columns = shared_columns(tracks, apart=apart, groups=groups)
+    frame, agent = np.nonzero(tracks.present)
+    positions = np.full((tracks.frames, columns.max(initial=0) + 1, 2), np.nan)
+    positions[frame, columns[agent]] = tracks.positions[frame, agent]
+    of_column = np.zeros(positions.shape[1], np.int64)
+    if groups is not None:
+        of_column[columns[agent]] = groups[agent]
+    return Packed(Tracks(positions, tracks.frame_rate), None if groups is None else of_column)
+
+
+def _clothes(groups: Integers | None, count: int) -> NDArray[np.uint8]:
     """Colours `(count, 3)`: by group, or all sorts."""
     several = groups is not None and len(np.unique(groups)) > 1
     number = groups[:count] if groups is not None and several else np.arange(count)

@@ -1,59 +1,56 @@
-"""Crowds to try in the studio without a file: people, films, a flow, and places."""
+"""Crowds to try in the studio without a file: people, videos, a flow, and scenes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from marey import samples
+from marey._arrays import Bytes
 from marey.crowd import scenes
 from marey.crowd.footage import Footage
+from marey.studio.room import Samples
 
-Image = NDArray[np.uint8]
+if TYPE_CHECKING:
+    from marey.filming.pedestrians import RenderedPedestrians
+    from marey.filming.renderer import CrowdRenderer
 
-FILM = (384, 288)
-SECONDS, FRAME_RATE = 6.0, 12.5
 
-
-def crowd_samples() -> dict[str, Callable[[], Any]]:
+def crowd_samples() -> Samples:
     """What makes each sample, by name."""
-    made: dict[str, Callable[[], Any]] = {
+    return {
         "street (people)": samples.crowd,
-        "street (film)": lambda: samples.video(samples.crowd(seconds=6, people=36)),
-        "square (film)": filmed_square,
-        "whirls (flow)": samples.field,
+        "street (video)": lambda: samples.video(samples.crowd(seconds=6, people=36)),
+        "square (video)": rendered_square,
+        "vortices (flow)": samples.field,
+        **{f"{name} (scene)": partial(scenes.preset, name) for name in scenes.SCENES},
     }
-    for name in scenes.SCENES:
-        made[f"{name} (place)"] = partial(scenes.preset, name)
-    return made
 
 
-def filmed_square() -> Footage:
-    """A simulated crowd filmed from a roof; pictures are made when they are looked at.
+def rendered_square() -> Footage:
+    """A simulated crowd seen from a roof; images are rendered when they are shown.
 
-    >>> film = filmed_square()
-    >>> film.rows, film.columns
+    >>> video = rendered_square()
+    >>> video.rows, video.columns
     (288, 384)
     """
     from marey.crowd.simulation.simulate import simulate
     from marey.filming.pedestrians import RenderedPedestrians
     from marey.filming.renderer import CrowdRenderer, camera_of
 
+    seconds, rate, size = 6.0, 12.5, (384, 288)
     scene = scenes.preset("crossing").with_people(60)
-    crowd = simulate(scene, seconds=scene.hold + SECONDS, frame_rate=FRAME_RATE)
-    walking = crowd.tracks[round(scene.hold * FRAME_RATE) :]
-    made: list[Any] = []
+    crowd = simulate(scene, seconds=scene.hold + seconds, frame_rate=rate)
+    walking = crowd.tracks[round(scene.hold * rate) :]
 
-    def frames(start: int, stop: int, step: int) -> Iterator[Image]:
-        if not made:
-            camera = camera_of(scene, "above", size=FILM)
-            made[:] = [CrowdRenderer(scene, camera), RenderedPedestrians(walking)]
-        renderer, people = made
+    @cache
+    def rendering() -> tuple[CrowdRenderer, RenderedPedestrians]:
+        return CrowdRenderer(scene, camera_of(scene, "above", size=size)), RenderedPedestrians(walking)
+
+    def frames(start: int, stop: int, step: int) -> Iterator[Bytes]:
+        renderer, people = rendering()
         for frame in range(start, stop, step):
             yield renderer.render(people, frame).image
 
-    return Footage(walking.frames, FILM[1], FILM[0], FRAME_RATE, frames, name="square")
+    return Footage(walking.frames, size[1], size[0], rate, frames, name="square")

@@ -1,13 +1,13 @@
-"""What the crowd panel shows: a film, its flow, people, a place, and what was painted and tuned."""
+"""What the crowd room shows: a video, its flow, people, a scene, and what was painted and tuned."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.crowd.animation.ground import WalkableGround
 from marey.crowd.cameras import orthographic
 from marey.crowd.fields import FieldSeries
@@ -18,15 +18,7 @@ from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.stage.walk.walk import WalkingCrowd
 from marey.studio.crowd.floor import Floor
-
-Array = NDArray[np.float64]
-
-# People times frames that are shown: beyond, the first frames.
-MOST_CELLS = 20_000_000
-# Frames a second below which people are shown at more of them.
-SLOWEST, SMOOTH = 8.0, 12.5
-# Metres that a film without a flow is wide.
-FILM_WIDTH = 16.0
+from marey.studio.settings import LIMITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +31,7 @@ class Stroke:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class FrequencyGains:
     """Gains of slow, medium and quick changes of a flow, and the share of its frequencies that is kept."""
 
     slow: float = 1.0
@@ -50,23 +42,23 @@ class Tuning:
     @property
     def changes_nothing(self) -> bool:
         """Whether the flow stays as it was captured."""
-        return self == Tuning()
+        return self == FrequencyGains()
 
 
 @dataclass(frozen=True, eq=False)
 class State:
     """Everything that is shown.
 
-    footage: the film
-    captured: the flow as captured or opened, always with a homography; guessed tells whether that is ours
+    footage: the video
+    captured: the flow as captured or opened, always with a homography; guessed: whether that is ours
     flow: the same after tuning
-    tracks: the people; groups `(agents,)` tells who belongs together, if it is known
-    scene: the place; its walls are drawn
+    tracks: the people; groups `(agents,)`: who belongs together, if known
+    scene: the scene; its walls are drawn
     simulated: the whole simulated crowd that `tracks` are of
     bodies: the people as whole walking bodies
     ours: whether the people were made here, from the flow or the scene
     floor: the part of the ground that is shown
-    width: metres that a picture without a camera is wide, if somebody told
+    width: metres that an image without a camera is wide, if a user said
     strokes: what was painted, in this order
     """
 
@@ -75,7 +67,7 @@ class State:
     captured: FieldSeries | None = None
     flow: FieldSeries | None = None
     guessed: bool = False
-    tuning: Tuning = Tuning()
+    gains: FrequencyGains = FrequencyGains()
     tracks: Tracks | None = None
     groups: NDArray[np.int64] | None = None
     scene: Scene | None = None
@@ -87,21 +79,22 @@ class State:
     width: float | None = None
 
     @classmethod
-    def of(cls, thing: Any) -> State:
+    def of(cls, data: object) -> State:
         """The first state of something that was opened."""
-        if isinstance(thing, Footage):
-            return cls(_floor_of_film(thing, FILM_WIDTH), footage=thing)
-        if isinstance(thing, FieldSeries):
-            return cls(_NO_FLOOR).with_flow(thing)
-        if isinstance(thing, Scene):
-            return cls(Floor(np.zeros(2), np.array(thing.size)), scene=thing)
-        if isinstance(thing, SimulatedCrowd):
-            return cls(Floor(np.zeros(2), np.array(thing.scene.size))).with_simulated(thing)
-        shown = cls(Floor.round(thing))
-        if thing.frames > 1 and thing.frame_rate < SLOWEST:
-            told = f"Given at {thing.frame_rate:g} frames a second, shown at {SMOOTH:g}: in straight lines."
-            return replace(shown, note=told).with_tracks(thing.resample(SMOOTH))
-        return shown.with_tracks(thing)
+        if isinstance(data, Footage):
+            return cls(_floor_of_video(data, 16.0), footage=data)
+        if isinstance(data, FieldSeries):
+            return cls(_NO_FLOOR).with_flow(data)
+        if isinstance(data, Scene):
+            return cls(Floor(np.zeros(2), np.array(data.size)), scene=data)
+        if isinstance(data, SimulatedCrowd):
+            return cls(Floor(np.zeros(2), np.array(data.scene.size))).with_simulated(data)
+        assert isinstance(data, Tracks)
+        shown = cls(Floor.round(data))
+        if data.frames > 1 and data.frame_rate < 8.0:
+            notes = f"Given at {data.frame_rate:g} frames a second, shown at 12.5: in straight lines."
+            return replace(shown, note=notes).with_tracks(data.resample(12.5))
+        return shown.with_tracks(data)
 
     def with_flow(self, fields: FieldSeries) -> State:
         """A captured flow, and the ground it sees."""
@@ -119,7 +112,7 @@ class State:
             captured=known,
             flow=known,
             guessed=place.guessed,
-            tuning=Tuning(),
+            gains=FrequencyGains(),
             tracks=None,
             groups=None,
             simulated=None,
@@ -130,30 +123,30 @@ class State:
 
     @property
     def scalable(self) -> bool:
-        """Whether no camera tells how large things are."""
+        """Whether no camera says how large things are."""
         if self.captured is None:
             return self.footage is not None
         return self.guessed or self.width is not None
 
     def scaled_to(self, width: float) -> State:
-        """The picture so many metres wide; people and strokes are gone."""
+        """The image so many metres wide; people and strokes are gone."""
         if not self.scalable:
-            raise InputError("a camera or the tracks tell how wide the ground is already")
-        told = replace(self, width=float(width))
+            raise InputError("a camera or the tracks say how wide the ground is already")
+        notes = replace(self, width=float(width))
         if self.captured is not None:
-            return told.with_flow(replace(self.captured, homography=None))
+            return notes.with_flow(replace(self.captured, homography=None))
         assert self.footage is not None
-        return replace(told, floor=_floor_of_film(self.footage, width))
+        return replace(notes, floor=_floor_of_video(self.footage, width))
 
     def with_tracks(self, tracks: Tracks, *, ours: bool = False) -> State:
         """Other people; no more of them than can be shown."""
-        most = max(MOST_CELLS // tracks.agents, 1)
+        most = max(LIMITS.cells // tracks.agents, 1)
         note = self.note
         if tracks.frames > most:
             note = f"Long: the first {most} of {tracks.frames} frames are shown."
             tracks = tracks[:most]
         if not tracks.present.any():
-            raise InputError("nobody is present in these tracks")
+            raise InputError("there is no one present in these tracks")
         return replace(self, tracks=tracks, groups=None, simulated=None, bodies=None, ours=ours, note=note)
 
     def with_simulated(self, crowd: SimulatedCrowd, *, ours: bool = False) -> State:
@@ -165,16 +158,16 @@ class State:
 
     @property
     def clock(self) -> tuple[int, float]:
-        """Frames and frames a second of what moves: people, else flow, else film."""
+        """Frames and frames a second of what moves: people, else flow, else video."""
         moving = self.tracks or self.flow or self.footage
         return (1, 25.0) if moving is None else (moving.frames, moving.frame_rate)
 
     def frame_of(self, moving: FieldSeries | Footage, frame: int) -> int:
-        """The frame of a flow or film at a frame of the clock; it begins again after its end."""
+        """The frame of a flow or video at a frame of the clock; it begins again after its end."""
         return round(frame / self.clock[1] * moving.frame_rate) % moving.frames
 
 
-def _floor_of_film(footage: Footage, width: float) -> Floor:
+def _floor_of_video(footage: Footage, width: float) -> Floor:
     return Floor(np.zeros(2), np.array([width, width * footage.rows / footage.columns]))
 
 

@@ -1,7 +1,1 @@
-"""The surface panel of the studio."""
-
-from __future__ import annotations
-
-from marey.studio.surface.panel import SurfacePanel
-
-__all__ = ["SurfacePanel"]
+"""The surface room of the studio."""

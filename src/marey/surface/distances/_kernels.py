@@ -8,21 +8,19 @@ the chord of their quaternions, which keeps its digits for small angles where th
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array, BoolArray
-from marey._compiling import njit
+from marey._arrays import Array, BoolArray, FloatArray
+from marey._compiling import OPTIONS, njit
 from marey.geometry._inline_kernels import Matrix, Vector, from_matrix, store, vector
 
 Floats = NDArray[np.float32]
 Faces = NDArray[np.int32]
 Edges = tuple[float, float, float]
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-_VECTORISED = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan", "ninf"}}
+_VECTORISED = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz", "nnan", "ninf"}}
 _CHUNK = 256
 
 # The angle of a rotation whose quaternion is the chord c away from identity is c g(c²) for 0 <= c² <= 2, with
@@ -35,7 +33,7 @@ _G6, _G7 = np.float32(-4.521592039029701e-05), np.float32(1.356573778825092e-05)
 _ONE = np.float32(1)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def polar_2d(before: Edges, after: Edges) -> tuple[float, float]:
     """Cosine and sine of the turn within the plane of a triangle whose edges change so.
 
@@ -48,7 +46,7 @@ def polar_2d(before: Edges, after: Edges) -> tuple[float, float]:
     return along / size, across / size
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def features(
     vertices: Array, faces: Faces, axes: Array, edges: Array, least: Array, scale: float, out: Floats,
     degenerate: BoolArray,
@@ -79,7 +77,7 @@ def features(
             out[frame, 6, m] = factor * s12
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def tangent_features(vertices: Array, faces: Faces, least: Array, out: Array, degenerate: BoolArray) -> None:
     """The tangent axes of each triangle as a quaternion, then its edges in them."""
     for frame in range(vertices.shape[0]):
@@ -91,7 +89,7 @@ def tangent_features(vertices: Array, faces: Faces, least: Array, out: Array, de
             store(edge, out[frame, 4:, m])
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def yaw(poses: Array, faces: Faces, least: Array, weights: Array) -> float:
     """Radians by which the second pose turns about the vertical to face as the first."""
     across, along = 0.0, 0.0
@@ -106,7 +104,7 @@ def yaw(poses: Array, faces: Faces, least: Array, weights: Array) -> float:
     return math.atan2(across, along)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def add_distances(
     found: Floats, weights: Floats, turns: Floats, rows: tuple[int, int], columns: tuple[int, int],
     out: Floats,
@@ -131,10 +129,10 @@ def add_distances(
             out[rows[0] + i, columns[0] + j] += total[i, j]
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def add_distances_exactly(
-    found: Array, weights: Floats, turns: Floats, stretch_weight: float, rows: tuple[int, int],
-    columns: tuple[int, int], out: Floats,
+    found: Array, weights: FloatArray, turns: FloatArray, stretch_weight: float, rows: tuple[int, int],
+    columns: tuple[int, int], out: FloatArray,
 ) -> None:  # fmt: skip
     """As :func:`add_distances`, from the gradient of every pair, in double precision."""
     for i in range(rows[0], rows[1]):
@@ -181,7 +179,7 @@ def _distance(
     return total
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _exact_distance(a: Array, b: Array, c: float, s: float, stretch_weight: float) -> float:
     w, x, y, z = c * b[0] - s * b[2], c * b[1] + s * b[3], c * b[2] + s * b[0], c * b[3] - s * b[1]
     # How the second triangle's axes lie in the first one's, then turned by half the angle within the plane.
@@ -202,7 +200,7 @@ def _exact_distance(a: Array, b: Array, c: float, s: float, stretch_weight: floa
     return angle + stretch_weight * math.sqrt(2 * (p * p + t * t))
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _edges(vertices: Array, faces: Faces, m: int) -> tuple[Vector, Vector]:
     """Of face m from its third corner to the first and to the second."""
     a, b, c = faces[m, 0], faces[m, 1], faces[m, 2]
@@ -213,7 +211,7 @@ def _edges(vertices: Array, faces: Faces, m: int) -> tuple[Vector, Vector]:
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def tangent(first: Vector, second: Vector, least: float) -> tuple[bool, Matrix, Edges]:
     """Whether a triangle has no area, axes of its plane as columns, and its two edges in them.
 
@@ -240,7 +238,7 @@ def tangent(first: Vector, second: Vector, least: float) -> tuple[bool, Matrix, 
     return False, axes, (length, e0 * f0 + e1 * f1 + e2 * f2, area / length)
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def rotation_between(before: Matrix, after: Matrix, c: float, s: float) -> Matrix:
     """The rotation from axes to others that turn by an angle within their plane."""
     return (
@@ -250,7 +248,7 @@ def rotation_between(before: Matrix, after: Matrix, c: float, s: float) -> Matri
     )
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def _turned(before: Matrix, row: Edges, c: float, s: float) -> Edges:
     along, across, up = c * row[0] + s * row[1], c * row[1] - s * row[0], row[2]
     return (

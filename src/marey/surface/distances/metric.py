@@ -25,11 +25,11 @@ from marey._work import Progress
 from marey.errors import InputError, MareyWarning
 from marey.geometry import mesh
 from marey.statistics.graphs.graph import DistanceMatrix
-from marey.surface.distances.deformation import deformation
 from marey.surface.distances.template import (
     SAMPLE,
     ReferencePose,
     deformation_features,
+    least_area,
     mean_strain,
     yaw_between,
     yaw_offsets,
@@ -57,7 +57,7 @@ def distances(
     weights: FloatArray | None = None,
     progress: Progress | None = None,
 ) -> DistanceMatrix:
-    """How far every frame's pose is from every other's, wherever it stands and whichever way it faces.
+    """How far every frame's pose is from every other's, wherever it stands and faces.
 
     Args:
         library: of which all frames are compared.
@@ -125,16 +125,21 @@ def pose_distance(
     >>> round(pose_distance(walk.vertices[0], walk.vertices[15], walk.faces), 2)
     0.25
     """
+    from marey.surface.distances import _kernels
+
     if areas is None:
         areas = (mesh.face_areas(first, faces) + mesh.face_areas(second, faces)) / 2
     angle = yaw_between(first, second, faces, areas=areas) if turn is None else turn
-    c, s = np.cos(angle), np.sin(angle)
-    turned = np.asarray(second, np.float64) @ np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]])
-    found = deformation(first, turned, faces)
-    weights = np.where(found.degenerate, 0.0, areas)
+    poses, triangles = np.stack([first, second]).astype(np.float64), np.ascontiguousarray(faces, np.int32)
+    found, flat = np.empty((2, 7, len(triangles))), np.zeros(len(triangles), np.bool_)
+    _kernels.tangent_features(poses, triangles, least_area(poses), found, flat)
+    weights = np.where(flat, 0.0, areas)
     if not weights.any():
         raise InputError("pose distance: every triangle is without area in one of the poses")
-    return float(np.average(found.angles + stretch_weight * found.log_stretch, weights=weights))
+    values, turns = np.zeros((2, 2)), np.full((2, 2), float(angle))
+    share = weights / weights.sum()
+    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), values)
+    return float(values[0, 1])
 
 
 def aligned_distances(

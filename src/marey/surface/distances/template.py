@@ -1,7 +1,9 @@
 """The pose from which all others are measured: rotation and stretch of its triangles in every frame.
 
 Two poses are then compared by what took the reference to each, which costs nothing like a decomposition for
-every pair (Boukhayma 2017, section 2.3.2). Cost: about 0.2 µs a triangle and frame on one core.
+every pair (Boukhayma 2017, section 2.3.2). Cost: about 0.2 µs a triangle and frame on one core. The map that
+takes the edges and the unit normal of a triangle onto those of its other pose (eqs 2.6-2.12) acts in the
+triangle's plane only, so its polar factors come from a 2x2 matrix in closed form.
 
 Relative headings come from the same rotations. Footprints, by which Boukhayma 2017 aligns poses (eq. 2.3),
 mislead where the legs of two poses are crossed: those of a walk half a cycle apart match best at a wrong
@@ -18,14 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from marey import _work
-from marey._arrays import Array, FloatArray, IntArray, Integers
+from marey._arrays import Array, BoolArray, FloatArray, IntArray, Integers
 from marey.errors import InputError
 from marey.geometry import mesh, rotations
-from marey.surface.distances.deformation import least_area, tangent_frames
 from marey.surface.sequence import Library
 
 SAMPLE = 1000
-"""Triangles that say how much a surface stretches and which way it faces."""
+"""Triangles that say how much a surface stretches and where it faces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,3 +195,30 @@ def yaw_offsets(library: Library, reference: ReferencePose) -> NDArray[np.float3
         turns[rows, rest] = np.arctan2(across, along)
     turns = np.triu(turns, 1)
     return turns - turns.T
+
+
+def tangent_frames(vertices: Array, faces: IntArray) -> tuple[Array, Array, BoolArray]:
+    """Axes of each triangle's plane and its edges in them.
+
+    Returns:
+        The axes as columns `(..., faces, 3, 3)`: along the edge from the third corner to the first, across
+        it, and the normal. The edges from the third corner to the first, `(x, 0)`, and to the second,
+        `(y, z)`, as `(..., faces, 3)` x, y, z. Which triangles have no area: identity, edges of length 1.
+    """
+    a, b, c = (vertices[..., faces[:, corner], :] for corner in range(3))
+    first, second = a - c, b - c
+    normal = np.cross(first, second)
+    length, area = np.linalg.norm(first, axis=-1), np.linalg.norm(normal, axis=-1)
+    degenerate = ~(area > 2 * least_area(vertices)[..., None])
+    length, area = np.where(degenerate, 1, length), np.where(degenerate, 1, area)
+    along, up = first / length[..., None], normal / area[..., None]
+    axes = np.stack([along, np.cross(up, along), up], axis=-1)
+    edges = np.stack([length, (along * second).sum(axis=-1), area / length], axis=-1)
+    axes[degenerate], edges[degenerate] = np.eye(3), (1, 0, 1)
+    return axes, edges, degenerate
+
+
+def least_area(vertices: FloatArray) -> Array:
+    """Up to which area `(...)` a triangle has none: 1e-12 of the squared diagonal of `(..., vertices, 3)`."""
+    extent = np.asarray(vertices.max(axis=-2) - vertices.min(axis=-2), np.float64)
+    return np.asarray(1e-12 * np.einsum("...i,...i->...", extent, extent))

@@ -1,21 +1,30 @@
-"""In-betweens of two poses, and how far they are from the expected volume and lengths of edges.
+"""In-between meshes of two poses, and how far they are from the expected volume and lengths of edges.
 
-Expected is what lies `weight` of the way between both ends' own. Cost: one pass over the faces a mesh.
+Expected is what lies at `weight` between both ends' own. Cost: one pass over the faces a mesh.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import timeit
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, FloatArray, Integers
+from marey._report import Report, Result
 from marey._work import Progress
+from marey.errors import InputError
 from marey.geometry import mesh
-from marey.surface.interpolation.interpolator import Interpolator, checked_weights, interpolate
+from marey.surface.interpolation.interpolator import Interpolator, checked_weights
+from marey.surface.interpolation.interpolator import interpolate as blended
+from marey.surface.sequence import MeshSequence
+
+# Meshes, and vertices of all together: half a gigabyte.
+MAX_MESHES, MAX_VERTICES = 10_000, 40_000_000
+# Meshes computed at once; the time of one is the least of several, since others waited for something else.
+AT_ONCE, REPEATS = 16, 3
 
 
 @dataclass(frozen=True)
@@ -90,55 +99,104 @@ def _lengths(meshes: Array, edges: Integers) -> Array:
     return np.asarray(np.linalg.norm(meshes[:, edges[:, 0]] - meshes[:, edges[:, 1]], axis=-1))
 
 
-# Meshes computed at once; the time of one is the least of several, since others waited for something else.
-AT_ONCE, REPEATS = 16, 3
-
-
-class InBetweenMeshes(NamedTuple):
-    """In-betweens of two meshes.
+@dataclass(frozen=True)
+class InBetweenReport(Report):
+    """Of all in-betweens, beside linear interpolation.
 
     Attributes:
-        vertices: `(meshes, vertices, 3)`.
-        linear: The same by linear interpolation.
-        errors: Mean distortion.
-        linear_errors: That of linear interpolation.
-        milliseconds: Time of one in-between.
+        frames: How many.
+        milliseconds: Time of one.
+        volume_error, edge_error: Deviation from the expected volume and lengths of edges.
+        linear_volume_error, linear_edge_error: The same of linear interpolation.
     """
 
-    vertices: FloatArray
-    linear: FloatArray
-    errors: Distortion
-    linear_errors: Distortion
+    frames: int
     milliseconds: float
+    volume_error: float
+    edge_error: float
+    linear_volume_error: float
+    linear_edge_error: float
 
 
-def in_betweens(
-    start: FloatArray,
-    end: FloatArray,
-    faces: Any,
-    weights: Array,
+@dataclass(frozen=True, eq=False)
+class InBetweenResult(Result):
+    """In-betweens of two poses.
+
+    Attributes:
+        sequence: The meshes.
+        linear: The same by linear interpolation.
+        weights: `(meshes,)`, how far along each is.
+        report: What was measured.
+    """
+
+    sequence: MeshSequence
+    linear: MeshSequence
+    weights: Array
+    report: InBetweenReport
+
+
+def interpolate(
+    first: MeshSequence,
+    second: MeshSequence,
     *,
+    at: Sequence[float] | None = None,
+    count: int | None = None,
     method: str = "poisson",
     stretch: str = "linear",
     progress: Progress | None = None,
-) -> InBetweenMeshes:
-    """Interpolate two poses `(vertices, 3)` at weights from 0 to 1; see :func:`interpolate`."""
-    shared = Interpolator.prepare(np.stack([start, end]), faces) if method == "poisson" else None
-    meshes, lines = (np.empty((len(weights), *start.shape), start.dtype) for _ in range(2))
+) -> InBetweenResult:
+    """In-between meshes of two poses that keep lengths and volumes.
+
+    Args:
+        first: A pose: the first frame of a sequence.
+        second: Another of the same faces.
+        at: How far along, from 0 (first) to 1 (second); halfway if None.
+        count: That many from the first to the second, both included, instead of `at`.
+        method: "poisson", or "linear".
+        stretch: How faces stretch, "linear" or "geometric".
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> interpolate(walk[0], walk[20], count=3).sequence.frames
+    3
+    """
+    if at is not None and count is not None:
+        raise InputError("give `at` or `count`, not both")
+    weights = np.array([0.5] if at is None else at, dtype=np.float64)
+    if count is not None and count > 1:
+        weights = np.linspace(0.0, 1.0, count)
+    if not ((weights >= 0) & (weights <= 1)).all() or len(weights) > MAX_MESHES:
+        raise InputError("at: write numbers from 0 to 1 with commas between, e.g. 0.25,0.5,0.75")
+    if not len(first.faces):
+        raise InputError("first: it has points but no faces; in-betweens need a surface")
+    sizes = [(one.vertices.shape[1], len(one.faces)) for one in (first, second)]
+    if sizes[0] != sizes[1] or not np.array_equal(first.faces, second.faces):
+        raise InputError(
+            f"second: its connectivity is not that of `first` ({sizes[1][0]} and {sizes[0][0]} vertices, "
+            f"{sizes[1][1]} and {sizes[0][1]} faces); in-betweens need two poses of one mesh"
+        )
+    most = max(MAX_VERTICES // sizes[0][0], 1)
+    if len(weights) > most:
+        raise InputError(
+            f"{len(weights)} meshes of {sizes[0][0]} vertices are too many at once: ask for at most {most}"
+        )
+    here, there, faces = first.vertices[0], second.vertices[0], first.faces
+    shared = Interpolator.prepare(np.stack([here, there]), faces) if method == "poisson" else None
+    meshes, lines = (np.empty((len(weights), *here.shape), here.dtype) for _ in range(2))
 
     def made(which: float | Array) -> FloatArray:
-        return interpolate(start, end, faces, which, method=method, stretch=stretch, interpolator=shared)
+        return blended(here, there, faces, which, method=method, stretch=stretch, interpolator=shared)
 
     for done in range(0, len(weights), AT_ONCE):
         part = slice(done, done + AT_ONCE)
         meshes[part] = made(weights[part])
-        lines[part] = interpolate(start, end, faces, weights[part], method="linear")
+        lines[part] = blended(here, there, faces, weights[part], method="linear")
         if progress is not None:
             progress(min(done + AT_ONCE, len(weights)), len(weights))
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        made(float(weights[0]))
-        times.append(time.perf_counter() - began)
-    errors, linear = (distortion(kind, start, end, faces, weights) for kind in (meshes, lines))
-    return InBetweenMeshes(meshes, lines, errors, linear, 1e3 * min(times))
+    seconds = min(timeit.repeat(lambda: made(float(weights[0])), number=1, repeat=REPEATS))
+    ours, straight = (distortion(kind, here, there, faces, weights) for kind in (meshes, lines))
+    report = InBetweenReport(
+        len(weights), round(1e3 * seconds, 3), ours.volume, ours.edges, straight.volume, straight.edges
+    )
+    result = replace(first[0], vertices=meshes, frame_rate=first.frame_rate)
+    return InBetweenResult(result, replace(result, vertices=lines), weights, report)

@@ -10,17 +10,16 @@ an in-between of 10,000 vertices and 20,000 faces, and 2 ms more where neighbour
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
 from marey.geometry import mesh, planar
 from marey.geometry.mesh import FaceAdjacency
 from marey.surface.distances.template import yaw_between
-from marey.surface.interpolation.unwrap import unwrap
 from marey.surface.sequence import checked_faces
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ class Interpolator:
         Args:
             first: `(vertices, 3)`.
             second: `(vertices, 3)`.
-            unwrapped: parts that turn by more than half a turn follow their neighbours, not the shorter way.
+            unwrapped: parts that turn by more than half a turn follow their neighbours, not the shorter turn.
         """
         from marey.surface.interpolation import _kernels
 
@@ -146,7 +145,7 @@ class Interpolator:
     def between(
         self, first: ArrayLike, second: ArrayLike, weight: ArrayLike, *, stretch: str = "linear"
     ) -> FloatArray:
-        """The mesh `weight` of the way from `first` to `second`, or one for each of several weights.
+        """The mesh at `weight` between `first` and `second`, or one for each of several weights.
 
         Args:
             first: `(vertices, 3)`.
@@ -210,7 +209,7 @@ class PosePair:
     stretches: Array
     volumes: tuple[Array, Array] | None
     apart: tuple[Array, Array] | None
-    dtype: Any
+    dtype: DTypeLike
 
     @property
     def angles(self) -> Array:
@@ -218,7 +217,7 @@ class PosePair:
         return np.asarray(np.linalg.norm(self.logs, axis=1))
 
     def at(self, weight: ArrayLike, *, stretch: str = "linear") -> FloatArray:
-        """The mesh `weight` of the way, `(vertices, 3)`, or `(n, vertices, 3)` for several.
+        """The mesh at `weight`, `(vertices, 3)`, or `(n, vertices, 3)` for several.
 
         >>> import marey
         >>> walk = marey.samples.mesh_sequence()
@@ -265,14 +264,14 @@ def interpolate(
     sides: str = "one",
     interpolator: Interpolator | None = None,
 ) -> FloatArray:
-    """The mesh `weight` of the way between two meshes of one connectivity, wherever they stand.
+    """The mesh at `weight` between two meshes of one connectivity, wherever they stand.
 
     The second mesh is turned and shifted onto the first, blended, and the result stands and faces between
     both. Cost: the operators of this one pair (about 0.1 s for 10,000 vertices), so prepare an
     :class:`Interpolator` for more than one.
 
     Args:
-        first: `(vertices, 3)`; where it stands on the ground and which way it faces does not matter.
+        first: `(vertices, 3)`; where it stands on the ground and faces does not matter.
         second: `(vertices, 3)`, likewise.
         faces: `(faces, 3)`.
         weight: from 0 to 1, or `(n,)` for one mesh each.
@@ -381,6 +380,29 @@ class LaplacianFactor:
         return out
 
 
+def unwrap(logs: Array, adjacency: FaceAdjacency) -> tuple[Array, Array]:
+    """Rotation vectors `(faces, 3)` that agree between neighbours, and the residual rotations before them.
+
+    The rotation of face m is exp(logs[m]) exp(residuals[m]). The residuals have no rows where none is
+    needed, and the logarithms come back as they are if no two neighbours differ by more than π.
+
+    >>> strip = FaceAdjacency.of(np.array([[0, 1, 2], [2, 1, 3], [2, 3, 4]]))
+    >>> angles = np.array([2.0, 3.0, 4.0 - 2 * np.pi])
+    >>> logs, residuals = unwrap(angles[:, None] * [0.0, 1.0, 0.0], strip)
+    >>> (logs + residuals)[:, 1].round(9).tolist()
+    [2.0, 3.0, 4.0]
+    """
+    from marey.surface.interpolation import _kernels as kernels
+
+    none = np.zeros((0, 3))
+    if not kernels.disagree(logs, adjacency.links):
+        return logs, none
+    agreed, residuals = logs.copy(), np.zeros_like(logs)
+    beside = (adjacency.starts, adjacency.neighbours, adjacency.islands)
+    changed = kernels.spread(logs, *beside, agreed, residuals)
+    return agreed, residuals if changed else none
+
+
 def linear_interpolation(first: ArrayLike, second: ArrayLike, weight: ArrayLike) -> FloatArray:
     """Every vertex on the straight line between its two places (eq. 2.23): quick, but limbs that turn shrink.
 
@@ -427,5 +449,5 @@ def _shell(
     return shell, solid
 
 
-def _precision(vertices: Any) -> Any:
+def _precision(vertices: object) -> type[np.floating]:
     return np.float32 if getattr(vertices, "dtype", None) == np.float32 else np.float64

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._compiling import njit
+from marey._compiling import OPTIONS, njit
 
 Whole = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -17,10 +17,8 @@ Floats = NDArray[np.float64]
 # So much of a patch must touch the ground for the body to be carried by it alone.
 FIRM = 0.25
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
-
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def lay_out_places(
     first: Whole, times: Floats, weights: Floats, turns: Floats, centroids: Floats, floors: Floats,
     patches: Floats, touching: Floats, low: float, anchored: bool,
@@ -56,7 +54,7 @@ def lay_out_places(
             here[:] = there
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def sample(
     time: float,
     turn: float,
@@ -85,7 +83,7 @@ def sample(
         out[6 + 4 * p] = c * z - s * x
 
 
-@njit(**_OPTIONS)
+@njit(**OPTIONS)
 def advance(
     t: int, weights: Floats, source_turns: Floats, target_turns: Floats, here: Floats, there: Floats,
     blended: Floats, anchored: bool, positions: Floats, grounds: Floats, skate: Floats,

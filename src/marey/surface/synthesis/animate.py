@@ -71,36 +71,9 @@ class SurfaceGraph:
             if not np.array_equal(starts, theirs):
                 raise InputError(f"the {what} were not made from these sequences: their frames differ")
 
-    def animate(
-        self,
-        *,
-        path: Path | ArrayLike | None = None,
-        poses: Sequence[tuple[Pose, float]] | None = None,
-        start: Pose | None = None,
-        end: Pose | None = None,
-        **options: Any,
-    ) -> Animation:
-        """An animation made to order; give one of `path`, `poses`, or `start` and `end`.
-
-        Args:
-            path: on the ground or in space, see :func:`follow_path`.
-            poses: pairs of a frame and seconds, see :func:`walk_through_poses`.
-            start: a frame, see :func:`walk_between`; or the first one along a path.
-            end: a frame.
-            options: of these functions.
-
-        >>> import marey
-        >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
-        >>> repertoire.animate(path=[[0, 0], [0, 4]]).report.path_error < 0.2
-        True
-        """
-        if path is not None and poses is None and end is None:
-            return follow_path(self, path, start=start, **options)
-        if poses is not None and path is None and start is None and end is None:
-            return walk_through_poses(self, [p for p, _ in poses], [t for _, t in poses], **options)
-        if start is not None and end is not None and path is None and poses is None:
-            return walk_between(self, start, end, **options)
-        raise InputError("animate: give a path, or poses, or a start and an end")
+    def animate(self, **options: Any) -> Animation:
+        """An animation made to order, see :func:`animate`."""
+        return animate(self, **options)
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""
@@ -130,11 +103,12 @@ def graph(
     sequences: Library | Sequence[MeshSequence],
     *,
     alpha: float = 0.01,
-    kind: Kind = "essential",
+    method: Kind = "essential",
     windows: Windows | None = None,
     objective: Objective = "weight",
     ends: Ends = "strict",
     distances: DistanceMatrix | None = None,
+    triangles: int | None = None,
     progress: Progress | None = None,
 ) -> SurfaceGraph:
     """A graph of the best transitions between sequences of one subject.
@@ -143,9 +117,9 @@ def graph(
 
     Args:
         sequences: of one subject.
-        alpha: deformation, in radians, that is accepted to save a frame of time; 0.01 keeps close to what
-            was captured, 0.2 answers fast.
-        kind: "essential", or "motion" for the graph of local minima.
+        alpha: deformation, in radians, that is accepted to save a frame of time, at most 1; 0.01 keeps close
+            to what was captured, 0.2 answers fast.
+        method: "essential", or "motion" for the graph of local minima.
         windows: lengths of transitions; 0.3 to 2 seconds if not given.
         objective: what transitions make least: "weight" (deformation + alpha × time), or the "sum" or "mean"
             of the distances.
@@ -153,6 +127,7 @@ def graph(
             frames cannot be reached or left; being short they are cheap, so that many walks then take these
             abrupt ones.
         distances: between all frames, if they are known; the surface metric's otherwise.
+        triangles: compare poses by so many triangles, not by all.
         progress: called with the work done and in all.
 
     >>> import marey
@@ -161,16 +136,105 @@ def graph(
     >>> repertoire.graph.frames, repertoire.distances.metric
     (80, 'surface')
     """
+    return built(
+        sequences, alpha=alpha, method=method, windows=windows, objective=objective, ends=ends,
+        distances=distances, triangles=triangles, progress=progress,
+    )[0]  # fmt: skip
+
+
+def built(
+    sequences: Library | Sequence[MeshSequence],
+    *,
+    alpha: float,
+    method: Kind = "essential",
+    windows: Windows | None = None,
+    objective: Objective = "weight",
+    ends: Ends = "strict",
+    distances: DistanceMatrix | None = None,
+    triangles: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[SurfaceGraph, MotionGraph]:
+    """The graph of :func:`graph`, and the motion graph of the same transitions to compare it with."""
+    if not 0 <= alpha <= 1:
+        raise InputError(f"alpha {alpha:g}: radians from 0 to 1; no pose is farther from another")
+    if distances is not None and triangles is not None:
+        raise InputError("triangles: for distances to be made; these poses have been compared")
     library = sequences if isinstance(sequences, Library) else Library(tuple(sequences))
     if distances is None:
-        distances = pose_distances(library, progress=progress)
+        distances = pose_distances(library, triangles=triangles, progress=progress)
     windows = windows or Windows.at(library.frame_rate)
     # Without transitions it costs nothing to see whether the distances are of these sequences.
     bare = SurfaceGraph(library, distances, MotionGraph.chains(library.starts, alpha=alpha, windows=windows))
     found = table(distances, windows=windows, objective=objective, alpha=alpha, ends=ends, progress=progress)
-    if kind == "motion":
-        return replace(bare, graph=motion_graph(found, alpha=alpha))
-    return replace(bare, graph=essential_graph(found, alpha=alpha, progress=progress))
+    baseline = motion_graph(found, alpha=alpha)
+    if method == "motion":
+        return replace(bare, graph=baseline), baseline
+    return replace(bare, graph=essential_graph(found, alpha=alpha, progress=progress)), baseline
+
+
+def animate(
+    graph: SurfaceGraph,
+    *,
+    path: Path | ArrayLike | None = None,
+    poses: Sequence[tuple[Pose, float]] | None = None,
+    steer: ArrayLike | None = None,
+    wander: bool = False,
+    start: Pose | None = None,
+    end: Pose | None = None,
+    seconds: float | None = None,
+    track: Sequence[int] | None = None,
+    accuracy: float = 5.0,
+    width: int = 500,
+    tolerance: float = 0.0,
+    rng: Rng = 0,
+    progress: Progress | None = None,
+) -> Animation:
+    """Animate a captured subject: along a path, through poses, steered, at random, or from frame to frame.
+
+    Args:
+        graph: Of the subject.
+        path: To follow, on the ground or in space.
+        poses: Frames and the seconds at which they are taken.
+        steer: Directions `(rows, 3)`: time, and x, z from then on.
+        wander: Random transitions for `seconds`.
+        start: The captured frame to begin with.
+        end: The captured frame to end with.
+        seconds: How long, from `start` to `end`, steered or at random.
+        track: Vertices whose middle keeps to the path; the body's if None.
+        accuracy: Weight of keeping to the path beside few transitions.
+        width: States that the search along a path keeps; more find better walks, slower.
+        tolerance: Seconds by which poses may miss their times to deform less.
+        rng: Seed or generator.
+
+    >>> import marey
+    >>> repertoire = marey.surface.graph(marey.samples.mesh_library(vertices=800))
+    >>> animate(repertoire, wander=True, seconds=2).sequence.frames > 50
+    True
+    """
+    given = [one for one in (path, poses, steer, wander or None, end) if one is not None]
+    if len(given) != 1 or (end is not None and start is None):
+        raise InputError("give one of `path`, `poses`, `steer`, `wander`, or `start` and `end`")
+    if poses is not None and start is not None:
+        raise InputError("start: the first of the `poses` is the first frame")
+    if seconds is not None and (path is not None or poses is not None):
+        raise InputError("seconds: goes with `start` and `end`, with `steer` or with `wander`")
+    if track is not None and path is None:
+        raise InputError("track: goes with `path`")
+    if path is not None:
+        return follow_path(
+            graph, path, track=track, accuracy=accuracy, width=width, start=start, progress=progress
+        )
+    if poses is not None:
+        frames, times = [pose for pose, _ in poses], [time for _, time in poses]
+        return walk_through_poses(graph, frames, times, tolerance=tolerance, progress=progress)
+    if steer is not None:
+        return steered(graph, steer, seconds, start=start, accuracy=accuracy, progress=progress)
+    if wander:
+        if seconds is None:
+            raise InputError("wander: say how long with `seconds`")
+        return random_walk(graph, seconds, rng, start=start, progress=progress)
+    assert start is not None and end is not None
+    return walk_between(graph, start, end, seconds=seconds, progress=progress)
 
 
 def follow_path(
@@ -197,7 +261,7 @@ def follow_path(
     path = path if isinstance(path, Path) else Path.through(path)
     settings = PathSearchSettings(accuracy=accuracy, width=width)
     player, graph, library = Player.prepare(subject), subject.graph, subject.library
-    motion = edge_motion(subject, player.ground, track=track, edges=prune_transitions(graph, library.clips))
+    motion = edge_motion(subject, player.ground, track=track, edges=prune_transitions(graph, library))
     first = None if start is None else library.frame(start)
     found = follow(graph, motion, path, settings, start=first, progress=progress)
     return _play(player, found.walk, found.start, path=found, progress=progress)
@@ -243,10 +307,10 @@ def walk_between(
     return _play(Player.prepare(subject), walk, progress=progress)
 
 
-def steer(
+def steered(
     subject: SurfaceGraph,
     directions: ArrayLike,
-    seconds: float,
+    seconds: float | None = None,
     *,
     start: Pose | None = None,
     accuracy: float = 5.0,
@@ -254,15 +318,17 @@ def steer(
 ) -> Animation:
     """An animation steered by directions `(rows, 3)`: time, seconds, and x, z from then on.
 
-    As in live use, a decision knows only the direction of its moment.
+    As in live use, a decision knows only the direction of its moment. It ends two seconds after the last
+    direction is given, if `seconds` is None.
     """
     given = np.asarray(directions, np.float64)
     if given.ndim != 2 or given.shape[1] != 3 or not len(given) or not np.isfinite(given).all():
         raise InputError("directions: rows of time, x, z are needed")
+    seconds = float(given[-1, 0]) + 2.0 if seconds is None else seconds
     _check_seconds(seconds)
     player, library = Player.prepare(subject), subject.library
     core = core_frames(subject.graph)
-    edges = prune_transitions(subject.graph, library.clips, inside=core)
+    edges = prune_transitions(subject.graph, library, inside=core)
     motion = edge_motion(subject, player.ground, edges=edges)
     frame = int(core.argmax()) if start is None else library.frame(start)
     settings = SteerSettings(search=PathSearchSettings(accuracy=accuracy, width=60))
@@ -287,7 +353,7 @@ def random_walk(
     """An animation at random, see :func:`marey.statistics.graphs.walks.random_walk`."""
     _check_seconds(seconds)
     first = None if start is None else subject.library.frame(start)
-    walk = walks.random_walk(subject.graph, subject.library.clips, seconds, rng, start=first)
+    walk = walks.random_walk(subject.graph, subject.library, seconds, rng, start=first)
     return _play(Player.prepare(subject), walk, progress=progress)
 
 
@@ -357,7 +423,7 @@ class Player:
 
 
 def stream(
-    player: Player, walk: Walk, *, start: PlanarMotion | None = None, lift: float = 0.0
+    player: Player, walk: Walk, *, start: PlanarMotion | None = None, height_offset: float = 0.0
 ) -> Iterator[Frame]:
     """The frames of a walk, one by one: one more than its steps.
 
@@ -365,34 +431,40 @@ def stream(
         player: prepared once for many walks.
         walk: through its graph.
         start: how the first frame is moved along the ground; it stays where it was captured, if None.
-        lift: how it is moved up, metres.
+        height_offset: how it is moved up, metres.
     """
     graph, library = player.subject.graph, player.subject.library
     nodes = _checked_nodes(walk, graph)
     placed = PlanarMotion.identity() if start is None else start
     for node, edge in zip(nodes[:-1], walk.edges, strict=True):
         if not graph.synthetic[edge]:
-            yield captured_frame(library, int(node), placed, lift=lift)
+            yield captured_frame(library, int(node), placed, height_offset=height_offset)
             continue
         placement = player.place(np.array([edge]))
         frames = placed_frames(
-            library, player.ground, placement, player.blender, placed, lift=lift, foot_lock=player.foot_lock
+            library,
+            player.ground,
+            placement,
+            player.blender,
+            placed,
+            height_offset=height_offset,
+            foot_lock=player.foot_lock,
         )
         for _ in range(len(placement.times) - 1):
             yield next(frames)
         move, rise = placement.arrival(player.ground)
         placed = placed.compose(PlanarMotion(move.angle[0], move.shift[0]))
-        lift += float(rise[0])
-    yield captured_frame(library, int(nodes[-1]), placed, lift=lift)
+        height_offset += float(rise[0])
+    yield captured_frame(library, int(nodes[-1]), placed, height_offset=height_offset)
 
 
 def stream_steered(
     player: Player, body: SteeredWalk, direction: ArrayLike, behaviour: str | None = None
 ) -> Iterator[Frame]:
     """The frames of the next piece of a steered walk; the next one begins where it ends."""
-    placed, lift = body.placed, body.height_offset
+    placed, height_offset = body.placed, body.height_offset
     piece = body.advance(direction, behaviour)
-    return islice(stream(player, piece, start=placed, lift=lift), piece.steps(body.graph))
+    return islice(stream(player, piece, start=placed, height_offset=height_offset), piece.steps(body.graph))
 
 
 def synthesize(

@@ -12,6 +12,7 @@ and some hundred time warps where ends may be trimmed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array, FloatArray, Integers
+from marey._report import Report, Result
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry import planar
@@ -26,6 +28,7 @@ from marey.geometry.planar import PlanarMotion
 from marey.geometry.resampling import linear
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.statistics.graphs.transitions import Transition, smooth_path, warped
+from marey.surface.contacts import compare_foot_skate
 from marey.surface.distances import distances, yaw_between
 from marey.surface.sequence import Library, MeshSequence
 from marey.surface.synthesis.animation import Animation, Frame, collect_frames
@@ -33,8 +36,6 @@ from marey.surface.synthesis.placement import (
     FootLock,
     GroundFrames,
     Placement,
-    aligning_turns,
-    ease_weights,
     turns_between,
 )
 
@@ -59,62 +60,12 @@ class _Linear:
 LINEAR: Blender = _Linear()
 
 
-def blend(
-    library: Library,
-    transition: Transition,
-    blender: Blender = LINEAR,
-    *,
-    ground: GroundFrames | None = None,
-    before: int = 0,
-    after: int = 0,
-) -> Iterator[Frame]:
-    """The frames of a transition, one by one, beginning where the source frame was captured.
-
-    Args:
-        library: of the transition's frames.
-        transition: which frames are blended.
-        blender: non-linear from `Interpolator.prepare`, or LINEAR.
-        ground: of the library, if at hand.
-        before: captured frames to play before the transition; fewer where a sequence ends.
-        after: likewise, after it.
-
-    >>> import marey
-    >>> walk = marey.samples.mesh_sequence()[:40]
-    >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
-    >>> frames = list(blend(Library((walk,)), Transition(path, 0.0)))
-    >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source
-    (10, False, True, 29)
-    """
-    ground = ground or GroundFrames.of(library)
-    times = smooth_path(transition)
-    turns = aligning_turns(library, times)
-    placement = Placement.lay_out(ground, times, ease_weights(len(times)), turns)
-    first, last = context_frames(library, transition, before, after)
-    here = PlanarMotion.identity()
-    for frame in range(first, transition.source):
-        yield captured_frame(library, frame, here)
-    yield from placed_frames(
-        library, ground, placement, blender, here, foot_lock=FootLock.of(library, ground)
-    )
-    move, rise = placement.arrival(ground)
-    there = PlanarMotion(move.angle[0], move.shift[0])
-    for frame in range(transition.destination + 1, last + 1):
-        yield captured_frame(library, frame, there, lift=float(rise[0]))
-
-
-def context_frames(library: Library, transition: Transition, before: int, after: int) -> tuple[int, int]:
-    """First frame played before a transition and last one after it, within their sequences."""
-    if before < 0 or after < 0:
-        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
-    first = library.starts[library.locate(transition.source)[0]]
-    last = library.starts[library.locate(transition.destination)[0] + 1] - 1
-    return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
-
-
-def captured_frame(library: Library, frame: int, placed: PlanarMotion, *, lift: float = 0.0) -> Frame:
-    """A captured frame moved along the ground, and up by `lift` metres."""
+def captured_frame(
+    library: Library, frame: int, placed: PlanarMotion, *, height_offset: float = 0.0
+) -> Frame:
+    """A captured frame moved along the ground, and up by `height_offset` metres."""
     vertices = placed.apply(library.vertices(frame))
-    vertices[:, 1] += lift
+    vertices[:, 1] += height_offset
     return Frame(vertices, frame, frame, 0.0, False)
 
 
@@ -125,7 +76,7 @@ def placed_frames(
     blender: Blender,
     placed: PlanarMotion,
     *,
-    lift: float = 0.0,
+    height_offset: float = 0.0,
     foot_lock: FootLock | None = None,
 ) -> Iterator[Frame]:
     """The meshes of the placement of one transition.
@@ -135,8 +86,8 @@ def placed_frames(
         ground: of the library.
         placement: where the frames stand.
         blender: of poses.
-        placed: how the source frame is moved along the ground.
-        lift: and up, metres.
+        placed: how its first frame is moved along the ground.
+        height_offset: and up, metres.
         foot_lock: holds touching patches where the placement has them.
     """
     shifts = None if foot_lock is None else foot_lock.shifts(placement)
@@ -154,7 +105,7 @@ def placed_frames(
         vertices[:, 0::2] -= planar.centroid(vertices).astype(vertices.dtype)
         if foot_lock is not None and shifts is not None and inner:
             foot_lock.lock(vertices, here, there, weight, placement.touching[t], shifts[t])
-        vertices[:, 1] += placement.floors[t] + lift
+        vertices[:, 1] += placement.floors[t] + height_offset
         vertices[:, 0::2] += placement.positions[t].astype(vertices.dtype)
         source, destination = (int(time) for time in times)
         synthetic = inner or bool(times[int(weight)] % 1)
@@ -208,7 +159,7 @@ def blend_clips(
     ground: GroundFrames | None = None,
     progress: Progress | None = None,
 ) -> Animation:
-    """A mixture of two clips, beginning where the first stands.
+    """A mixture of two clips, placed where the first starts.
 
     Args:
         library: of both clips.
@@ -352,3 +303,100 @@ def path_and_turn(sequence: MeshSequence) -> tuple[float, float]:
     turn = yaw_between(vertices[-1], vertices[0], faces)
     turn += 2 * np.pi * round((passed - turn) / (2 * np.pi))
     return float(travelled), float(np.rad2deg(turn))
+
+
+@dataclass(frozen=True)
+class BlendReport(Report):
+    """How two clips were mixed.
+
+    Attributes:
+        frames: Of the mixture.
+        path_cost, path_cost_mean: Sum and mean of the pose distances along the alignment, radians.
+        frames_of_first, frames_of_second: First and last frame used of each.
+        travelled_first, travelled_second, travelled: Metres that the middle of the body goes.
+        turned_first, turned_second, turned: Degrees that it turns to its left.
+        foot_slide_ratio: Speed of feet in contact, over that in the captured frames.
+    """
+
+    frames: int
+    path_cost: float
+    path_cost_mean: float
+    frames_of_first: tuple[int, int]
+    frames_of_second: tuple[int, int]
+    travelled_first: float
+    travelled_second: float
+    travelled: float
+    turned_first: float
+    turned_second: float
+    turned: float
+    foot_slide_ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class BlendResult(Result):
+    """A mixture of two clips.
+
+    Attributes:
+        animation: The meshes, and where they come from.
+        report: What was measured.
+    """
+
+    animation: Animation
+    report: BlendReport
+
+    @property
+    def sequence(self) -> MeshSequence:
+        """The meshes."""
+        return self.animation.sequence
+
+
+def blend(
+    first: MeshSequence,
+    second: MeshSequence,
+    *,
+    share: Weight = 0.5,
+    trim: float = 1.0,
+    slope: int = 3,
+    progress: Progress | None = None,
+) -> BlendResult:
+    """Mix two clips of one kind: a left and a right turn give a straight walk.
+
+    Args:
+        first: A clip.
+        second: Another of the same subject and kind.
+        share: Of the second, 0 to 1: a number, several to pass through, or a function of seconds.
+        trim: Seconds that either may lose at its ends to be aligned; 0 keeps both whole.
+        slope: Neither passes more than so many times as fast as the other.
+
+    >>> import marey
+    >>> library = marey.samples.mesh_library(vertices=300)
+    >>> blend(*library.sequences[:2]).report.frames > 20
+    True
+    """
+    library = Library((first, second))
+    one, two = library.names
+    apart = distances(library, progress=progress)
+    match = align_clips(library, one, two, apart=apart, slope=slope, trim=trim)
+    ground = GroundFrames.of(library)
+    mixture = blend_clips(
+        library, one, two, share, apart=apart, slope=slope, trim=trim, ground=ground, progress=progress
+    )
+    parts = match.path - library.starts[:2]
+    (far, around), (far_two, around_two), (far_both, around_both) = (
+        path_and_turn(sequence) for sequence in (*library.sequences, mixture.sequence)
+    )
+    report = BlendReport(
+        mixture.sequence.frames,
+        round(match.cost, 6),
+        round(match.cost / match.length, 6),
+        (int(parts[0, 0]), int(parts[-1, 0])),
+        (int(parts[0, 1]), int(parts[-1, 1])),
+        round(far, 4),
+        round(far_two, 4),
+        round(far_both, 4),
+        round(around, 2),
+        round(around_two, 2),
+        round(around_both, 2),
+        round(compare_foot_skate(mixture, library, ground.contacts).ratio, 4),
+    )
+    return BlendResult(mixture, report)

@@ -71,16 +71,16 @@ class Placement:
 
     Attributes:
         first: `(transitions + 1,)`, first frame of each, then the number of all frames.
-        times: `(frames, 2)`, frames of the source and destination clips, numbers of the library with
+        times: `(frames, 2)`, frames of source and destination clips, numbers of the library with
             fractions.
         weights: `(frames,)`, weight of the destination.
-        source_turns: `(frames,)`, rotation of the source before it is blended, radians.
+        source_turns: `(frames,)`, rotation of the first clip before it is blended, radians.
         destination_turns: `(frames,)`, that of the destination.
         positions: `(frames, 2)`, centroid of the blend on the ground, metres.
         floors: `(frames,)`, height of the ground below the blend.
         touching: `(frames, patches)`, how surely each patch of the blend touches the ground.
         skate: `(frames, patches, 2)`, how far patches move from the frame before, beside what they do where
-            they touch; a foot that stands in one clip and swings in the other counts as standing.
+            they touch; a foot that stands in one clip and swings in the other counts as in contact.
     """
 
     first: Integers
@@ -110,7 +110,7 @@ class Placement:
             ground: of the library.
             times: `(frames, 2)`.
             weights: `(frames,)`, of the destination.
-            turns: `(frames,)`, by how much the destination turns to face as the source.
+            turns: `(frames,)`, by how much the destination turns to face as its source.
             first: `(transitions + 1,)`; all frames are of one transition, if None.
             anchored: keep what touches the ground in place; False is the published rule.
         """
@@ -192,7 +192,7 @@ def edge_motion(
         placement = place_edges(subject, known, some, anchored=anchored)
         return *placement.arrival(known), placement.follow(known, tracks)
 
-    return EdgeMotion.of(subject.graph, library.clips, tracks, lay_out, edges=edges, progress=progress)
+    return EdgeMotion.of(subject.graph, library, tracks, lay_out, edges=edges, progress=progress)
 
 
 def vertex_trajectory(library: Library, track: int | Sequence[int] | None = None) -> Array:
@@ -244,7 +244,7 @@ def turns_between(turns: FloatArray, times: Array) -> Array:
 
 
 def aligning_turns(library: Library, times: Array) -> Array:
-    """:func:`turns_between` where there are no pose distances: by which the surfaces face the same way."""
+    """:func:`turns_between` where there are no pose distances: by which the surfaces have one heading."""
     lowest, highest = np.floor(times.min(axis=0)).astype(int), np.ceil(times.max(axis=0)).astype(int)
     parts = []
     for first, last in zip(lowest, highest, strict=True):
@@ -255,27 +255,6 @@ def aligning_turns(library: Library, times: Array) -> Array:
     return turns_between(turns, times - lowest + [0, parts[0].frames])
 
 
-@dataclass(frozen=True)
-class FootLockSettings:
-    """Lengths in heights of the subject, and stiffnesses beside 1 for holding what touches.
-
-    Attributes:
-        reach: how far the shift of a patch moves the surface around it.
-        foot: patches that stay nearer to each other are of one foot.
-        moving: for moving what does not touch.
-        bending: for bending a foot.
-        shifted: for being shifted at all.
-        looseness: how closely the shifts of the surface meet those of the patches; smoother if larger.
-    """
-
-    reach: float = 0.12
-    foot: float = 0.2
-    moving: float = 0.005
-    bending: float = 0.01
-    shifted: float = 0.002
-    looseness: float = 0.01
-
-
 @dataclass(frozen=True, eq=False)
 class FootLock:
     """How vertices follow the patches that touch the ground.
@@ -284,30 +263,35 @@ class FootLock:
         contacts: the patches.
         influence: `(vertices, patches)`, what a unit shift of each patch does to the vertices.
         one_foot: `(patches, patches)`, whether two patches are of one foot.
-        settings: of the solve.
+        stiffness: of a foot against bending, beside 1 for holding what touches; half of it against moving
+            what does not touch, a fifth against being shifted at all.
     """
 
     contacts: Contacts
     influence: FloatArray
     one_foot: BoolArray
-    settings: FootLockSettings
+    stiffness: float
 
     @classmethod
-    def of(cls, library: Library, ground: GroundFrames, settings: FootLockSettings | None = None) -> FootLock:
-        """Of a library's subject; distances of points are the largest over some of its frames."""
-        settings, contacts = settings or FootLockSettings(), ground.contacts
+    def of(cls, library: Library, ground: GroundFrames, stiffness: float = 0.01) -> FootLock:
+        """Of a library's subject; distances of points are the largest over some of its frames.
+
+        A shifted patch moves the surface around it over an eighth of the subject's height; patches that stay
+        within a fifth of it are of one foot.
+        """
+        contacts = ground.contacts
         shown = np.unique(np.linspace(0, library.frames - 1, 16).astype(int))
         apart = np.zeros((library.sequences[0].vertices.shape[1], contacts.patches), np.float32)
         for frame in shown:
             vertices = library.vertices(int(frame))
             for patch, centre in enumerate(ground.patches[frame].astype(vertices.dtype)):
                 apart[:, patch] = np.maximum(apart[:, patch], np.linalg.norm(vertices - centre, axis=1))
-        felt = np.exp(-0.5 * (apart / (settings.reach * contacts.height)) ** 2)
+        felt = np.exp(-0.5 * (apart / (0.12 * contacts.height)) ** 2)
         among = patch_averages(contacts.patch_of) @ felt[contacts.soles].astype(np.float64)
-        solved = np.linalg.inv(among + settings.looseness * np.eye(contacts.patches))
+        solved = np.linalg.inv(among + stiffness * np.eye(contacts.patches))
         between = ground.patches[shown][:, :, None] - ground.patches[shown][:, None]
-        one_foot = np.linalg.norm(between, axis=-1).max(axis=0) < settings.foot * contacts.height
-        return cls(contacts, felt @ solved.astype(np.float32), one_foot, settings)
+        one_foot = np.linalg.norm(between, axis=-1).max(axis=0) < 0.2 * contacts.height
+        return cls(contacts, felt @ solved.astype(np.float32), one_foot, stiffness)
 
     def shifts(self, placement: Placement) -> Array:
         """By how much patches are to be shifted over one transition, `(frames, patches, 2)`."""
@@ -316,13 +300,13 @@ class FootLock:
         if count < 3 or not placement.touching.any():
             return result
         held = np.minimum(placement.touching[1:], placement.touching[:-1])
-        bending = self.one_foot * -self.settings.bending
+        bending = self.one_foot * -self.stiffness
         np.fill_diagonal(bending, 0.0)
-        np.fill_diagonal(bending, -bending.sum(axis=1) + self.settings.shifted)
+        np.fill_diagonal(bending, -bending.sum(axis=1) + 0.2 * self.stiffness)
         inner = count - 2
         system = np.zeros((inner, patches, inner, patches))
         frames, each = np.arange(inner), np.arange(patches)
-        stiff = held + self.settings.moving
+        stiff = held + 0.5 * self.stiffness
         system[frames[:, None], each, frames[:, None], each] = stiff[:-1] + stiff[1:]
         system[frames[:-1, None], each, frames[1:, None], each] = -stiff[1:-1]
         system[frames[1:, None], each, frames[:-1, None], each] = -stiff[1:-1]

@@ -2,71 +2,131 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
+from marey._arrays import Integers
+from marey._report import Report, Result
 from marey._work import Progress
 from marey.errors import InputError
+from marey.geometry.planar import PlanarMotion
 from marey.statistics.graphs.graph import DistanceMatrix, Windows
-from marey.statistics.graphs.transitions import Transition, optimal, standard, warped
+from marey.statistics.graphs.transitions import Objective, Transition, optimal, smooth_path, standard, warped
+from marey.surface.contacts import compare_foot_skate
+from marey.surface.decimation import decimate
 from marey.surface.distances import distances
 from marey.surface.interpolation import Interpolator
 from marey.surface.sequence import Library, MeshSequence
-from marey.surface.synthesis.animation import Animation, collect_frames
-from marey.surface.synthesis.blend import blend, context_frames
-from marey.surface.synthesis.placement import GroundFrames
+from marey.surface.synthesis.animation import Animation, Frame, collect_frames
+from marey.surface.synthesis.blend import LINEAR, Blender, captured_frame, placed_frames
+from marey.surface.synthesis.placement import FootLock, GroundFrames, Placement, aligning_turns, ease_weights
 
 
-class MadeTransition(NamedTuple):
-    """A transition between two frames.
+@dataclass(frozen=True)
+class TransitionReport(Report):
+    """Of a transition.
+
+    Attributes:
+        cost, mean_cost: Sum and mean of the pose distances along it, radians.
+        length: Frames that are blended.
+        windows: Frames of each side.
+        standard_mean_cost: Mean cost frame by frame; None where a sequence is too short for it.
+        frames, captured_frames: Of the animation.
+        slide_cm_s: Speed of feet in contact.
+        slide_ratio: Over that in the captured frames.
+    """
+
+    cost: float
+    length: int
+    mean_cost: float
+    windows: tuple[int, ...]
+    standard_mean_cost: float | None
+    frames: int
+    captured_frames: int
+    slide_cm_s: float
+    slide_ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionResult(Result):
+    """A transition between two captured frames.
 
     Attributes:
         animation: The frames before it, the blended ones, and those after it.
-        transition: Its path in `distances`.
-        standard: The transition frame by frame, for comparison; None where a sequence is too short for it.
+        path: In `distances`.
         distances: Of the frames that may be blended.
-        ground: Contacts and places of the library's frames.
+        report: What was measured.
     """
 
     animation: Animation
-    transition: Transition
-    standard: Transition | None
+    path: Transition
     distances: DistanceMatrix
-    ground: GroundFrames
+    report: TransitionReport
+
+    @property
+    def sequence(self) -> MeshSequence:
+        """The meshes."""
+        return self.animation.sequence
 
 
-def make_transition(
-    library: Library,
+def transition(
+    source: MeshSequence,
     first: int,
+    destination: MeshSequence,
     last: int,
-    windows: Windows,
     *,
     method: str = "optimal",
-    objective: Any = "mean",
-    alpha: float = 0.01,
+    length: int | None = None,
     before: int = 0,
     after: int = 0,
+    objective: Objective = "mean",
+    alpha: float = 0.01,
+    slope: int = 3,
+    vertices: int | None = None,
     name: str = "",
     progress: Progress | None = None,
-) -> MadeTransition:
-    """The best transition from frame `first` to frame `last` of a library, as an animation.
+) -> TransitionResult:
+    """The best transition from one captured frame to another, feet planted.
 
     Args:
-        library: The sequences.
-        first: Frame to leave.
-        last: Frame to arrive at.
-        windows: Frames that may be blended on both sides.
+        source: The sequence to leave.
+        first: Its frame to leave.
+        destination: The sequence to arrive in; may be the same.
+        last: Its frame to arrive at.
         method: "optimal" (best windows and timing), "warped" (given windows, best timing) or "standard"
             (given windows, frame by frame).
-        objective: What is least, see :func:`~marey.statistics.graphs.transitions.optimal`.
-        alpha: Cost of a frame of time, with objective "weight".
+        length: Frames of both windows, or the most of them if optimal; 0.3 s, or 2 s, if None.
         before: Captured frames to play before it.
         after: Captured frames to play after it.
+        objective: What is least, see :func:`~marey.statistics.graphs.transitions.optimal`.
+        alpha: Cost of a frame of time, with objective "weight".
+        slope: Neither side passes more than so many times as fast as the other.
+        vertices: Decimate the surface to so many.
         name: Of the animation.
-        progress: Called with (done, total).
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()
+    >>> transition(walk, 20, walk, 80).report.length > 3
+    True
     """
+    same = source is destination
+    library = Library((source,)) if same else Library((source, destination))
+    arrived, last = last + 1, last if same else last + source.frames
+    if vertices is not None:
+        library = decimate(library, vertices=vertices)
+    windows = _windows(library.frame_rate, method, length, slope)
+    for what, room, where in (
+        ("source", source.frames - first, "from it on"),
+        ("destination", arrived, "up to it"),
+    ):
+        if room < windows.shortest:
+            raise InputError(
+                f"{what}: there are {room} frames {where}, but the window needs {windows.shortest}; "
+                "choose another frame, or a shorter `length`"
+            )
     apart, offsets = _window_distances(library, first, last, windows)
     here, there = first - offsets[0], last - offsets[1]
     if method == "optimal":
@@ -78,19 +138,92 @@ def make_transition(
     plain = None
     with suppress(InputError):
         plain = standard(apart, here, there, windows.shortest)
-    transition = Transition(found.path + offsets, found.cost)
-    begin, end = context_frames(library, transition, before, after)
+    best = Transition(found.path + offsets, found.cost)
+    begin, end = context_frames(library, best, before, after)
     ground = GroundFrames.of(library)
     blender = Interpolator.prepare(library.vertices(first), library.faces)
-    frames = blend(library, transition, blender, ground=ground, before=before, after=after)
-    total = transition.source - begin + transition.length + end - transition.destination
+    frames = transition_frames(library, best, blender, ground=ground, before=before, after=after)
+    total = best.source - begin + best.length + end - best.destination
     animation = collect_frames(library, frames, total, name=name, progress=progress)
-    return MadeTransition(animation, found, plain, apart, ground)
+    skate = compare_foot_skate(animation, library, ground.contacts)
+    report = TransitionReport(
+        cost=round(found.cost, 6),
+        length=found.length,
+        mean_cost=round(found.cost / found.length, 6),
+        windows=tuple(int(column.max() - column.min()) + 1 for column in found.path.T),
+        standard_mean_cost=None if plain is None else round(plain.cost / plain.length, 6),
+        frames=animation.sequence.frames,
+        captured_frames=animation.provenance.captured_frames,
+        slide_cm_s=round(100 * skate.animation.speed, 4),
+        slide_ratio=round(skate.ratio, 4),
+    )
+    return TransitionResult(animation, found, apart, report)
+
+
+def _windows(frame_rate: float, method: str, length: int | None, slope: int) -> Windows:
+    usual = Windows.at(frame_rate, slope=slope)
+    if method == "optimal":
+        longest = usual.longest if length is None else length
+        return Windows(min(usual.shortest, longest), longest, slope)
+    exact = usual.shortest if length is None else length
+    return Windows(exact, exact, slope)
+
+
+def transition_frames(
+    library: Library,
+    transition: Transition,
+    blender: Blender = LINEAR,
+    *,
+    ground: GroundFrames | None = None,
+    before: int = 0,
+    after: int = 0,
+) -> Iterator[Frame]:
+    """The frames of a transition, one by one, the first where its frame was captured.
+
+    Args:
+        library: of the transition's frames.
+        transition: which frames are blended.
+        blender: non-linear from `Interpolator.prepare`, or LINEAR.
+        ground: of the library, if at hand.
+        before: captured frames to play before the transition; fewer where a sequence ends.
+        after: likewise, after it.
+
+    >>> import marey
+    >>> walk = marey.samples.mesh_sequence()[:40]
+    >>> path = np.stack([np.arange(5, 15), np.arange(20, 30)], 1)
+    >>> frames = list(transition_frames(Library((walk,)), Transition(path, 0.0)))
+    >>> len(frames), frames[0].synthetic, frames[5].synthetic, frames[-1].source
+    (10, False, True, 29)
+    """
+    ground = ground or GroundFrames.of(library)
+    times = smooth_path(transition)
+    turns = aligning_turns(library, times)
+    placement = Placement.lay_out(ground, times, ease_weights(len(times)), turns)
+    first, last = context_frames(library, transition, before, after)
+    here = PlanarMotion.identity()
+    for frame in range(first, transition.source):
+        yield captured_frame(library, frame, here)
+    yield from placed_frames(
+        library, ground, placement, blender, here, foot_lock=FootLock.of(library, ground)
+    )
+    move, rise = placement.arrival(ground)
+    there = PlanarMotion(move.angle[0], move.shift[0])
+    for frame in range(transition.destination + 1, last + 1):
+        yield captured_frame(library, frame, there, height_offset=float(rise[0]))
+
+
+def context_frames(library: Library, transition: Transition, before: int, after: int) -> tuple[int, int]:
+    """First frame played before a transition and last one after it, within their sequences."""
+    if before < 0 or after < 0:
+        raise InputError(f"frames before and after: 0 or more, got {before} and {after}")
+    first = library.starts[library.locate(transition.source)[0]]
+    last = library.starts[library.locate(transition.destination)[0] + 1] - 1
+    return int(max(first, transition.source - before)), int(min(last, transition.destination + after))
 
 
 def _window_distances(
     library: Library, first: int, last: int, windows: Windows
-) -> tuple[DistanceMatrix, Any]:
+) -> tuple[DistanceMatrix, Integers]:
     """Pose distances of the frames that may be blended, and what takes their numbers to the library's."""
     parts: list[MeshSequence] = []
     offsets = []

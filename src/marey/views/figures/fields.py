@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.analysis import helmholtz, measures
-from marey.crowd.analysis.measures import grid_points, path_lines, streak_lines
+from marey.crowd import analysis
+from marey.crowd.analysis import find_events, grid_points, path_lines, streak_lines
+from marey.crowd.edit import restyle
 from marey.crowd.evaluation import Truth, error_map
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
-from marey.crowd.spectrum.edit import restyle
 from marey.crowd.texture import FlowTexture
 from marey.crowd.tiling import Tiling
 from marey.errors import InputError
@@ -172,13 +172,13 @@ LINES, MAX_NAMED, SAMPLED_FRAMES = 22, 6, 400
 def divergence(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
     """Where people part (positive) and meet (negative), mean over time, with the strongest events named."""
     kinds = ("source", "sink")
-    return _map(fields, measures.divergence, kinds, "Divergence", "divergence (1/frame)", size)
+    return _map(fields, analysis.divergence, kinds, "Divergence", "divergence (1/frame)", size)
 
 
 def vorticity(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
     """Where people turn, clockwise positive, mean over time, with the strongest events named."""
     kinds = ("clockwise", "anticlockwise")
-    return _map(fields, measures.vorticity, kinds, "Vorticity", "vorticity (1/frame)", size)
+    return _map(fields, analysis.vorticity, kinds, "Vorticity", "vorticity (1/frame)", size)
 
 
 def flow_parts(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figure:
@@ -190,7 +190,7 @@ def flow_parts(fields: FieldSeries, size: tuple[int, int] = (1280, 720)) -> Figu
     """
     mean = fields.velocities.mean(axis=0, dtype=np.float64)
     mask = _free(fields)
-    found = helmholtz.Helmholtz(mask).split(mean)
+    found = analysis.Helmholtz(mask).split(mean)
     largest = _max_speed(fields, mean[None], 0.99)
     with style.figure(size) as figure:
         grid = figure.subplots(1, 3, sharex=True, sharey=True)
@@ -313,7 +313,7 @@ def _map(
             mean, cmap=style.colour_map(SIGNED), vmin=-largest, vmax=largest, interpolation="bilinear"
         )
         _walls(axes, fields)
-        found = (event for event in measures.find_events(fields[:SAMPLED_FRAMES]) if event.kind in kinds)
+        found = (event for event in find_events(fields[:SAMPLED_FRAMES]) if event.kind in kinds)
         for event in islice(found, MAX_NAMED):
             place = event.column, event.row
             axes.plot(*place, "o", mfc="none", mec=style.INK, ms=9)

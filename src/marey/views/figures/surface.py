@@ -116,8 +116,6 @@ def warp_path(
         axes.set_title(
             f"Transition of {transition.length} frames, {transition.cost / transition.length:.3f} a frame"
         )
-        # Squares in a wide figure: bars and names stay close to them.
-        figure.set_layout_engine("compressed")
         style.colour_bar(figure, axes, drawn, "pose distance", shrink=0.7)
     return figure
 
@@ -155,7 +153,6 @@ def _square(figure: Figure, axes: Axes, distances: DistanceMatrix, label: str) -
             middles, named, fontsize=font, rotation=90 if many else 38 if crowded else 0,
             ha="right" if crowded else "center", va="center" if many else "top", rotation_mode="anchor",
         )  # fmt: skip
-    figure.set_layout_engine("compressed")
     style.colour_bar(figure, axes, drawn, label, shrink=0.7)
 
 
@@ -675,7 +672,7 @@ def _timeline_rows(axes: Axes, frames: Array, library: Library) -> Array:
     if frames.max() >= library.frames:
         raise InputError(f"animation: it uses frame {frames.max()}; the library has {library.frames}")
     starts, lengths = library.starts, np.diff(library.starts)
-    which = library.sequence_of[frames]
+    which = library.clip_of[frames]
     used = np.unique(which)
     place = np.full(len(lengths), -1)
     place[used] = np.arange(len(used))

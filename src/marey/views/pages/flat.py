@@ -68,7 +68,7 @@ def _sums(values: Array, cell: int) -> Array:
 FILM_SIZES = ((1280, 720), (854, 480), (426, 240))
 
 
-def film_page(footage: Footage, page: Page, *, progress: Progress | None = None) -> None:
+def film_page(footage: Footage, page: Page, progress: Progress | None = None) -> None:
     """The film, made smaller if it is larger than a page should be."""
     page.show = "film"
     page.frames, page.frame_rate = footage.frames, footage.frame_rate
@@ -84,12 +84,6 @@ def film_page(footage: Footage, page: Page, *, progress: Progress | None = None)
 
 # Frames of a matrix beyond which neighbours are averaged: more than a screen shows.
 MAX_CELLS = 1500
-
-
-def show_picture(picture: Path, page: Page, *, said: str) -> None:
-    """A picture (PNG) as large as the page allows; `said` tells those who cannot see it what it is."""
-    page.show = "picture"
-    page.more["picture"] = {"png": page.keep(picture.read_bytes()), "said": said}
 
 
 def matrix_page(distances: DistanceMatrix, page: Page) -> None:

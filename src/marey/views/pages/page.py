@@ -108,6 +108,12 @@ class Page:
         """Put something on the stage; `kind` is one the player knows."""
         self.layers.append({"kind": kind, **spec})
 
+    def show_image(self, png: bytes) -> None:
+        """Show an image, a PNG file, as large as the page allows, and nothing else."""
+        self.show = "picture"
+        said = f"{self.title}: {self.caption}"
+        self.more["picture"] = {"png": self.keep(png), "said": said}
+
     def thin(self, data: T, frames: int, bytes_per_frame: float, *, budget: int = BUDGET) -> T:
         """Every so many-th frame of the data, so that all of them stay within the budget, with a note."""
         step = thinning(frames, bytes_per_frame, budget=budget)

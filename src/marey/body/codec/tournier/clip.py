@@ -190,7 +190,7 @@ def displace(clip: TournierClip, joint: str, offset: ArrayLike, *, time: float, 
     """Move the stored path of an end effector, or of the root, around a time.
 
     Args:
-        joint: name of an end effector, or "root" (the end effectors then stay and the limbs give way).
+        joint: name of an end effector, or "root" (the end effectors then stay and the limbs bend).
         offset: `(x, y, z)`, metres, reached at `time`.
         time: seconds.
         width: seconds on either side over which the offset grows and fades.
@@ -364,7 +364,7 @@ def _checked_curve(curve: ArrayLike, rotations: bool) -> Array:
 
 
 def _midpoints(samples: Array, count: int, rotations: bool) -> Array:
-    """Predictions half-way after each of the first `count` samples.
+    """Predictions midway after each of the first `count` samples.
 
     For rotations the product form q1 · exp(1/16 log q0⁻¹q1) · exp(1/2 log q1⁻¹q2) · exp(-1/16 log q2⁻¹q3),
     which needs no base point.

@@ -40,16 +40,15 @@ def encode(
     motion: Motion,
     *,
     modes: int | None = None,
-    dropped_root: int | tuple[int, int] = DROPPED,
-    dropped_effectors: int | Sequence[int] = DROPPED,
+    dropped_levels: int | Sequence[int] = DROPPED,
 ) -> TournierClip:
     """Compress a clip as in Tournier (2011, 9.2).
 
     Args:
         motion: the clip; joints may not slide.
         modes: geodesics of the pose model; enough for 99 % of the variance if None.
-        dropped_root: finest levels left out of the root's position and orientation (one number, or both).
-        dropped_effectors: of the end effectors (one number, or one each).
+        dropped_levels: finest levels left out of the curves: one number; the root's, then that of the end
+            effectors; or one a curve, the root's position and orientation first.
 
     >>> import marey
     >>> from marey.body.codec.tournier import decode
@@ -59,15 +58,16 @@ def encode(
     (True, True)
     """
     encoder = Encoder(motion)
-    root = (dropped_root, dropped_root) if isinstance(dropped_root, int) else tuple(dropped_root)
-    count = len(encoder.ends)
-    curves = [dropped_effectors] * count if isinstance(dropped_effectors, int) else list(dropped_effectors)
-    if len(root) != 2 or len(curves) != count:
-        raise InputError(f"dropped levels: two for the root and {count} for the curves, got {root}, {curves}")
+    levels, count = np.atleast_1d(dropped_levels).tolist(), len(encoder.ends)
+    if len(levels) <= 2:
+        levels = levels[:1] * 2 + levels[-1:] * count
+    if len(levels) != 2 + count:
+        ask = f"one number, or the root's and the end effectors', or {2 + count} for all curves"
+        raise InputError(f"dropped levels: {ask}, got {dropped_levels}")
     if modes is None:
         found = encoder.geodesics
         modes = int(np.searchsorted(found.explained, 0.99) + 1) if found.modes else 0
-    return encoder.clip(modes, (*root, *curves))
+    return encoder.clip(modes, tuple(levels))
 
 
 def encode_within(

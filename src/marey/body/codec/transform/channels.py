@@ -149,7 +149,7 @@ class Channels:
 
 
 def find_channels(rotations: Array, positions: Array, sliding: tuple[int, ...] = (0,)) -> Channels:
-    """Means of a clip, and joints that stray too far from theirs to have logarithms.
+    """The means in a clip, and joints that stray too far from theirs to have logarithms.
 
     Args:
         rotations: `(frames, joints, 4)` without jumps of sign; decoded ones have the same signs.

@@ -1,0 +1,1 @@
+"""What rooms draw in the scene: figures, bones, lines, images."""

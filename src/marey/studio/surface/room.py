@@ -1,0 +1,84 @@
+"""The surface room: captured sequences, their distances and graph, and new motion made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from marey import samples
+from marey.statistics.graphs.graph import DistanceMatrix
+from marey.studio.room import Export, Room, Samples, Task
+from marey.studio.surface.exports import exports
+from marey.studio.surface.scene import SurfaceScene
+from marey.studio.surface.state import State
+from marey.studio.surface.tasks import with_figures
+from marey.studio.surface.tools import FigureTool, InBetweenTool, PathTool, SequenceTool
+from marey.studio.workspace import Workspace
+from marey.surface.sequence import Library, MeshSequence
+from marey.surface.synthesis.animate import SurfaceGraph
+from marey.surface.synthesis.animation import Animation
+
+if TYPE_CHECKING:
+    from viser import GuiButtonHandle
+
+
+class SurfaceRoom(Room[State]):
+    """Play captured surfaces, compare their poses, walk along drawn paths, interpolate poses."""
+
+    title = "Surface"
+    accepts = (MeshSequence, Library, DistanceMatrix, SurfaceGraph, Animation)
+
+    def __init__(self, workspace: Workspace):
+        super().__init__(workspace)
+        self._shown_at: tuple[object, ...] = ()
+        self.scene = self.add(SurfaceScene)
+        self.sequence = self.add(SequenceTool)
+        self.walk = self.add(PathTool)
+        self.figures = self.add(FigureTool)
+        self.between = self.add(InBetweenTool)
+
+    def samples(self) -> Samples:
+        return {"locomotion": samples.mesh_library, "performance": samples.mesh_sequence}
+
+    def open(self, data: object, name: str) -> None:
+        library = self.state.library if self.history is not None else None
+        state = with_figures(State.of(data, name, library))
+        if state.played is not None:
+            self.scene.figure.build_meshes(state.played)
+        self._shown_at = ()
+        self.begin(state)
+        self.look()
+
+    def clock(self, state: State) -> tuple[int, float, int]:
+        return (*state.clock, 0)
+
+    def exports(self, state: State) -> Sequence[Export]:
+        return exports(state)
+
+    def perform(self, result: State | Task[State] | None, pressed: GuiButtonHandle | None = None) -> bool:
+        if result is not None:
+            self.walk.stop_drawing()
+        return super().perform(result, pressed)
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        shown_at = (state.played, state.shown, state.at, state.pair)
+        if self.active and shown_at != self._shown_at:
+            self._shown_at = shown_at
+            self.workspace.timeline.seek(state.at)
+
+    def go_to(self, frame: int, pair: tuple[int, int] | None) -> None:
+        """Show a captured frame, numbered in the library, and the pair of frames to compare."""
+        self.workspace.timeline.play(False)
+        state = self.state
+        if state.library is None:
+            self.change(replace(state, at=frame, pair=pair))
+        else:
+            sequence, frame = state.library.locate(frame)
+            self.change(replace(state, shown="captured", sequence=sequence, at=frame, pair=pair))
+        self.workspace.timeline.seek(frame)
+
+    def look(self, what: str = "All") -> None:
+        """Turn the camera to the body with its figures, or to one of these."""
+        self.scene.look(self.state, what)
