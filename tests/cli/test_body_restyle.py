@@ -53,7 +53,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     walk, other = clips
     out = tmp_path / "x.bvh"
-    short, hand = tmp_path / "short.bvh", tmp_path / "hand.bvh"
+    short, hand = tmp_path / "short.bvh", tmp_path / "hand.glb"
     motion = marey.load(walk)
     marey.save(motion[:10], short)
     marey.save(motion[:1], tmp_path / "still.bvh")
