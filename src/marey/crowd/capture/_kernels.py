@@ -341,3 +341,87 @@ def _precondition(inverse: Array, residual: Array, out: Array) -> float:
             line += x * s[c] + y * t[c]
         total += line
     return total
+
+
+@njit(**_OPTIONS)
+def meet(
+    first: Array,
+    last: Array,
+    first_weight: Array,
+    last_weight: Array,
+    field: Array,
+    half: np.float32,
+    mean: Array,
+    apart: Array,
+    trust: Array,
+) -> None:
+    """Two images in the middle between them: their mean, their difference, and what a pixel counts for.
+
+    Args:
+        first: `(rows, columns)`.
+        last: `(rows, columns)`.
+        first_weight: `(rows, columns)`.
+        last_weight: `(rows, columns)`.
+        field: `(2, rows, columns)`, pixels a frame.
+        half: Frames from the middle to either image.
+        mean: `(rows, columns)`, filled; `apart`, the last less the first, and `trust` too.
+    """
+    rows, columns = first.shape
+    zero, one, half_pixel = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+    right, bottom = np.float32(columns - 1), np.float32(rows - 1)
+    for r in range(rows):
+        for c in range(columns):
+            u, v = half * field[0, r, c], half * field[1, r, c]
+            x, y = np.float32(c) - u, np.float32(r) - v
+            z, w = np.float32(c) + u, np.float32(r) + v
+            inside = min(x, y, z, w) >= zero and max(x, z) <= right and max(y, w) <= bottom
+            x, z = min(max(x, zero), right), min(max(z, zero), right)
+            y, w = min(max(y, zero), bottom), min(max(w, zero), bottom)
+            i, j = min(int(y), rows - 2), min(int(x), columns - 2)
+            k, m = min(int(w), rows - 2), min(int(z), columns - 2)
+            s, t = y - np.float32(i), x - np.float32(j)
+            before = (one - s) * ((one - t) * first[i, j] + t * first[i, j + 1])
+            before += s * ((one - t) * first[i + 1, j] + t * first[i + 1, j + 1])
+            s, t = w - np.float32(k), z - np.float32(m)
+            after = (one - s) * ((one - t) * last[k, m] + t * last[k, m + 1])
+            after += s * ((one - t) * last[k + 1, m] + t * last[k + 1, m + 1])
+            mean[r, c], apart[r, c] = half_pixel * (before + after), after - before
+            known = min(
+                first_weight[int(y + half_pixel), int(x + half_pixel)],
+                last_weight[int(w + half_pixel), int(z + half_pixel)],
+            )
+            trust[r, c] = known if inside else zero
+
+
+@njit(**_OPTIONS)
+def normal_equations(
+    mean: Array, apart: Array, trust: Array, length: np.float32, scale: np.float32, cell: int, sums: Array
+) -> None:
+    """Add what :func:`meet` found to the normal equations of cells, with a robust penalty (Cauchy).
+
+    Args:
+        mean: `(rows, columns)`.
+        apart: `(rows, columns)`.
+        trust: `(rows, columns)`.
+        length: Frames between the two images.
+        scale: One over the scale of the penalty, per grey level.
+        cell: Pixels along its side.
+        sums: `(5, rows of cells, columns of cells)`: xx, xy, yy, and x and y times the difference.
+    """
+    rows, columns = mean.shape
+    one, half = np.float32(1.0), np.float32(0.5) * length
+    for r in range(1, rows - 1):
+        for c in range(1, columns - 1):
+            weight = trust[r, c]
+            if weight <= 0.0:
+                continue
+            away = apart[r, c] * scale
+            weight /= one + away * away
+            x = half * (mean[r, c + 1] - mean[r, c - 1])
+            y = half * (mean[r + 1, c] - mean[r - 1, c])
+            i, j = r // cell, c // cell
+            sums[0, i, j] += weight * x * x
+            sums[1, i, j] += weight * x * y
+            sums[2, i, j] += weight * y * y
+            sums[3, i, j] += weight * x * apart[r, c]
+            sums[4, i, j] += weight * y * apart[r, c]
