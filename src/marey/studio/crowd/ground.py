@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._arrays import Array, Bytes
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.errors import InputError
 from marey.studio.crowd.colours import key, map_image, remark
 from marey.studio.crowd.floor import Floor
