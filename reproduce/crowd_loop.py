@@ -28,7 +28,7 @@ from marey.filming import read_dataset, write_dataset
 from marey.filming.dataset import Dataset
 
 SCENES = ("obstacle", "rotation", "sideway")
-METHODS = ("divcurl", "dis")
+METHODS = ("default", "dis")
 REST, BODY_HEIGHT = 3.0, 0.9
 AIM = 0.8
 

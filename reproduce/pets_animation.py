@@ -5,7 +5,7 @@ have, and how far people carried by the captured fields are from where they trul
 2007, section 4.1, shows such replays and does not measure them). Writes the film with the new people in it.
 Without the film, the same of the sample crowd seen from above.
 
-    python reproduce/pets_animation.py [--data DIR] [--frames 0:150] [--method divcurl] [--out again.mp4]
+    python reproduce/pets_animation.py [--data DIR] [--frames 0:150] [--method default] [--out again.mp4]
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", type=Path, help="folder with crowd/pets2009_s2l1")
     parser.add_argument("--frames", default="0:150", help="of the film, A:B")
-    parser.add_argument("--method", default="divcurl")
-    parser.add_argument("--motion", default=None, help="of divcurl and hs: crowd or seen (default)")
+    parser.add_argument("--method", default="default")
     parser.add_argument("--size", type=int, default=384, help="longer side of the fields")
     parser.add_argument("--out", type=Path, default=Path("again.mp4"))
     given = parser.parse_args()
@@ -48,11 +47,8 @@ def main() -> None:
     film, view, people, height = _film(given.data)
     _print_speeds(people, RATES if isinstance(view, Camera) else (film.frame_rate,))
     film, people = film[start:stop], people[start:stop]
-    motion = given.motion or ("seen" if given.engine in ("divcurl", "hs") else None)
-    fields = capture(
-        film, method=given.method, size=given.size, camera=view, plane_height=height, motion=motion
-    )
-    print(f"\n{given.engine}, {fields.columns} × {fields.rows}: people carried from their true places")
+    fields = capture(film, method=given.method, size=given.size, camera=view, plane_height=height)
+    print(f"\n{given.method}, {fields.columns} × {fields.rows}: people carried from their true places")
     print("seconds  mean m  median m  within a body  had they stood still, m  people")
     for error in trajectory_errors(fields, people):
         print(

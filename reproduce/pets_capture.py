@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 import marey
 from marey.crowd.capture import METHODS, plan_capture
-from marey.crowd.capture.capture import REGULARISED
 from marey.crowd.fields import Footage
 from marey.samples.street import LENGTH, WIDTH
 
@@ -51,9 +50,7 @@ def main() -> None:
     for size in given.sizes:
         for method in given.methods:
             for foreground in (True, False):
-                # Few people, each on their own way: what is seen, rather than a crowd's motion.
-                motion = "seen" if method in REGULARISED else None
-                plan = plan_capture(footage, method=method, size=size, foreground=foreground, motion=motion)
+                plan = plan_capture(footage, method=method, size=size, foreground=foreground)
                 next(plan.fields(0, 1, jobs=1))  # compiles
                 found = []
                 spent = time.process_time()

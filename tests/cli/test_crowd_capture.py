@@ -52,8 +52,8 @@ def test_a_film_becomes_fields_and_the_command_says_what_it_found(
     )
     found = result(capsys, "crowd", "capture", film, out, *options)
     assert (found["frames"], found["rows"], found["columns"]) == (125, 24, 80)
-    assert found["method"] == "divcurl" and found["alpha"] is None and found["seconds"] > 0
-    assert found["motion"] == "crowd"
+    assert found["method"] == "default" and found["alpha"] is None and found["seconds"] > 0
+    assert found["scale"] == marey.load(out).scale == "person"
     assert 0 < found["speed_mean"] < found["speed_max"] and 0 < found["foreground_share"] < 0.5
     flow = marey.load(out)
     assert flow.frames == 125 and flow.mask is not None and flow.mask[:, :39].all()
@@ -67,7 +67,7 @@ def test_methods_areas_and_formats(capsys: pytest.CaptureFixture[str], folder: P
     for out, extra in (
         ("a.zarr", ("--method", "hs", "--alpha", "250")),
         ("b.mry", ("--method", "dis", "--size", "full")),
-        ("s.zarr", ("--motion", "seen", "--size", "80")),
+        ("s.zarr", ("--scale", "crowd", "--size", "80")),
         ("c_%02d.flo", ("--method", "lk", "--size", "80x40")),
     ):
         found = result(capsys, "crowd", "capture", film, tmp_path / out, *part, *extra)
@@ -95,7 +95,8 @@ def test_what_is_wrong_is_said_in_one_line(
         ((film, out, "--size", "2000x90"), "larger than the video"),
         ((film, out, "--size", "huge"), "write it as 320x240"),
         ((film, out, "--method", "magic"), "one of default, divcurl"),
-        ((film, out, "--alpha", "-1"), "must be positive"),
+        ((film, out, "--method", "hs", "--alpha", "-1"), "must be positive"),
+        ((film, out, "--alpha", "3"), "default has none"),
         ((film, out, "--camera", folder / "not.mp4"), "no camera we know"),
         ((film, out, "--camera", folder / "H.txt", "--plane-height", "1"), "calibrated camera"),
         ((film, out, "--jobs", "0"), "at least 1"),

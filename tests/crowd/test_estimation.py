@@ -69,7 +69,7 @@ def test_every_method_finds_a_translation(method: str) -> None:
     assert endpoint(found, 1.3, -0.7, margin=6) < 0.15
 
 
-@pytest.mark.parametrize("options", [{}, {"motion": "crowd"}, {"method": "hs"}, {"method": "lk"}])
+@pytest.mark.parametrize("options", [{}, {"method": "divcurl"}, {"method": "hs"}, {"method": "lk"}])
 def test_coarse_to_fine_follows_motion_of_many_pixels(options: dict[str, str]) -> None:
     picture = textured(96, 128, contrast=40.0)
     found = estimate(moved(picture, -3.0, -1.5), moved(picture, 2.0, 1.5), **options)
@@ -92,10 +92,7 @@ def test_div_curl_keeps_vortices_and_sources_better_than_horn_schunck(kind: str)
     def best(method: str, alphas: list[float]) -> tuple[float, Array]:
         means = []
         for alpha in alphas:
-            found = [
-                estimate(a, b, method=method, alpha=alpha, smoothness="quadratic", robust="quadratic")
-                for a, b in pairs
-            ]
+            found = [estimate(a, b, method=method, alpha=alpha, robust="quadratic") for a, b in pairs]
             errors = [field_errors(field, truth) for field in found]
             means.append(
                 np.mean([[e.endpoint, e.relative_divergence, e.relative_vorticity] for e in errors], axis=0)
@@ -119,7 +116,7 @@ def test_a_textureless_border_stays_calm() -> None:
     for image in (first, second):
         image[:10] = image[-10:] = 128.0
         image[:, :10] = image[:, -10:] = 128.0
-    for options in ({}, {"motion": "crowd"}, {"alpha": 250.0}, {"smoothness": "quadratic"}):
+    for options in ({}, {"method": "divcurl"}, {"method": "divcurl", "robust": "quadratic"}):
         found = estimate(first, second, **options)
         speed = np.hypot(found[..., 0], found[..., 1])
         assert speed.max() <= 2 * np.hypot(u, v)[10:-10, 10:-10].max()
@@ -129,24 +126,25 @@ def test_exposure_changes_do_not_disturb() -> None:
     picture = textured(64, 80)
     first, second = moved(picture, 0, 0), 0.9 * moved(picture, 1.0, 0.5) + 20
     assert endpoint(estimate(first, second), 1.0, 0.5, margin=6) < 0.1
-    assert endpoint(estimate(first, second, constancy="brightness"), 1.0, 0.5, margin=6) > 0.1
+    assert endpoint(estimate(first, second, method="divcurl"), 1.0, 0.5, margin=6) > 0.1
 
 
-def test_a_cut_mask_hides_its_content_altogether() -> None:
+@pytest.mark.parametrize(("method", "most"), [("divcurl", 0.1), ("default", 0.15)])
+def test_a_cut_mask_hides_its_content_altogether(method: str, most: float) -> None:
     picture, mask = textured(60, 80), np.ones((60, 80), dtype=bool)
     mask[20:40, 30:50] = False
     first, second = moved(picture, 0, 0), moved(picture, 1.5, 0.5)
-    clean = estimate(first, second, mask=mask)
+    clean = estimate(first, second, mask=mask, method=method)
     spoilt = [
         np.where(mask, image, np.random.default_rng(k).uniform(0, 255, mask.shape))
         for k, image in enumerate((first, second))
     ]
-    np.testing.assert_array_equal(estimate(*spoilt, mask=mask), clean)
+    np.testing.assert_array_equal(estimate(*spoilt, mask=mask, method=method), clean)
     assert (clean[~mask] == 0).all()
     ring = np.zeros_like(mask)
     ring[16:44, 26:54] = True
     ring &= mask
-    assert np.hypot(clean[..., 0] - 1.5, clean[..., 1] - 0.5)[ring].mean() < 0.1
+    assert np.hypot(clean[..., 0] - 1.5, clean[..., 1] - 0.5)[ring].mean() < most
 
 
 def test_a_weight_drops_data_that_do_not_count() -> None:
@@ -156,12 +154,12 @@ def test_a_weight_drops_data_that_do_not_count() -> None:
     counts[:, 26:54] = 0.0
     frozen = second.copy()
     frozen[:, 30:50] = first[:, 30:50]
-    with_it, without = (estimate(first, frozen, weight=w, motion="crowd") for w in (counts, None))
+    with_it, without = (estimate(first, frozen, weight=w, method="divcurl") for w in (counts, None))
     apart, plain = (np.abs(field[:, 30:50] - [1.5, 0.5]).mean() for field in (with_it, without))
     assert apart < 0.15 < 0.5 < plain
 
 
-@pytest.mark.parametrize("options", [{}, {"motion": "crowd"}, {"method": "hs"}])
+@pytest.mark.parametrize("options", [{}, {"method": "lk"}])
 def test_the_scale_of_the_weights_changes_nothing(options: dict[str, str]) -> None:
     u, v = vortex_and_source("both")
     picture = textured(60, 80)
@@ -200,12 +198,11 @@ def test_still_noiseless_and_flat_images_do_not_move() -> None:
     [
         ({"method": "magic"}, "method 'magic'"),
         ({"alhpa": 3}, "no option 'alhpa'"),
-        ({"alpha": -1.0}, "alpha"),
-        ({"wavelength": float("nan")}, "wavelength"),
-        ({"smoothness": "very"}, "smoothness"),
-        ({"robust": "l3"}, "robust"),
-        ({"motion": "all"}, "motion"),
-        ({"warps": 0}, "warps"),
+        ({"method": "divcurl", "alpha": -1.0}, "alpha"),
+        ({"method": "divcurl", "tolerance": float("nan")}, "tolerance"),
+        ({"method": "divcurl", "order": 3}, "order"),
+        ({"method": "divcurl", "robust": "l3"}, "robust"),
+        ({"method": "hs", "warps": 0}, "warps"),
         ({"mask_mode": "paint"}, "mask_mode"),
         ({"mask": np.zeros((40, 48), dtype=bool)}, "hides the whole image"),
         ({"mask": np.zeros((4, 48), dtype=bool)}, "mask"),
@@ -240,4 +237,4 @@ def test_rubber_whale_is_found_better_than_by_dense_inverse_search(data_dir: Pat
         apart = estimate(first, second, method=method) - truth.velocities[0]
         return float(np.hypot(apart[..., 0], apart[..., 1])[truth.mask].mean())
 
-    assert mean_error("divcurl") < 0.15 < mean_error("dis")
+    assert mean_error("default") < mean_error("dis")

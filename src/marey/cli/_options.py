@@ -168,8 +168,8 @@ def _numbers(text: str) -> list[float]:
     return values
 
 
-def parse_polygon(text: str) -> list[list[float]]:
-    if not re.fullmatch(rf"\s*{NUMBER},{NUMBER}(?:[\s;]+{NUMBER},{NUMBER}){{2,}}\s*", text):
+def parse_polygon(text: str, least: int = 3) -> list[list[float]]:
+    if not re.fullmatch(rf"\s*{NUMBER},{NUMBER}(?:[\s;]+{NUMBER},{NUMBER}){{{least - 1},}}\s*", text):
         raise ValueError
     corners = re.findall(rf"({NUMBER}),({NUMBER})", text)
     return [[float(x), float(y)] for x, y in corners]
@@ -235,6 +235,10 @@ Names = Annotated[list[str], Parsed(_names, "write names with commas between")]
 Numbers = Annotated[list[float], Parsed(_numbers, "write numbers with commas between, e.g. 0.5,2.25")]
 Polygon = Annotated[
     list[list[float]], Parsed(parse_polygon, "write three corners or more, e.g. '0,0 4,0 4,2.5'")
+]
+Polyline = Annotated[
+    list[list[float]],
+    Parsed(lambda text: parse_polygon(text, 2), "write two points or more, e.g. '0,0 4,0'"),
 ]
 Pair = Annotated[tuple[str, str], Parsed(_pair, "write it as NAME=VALUE")]
 Point = Annotated[JointValue, joint_values("X,Y,Z")]

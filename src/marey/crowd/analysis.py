@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from marey import _work
 from marey._arrays import AnyArray, Array, BoolArray, FloatArray, Integers, assign, checked, read_only
 from marey.crowd.fields import UNKNOWN, FieldSeries
+from marey.crowd.scales import crowd_flow
 from marey.crowd.spectrum import error_curve
 from marey.errors import InputError
 
@@ -137,6 +138,7 @@ def find_events(fields: FieldSeries, *, most: int = 20, threshold: float | None 
     """
     from scipy.ndimage import gaussian_filter
 
+    fields = crowd_flow(fields)
     blur = (0.2 * fields.frame_rate if fields.frames > 1 else 0.0, 1.0, 1.0, 0.0)
     smooth = gaussian_filter(fields.velocities.astype(np.float64), blur, mode="nearest")
     turning = vorticity(smooth, fields.mask)

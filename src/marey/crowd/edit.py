@@ -22,6 +22,7 @@ from marey._arrays import Array, BoolArray, FloatArray, read_only
 from marey.crowd import spectrum
 from marey.crowd.analysis import with_gains
 from marey.crowd.fields import UNKNOWN, FieldSeries
+from marey.crowd.scales import crowd_flow
 from marey.crowd.spectrum import Basis, Select
 from marey.errors import InputError
 
@@ -68,7 +69,7 @@ def edit(
         raise InputError("nothing to edit: give `denoise`, `vorticity`, `divergence`, `keep` or `style`")
     if keep is None and (basis, select) != ("dct", "low"):
         raise InputError("basis and `select`: go with `keep`")
-    edited = fields
+    edited = fields = crowd_flow(fields)
     if denoise:
         edited = replace(fields, velocities=read_only(fields.velocities * foreground_gain(fields)[..., None]))
     if (vorticity, divergence) != (1.0, 1.0):

@@ -104,6 +104,8 @@ def _coarser(sums: Array, weights: Array) -> Array:
 UNKNOWN = 128
 """Foreground where it is not known."""
 
+SCALES = ("", "person", "crowd")
+
 
 @dataclass(frozen=True, eq=False)
 class FieldSeries(Timed):
@@ -120,6 +122,8 @@ class FieldSeries(Timed):
         name: What to call it.
         foreground: `(frames, rows, columns)` uint8 or None, how surely people are seen there, 0 to 255, but
             128 (:data:`UNKNOWN`) where that is not known.
+        scale: "person", each person's own motion, as captured; "crowd", the flow of the crowd as a whole, see
+            :func:`~marey.crowd.scales.crowd_flow`; "" where that is not known.
 
     >>> still = FieldSeries(np.zeros((2, 4, 6, 2)), 25)
     >>> still.frames, still.rows, still.columns
@@ -132,6 +136,7 @@ class FieldSeries(Timed):
     homography: FloatArray | None = None
     name: str = ""
     foreground: NDArray[np.uint8] | None = None
+    scale: str = ""
 
     def __post_init__(self) -> None:
         given = np.asarray(self.velocities)
@@ -139,6 +144,8 @@ class FieldSeries(Timed):
         velocities = checked("velocities", given, (None, None, None, 2), dtype=dtype)
         if velocities.size == 0:
             raise InputError("field series: there is no frame or no pixel")
+        if self.scale not in SCALES:
+            raise InputError(f"scale: one of {', '.join(SCALES[1:])}, not {self.scale!r}")
         mask, homography, foreground = self.mask, self.homography, self.foreground
         if mask is not None:
             mask = checked("mask", mask, velocities.shape[1:3], dtype=np.bool_)
@@ -282,6 +289,7 @@ class FieldSeries(Timed):
             "rows": self.rows,
             "columns": self.columns,
             "masked": None if self.mask is None else rounded(1 - self.mask.mean()),
+            "scale": self.scale or None,
             "mean_speed_pixels": rounded(speed.mean() if self.mask is None else speed[:, self.mask].mean()),
         }
 

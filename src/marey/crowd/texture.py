@@ -24,6 +24,7 @@ from marey._arrays import AnyArray, Array, FloatArray, read_only
 from marey._random import Rng
 from marey._work import Progress
 from marey.crowd.fields import FieldSeries, concatenate, mixed_foreground
+from marey.crowd.scales import crowd_flow
 from marey.errors import InputError
 from marey.statistics.graphs.texture import (
     JumpTable,
@@ -288,6 +289,7 @@ def learn(
     >>> texture.distances.shape, texture.taps
     ((100, 100), 8)
     """
+    fields = crowd_flow(fields)
     settings, length = TextureSettings(sharpness=sharpness), taps if fade is None else fade
     check_length(fields.frames, taps, length)
     scale = flow_scale(fields) if scale is None else float(scale)

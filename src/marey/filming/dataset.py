@@ -386,10 +386,10 @@ class Dataset:
         name = view or next(iter(self.views))
         if name not in self.views:
             raise InputError(f"view {name}: {self.path} has {', '.join(self.views)}")
-        fields = self.views[name].crowd_flow
+        fields = replace(self.views[name].crowd_flow, scale="crowd")
         if visible:
             # Paths on the ground are those of bodies, which the crowd's field places at half their height.
-            fields = replace(self.views[name].flow, homography=fields.homography)
+            fields = replace(self.views[name].flow, homography=fields.homography, scale="person")
         return Truth(fields, self.tracks, all_pixels)
 
     @cached_property

@@ -223,12 +223,14 @@ class FieldWriter:
         name: str = "",
         precision: str = "float32",
         with_foreground: bool = False,
+        scale: str = "",
     ) -> None:
         """A new series.
 
         Args:
             precision: `"float16"` halves the size of float32; its error is below 0.05 %.
             with_foreground: Whether every block comes with who is where.
+            scale: As of a series.
         """
         if precision not in PRECISIONS:
             raise InputError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
@@ -243,7 +245,11 @@ class FieldWriter:
         }
         if with_foreground:
             arrays["presence"] = ((rows, columns), np.dtype(np.uint8))
-        noted = {"homography": None if empty.homography is None else empty.homography.tolist()}
+        noted: dict[str, object] = {
+            "homography": None if empty.homography is None else empty.homography.tolist()
+        }
+        if scale:
+            noted["scale"] = scale
         self._growing = GrowingArrays.create(
             path, _FieldStore.kind, empty.frame_rate, name, noted, {"mask": empty.mask}, arrays
         )
@@ -261,6 +267,7 @@ class FieldWriter:
             name=series.name,
             precision=precision or str(series.velocities.dtype),
             with_foreground=series.foreground is not None,
+            scale=series.scale,
         )
 
     @classmethod
@@ -490,6 +497,7 @@ class _FieldStore(_Store):
                     homography=self.noted["homography"],
                     name=self.noted["name"],
                     foreground=None if self.foreground is None else np.asarray(self.foreground[rows]),
+                    scale=self.noted.get("scale", ""),
                 )
             except MareyError as error:
                 raise FormatError(str(error), path=self.path) from error

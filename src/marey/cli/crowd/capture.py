@@ -35,16 +35,11 @@ def capture(
     video: Video,
     out: Out = option(..., "The fields: .zarr, .mry or flow_%04d.flo.", "OUT"),
     method: Literal["default", "divcurl", "hs", "lk", "dis", "farneback"] = option(
-        "default", "Estimator; divcurl, the default, keeps vorticity and divergence.", "METHOD"
+        "default", "Estimator; all but the default are there for comparison.", "METHOD"
     ),
-    alpha: float | None = option(
-        None, "Weight of smoothness (divcurl, hs); from the images if not given.", "A"
-    ),
-    motion: str | None = option(
-        None,
-        "crowd: the steady flow people follow; seen: what each pixel shows (divcurl, hs). "
-        "crowd if not given; with --alpha, seen.",
-        "crowd|seen",
+    alpha: float | None = option(None, "Weight of smoothness (divcurl, hs).", "A"),
+    scale: Literal["person", "crowd"] = option(
+        "person", "person: each person's motion, which holds the crowd's; crowd: that flow alone."
     ),
     size: Grid | None = option(
         None, "Working grid: 320x240, or N for the longer side, or full. 320 if not given.", "WxH|N|full"
@@ -67,7 +62,7 @@ def capture(
     Examples:
         marey crowd capture street.mp4 street.zarr
         marey crowd capture street.mp4 street.zarr --size 640 --mask walkable.png
-        marey crowd capture few.mp4 few.zarr --motion seen              each person's own motion
+        marey crowd capture street.mp4 flow.zarr --scale crowd          the flow of the crowd alone
         marey crowd capture view.avi view.zarr --camera View_001.xml --plane-height 0.9
         marey crowd capture hours.mp4 hours.zarr --resume               continue after an interruption
         marey crowd capture pilgrims/ flow.zarr --method hs --alpha 250 --frames 0:20
@@ -87,7 +82,6 @@ def capture(
         f"opening {video.name}",
         plan_capture,
         video,
-        method="divcurl" if method == "default" else method,
         size=(video.columns, video.rows) if size == "full" else size,
         mask=[np.array(one) for one in area] or drawn,
         camera=None if camera is None else cameras.read(camera),
@@ -110,7 +104,7 @@ def capture(
         "seconds": round(run.seconds, 3),
         "method": plan.method,
         "alpha": alpha,
-        "motion": plan.motion,
+        "scale": plan.scale,
         "speed_mean": round(report.speed_mean, 4),
         "speed_max": round(report.speed_max, 4),
         "foreground_share": None if report.foreground_share is None else round(report.foreground_share, 4),

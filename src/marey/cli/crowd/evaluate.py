@@ -7,7 +7,7 @@ import click
 
 from marey.cli._console import stage, warn
 from marey.cli._inputs import Given, read
-from marey.cli._options import Figure, FrameRange, argument, option
+from marey.cli._options import Figure, FrameRange, Polygon, Polyline, argument, option
 from marey.cli._run import Output, Run, command
 from marey.errors import InputError
 
@@ -46,6 +46,10 @@ def evaluate(
     all_pixels: bool = option(False, "Pixels without people count too."),
     statistics: bool = option(False, "Compare flow statistics instead of frame-by-frame errors."),
     frames: FrameRange | None = option(None, "Frames of the truth that the rest shows, e.g. 100:200.", "A:B"),
+    line: list[Polyline] = option((), "Measure the flux across this line, metres.", "X,Y X,Y …"),
+    loop: list[Polygon] = option(
+        (), "Measure circulation and outflow round this loop, counter-clockwise, metres.", "X,Y X,Y …"
+    ),
     figure: Figure = None,
 ) -> Output:
     """Errors of captured motion, and overlapping bodies.
@@ -75,7 +79,7 @@ def evaluate(
     with stage("comparing") as progress:
         for source, data in zip(sources, loaded, strict=True):
             try:
-                found = crowd.evaluate(data, truth, statistics=statistics)
+                found = crowd.evaluate(data, truth, statistics=statistics, lines=line, loops=loop)
             except InputError as error:
                 raise InputError(f"{source}: {error}") from error
             rows.append({"path": source, **found})

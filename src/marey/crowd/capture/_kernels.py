@@ -108,7 +108,6 @@ def data_system(
     field: Array,
     weight: Array,
     scale: np.float32,
-    share: np.float32,
     penalty: int,
     data: Array,
     right: Array,
@@ -121,13 +120,12 @@ def data_system(
         field: `(2, rows, columns)`.
         weight: `(rows, columns)`.
         scale: One over the penalty's scale, in units of the channels.
-        share: Factor of the whole term.
         penalty: One of `PENALTIES`.
         data: `(3, rows, columns)`, filled: uu, uv, vv.
         right: `(2, rows, columns)`, filled.
     """
     channels, rows, columns = constants.shape
-    scale, share = np.float32(scale), np.float32(share)
+    scale = np.float32(scale)
     for r in range(rows):
         for c in range(columns):
             u, v = field[0, r, c], field[1, r, c]
@@ -135,7 +133,7 @@ def data_system(
             for k in range(channels):
                 e = (constants[k, r, c] + slopes[k, 0, r, c] * u + slopes[k, 1, r, c] * v) * scale
                 strength += e * e
-            factor = weight[r, c] * share * _influence(strength, penalty)
+            factor = weight[r, c] * _influence(strength, penalty)
             for k in range(channels):
                 x, y = slopes[k, 0, r, c], slopes[k, 1, r, c]
                 a += factor * x * x

@@ -38,15 +38,17 @@ class Settings:
         tolerance: Scale of the robust penalty in robust standard deviations of the residual.
         levels: Of the pyramid, at most.
         trials: Linearisations of a level; a longer baseline takes one.
+        seconds: How far the longest baseline reaches before and after the pair.
     """
 
-    variation: float = 3.0
+    variation: float = 2.0
     window: float = 1.5
     first_window: float = 4.0
     ridge: float = 0.02
     tolerance: float = 10.0
     levels: int = 4
     trials: int = 2
+    seconds: float = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,8 @@ class GrowingBaselines:
         mean, apart, trust = np.empty((3, rows, columns), np.float32)
         ends = (first.images[level], last.images[level], first.weights[level], last.weights[level])
         kernels.meet(*ends, field, np.float32(0.5 * length), mean, apart, trust)
-        seen = np.abs(apart[::3, ::3][trust[::3, ::3] > 0.5])
+        counted = trust[::3, ::3]
+        seen = np.abs(apart[::3, ::3][counted > 0.5 * counted.max()])
         # Half a grey level is rounding.
         typical = (1.4826 * float(np.median(seen)) if seen.size else 0.0) + 0.5
         sums = np.zeros((5, -(-rows // CELL), -(-columns // CELL)), np.float32)

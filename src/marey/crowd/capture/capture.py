@@ -1,17 +1,17 @@
 """Crowd motion capture: from a video to a series of velocity fields (Courty & Corpetti 2007, sections 2, 3).
 
-Every pair of neighbouring images gives one field, n images n - 1 of them. Pairs do not depend on each other,
-so several are worked on at once; the motion of a crowd is then smoothed over a fixed fraction of a second, so
-any field can still be computed alone, and the result is the same. Where no person is detected the images
-count for little and the regulariser fills in. A capture to disk may be interrupted and resumed; the result is
-the same bit for bit, since a field depends on a fixed number of images only. Memory: a few images and fields
-a thread, whatever the length; time: the estimator's, plus two to four milliseconds an image.
+Every pair of neighbouring images gives one field, n images n - 1 of them. A field depends on a fixed number
+of images round it, so several are worked on at once, any can be computed alone, and the result is the same.
+Where no person is detected the images count for little. What is captured is the motion of each person; the
+flow of the crowd is its average (:mod:`marey.crowd.scales`). A capture to disk may be interrupted and
+resumed; the result is the same bit for bit. Memory: the images and fields within reach, whatever the length;
+a field is there half a second after its image. Time: the estimator's, plus two to four milliseconds an image.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
@@ -24,28 +24,20 @@ from numpy.typing import ArrayLike, NDArray
 from marey import __version__, _work
 from marey._arrays import AnyArray, BoolArray, checked, read_only
 from marey._work import Progress
-from marey.crowd.capture import divcurl, flow, framing
+from marey.crowd.capture import baselines, divcurl, flow, framing
 from marey.crowd.capture.framing import Background, Grey, Mask, Size, View, WorkingGrid, frame_footage
-from marey.crowd.fields import UNKNOWN, FieldSeries, Footage, check_fields
+from marey.crowd.fields import SCALES, UNKNOWN, FieldSeries, Footage, check_fields
+from marey.crowd.scales import CrowdScale, FlowFrame
 from marey.errors import InputError
 
-Pair = tuple[Grey, Grey, Background | None]
-FlowFrame = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
-"""A field `(rows, columns, 2)`, and how surely people are seen `(rows, columns)`."""
-
+Prepared = tuple[Any, Grey, NDArray[np.uint8] | None]
+"""What an estimator made of an image, the image, and how surely people are seen in it."""
 
 MASK_MODES = ("cut", "decorrelate")
 
-_HORN_SCHUNCK = divcurl.Settings(
-    order=1,
-    smoothness="quadratic",
-    robust="quadratic",
-    constancy="brightness",
-    normalise=0.0,
-    median=0,
-    iterations=40,
-)
+_HORN_SCHUNCK = divcurl.Settings(order=1, robust="quadratic", iterations=200)
 _METHODS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "default": (baselines.GrowingBaselines, baselines.Settings()),
     "divcurl": (divcurl.DivCurl, divcurl.Settings()),
     "hs": (divcurl.DivCurl, _HORN_SCHUNCK),
     "lk": (flow.LucasKanade, None),
@@ -78,7 +70,7 @@ class FlowEstimator:
     def __init__(
         self,
         shape: tuple[int, int],
-        method: str = "divcurl",
+        method: str = "default",
         mask: ArrayLike | None = None,
         settings: Mapping[str, Any] | None = None,
         *,
@@ -109,6 +101,23 @@ class FlowEstimator:
         self._estimate: Callable[..., Grey] = kind(shape, hidden, *own)
         self._pairs = 0
 
+    def reach(self, frame_rate: float) -> int:
+        """Images before and after a pair that its field is found by."""
+        several = isinstance(self._estimate, baselines.GrowingBaselines) and self.mask_mode == "cut"
+        return round(self._estimate.settings.seconds * frame_rate) if several else 0  # type: ignore[attr-defined]
+
+    def prepared(self, image: Grey, weight: Grey | None) -> Any:
+        """What :meth:`along` takes of an image `(rows, columns)` whose pixels count for `weight`."""
+        if isinstance(self._estimate, baselines.GrowingBaselines) and self.mask_mode == "cut":
+            return self._estimate.prepared(image, weight)
+        return image, weight
+
+    def along(self, images: Sequence[Any], at: int) -> NDArray[np.float32]:
+        """As a call, from prepared image number `at` to the next, by all that are given."""
+        if not isinstance(images[at], baselines.Prepared):
+            return self(images[at][0], images[at + 1][0], images[at][1])
+        return self._unmasked(self._estimate.along(images, at))  # type: ignore[attr-defined]
+
     def __call__(
         self, first: ArrayLike, second: ArrayLike, weight: ArrayLike | None = None
     ) -> NDArray[np.float32]:
@@ -134,7 +143,10 @@ class FlowEstimator:
             data = checked("weight", weight, self.shape, dtype=np.float32)
             if data.min() < 0 or data.max() > 1:
                 raise InputError(f"weight: must lie between 0 and 1, got {data.min()} to {data.max()}")
-        field = np.ascontiguousarray(np.moveaxis(self._estimate(*images, data), 0, -1))
+        return self._unmasked(self._estimate(*images, data))
+
+    def _unmasked(self, planes: Grey) -> NDArray[np.float32]:
+        field = np.ascontiguousarray(np.moveaxis(planes, 0, -1))
         if self.mask is not None:
             field[~self.mask] = 0.0
         return field
@@ -144,7 +156,7 @@ def estimate(
     first: ArrayLike,
     second: ArrayLike,
     *,
-    method: str = "divcurl",
+    method: str = "default",
     mask: ArrayLike | None = None,
     mask_mode: str = "cut",
     weight: ArrayLike | None = None,
@@ -178,15 +190,11 @@ class CaptureSettings:
     """Numbers of a capture.
 
     Attributes:
-        empty_weight: Data weight where no person is detected, for motion "seen".
-        crowd_empty_weight: The same for motion "crowd", which holds back what does not change anyway.
-        smoothing: Standard deviation in time over which the motion of a crowd is averaged, seconds.
+        empty_weight: Data weight where no person is detected.
         run: Neighbouring pairs that a thread takes together: what is prepared of an image serves two pairs.
     """
 
     empty_weight: float = 0.03
-    crowd_empty_weight: float = 0.3
-    smoothing: float = 0.08
     run: int = 4
 
 
@@ -304,7 +312,7 @@ class CapturePlan:
         grid: The working grid.
         method: Of the estimator.
         foreground: Whether people are detected.
-        motion: "crowd" or "seen"; None for methods without that choice.
+        scale: "person" or "crowd".
         settings: Of the estimator.
         mask_mode: How the mask is treated, see :class:`FlowEstimator`.
     """
@@ -313,7 +321,7 @@ class CapturePlan:
     grid: WorkingGrid
     method: str
     foreground: bool
-    motion: str | None = None
+    scale: str = "person"
     settings: dict[str, Any] = field(default_factory=dict)
     mask_mode: str = "cut"
 
@@ -343,6 +351,7 @@ class CapturePlan:
             homography=self.grid.homography,
             name=self.footage.name,
             foreground=None if foreground is None else read_only(foreground),
+            scale=self.scale,
         )
 
     def fields(
@@ -352,43 +361,41 @@ class CapturePlan:
         stop = self.frames if stop is None else stop
         if start >= stop:
             return
-        weights = self._time_weights()
-        reach = len(weights) // 2
-        first, last = max(start - reach, 0), min(stop + reach, self.frames)
-        alone = self._fields_alone(first, last, _work.cores(jobs))
-        if not reach:
-            yield from alone
+        threads = _work.cores(jobs)
+        if self.scale == "person":
+            yield from self._people(start, stop, threads)
             return
-        near: dict[int, FlowFrame] = {}
-        for at in range(start, stop):
-            for number in range(max(near, default=first - 1) + 1, min(at + reach, last - 1) + 1):
-                near[number] = next(alone)
-            for number in [number for number in near if number < at - reach]:
-                del near[number]
-            yield _smooth_in_time(near, at, weights)
+        crowd = CrowdScale(
+            (self.rows, self.columns), self.footage.frame_rate, self.grid.homography, self.grid.mask
+        )
+        first, last = max(start - crowd.reach, 0), min(stop + crowd.reach, self.frames)
+        yield from crowd.fields(self._people(first, last, threads), start, stop, first)
 
-    def _time_weights(self) -> NDArray[np.float32]:
-        """What the fields round a frame count for, `(2 reach + 1,)`."""
-        deviation = SETTINGS.smoothing * self.footage.frame_rate if self.motion == "crowd" else 0.0
-        reach = int(np.ceil(2.5 * deviation)) if deviation > 0.25 else 0
-        apart = np.arange(-reach, reach + 1)
-        return np.exp(-0.5 * (apart / max(deviation, 1e-9)) ** 2).astype(np.float32)
-
-    def _fields_alone(self, start: int, stop: int, threads: int) -> Iterator[FlowFrame]:
-        """Those of each pair by itself."""
+    def _people(self, start: int, stop: int, threads: int) -> Iterator[FlowFrame]:
+        """The motion of people, fields `start` to `stop - 1`."""
         idle: SimpleQueue[FlowEstimator] = SimpleQueue()
-        for _ in range(threads):
-            idle.put(self.estimator())
+        estimators = [self.estimator() for _ in range(threads)]
+        for estimator in estimators:
+            idle.put(estimator)
 
-        def work(pairs: list[Pair]) -> list[FlowFrame]:
+        def prepare(shown: tuple[Grey, Background | None]) -> Prepared:
+            image, background = shown
+            seen = None if background is None else background.foreground(image)
+            weight = None if seen is None else data_weight(seen)
+            return estimators[0].prepared(image, weight), image, seen
+
+        def work(windows: list[tuple[list[Prepared], int]]) -> list[FlowFrame]:
             estimator = idle.get()
             try:
-                return [_flow_frame(estimator, self.motion, *pair) for pair in pairs]
+                return [_flow_frame(estimator, *window) for window in windows]
             finally:
                 idle.put(estimator)
 
-        pairs = self._pairs(start, stop)
-        runs = iter(lambda: list(islice(pairs, SETTINGS.run)), [])
+        reach = estimators[0].reach(self.footage.frame_rate)
+        first, last = max(start - reach, 0), min(stop + reach, self.frames)
+        shown = zip(self._images(first, last + 1, 1), self._backgrounds(first), strict=False)
+        windows = _windows(_work.stream(prepare, shown, jobs=threads), reach, first, last, range(start, stop))
+        runs = iter(lambda: list(islice(windows, SETTINGS.run)), [])
         for frames in _work.stream(work, runs, jobs=threads):
             yield from frames
 
@@ -397,14 +404,6 @@ class CapturePlan:
         return FlowEstimator(
             (self.rows, self.columns), self.method, self.grid.mask, self.settings, mask_mode=self.mask_mode
         )
-
-    def _pairs(self, start: int, stop: int) -> Iterator[Pair]:
-        images = self._images(start, stop + 1, 1)
-        first = next(images)
-        behind = self._backgrounds(start)
-        for second in images:
-            yield first, second, next(behind)
-            first = second
 
     def _backgrounds(self, start: int) -> Iterator[Background | None]:
         """That of each image from number `start` on."""
@@ -446,13 +445,13 @@ class CapturePlan:
 def plan_capture(
     footage: Footage,
     *,
-    method: str = "divcurl",
+    method: str = "default",
     size: Size = None,
     mask: Mask = None,
     camera: View = None,
     plane_height: float = 0.0,
     alpha: float | None = None,
-    motion: str | None = None,
+    scale: str = "person",
     foreground: bool = True,
     mask_mode: str = "cut",
 ) -> CapturePlan:
@@ -460,15 +459,15 @@ def plan_capture(
 
     Args:
         footage: The video.
-        method: `divcurl` (keeps vortices and sources), `hs`, `lk`, `dis` or `farneback`.
+        method: `default`, or for comparison `divcurl`, as published, `hs`, `lk`, `dis` or `farneback`.
         size: Working grid, (columns, rows) or the longer side; None = 320. Velocities are in its pixels a
             frame.
         mask: What counts: an image or array of any size, or polygons in pixels of the video.
         camera: A :class:`~marey.crowd.Camera` (its lens is straightened) or a homography of video pixels.
         plane_height: Metres above the ground at which bodies are seen by a camera; about 0.9.
-        alpha: Weight of the smoothness (`divcurl`, `hs`); None = from the images. Published: 250.
-        motion: "crowd", the smooth and steady flow that people follow, or "seen", what each pixel shows
-            (`divcurl`, `hs`); None = "crowd", with a given alpha "seen", the published energy.
+        alpha: Weight of the smoothness (`divcurl`, `hs`); None = 250, as published.
+        scale: "person", the motion of each person, from which the crowd's flow is found when it is needed;
+            or "crowd", that flow alone.
         foreground: Also detect people, and let the images count for little where there are none.
         mask_mode: "cut", nothing crosses the mask's border; "decorrelate" as published.
     """
@@ -480,56 +479,54 @@ def plan_capture(
         raise InputError(f"alpha {alpha:g}: must be positive")
     if footage.frames < 2:
         raise InputError(f"{footage.name or 'footage'}: is one image; motion needs two or more")
-    if motion is not None and method not in REGULARISED:
-        raise InputError(f"motion: {method} has no choice of it; it belongs to {' and '.join(REGULARISED)}")
+    if scale not in SCALES[1:]:
+        raise InputError(f"scale: one of {', '.join(SCALES[1:])}, not '{scale}'")
     grid = frame_footage(footage, size=size, mask=mask, camera=camera, plane_height=plane_height)
     settings: dict[str, Any] = {} if alpha is None else {"alpha": float(alpha)}
-    if method in REGULARISED:
-        motion = motion or ("crowd" if alpha is None else "seen")
-        settings["motion"] = motion
-    plan = CapturePlan(footage, grid, method, foreground, motion, settings, mask_mode)
+    plan = CapturePlan(footage, grid, method, foreground, scale, settings, mask_mode)
     plan.estimator()  # It may have a reason to refuse, such as a size.
     return plan
 
 
-def data_weight(foreground: NDArray[np.uint8], motion: str | None = None) -> NDArray[np.float32]:
+def data_weight(foreground: NDArray[np.uint8]) -> NDArray[np.float32]:
     """What images count for, 0 to 1: fully where people are seen or may be, little where there are none.
 
     Args:
         foreground: `(rows, columns)`, 0 to 255.
-        motion: What is looked for, as in :func:`plan_capture`.
 
     >>> data_weight(np.array([0, 64, 128, 255], np.uint8)).round(2)
     array([0.03, 0.52, 1.  , 1.  ], dtype=float32)
     """
     sure = np.minimum(foreground.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
-    empty = np.float32(SETTINGS.crowd_empty_weight if motion == "crowd" else SETTINGS.empty_weight)
-    return np.asarray(empty + (1 - empty) * sure)
+    empty = np.float32(SETTINGS.empty_weight)
+    return np.asarray(empty + (1 - empty) * sure, np.float32)
 
 
-def _flow_frame(
-    estimator: FlowEstimator, motion: str | None, first: Grey, second: Grey, background: Background | None
-) -> FlowFrame:
-    seen = None if background is None else background.foreground(first)
+def _windows(
+    images: Iterator[Prepared], reach: int, first: int, last: int, fields: range
+) -> Iterator[tuple[list[Prepared], int]]:
+    """For each of the fields the images of its baselines, and where its own is among them.
+
+    Images begin with number `first` and end with `last`; baselines reach equally far to both sides.
+    """
+    near: dict[int, Prepared] = {}
+    number = first - 1
+    for at in fields:
+        far = min(reach, at - first, last - at - 1)
+        while number < min(at + 1 + reach, last):
+            number += 1
+            near[number] = next(images)
+        for old in [old for old in near if old < at - reach]:
+            del near[old]
+        yield [near[k] for k in range(at - far, at + far + 2)], far
+
+
+def _flow_frame(estimator: FlowEstimator, images: list[Prepared], at: int) -> FlowFrame:
+    (_, first, seen), (_, second, _) = images[at], images[at + 1]
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), seen
-    weight = None if seen is None else data_weight(seen, motion)
-    return estimator(first, second, weight=weight), seen
-
-
-def _smooth_in_time(near: dict[int, FlowFrame], at: int, weights: NDArray[np.float32]) -> FlowFrame:
-    """Field number `at` averaged with those round it; one without motion at all is a lost frame."""
-    moved, seen = near[at]
-    if not moved.any():
-        return moved, seen
-    total, count = np.zeros_like(moved), np.float32(0)
-    for number in sorted(near):
-        weight, other = weights[number - at + len(weights) // 2], near[number][0]
-        if other.any():
-            total += weight * other
-            count += weight
-    return total / count, seen
+    return estimator.along([image[0] for image in images], at), seen
 
 
 def _description(plan: CapturePlan) -> dict[str, object]:
@@ -539,6 +536,7 @@ def _description(plan: CapturePlan) -> dict[str, object]:
         "marey": __version__,
         "method": plan.method,
         "settings": plan.settings,
+        "scale": plan.scale,
         "foreground": plan.foreground,
         "images": plan.footage.frames,
         "video size": list(grid.source),

@@ -69,6 +69,7 @@ class CompressedFields:
                 mask=_mask(header.get("mask"), rows, columns),
                 homography=header.get("homography"),
                 name=str(header.get("name", "")),
+                scale=header.get("scale", ""),
             )
         except FormatError:
             raise
@@ -321,6 +322,8 @@ def _assembled(like: FieldSeries, coded: list[tuple[int, bytes, bytes, bytes]]) 
     }
     if like.name:
         header["name"] = like.name
+    if like.scale:
+        header["scale"] = like.scale
     if like.homography is not None:
         header["homography"] = like.homography.tolist()
     if like.mask is not None:

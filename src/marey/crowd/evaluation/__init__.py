@@ -8,6 +8,7 @@ from marey.crowd.evaluation.fields import (
     field_errors,
     flow_similarity,
 )
+from marey.crowd.evaluation.flows import FlowErrors, flow_errors
 from marey.crowd.evaluation.pedestrians import (
     CrowdErrors,
     Overlaps,
@@ -22,6 +23,7 @@ from marey.crowd.evaluation.pedestrians import (
 __all__ = [
     "CrowdErrors",
     "FieldErrors",
+    "FlowErrors",
     "FlowSimilarity",
     "Overlaps",
     "TrajectoryError",
@@ -30,6 +32,7 @@ __all__ = [
     "error_map",
     "field_errors",
     "flow_deviation",
+    "flow_errors",
     "flow_similarity",
     "fundamental_diagram",
     "overlaps",

@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Array, Integers
 from marey._report import Report
-from marey.crowd import cameras
 from marey.crowd.animation.agents import BODY_RADIUS, advect
 from marey.crowd.animation.ground import OUTSIDE, WALKABLE, Flow, WalkableGround
+from marey.crowd.evaluation.flows import field_velocities
 from marey.crowd.fields import FieldSeries
 from marey.crowd.tracks import Tracks, is_present
 from marey.errors import InputError
@@ -284,7 +284,7 @@ def trajectory_errors(
     fields: FieldSeries,
     truth: Tracks,
     *,
-    seconds: Sequence[float] = (1.0, 2.0, 5.0),
+    seconds: Sequence[float] = (1.0, 2.0, 5.0, 10.0),
     every: float = 1.0,
     diameter: float = 2 * BODY_RADIUS,
 ) -> list[TrajectoryError]:
@@ -339,7 +339,7 @@ def flow_deviation(tracks: Tracks, fields: FieldSeries, *, repeat: bool = True) 
         if not known.any():
             continue
         middle = positions[frame, known] + 0.5 * step[known]
-        wanted = _field_velocities(flow, (frame + 0.5) / tracks.frame_rate, middle)
+        wanted = field_velocities(flow, (frame + 0.5) / tracks.frame_rate, middle)
         off += float(np.linalg.norm(step[known] * tracks.frame_rate - wanted, axis=1).sum())
         speed += float(np.linalg.norm(wanted, axis=1).sum())
     return off / speed if speed > 0 else float("nan")
@@ -392,15 +392,3 @@ def _last_known(positions: Array, start: Array) -> Array:
     last = len(positions) - 1 - known[::-1].argmax(axis=0)
     arrived = positions[last, np.arange(positions.shape[1])]
     return np.where(np.any(known, axis=0, keepdims=True).T, arrived, start)
-
-
-def _field_velocities(flow: Flow, seconds: float, points: Array) -> Array:
-    """Metres per second `(people, 2)` of the field at points `(people, 2)` metres."""
-    from scipy.ndimage import map_coordinates
-
-    pixels = cameras.apply(flow.ground.to_pixel, points)
-    at, motion = pixels.T[::-1], np.moveaxis(flow.at(seconds), -1, 0)
-    u, v = (map_coordinates(part, at, order=1, mode="nearest") for part in motion)
-    return cameras.ground_velocities(
-        flow.ground.to_ground, pixels, np.stack([u, v], axis=-1), frame_rate=flow.fields.frame_rate
-    )

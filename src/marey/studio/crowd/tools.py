@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from marey.studio.crowd.room import CrowdRoom
 
 MAPS = ("flow", "speed", "density", "divergence", "vorticity", "video", "nothing")
-METHODS = {"div–curl": "divcurl", "quick": "dis", "smooth": "hs"}
+METHODS = {"usual": "default", "quick": "dis", "smooth": "hs"}
 SIZES = {"small": 160, "medium": 320, "large": 480}
 
 

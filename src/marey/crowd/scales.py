@@ -1,7 +1,7 @@
 """The crowd's flow from the motion of people: an average over what is within reach, in space and time.
 
 In a crossing no single field is both the motion of every person and the mean flow. A capture holds the first;
-the second is its average, weighted by the presence of people, under a Gaussian on the ground (1.6 m wide at
+the second is its average, weighted by the presence of people, under a Gaussian on the ground (1.9 m wide at
 half its height) and in time along the flow itself, so that people are averaged with themselves a moment
 before and after. Divergence and vorticity, which are differences between people, mean something only then
 (Courty & Corpetti 2007, section 3.1, regularise for the same end). A field depends on a fixed number of
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from marey._arrays import BoolArray, FloatArray, read_only
 from marey.crowd import cameras
-from marey.crowd.capture.framing import Grey as Plane
 from marey.crowd.fields import UNKNOWN, FieldSeries, pixel_centres
 
+Plane = NDArray[np.float32]
 FlowFrame = tuple[NDArray[np.float32], NDArray[np.uint8] | None]
 """A field `(rows, columns, 2)`, and how surely people are seen `(rows, columns)`."""
 
@@ -34,12 +34,16 @@ class ScaleSettings:
         width: Standard deviation of the Gaussian on the ground, metres.
         share: The same as a share of the image's longer side, where no camera is known.
         seconds: Standard deviation of the Gaussian in time.
+        slow: Share of the usual speed nearby at which a pixel counts half.
+        still: What a pixel at rest counts.
         far: What those four times as far away count, which decides where nobody is near.
     """
 
-    width: float = 0.7
+    width: float = 0.8
     share: float = 1 / 50
     seconds: float = 0.25
+    slow: float = 0.5
+    still: float = 0.1
     far: float = 1e-3
 
 
@@ -88,6 +92,7 @@ class CrowdScale:
             seen = np.minimum(foreground.astype(np.float32) / np.float32(UNKNOWN), 1) + np.float32(1e-4)
         if self.mask is not None:
             seen = seen * self.mask
+        seen *= self._moving(field, seen)
         parts = np.dstack([seen * field[..., 0], seen * field[..., 1], seen])
         small = _shrunk(parts, self.cells)
         blurred = []
@@ -100,6 +105,19 @@ class CrowdScale:
         share = (self._level[..., None] - below[0]).astype(np.float32)
         low, high = (np.take_along_axis(np.stack(blurred), below + k, axis=0)[0] for k in (0, 1))
         return np.asarray(low + share * (high - low))
+
+    def _moving(self, field: NDArray[np.float32], seen: Plane) -> Plane:
+        """What pixels count for by their speed: at the edges of people the ground is at rest."""
+        import cv2
+
+        speed = np.hypot(field[..., 0], field[..., 1])
+        small = _shrunk(np.dstack([seen * speed, seen]), self.cells)
+        near = cv2.GaussianBlur(small, (0, 0), 4 * float(self.levels[0]) / self.step, borderType=0)
+        usual = near[..., 0] / np.maximum(near[..., 1], 1e-20)
+        usual = cv2.resize(usual, self.shape[::-1], interpolation=cv2.INTER_LINEAR)
+        square, half = speed * speed, np.square(SETTINGS.slow * usual) + np.float32(1e-12)
+        still = np.float32(SETTINGS.still)
+        return np.asarray(still + (1 - still) * square / (square + half))
 
     def field(self, sums: dict[int, Plane], at: int) -> NDArray[np.float32]:
         """The crowd's flow `(rows, columns, 2)` at field number `at`, of the sums there are round it."""
@@ -119,7 +137,8 @@ class CrowdScale:
         mean = total[..., :2] / np.maximum(total[..., 2:], 1e-20)
         whole = cv2.resize(mean, (self.cells[1] * self.step, self.cells[0] * self.step))
         whole = whole[: self.shape[0], : self.shape[1]]
-        return np.ascontiguousarray(whole if self.mask is None else whole * self.mask[..., None])
+        whole = whole if self.mask is None else whole * self.mask[..., None]
+        return np.ascontiguousarray(whole, np.float32)
 
     def fields(self, people: Iterable[FlowFrame], start: int, stop: int, first: int) -> Iterator[FlowFrame]:
         """The fields `start` to `stop - 1`; `people`, those of people, begin at number `first`."""
@@ -170,7 +189,7 @@ def _widths(shape: tuple[int, int], homography: FloatArray | None) -> Plane:
     # Across the view a pixel is not foreshortened.
     metres = np.linalg.svd(slopes, compute_uv=False)[..., -1]
     widths = SETTINGS.width / np.maximum(metres, 1e-6)
-    return np.clip(widths, 1.0, 0.1 * longer).astype(np.float32)
+    return np.asarray(np.clip(widths, 1.0, 0.1 * longer), np.float32)
 
 
 def _shrunk(image: Plane, cells: tuple[int, int]) -> Plane:
