@@ -35,7 +35,7 @@ from marey.statistics.matrix_comparison import (
     pearson,
 )
 from marey.surface.decimation import Decimation, diverse_poses
-from marey.surface.distances.metric import METRICS, distances
+from marey.surface.distances import METRICS, distances
 from marey.surface.sequence import Library
 from marey.views import style
 from marey.views.figures.surface import COLOURS
