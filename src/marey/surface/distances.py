@@ -10,7 +10,7 @@ Two poses are compared by what took one reference to each, which costs nothing l
 pair (section 2.3.2). The map that takes the edges and the unit normal of a triangle onto those of its other
 pose (eqs 2.6-2.12) acts in the triangle's plane only, so its polar factors come from a 2x2 matrix in closed
 form. Relative headings come from the same rotations. Footprints, by which Boukhayma 2017 aligns poses (eq.
-2.3), mislead where the legs of two poses are crossed: those half a cycle of a walk apart match best at a wrong
+2.3), mislead where the legs of two poses are crossed: those half a cycle of a walk apart match at a wrong
 heading. The turn about the vertical that brings the rotations of all triangles nearest, in least squares, has
 a closed form too, a product of matrices for all pairs, and is within some degrees of the one of the least
 surface distance.
