@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from marey._arrays import Array
 
 FIELD_OF_VIEW = np.radians(26.0)
 MARGIN = 0.84

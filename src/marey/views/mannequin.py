@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array, Integers
 from marey.body.anatomy import Anatomy
 from marey.body.motion import Motion
 from marey.views import style
@@ -31,8 +31,6 @@ from marey.views.mannequin_parts import (
 )
 from marey.views.shapes import Faces, loft, merged
 
-Array = NDArray[np.float64]
-
 # Thigh and shank together, as a share of stature (Winter 2009).
 LEG_SHARE = 0.491
 
@@ -49,10 +47,10 @@ class Figure:
     colours: Array
     size: float
     local: Array
-    carrier: NDArray[np.int64]
-    joints: NDArray[np.int64]
-    bones: tuple[NDArray[np.int64], Array, Array]
-    extra: tuple[NDArray[np.int64], Array]
+    carrier: Integers
+    joints: Integers
+    bones: tuple[Integers, Array, Array]
+    extra: tuple[Integers, Array]
     trunk: Trunk | None
 
     def vertices(self, points: Array, rotations: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey.crowd.fields import Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.routes import desired_directions
@@ -22,9 +23,6 @@ from marey.views import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-Array = NDArray[Any]
 
 
 def tracks(
@@ -79,7 +77,7 @@ def tracks(
     return figure
 
 
-def _segments(places: Array, present: Array) -> tuple[Array, Array, Array]:
+def _segments(places: AnyArray, present: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Straight pieces of everyone's way `(pieces, 2, 2)`, whose they are, and the frame they start at."""
     pieces, who, when = [], [], []
     for agent in range(places.shape[1]):
@@ -91,7 +89,7 @@ def _segments(places: Array, present: Array) -> tuple[Array, Array, Array]:
     return np.concatenate(pieces), np.concatenate(who), np.concatenate(when)
 
 
-def _mark_ends(axes: Axes, places: Array, present: Array, colour: str) -> None:
+def _mark_ends(axes: Axes, places: AnyArray, present: AnyArray, colour: str) -> None:
     """A dot where everyone is last seen."""
     agents = np.flatnonzero(present.any(axis=0))
     last = len(present) - 1 - present[::-1].argmax(axis=0)
@@ -205,15 +203,8 @@ def _arrows(axes: Axes, scene: Scene, goal: str, colour: str) -> None:
     points = np.stack([x.ravel(), y.ravel()], axis=-1)
     ways = desired_directions(scene, goal).at(points)
     known = np.linalg.norm(ways, axis=-1) > 0.5
-    axes.quiver(
-        *points[known].T,
-        *ways[known].T,
-        color=colour,
-        angles="xy",
-        scale=1.6 * ARROWS,
-        width=0.0014,
-        alpha=0.7,
-    )
+    look: Any = {"color": colour, "angles": "xy", "scale": 1.6 * ARROWS, "width": 0.0014, "alpha": 0.7}
+    axes.quiver(*points[known].T, *ways[known].T, **look)
 
 
 Image = NDArray[np.uint8]
@@ -225,7 +216,7 @@ def contact_sheet(footage: Footage, size: tuple[int, int]) -> Figure:
     """Up to twelve frames, equally far apart in time, each with its time."""
     count = min(footage.frames, MOST_TILES)
     chosen = np.unique(np.rint(np.linspace(0, footage.frames - 1, count)).astype(int))
-    columns = _columns(len(chosen), footage.columns / footage.rows, size)
+    columns = style.columns(len(chosen), footage.columns / footage.rows, size)
     rows = -(-len(chosen) // columns)
     with style.figure(size) as figure:
         grid = figure.subplots(rows, columns, squeeze=False)
@@ -261,13 +252,3 @@ def _fitted(image: Any, size: tuple[int, int]) -> Image:
     # Video codecs want even numbers.
     fitted = (max(2 * int(columns * factor / 2), 2), max(2 * int(rows * factor / 2), 2))
     return np.asarray(cv2.resize(image, fitted, interpolation=cv2.INTER_AREA))
-
-
-def _columns(count: int, aspect: float, size: tuple[int, int]) -> int:
-    """Columns of tiles that make the tiles largest."""
-
-    def tile(columns: int) -> float:
-        rows = -(-count // columns)
-        return min(size[0] / columns, size[1] / rows * aspect)
-
-    return max(range(1, count + 1), key=tile)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import AnyArray
 from marey._work import Progress
 from marey.crowd.fields import FieldSeries, Footage
 from marey.io.video import write_frames
@@ -22,8 +21,6 @@ from marey.views.figures.crowd import footage_clip
 from marey.views.figures.fields import WHEEL
 from marey.views.figures.surface import UNITS
 from marey.views.pages.page import MAX_BYTES, Page
-
-Array = NDArray[Any]
 
 MAX_COLUMNS, MAX_ROWS = 144, 108
 
@@ -57,7 +54,7 @@ def field_page(fields: FieldSeries, page: Page) -> None:
     }
 
 
-def _sums(values: Array, cell: int) -> Array:
+def _sums(values: AnyArray, cell: int) -> AnyArray:
     """Sums over squares of `cell` pixels, those at the right and lower edge cut."""
     rows, columns = (np.arange(0, size, cell) for size in values.shape)
     return np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
