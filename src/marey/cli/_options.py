@@ -37,7 +37,7 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 FARTHEST = 1e6
 
 
-class Parsed(click.ParamType):
+class Parsed(click.ParamType[Any]):
     """A type made of a function from text to a value, which raises ValueError for what it cannot read."""
 
     def __init__(
@@ -256,7 +256,7 @@ class Spec:
     metavar: str | None = None
     default: object = REQUIRED
     names: tuple[str, ...] | None = None
-    type: click.ParamType | None = None
+    type: click.ParamType[Any] | None = None
     bounds: tuple[float | None, float | None, float | None] | None = None
     """Least and largest value of a number, and a lower bound that itself is excluded."""
     argument: bool | None = None

@@ -67,7 +67,7 @@ def okubo_weiss(velocities: AnyArray, mask: BoolArray | None = None) -> AnyArray
     u, v = velocities[..., 0], velocities[..., 1]
     ux, uy = along_columns(u, mask), along_rows(u, mask)
     vx, vy = along_columns(v, mask), along_rows(v, mask)
-    return (ux - vy) ** 2 + (vx + uy) ** 2 - (vx - uy) ** 2
+    return np.asarray((ux - vy) ** 2 + (vx + uy) ** 2 - (vx - uy) ** 2)
 
 
 def along_columns(values: AnyArray, mask: BoolArray | None = None) -> AnyArray:

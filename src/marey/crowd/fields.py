@@ -183,12 +183,12 @@ class FieldSeries(Timed):
     @property
     def rows(self) -> int:
         """Height in pixels."""
-        return self.velocities.shape[1]
+        return int(self.velocities.shape[1])
 
     @property
     def columns(self) -> int:
         """Width in pixels."""
-        return self.velocities.shape[2]
+        return int(self.velocities.shape[2])
 
     @property
     def valid(self) -> BoolArray:
@@ -316,7 +316,7 @@ def known_foreground(levels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     >>> known_foreground(np.array([0, 128, 255], np.uint8))
     array([  0, 127, 255], dtype=uint8)
     """
-    return levels - (levels == UNKNOWN)
+    return np.asarray(levels - (levels == UNKNOWN))
 
 
 def mixed_foreground(parts: NDArray[np.uint8], weights: FloatArray) -> NDArray[np.uint8]:

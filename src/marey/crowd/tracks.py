@@ -249,7 +249,7 @@ class Tracks(Timed):
     @property
     def agents(self) -> int:
         """Number of different people."""
-        return self.positions.shape[1]
+        return int(self.positions.shape[1])
 
     @property
     def present(self) -> BoolArray:

@@ -282,7 +282,7 @@ def _noisy(image: NDArray[np.uint8], level: float, rng: np.random.Generator) -> 
     if level == 0.0:
         return image
     noise = rng.normal(0.0, level, image.shape).astype(np.float32)
-    return np.clip(np.rint(image + noise), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(image + noise), 0, 255).astype(np.uint8))
 
 
 def _names(folder: Path) -> Iterator[str]:

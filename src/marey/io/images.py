@@ -66,7 +66,7 @@ def read_image(file: Path) -> Image:
         raise FormatError(f"cannot be decoded ({error.err})", path=file) from error
     if image is None:
         raise FormatError("cannot be decoded: the image is damaged or cut off", path=file)
-    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
 
 
 def encode_image(image: Image, ending: str) -> bytes:

@@ -57,7 +57,7 @@ def _pavement(rows: int, columns: int, scale: int) -> Image:
     grey += 5 * np.sin(211.0 * row + 57.0 * column) * np.sin(173.0 * column - 91.0 * row)
     joint = (row % 0.5 < 0.025) | ((column + 0.25 * (row // 0.5 % 2)) % 0.5 < 0.025)
     grey = np.where(joint, 118, grey)
-    return np.clip(grey[..., None] * [1.0, 0.98, 0.95], 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(grey[..., None] * [1.0, 0.98, 0.95], 0, 255).astype(np.uint8))
 
 
 def _drawn(image: Image, tracks: Tracks, heading: np.ndarray, frame: int, scale: int) -> Image:

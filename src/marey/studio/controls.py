@@ -125,7 +125,8 @@ def band(rows: int, columns: int) -> GuiImageHandle:
 
 def several(controls: list[Handle], *, on: str, live: bool = False) -> list[Handle]:
     """Controls of one kind; `on` answers a change of any of them, or takes all their values if `live`."""
-    return _handle(Control("several", tuple(controls), on=on, live=live))
+    declaration: list[Handle] = _handle(Control("several", tuple(controls), on=on, live=live))
+    return declaration
 
 
 def button(

@@ -134,7 +134,7 @@ def _standing(places: Array) -> Array:
     some = places[:: max(len(places) // 20_000, 1)]
     shoulder = 0.3
     around = np.array([[-shoulder, 0, -shoulder], [shoulder, 0, shoulder], [0, STATURE, 0]])
-    return (some[:, None] + around).reshape(-1, 3)
+    return np.asarray((some[:, None] + around).reshape(-1, 3))
 
 
 def _scene(

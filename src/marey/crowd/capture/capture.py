@@ -367,7 +367,7 @@ def data_weight(foreground: NDArray[np.uint8], motion: str | None = None) -> NDA
     """
     sure = np.minimum(foreground.astype(np.float32) / np.float32(UNKNOWN), np.float32(1))
     empty = np.float32(SETTINGS.crowd_empty_weight if motion == "crowd" else SETTINGS.empty_weight)
-    return empty + (1 - empty) * sure
+    return np.asarray(empty + (1 - empty) * sure)
 
 
 def _flow_frame(

@@ -116,7 +116,7 @@ class BodyRoom(Room[State]):
             self.body.pose(pose, 0, poses)
             self.pose.balls.place(places)
             self.pose.balls.paint(end, THEME.warm)
-        return reached
+        return np.asarray(reached)
 
     def look(self) -> None:
         """Turn the camera to the body: from the left and a little ahead, where a walk is seen best."""
