@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from marey.body.dynamics import MotionModel
     from marey.body.motion import Motion
     from marey.body.pose_model import PoseModel
-    from marey.crowd.fields import FieldSeries
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import FieldSeries, Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
     from marey.surface.sequence import Library

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marey._work import Progress, tracked
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
 from marey.io._limits import LIMITS

@@ -18,8 +18,7 @@ from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera
 from marey.crowd.cameras import Homography
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.polygons import on_ground
 from marey.crowd.scenes import Scene as Place
 from marey.crowd.tracks import Tracks, shared_columns
