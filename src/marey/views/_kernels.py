@@ -1,7 +1,7 @@
 """The compiled heart of the renderer: which face a pixel sees, and what colour it has there.
 
 Kernels release the interpreter lock and work on bands of rows, so that
-Python threads share a picture between the cores; the result does not depend on how it is shared.
+Python threads share an image between the cores; the result does not depend on how it is shared.
 Importing this module imports numba: do so inside functions.
 """
 
@@ -447,7 +447,7 @@ def _floor(row: int, rows: int, view: AnyArray, floor: AnyArray, shadow: AnyArra
     The camera never rolls, so all pixels of a row are equally far along its axis; what they share is taken
     out of the loops, which the compiler then turns into vector instructions.
 
-    floor: backdrop at the top (0-2) and the bottom (3-5) of the picture, middle of the ground x, z (6, 7),
+    floor: backdrop at the top (0-2) and the bottom (3-5) of the image, middle of the ground x, z (6, 7),
         its reach (8), spacing of the grid (9), ink of its bold and fine lines (10, 11), colour of the
         ground (12-14), corner of the shadow map x, z (15, 16), its texel (17), strength of the shadow (18)
     """

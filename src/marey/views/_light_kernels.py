@@ -116,7 +116,7 @@ def height_map(
 def cast(
     maps: AnyArray, boxes: AnyArray, weights: AnyArray, high: float, crisp: AnyArray, blurred: AnyArray
 ) -> None:
-    """Shares of the light that the ground misses, sorted by how high the thing in the way stands."""
+    """Shares of the light that the ground misses, sorted by how high what is in between stands."""
     for d in range(maps.shape[0]):
         for row in range(boxes[d, 0], boxes[d, 1]):
             for column in range(boxes[d, 2], boxes[d, 3]):

@@ -33,7 +33,7 @@ from marey.views.shapes import ball, merged
 
 # Frames posed at a time: bounds the memory of skinned characters.
 CHUNK = 32
-# Metres. What lies beyond has a wrong unit or is damaged, and cannot be told from where it stands.
+# Metres. What lies beyond has a wrong unit or is damaged, and its place is then unknown.
 MAX_REACH = 1e9
 # Of larger clouds of points every second is drawn, or third, …
 MAX_POINTS = 20_000
@@ -73,7 +73,7 @@ class Actor:
     shown: AnyArray | None = None
 
 
-def actor(thing: Any) -> Actor:
+def actor(data: Any) -> Actor:
     """The actor of a motion, character, mesh sequence, animation of captured meshes or set of markers.
 
     >>> import marey
@@ -81,17 +81,17 @@ def actor(thing: Any) -> Actor:
     >>> walker.vertices(0).shape[1], bool(walker.size > 1.4)
     (3, True)
     """
-    if isinstance(thing, Motion):
-        return _of_motion(thing)
-    if isinstance(thing, Character):
-        return _of_character(thing)
-    if isinstance(thing, MeshSequence):
-        return _of_sequence(thing)
-    if isinstance(thing, Markers):
-        return _of_markers(thing)
-    if isinstance(thing, Animation):
-        return _of_animation(thing)
-    raise InputError(f"a {type(thing).__name__} cannot be put on the stage")
+    if isinstance(data, Motion):
+        return _of_motion(data)
+    if isinstance(data, Character):
+        return _of_character(data)
+    if isinstance(data, MeshSequence):
+        return _of_sequence(data)
+    if isinstance(data, Markers):
+        return _of_markers(data)
+    if isinstance(data, Animation):
+        return _of_animation(data)
+    raise InputError(f"a {type(data).__name__} cannot be put on the stage")
 
 
 def group(
@@ -150,12 +150,12 @@ def group(
 
 
 def side_by_side(
-    thing: Any, frames: Sequence[int], *, marks: ArrayLike | None = None, apart: float = 1.1
+    data: Any, frames: Sequence[int], *, marks: ArrayLike | None = None, apart: float = 1.1
 ) -> Actor:
     """Poses of some frames as one actor of a single frame, from left to right.
 
     Args:
-        thing: What has an actor.
+        data: What has an actor.
         frames: Which.
         marks: `(frames, marks, 3)`, metres, centres of balls beside each pose; NaN where there is none.
         apart: Metres between the poses.
@@ -165,13 +165,13 @@ def side_by_side(
     >>> row.frames, bool(np.ptp(row.vertices(0)[:, [0, 2]], axis=0).max() > 2.0)
     (1, True)
     """
-    one = actor(thing)
+    one = actor(data)
     if not len(frames):
         raise InputError("frames: name one or more to set side by side")
     for frame in frames:
         if not 0 <= frame < one.frames:
             raise InputError(f"frame {frame}: the clip has frames 0…{one.frames - 1}")
-    right = across_view(thing[int(frames[0])] if isinstance(thing, Motion) else one)
+    right = across_view(data[int(frames[0])] if isinstance(data, Motion) else one)
     poses = [_at_frame(one, int(frame)) for frame in frames]
     shifts = np.array([i * apart * right - pose.anchors[0] * [1.0, 0.0, 1.0] for i, pose in enumerate(poses)])
     balls = None
@@ -181,7 +181,7 @@ def side_by_side(
     return group(poses, shifts=shifts, marks=balls)
 
 
-def across_view(thing: Any) -> AnyArray:
+def across_view(data: Any) -> AnyArray:
     """Unit vector `(3,)` to the right of a frontal image of a clip or actor, to set others beside it.
 
     >>> import marey
@@ -189,7 +189,7 @@ def across_view(thing: Any) -> AnyArray:
     >>> bool(abs(right[1]) < 1e-12), bool(abs(np.linalg.norm(right) - 1) < 1e-12)
     (True, True)
     """
-    towards = viewpoint(thing if isinstance(thing, Actor) else actor(thing), frontal=True)
+    towards = viewpoint(data if isinstance(data, Actor) else actor(data), frontal=True)
     return np.asarray(np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2]))
 
 

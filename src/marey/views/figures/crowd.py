@@ -31,7 +31,7 @@ def tracks(
     colour: Literal["person", "speed", "time"] | None = None,
     size: tuple[int, int] = (1280, 720),
 ) -> Figure:
-    """Everyone's way over the ground plane.
+    """Everyone's path over the ground plane.
 
     colour: by person (the default for up to eight), by speed (for more), or by time
 
@@ -78,7 +78,7 @@ def tracks(
 
 
 def _segments(places: AnyArray, present: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Straight pieces of everyone's way `(pieces, 2, 2)`, whose they are, and the frame they start at."""
+    """Straight pieces of everyone's path `(pieces, 2, 2)`, whose they are, and the frame they start at."""
     pieces, who, when = [], [], []
     for agent in range(places.shape[1]):
         frames = np.flatnonzero(present[:, agent])
@@ -106,7 +106,7 @@ PANELS = 4
 
 
 def scene_plan(scene: Scene, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """A scene as it is laid out: walls, where groups start, where they go, and which way.
+    """A scene as it is laid out: walls, where groups start, where they go, and in which direction.
 
     >>> from marey.crowd import scenes
     >>> scene_plan(scenes.preset("escape")).axes[0].get_title("left")
@@ -137,7 +137,7 @@ def scene_plan(scene: Scene, size: tuple[int, int] = (1280, 720)) -> Figure:
 def crowd_streaks(
     crowd: SimulatedCrowd, size: tuple[int, int] = (1280, 720), *, at: list[float] | None = None
 ) -> Figure:
-    """The ways of one person in three over the last three seconds, at some times.
+    """The paths of one person in three over the last three seconds, at some times.
 
     at: seconds; four spread over the crowd's time after its rest if left out
     """
@@ -161,7 +161,7 @@ def crowd_streaks(
 
 
 def crowd_paths(crowd: SimulatedCrowd, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """Everyone's way among the walls."""
+    """Everyone's path among the walls."""
     figure = tracks(crowd.tracks, size=size)
     with style.house_style():
         _walls(figure.axes[0], crowd.scene)
@@ -173,10 +173,10 @@ def _draw_streaks(axes: Axes, crowd: SimulatedCrowd, first: int, last: int) -> N
 
     shown = np.arange(0, crowd.agents, ONE_IN)
     shown = shown[np.isfinite(crowd.positions[last, shown, 0])]
-    ways = [crowd.positions[first : last + 1, person] for person in shown]
-    ways = [way[np.isfinite(way[:, 0])] for way in ways]
+    paths = [crowd.positions[first : last + 1, person] for person in shown]
+    paths = [path[np.isfinite(path[:, 0])] for path in paths]
     tints = [style.PALETTE[int(crowd.group[person]) % len(style.PALETTE)] for person in shown]
-    axes.add_collection(LineCollection(ways, colors=tints, linewidths=1.1, alpha=0.8, zorder=2.5))
+    axes.add_collection(LineCollection(paths, colors=tints, linewidths=1.1, alpha=0.8, zorder=2.5))
     x, y = crowd.positions[last, shown].T
     axes.scatter(x, y, s=5, c=tints, linewidths=0, zorder=3)
 
@@ -201,10 +201,10 @@ def _arrows(axes: Axes, scene: Scene, goal: str, colour: str) -> None:
     step = max(scene.size) / ARROWS
     x, y = np.meshgrid(np.arange(0.5 * step, scene.size[0], step), np.arange(0.5 * step, scene.size[1], step))
     points = np.stack([x.ravel(), y.ravel()], axis=-1)
-    ways = desired_directions(scene, goal).at(points)
-    known = np.linalg.norm(ways, axis=-1) > 0.5
+    directions = desired_directions(scene, goal).at(points)
+    known = np.linalg.norm(directions, axis=-1) > 0.5
     look: Any = {"color": colour, "angles": "xy", "scale": 1.6 * ARROWS, "width": 0.0014, "alpha": 0.7}
-    axes.quiver(*points[known].T, *ways[known].T, **look)
+    axes.quiver(*points[known].T, *directions[known].T, **look)
 
 
 Image = NDArray[np.uint8]

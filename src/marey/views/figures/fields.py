@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Image = NDArray[np.uint8]
 
 WHEEL = ("#d9545b", "#e3924a", "#d8c04c", "#76b35f", "#3fa59a", "#4a84bf", "#7766b4", "#b8599c")
-"""Directions in the image, from right (red) by way of down (ochre to sage) clockwise."""
+"""Directions in the image, from right (red) over down (ochre to sage) clockwise."""
 
 ARROWS = 30
 """Arrows across the flow."""
@@ -137,7 +137,7 @@ def _show_flow(axes: Axes, velocities: AnyArray, free: AnyArray, largest: float,
 
 
 def _arrows(velocities: AnyArray, free: AnyArray, largest: float, across: int) -> AnyArray:
-    """Columns, rows and lengths both ways of arrows on a grid `(4, arrows)`, none longer than its step."""
+    """Columns, rows, lengths along both axes of arrows on a grid `(4, arrows)`, at most as long as its step."""
     step = max(int(np.ceil(velocities.shape[1] / across)), 1)
     rows, columns = np.mgrid[step // 2 : free.shape[0] : step, step // 2 : free.shape[1] : step]
     rows, columns = rows[free[rows, columns]], columns[free[rows, columns]]
@@ -355,7 +355,7 @@ def texture_picture(
 ) -> Figure:
     """Distances before and after the filter, above the jumps as arcs and, if given, the frames played.
 
-    order: `(frames,)`, which frame of the source is played when
+    order: `(frames,)`, which captured frame is played when
 
     >>> import marey
     >>> from marey.crowd.texture import learn
@@ -433,7 +433,7 @@ def texture_matrix(figure: Figure, axes: Axes, texture: FlowTexture, filtered: b
 
 
 def _arcs(axes: Axes, texture: FlowTexture) -> None:
-    """Jumps over the time of the source: forward ones above, backward ones below."""
+    """Jumps over the time of the capture: forward ones above, backward ones below."""
     from matplotlib.collections import LineCollection
 
     jumps = texture.transitions
@@ -475,7 +475,7 @@ ACROSS = 3
 
 
 def field_errors(fields: Mapping[str, FieldSeries], truth: Truth) -> Figure:
-    """A figure of maps, by name; white where the truth does not tell."""
+    """A figure of maps, by name; white where the truth is unknown."""
     maps = {name: error_map(series, truth) for name, series in fields.items()}
     known = np.concatenate([one[np.isfinite(one)] for one in maps.values()])
     top = float(np.percentile(known, 98)) if known.size else 1.0

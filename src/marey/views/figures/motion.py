@@ -67,7 +67,7 @@ def curves(
 
 
 def trajectory(motion: Motion, *, size: tuple[int, int] = (1280, 720)) -> Figure:
-    """The way of the body over the ground, seen from above, coloured by speed; an arrow where it faces.
+    """The path of the body over the ground, seen from above, coloured by speed; an arrow where it faces.
 
     >>> import marey
     >>> sorted([trajectory(marey.samples.walk()).axes[0].get_xlabel(), "x (m)"])[-1]
@@ -186,7 +186,7 @@ def _unique_labels(figure: Figure) -> tuple[list[Any], list[str]]:
 
 
 MAX_JOINTS = 3
-# Seconds that are shown around the holes.
+# Seconds that are shown around the gaps.
 GAP_MARGIN = 0.5
 
 
@@ -200,7 +200,7 @@ def credible_bands(filling: FillResult, *, size: tuple[int, int] = (1280, 720)) 
     """
     gone = np.flatnonzero(filling.gap_mask.any(axis=1))
     if not len(gone):
-        raise InputError("nothing was filled: there is no hole to draw")
+        raise InputError("nothing was filled: there is no gap to draw")
     motion = filling.motion
     margin = round(GAP_MARGIN * motion.frame_rate)
     first, stop = max(int(gone[0]) - margin, 0), min(int(gone[-1]) + margin + 1, motion.frames)

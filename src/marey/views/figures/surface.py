@@ -54,7 +54,7 @@ MAX_SLANTED = 12
 
 
 def distance_map(distances: DistanceMatrix, *, size: tuple[int, int] = WIDE) -> Figure:
-    """All pose distances as a square, dark where poses are alike.
+    """All pose distances as a square, dark where poses are similar.
 
     >>> from marey.statistics.graphs.graph import DistanceMatrix
     >>> apart = np.abs(np.subtract.outer(np.arange(9), np.arange(9)))
@@ -174,7 +174,7 @@ INNER = 0.965
 MAX_CURVES, MAX_BUNDLES = 600, 64
 # With more sequences than this, or longer names, the names stand like spokes.
 MAX_LEVEL, MAX_LEVEL_LETTERS = 10, 9
-# Curves in the cloud, points of one, and pixels each way.
+# Curves in the cloud, points of one, and pixels on either side.
 MAX_IN_CLOUD, POINTS, CELLS = 12_000, 400, 600
 
 
@@ -310,7 +310,7 @@ def _curves(graph: MotionGraph, angles: AnyArray, edges: NDArray[np.intp], point
 
 
 def _cloud(axes: Axes, graph: MotionGraph, angles: AnyArray, edges: NDArray[np.intp]) -> None:
-    """How many curves run through each place, on a scale on which few and many can be told."""
+    """How many curves run through each place, on a scale that shows few and many."""
     counts = np.zeros(CELLS**2)
     for part in np.array_split(edges, -(-len(edges) // 1000)):
         cells = ((_curves(graph, angles, part, POINTS) + 1.0) * (0.5 * CELLS)).astype(np.int64)
@@ -462,7 +462,7 @@ def in_between_rows(kinds: Sequence[InBetweens], *, columns: int = COLUMNS) -> F
 
 
 def in_between_clip(kinds: Sequence[InBetweens], *, size: tuple[int, int] = (1280, 720)) -> Iterator[Image]:
-    """Pictures of a clip, one for each weight, with the kinds in columns."""
+    """Images of a clip, one for each weight, with the kinds in columns."""
     looked, towards = _still(kinds[0].meshes), direction(TURN, ELEVATION)
     thinned = [kind.meshes.vertices[:, ::7].reshape(-1, 3) for kind in kinds]
     around = np.concatenate(thinned).astype(np.float64)
@@ -544,7 +544,7 @@ COLOURS = {"surface": style.PALETTE[3], "euclidean": style.PALETTE[0]}
 def agreement(
     test: Mantel, by_class: Correlogram, metrics: tuple[str, str], *, size: tuple[int, int] = (1300, 560)
 ) -> Figure:
-    """How two metrics agree: from near pairs to far ones with what chance gives, and over all beside chance.
+    """How two metrics agree: from near pairs to far ones beside permutations, and over all pairs.
 
     metrics: names of the one compared, and of the one whose distances make the classes
 
@@ -557,8 +557,8 @@ def agreement(
     colour = COLOURS.get(metrics[0], style.PALETTE[4])
     middles = 0.5 * (by_class.edges[:-1] + by_class.edges[1:])
     with style.figure(size) as figure:
-        classes, chance = figure.subplots(1, 2)
-        band = f"{100 * by_class.confidence:.0f} % of chance"
+        classes, permuted = figure.subplots(1, 2)
+        band = f"{100 * by_class.confidence:.0f} % of permutations"
         classes.fill_between(
             middles, by_class.low, by_class.high, color=style.SOFT_INK, alpha=0.3, lw=0, label=band
         )
@@ -569,18 +569,18 @@ def agreement(
         classes.set_title("From near pairs to far ones")
         classes.legend(loc="best")
         bins = np.linspace(min(float(test.permuted.min()), -0.1), 1.0, 90)
-        chance.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
-        chance.axvline(test.correlation, color=colour, lw=2.2)
+        permuted.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
+        permuted.axvline(test.correlation, color=colour, lw=2.2)
         left = test.correlation > 0.5
-        chance.text(
+        permuted.text(
             test.correlation + (-0.02 if left else 0.02), 0.96,
-            f"r = {test.correlation:.3f}\np = {test.p:.2g}", transform=chance.get_xaxis_transform(),
+            f"r = {test.correlation:.3f}\np = {test.p:.2g}", transform=permuted.get_xaxis_transform(),
             ha="right" if left else "left", va="top", color=colour,
         )  # fmt: skip
-        chance.set_yticks([])
-        chance.grid(False)
-        chance.set_xlabel("correlation of all pairs")
-        chance.set_title(f"Beside {len(test.permuted)} permutations")
+        permuted.set_yticks([])
+        permuted.grid(False)
+        permuted.set_xlabel("correlation of all pairs")
+        permuted.set_title(f"Beside {len(test.permuted)} permutations")
     return figure
 
 

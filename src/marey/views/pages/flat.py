@@ -60,12 +60,12 @@ def _sums(values: AnyArray, cell: int) -> AnyArray:
     return np.add.reduceat(np.add.reduceat(values, rows, axis=0), columns, axis=1)
 
 
-# Columns and rows at most, and how films that would not fit are made smaller.
+# Columns and rows at most, and how videos that would not fit are made smaller.
 FILM_SIZES = ((1280, 720), (854, 480), (426, 240))
 
 
 def film_page(footage: Footage, page: Page, progress: Progress | None = None) -> None:
-    """The film, made smaller if it is larger than a page should be."""
+    """The video, made smaller if it is larger than a page should be."""
     page.show = "film"
     page.frames, page.frame_rate = footage.frames, footage.frame_rate
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +83,7 @@ MAX_CELLS = 1500
 
 
 def matrix_page(distances: DistanceMatrix, page: Page) -> None:
-    """Pose distances, dark where poses are alike; pointing at a cell tells its frames and their distance."""
+    """Pose distances, dark where poses are similar; pointing at a cell names frames and distance."""
     step = -(-distances.frames // MAX_CELLS)
     values = distances.values[::step, ::step]
     largest = float(values.max()) or 1.0
