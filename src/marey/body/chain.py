@@ -216,7 +216,7 @@ def _stepping(motion: Motion, first: int, last: int, prior: DisplacementPrior) -
     x = (t - (first - 1)) / (last + 2 - first)
     some = slice(None, None, max(1, len(t) // 12))
     parts: list[Observations] = []
-    goals = {joint: positions[:, joint].copy() for joint in feet.foot_joints(motion.skeleton)}
+    goals = {joint: np.array(positions[:, joint], np.float64) for joint in feet.foot_joints(motion.skeleton)}
     legs = anatomy(motion.skeleton).legs[:2]
     for leg, (begin, end) in zip(legs, ((0.05, 0.5), (0.5, 0.95)), strict=False):
         u = np.clip((x - begin) / (end - begin), 0.0, 1.0)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from marey._arrays import Array
+from marey._report import Report
 from marey.body.motion import Motion
 from marey.body.root_motion import STILL
 from marey.errors import InputError
@@ -103,7 +104,7 @@ class FilterSettings:
 
 
 @dataclass(frozen=True)
-class FilterReport:
+class FilterReport(Report):
     """What a filter changed.
 
     Args:
@@ -125,8 +126,8 @@ class FilterReport:
 
     def as_dict(self) -> dict[str, object]:
         """The report as plain values, for JSON."""
-        names = ("change_degrees", "change_max_degrees", "change_root_cm", "noise_degrees", "speed_ratio")
-        return {**{name: round(getattr(self, name), 6) for name in names}, "joints": len(self.joints)}
+        values = {name: round(v, 6) for name, v in super().as_dict().items() if name != "joints"}
+        return {**values, "joints": len(self.joints)}
 
 
 def filter(

@@ -23,7 +23,7 @@ from marey.body.feet import bend_legs, foot_joints
 from marey.body.feet.contacts import foot_positions
 from marey.body.fill import fill
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
@@ -141,8 +141,7 @@ def steer(
         raise InputError(f"interval: seconds above 0, got {interval}")
     wanted = targets(motion, requests)
     poses = PoseModel.fit([motion], modes=min(settings.modes, 3 * motion.joints)) if model is None else model
-    if poses.skeleton.names != motion.skeleton.names:
-        raise InputError("the pose model's joints differ from those of the clip")
+    check_joints(poses.skeleton, motion)
     task = _Task(motion, poses, DisplacementPrior.of(motion, poses), interval, settings)
     asked = task.clip_to_reach(wanted)
     plan = plan_contacts(motion, asked)
