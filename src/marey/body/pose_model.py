@@ -339,7 +339,7 @@ def _position_errors(model: PoseModel, samples: Chunk) -> Array:
     rebuilt[:, 0] = poses[:, 0]
     tree = skeleton.parents, skeleton.offsets
     there, here = (global_frames(*tree, q, still).positions for q in (rebuilt, poses))
-    return np.linalg.norm(there - here, axis=-1)
+    return np.asarray(np.linalg.norm(there - here, axis=-1))
 
 
 Clip = Motion | Callable[[], Motion]

@@ -161,7 +161,9 @@ class Document:
         values = self._values(entry, widths)
         component = entry.integer("componentType")
         if entry.flag("normalized") and component in _LARGEST_VALUE:
-            return np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            return np.asarray(
+                np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            )
         floats = values.astype(np.float32)
         if not np.isfinite(floats).all():
             entry.fail("", f"value {int(np.argwhere(~np.isfinite(floats))[0, 0])} is not a finite number")

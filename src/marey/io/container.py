@@ -68,7 +68,7 @@ TYPES = {name: module for module, names in MODULES.items() for name in names.spl
 OTHER_TYPES = {
     "CompressedMotion": "marey.body.codec.clip",
     "CompressedFields": "marey.crowd.codec.series",
-    "Footage": "marey.crowd.footage",
+    "Footage": "marey.crowd.fields",
     "Trackers": "marey.body.trackers",
     "Camera": "marey.crowd.cameras",
     "Homography": "marey.crowd.cameras",

@@ -133,7 +133,7 @@ class WindowCoordinates:
         starts = np.arange(edges.before, self.motion.frames - edges.frames - edges.after + 1)
         first, stop = starts - edges.before, starts + edges.frames + edges.after
         same = self.clips[stop - 1] == self.clips[first]
-        return starts[(lost[stop] == lost[first]) & same]
+        return np.asarray(starts[(lost[stop] == lost[first]) & same])
 
     def windows(
         self,

@@ -127,7 +127,7 @@ class Parameters:
     @property
     def modes(self) -> int:
         """Number of pose coordinates; 0 if full."""
-        return self.directions.shape[2]
+        return int(self.directions.shape[2])
 
     def unknowns(self, free_root: bool) -> int:
         """How many numbers a step has: 6 for a free root, then the pose."""

@@ -150,7 +150,7 @@ class DisplacementPrior:
     @property
     def size(self) -> int:
         """Numbers of a frame."""
-        return len(self.directions) + 3 * self.alone.shape[1] + 3
+        return int(len(self.directions) + 3 * self.alone.shape[1] + 3)
 
     def at(self, frames: NDArray[np.intp]) -> DisplacementPrior:
         """The same of some of the frames."""

@@ -122,7 +122,7 @@ class PrincipalGeodesics:
     def jacobian(self, coordinates: ArrayLike) -> Array:
         """Body velocities `R_jᵀ ∂R_j/∂λ_i` `(..., modes, joints, 3)` of :meth:`decode` (section 8.2.2)."""
         turn = dexp_body(self.tangent(coordinates))
-        return np.einsum("...jab,kjb->...kja", turn, self.directions, optimize=True)
+        return np.asarray(np.einsum("...jab,kjb->...kja", turn, self.directions, optimize=True))
 
     def _rows(self, directions: Array) -> Array:
         return directions.reshape(self.modes, 3 * len(self.mean))

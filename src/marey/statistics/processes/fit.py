@@ -154,7 +154,8 @@ def innovation_sums(
     def run(step: complex, errors: complex) -> tuple[complex, complex]:
         covariances = row + step * slope
         covariances[0] += errors
-        return _kernels.durbin(values, covariances, UNCHANGED)
+        sums = _kernels.durbin(values, covariances, UNCHANGED)
+        return complex(sums[0]), complex(sums[1])
 
     return state_space.Sums.of(run, noise, len(values))
 

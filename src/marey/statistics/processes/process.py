@@ -66,7 +66,7 @@ class LinearConstraint:
 
     def of(self, paths: Array) -> Array:
         """The weighted sums `(..., components)` of `paths (..., frames, components)`."""
-        return np.einsum("k,...kc->...c", self.weights, paths[..., self.frames, :])
+        return np.asarray(np.einsum("k,...kc->...c", self.weights, paths[..., self.frames, :]))
 
 
 def velocity(
@@ -287,7 +287,7 @@ class ConditionalProcesses:
 
     @property
     def _exact(self) -> BoolArray:
-        return self.known & (self.noise == 0)
+        return np.asarray(self.known & (self.noise == 0))
 
     def _met(self, paths: Array) -> Array:
         return np.where(self._exact, self.values, self.trend + paths)

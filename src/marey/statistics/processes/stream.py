@@ -108,7 +108,7 @@ class Stream:
         frame = self._ready[self._next]
         self._next += 1
         self.frame += 1
-        return frame
+        return np.asarray(frame)
 
     def steps(self, frames: int) -> Array:
         """The next frames `(frames, draws, components)`."""
