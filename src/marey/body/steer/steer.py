@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from marey.body.pose_model import PoseModel, check_joints
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
+from marey.body.steer.published import control
 from marey.body.steer.requests import (
     LONGEST,
     Target,
@@ -108,7 +110,7 @@ def steer(
     *,
     method: str = "displace",
     deviation: float = 0.0,
-    interval: float | None = None,
+    interval: float | Literal["published"] | None = None,
     model: PoseModel | None = None,
     rng: Rng = None,
     settings: SteerSettings = SETTINGS,
@@ -119,11 +121,11 @@ def steer(
         requests: Where points should be, and when.
         method: "displace", a smooth change of the original; or the window simulated anew, given the pose at
             the target and the frames around, by a method of :func:`marey.body.fill.fill`: "joint", learned
-            from the clip as a whole, or "gp", each feature with a squared exponential covariance (Courty &
-            Cuzol 2010, section 5).
+            from the clip as a whole, or "gp", of each feature by itself, with our feet and intervals.
         deviation: With "displace", how much simulated deviation is added to the smooth change; 1 is as much
             as a simulation has.
-        interval: Seconds that may change around a target; as long as needed if None.
+        interval: Seconds that may change around a target; as long as needed if None; "published", with "gp",
+            for all of Courty & Cuzol (2010), section 6.3: see :mod:`marey.body.steer.published`.
         model: Poses to stay like; learned from the clip if None.
         rng: Seed or generator of the simulation.
 
@@ -137,6 +139,12 @@ def steer(
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
+    if interval == "published":
+        if method != "gp" or model is not None:
+            raise InputError('interval "published": with method "gp", and without a model')
+        asked = targets(motion, requests)
+        made = control(motion, asked, rng=rng)
+        return _result(motion, made.motion, requests, asked, asked, made.windows)
     if interval is not None and not (np.isfinite(interval) and interval > 0):
         raise InputError(f"interval: seconds above 0, got {interval}")
     wanted = targets(motion, requests)
@@ -157,10 +165,22 @@ def steer(
             if found[-1][0] <= settings.acceleration:
                 break
         _, result, windows = min(found, key=lambda one: one[0])
+    return _result(motion, result, requests, wanted, asked, windows)
+
+
+def _result(
+    motion: Motion,
+    result: Motion,
+    requests: Sequence[TimedReach],
+    wanted: list[Target],
+    asked: list[Target],
+    windows: list[Window],
+) -> SteerResult:
+    pairs = list(zip(asked, windows, strict=True))
     return SteerResult(
         result,
         tuple(100 * error for error in _errors(result, wanted)),
-        task.acceleration(result, asked, windows),
+        max(peak_ratio(motion, result, target, window) for target, window in pairs),
         merge_windows(windows, motion.frames),
         tuple(f"{request.joint} at {request.time:g} s" for request in requests),
     )
