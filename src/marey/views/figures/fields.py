@@ -137,7 +137,7 @@ def _show_flow(axes: Axes, velocities: AnyArray, free: AnyArray, largest: float,
 
 
 def _arrows(velocities: AnyArray, free: AnyArray, largest: float, across: int) -> AnyArray:
-    """Columns, rows, lengths along both axes of arrows on a grid `(4, arrows)`, at most as long as its step."""
+    """Columns, rows, lengths along both axes of arrows on a grid, `(4, arrows)`; none exceeds its step."""
     step = max(int(np.ceil(velocities.shape[1] / across)), 1)
     rows, columns = np.mgrid[step // 2 : free.shape[0] : step, step // 2 : free.shape[1] : step]
     rows, columns = rows[free[rows, columns]], columns[free[rows, columns]]
