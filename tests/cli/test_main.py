@@ -73,7 +73,7 @@ CHOICES = {
     "body steer --method": "marey.body.steer.METHODS",
     "body vary --method": "marey.body.vary.draw.METHODS",
     "crowd animate --avoid": "marey.crowd.animation.agents.Avoid",
-    "crowd capture --mask-mode": "marey.crowd.capture.flow.MASK_MODES",
+    "crowd capture --mask-mode": "marey.crowd.capture.capture.MASK_MODES",
     "crowd capture --method": "marey.crowd.capture.METHODS",
     "crowd edit --basis": "marey.crowd.spectrum.Basis",
     "crowd edit --select": "marey.crowd.spectrum.Select",

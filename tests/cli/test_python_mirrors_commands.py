@@ -65,7 +65,6 @@ OTHERWISE = {
     "crowd animate scale": None,
     "crowd animate video": None,
     "crowd capture area": "mask",
-    "crowd capture presence": "foreground",
     "crowd dataset scenario": "scene",
     "crowd dataset people": "scene",
     "crowd dataset hold": "scene",

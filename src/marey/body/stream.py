@@ -22,7 +22,6 @@ from marey.body.dynamics import MotionModel
 from marey.body.ik.ik import frame_at
 from marey.body.motion import Motion
 from marey.errors import InputError
-from marey.statistics.autoregression.stream import Stream
 
 
 class Poses(NamedTuple):
@@ -134,7 +133,7 @@ class MotionStream:
         rng = np.random.default_rng(rng)
         self.model = model
         self.characters = int(characters)
-        self._rest: Stream = model.dynamics.stream(rng, characters=self.characters)
+        self._rest = model.stream(self.characters, rng=rng)
         period = model.trend.period
         if phases is None:
             self.phases = rng.uniform(0.0, period or 1.0, self.characters)
@@ -158,8 +157,7 @@ class MotionStream:
 
     def step(self) -> Array:
         """Go on by one frame; its coordinates `(characters, modes)`."""
-        found = self._rest.step()
-        found += self._trend(self.time - 1, self.phases)
+        found = self._trend(self.time, self.phases) + self._rest.step()
         self._coordinates = found
         self._positions, self._yaws = self._next
         # Height of the roots in this frame, position and yaw in the next.

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from marey.body.dynamics import MotionModel
     from marey.body.motion import Motion
     from marey.body.pose_model import PoseModel
-    from marey.crowd.fields import FieldSeries
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import FieldSeries, Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
     from marey.surface.sequence import Library
@@ -37,7 +36,7 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 FARTHEST = 1e6
 
 
-class Parsed(click.ParamType):
+class Parsed(click.ParamType[Any]):
     """A type made of a function from text to a value, which raises ValueError for what it cannot read."""
 
     def __init__(
@@ -256,7 +255,7 @@ class Spec:
     metavar: str | None = None
     default: object = REQUIRED
     names: tuple[str, ...] | None = None
-    type: click.ParamType | None = None
+    type: click.ParamType[Any] | None = None
     bounds: tuple[float | None, float | None, float | None] | None = None
     """Least and largest value of a number, and a lower bound that itself is excluded."""
     argument: bool | None = None

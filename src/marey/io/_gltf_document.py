@@ -193,7 +193,9 @@ class Document:
         values = self._values(entry, widths)
         component = entry.integer("componentType")
         if entry.flag("normalized") and component in _LARGEST_VALUE:
-            return np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            return np.asarray(
+                np.maximum(values.astype(np.float32) / np.float32(_LARGEST_VALUE[component]), -1)
+            )
         width = values.shape[1]
         quantised = entry.entry("extensions").entry("WEB3D_quantized_attributes")
         matrix = quantised.numbers("decodeMatrix", (width + 1) ** 2)

@@ -16,12 +16,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from marey._arrays import Array
+from marey._arrays import Array, Integers
 from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.colour import to_srgb
 from marey.io._atlas import Look, atlas
-from marey.io._gltf_document import Entry, Floats, Integers, decoded_data_uri, file_beside
+from marey.io._gltf_document import Entry, Floats, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Place, Scene, homogeneous
 from marey.io._limits import LIMITS
 from marey.io._meshes import image_type

@@ -380,7 +380,7 @@ def _read_track(sampler: Entry, width: int, times: dict[Entry, Array]) -> Track:
 def _hermite(values: Array, start: NDArray[np.intp], share: Array, step: Array) -> Array:
     """Cubic splines of keys `(keys, 3, width)`: in-tangent, value, out-tangent."""
     s, s2, s3 = share, share**2, share**3
-    return (
+    return np.asarray(
         (2 * s3 - 3 * s2 + 1) * values[start, 1]
         + step * (s3 - 2 * s2 + s) * values[start, 2]
         + (3 * s2 - 2 * s3) * values[start + 1, 1]
@@ -391,7 +391,7 @@ def _hermite(values: Array, start: NDArray[np.intp], share: Array, step: Array) 
 def _apart(times: Array) -> Array:
     """Sorted times without those that differ from the one before only by rounding."""
     gaps = np.diff(times)
-    return times[np.concatenate([[True], gaps > 1e-5 + 4e-7 * np.abs(times[1:])])]
+    return np.asarray(times[np.concatenate([[True], gaps > 1e-5 + 4e-7 * np.abs(times[1:])])])
 
 
 def even_rate(times: Array) -> float | None:

@@ -52,6 +52,7 @@ MODULES = {
     "marey.crowd.fields": "FieldSeries",
     "marey.crowd.spectrum": "FourierFields",
     "marey.statistics.geodesics.linear": "PrincipalGeodesics",
+    "marey.statistics.geodesics.published": "ExactGeodesics SecondKindGeodesics LogComponents",
     "marey.body.root_motion": "RootMotionModes",
     "marey.body.pose_model": "PoseModel",
     "marey.statistics.processes.trend": "Trend",
@@ -68,7 +69,7 @@ TYPES = {name: module for module, names in MODULES.items() for name in names.spl
 OTHER_TYPES = {
     "CompressedMotion": "marey.body.codec.clip",
     "CompressedFields": "marey.crowd.codec.series",
-    "Footage": "marey.crowd.footage",
+    "Footage": "marey.crowd.fields",
     "Trackers": "marey.body.trackers",
     "Camera": "marey.crowd.cameras",
     "Homography": "marey.crowd.cameras",

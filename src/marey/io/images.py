@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from marey._work import Progress, tracked
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.errors import FormatError, InputError
 from marey.io._files import check_readable, read_bytes, series_files, series_name, write_series
 from marey.io._limits import LIMITS
@@ -66,7 +66,7 @@ def read_image(file: Path) -> Image:
         raise FormatError(f"cannot be decoded ({error.err})", path=file) from error
     if image is None:
         raise FormatError("cannot be decoded: the image is damaged or cut off", path=file)
-    return cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+    return np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))
 
 
 def encode_image(image: Image, ending: str) -> bytes:

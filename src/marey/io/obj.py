@@ -271,7 +271,7 @@ def _indices(text: Bytes, at: Integers) -> Integers | None:
 
 
 def _is_blank(text: Bytes) -> BoolArray:
-    return (text == 32) | (text == 9) | (text == 0)
+    return np.asarray((text == 32) | (text == 9) | (text == 0))
 
 
 def _colours(values: Array) -> Array:

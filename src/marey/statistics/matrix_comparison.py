@@ -304,7 +304,7 @@ def _standardised(values: Array, which: str) -> Array:
 def _covariance(products: float, first: Array, second: Array) -> float:
     """Squared distance covariance: the mean product of doubly centred differences, multiplied out."""
     n = len(first)
-    return products / n**2 - 2.0 * float(first @ second) / n**3 + first.sum() * second.sum() / n**4
+    return float(products / n**2 - 2.0 * float(first @ second) / n**3 + first.sum() * second.sum() / n**4)
 
 
 def _sums_of_differences(values: Array) -> Array:

@@ -59,10 +59,11 @@ class Studio:
         from marey.studio.body.room import BodyRoom
         from marey.studio.crowd.room import CrowdRoom
         from marey.studio.markers import MarkersRoom
+        from marey.studio.physics import PhysicsRoom
         from marey.studio.surface.room import SurfaceRoom
 
         workspace, gui = self.workspace, self.workspace.gui
-        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, MarkersRoom)
+        kinds: tuple[type[AnyRoom], ...] = (BodyRoom, SurfaceRoom, CrowdRoom, PhysicsRoom, MarkersRoom)
         self._choice = gui.add_button_group("Room", [kind.title for kind in kinds])
         self._choice.on_click(workspace.callback(lambda event: self._switch(event.target.value)))
         self._caption = gui.add_markdown("")
@@ -141,9 +142,9 @@ class Studio:
         )
 
     def show(self, thing: object, name: str) -> None:
-        """Show something that was loaded in the room it belongs to."""
+        """Show something that was loaded in the room it belongs to: the one that is shown, if it takes it."""
         with self.workspace.lock:
-            for room in self.rooms:
+            for room in (self.active, *self.rooms):
                 if isinstance(thing, room.accepts):
                     room.open(thing, name)
                     room.name = name
@@ -203,9 +204,12 @@ class Studio:
         self._refresh()
 
     def _switch(self, title: str) -> None:
-        room = self.room(title)
+        room, before = self.room(title), self.active
         self.activate(room)
-        if room.history is None:
+        shown = None if before.history is None else before.shared(before.state)
+        if room.history is None and isinstance(shown, room.accepts):
+            self.show(shown, before.name)
+        elif room.history is None:
             self.open_sample(next(iter(room.samples())))
 
     def _exports(self) -> Sequence[Export]:

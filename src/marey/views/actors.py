@@ -192,7 +192,7 @@ def across_view(thing: Any) -> Array:
     (True, True)
     """
     towards = viewpoint(thing if isinstance(thing, Actor) else actor(thing), frontal=True)
-    return np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2])
+    return np.asarray(np.array([towards[2], 0.0, -towards[0]]) / np.hypot(towards[0], towards[2]))
 
 
 def viewpoint(actor: Actor, *, frontal: bool) -> Array:
@@ -359,7 +359,7 @@ def _of_points(positions: Array, frame_rate: float) -> Actor:
     anchors = np.stack([np.interp(np.arange(len(middle)), seen, line[seen]) for line in middle.T], axis=1)
 
     def vertices(frame: int) -> Array:
-        return (positions[frame][:, None] + shape.vertices).reshape(-1, 3)
+        return np.asarray((positions[frame][:, None] + shape.vertices).reshape(-1, 3))
 
     return Actor(
         look=Appearance(faces, np.tile(style.linear(style.PALETTE[0]), (len(owner), 1)), closed=True),

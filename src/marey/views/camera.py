@@ -35,7 +35,7 @@ class Camera:
     def right(self) -> Array:
         """Unit vector to the right of the picture."""
         across = np.array([-self.forward[2], 0.0, self.forward[0]])
-        return across / np.linalg.norm(across)
+        return np.asarray(across / np.linalg.norm(across))
 
     @property
     def up(self) -> Array:
@@ -44,7 +44,7 @@ class Camera:
 
     def focal(self, size: tuple[int, int]) -> float:
         """Focal length in pixels for a picture of (columns, rows)."""
-        return 0.5 * min(size) / np.tan(0.5 * self.field_of_view)
+        return float(0.5 * min(size) / np.tan(0.5 * self.field_of_view))
 
     def moved(self, offset: Array) -> Camera:
         """The same view from `offset` further on."""

@@ -61,7 +61,7 @@ class Figure:
         points: `(joints + ends, 3)`, rotations: `(joints, 3, 3)`, both of the world
         """
         origins, axes = self.carriers(points, rotations)
-        return origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local)
+        return np.asarray(origins[self.carrier] + np.einsum("vij,vj->vi", axes[self.carrier], self.local))
 
     def carriers(self, points: Array, rotations: Array) -> tuple[Array, Array]:
         """The frames that carry the parts in one pose: origins `(carriers, 3)`, axes `(carriers, 3, 3)`.

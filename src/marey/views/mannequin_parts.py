@@ -120,11 +120,11 @@ class Sample:
 
     def vector(self, joint: int, a: Array, b: Array) -> Array:
         """From points a to b `(frames, 3)`, in a joint's frame, averaged."""
-        return np.einsum("fji,fj->i", self.rotations[:, joint], b - a) / len(a)
+        return np.asarray(np.einsum("fji,fj->i", self.rotations[:, joint], b - a) / len(a))
 
     def at(self, *points: int) -> Array:
         """The middle of some points, `(frames, 3)`."""
-        return self.points[:, list(points)].mean(axis=1)
+        return np.asarray(self.points[:, list(points)].mean(axis=1))
 
     def below(self, joint: int) -> list[int]:
         """Points whose parent is `joint`."""

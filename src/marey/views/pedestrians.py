@@ -18,8 +18,7 @@ from marey.body.kinematics import global_frames
 from marey.crowd.animation.agents import BODY_RADIUS
 from marey.crowd.cameras import Camera as GroundCamera
 from marey.crowd.cameras import Homography
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.polygons import on_ground
 from marey.crowd.scenes import Scene as Place
 from marey.crowd.tracks import Tracks, shared_columns
@@ -134,7 +133,7 @@ def _standing(places: Array) -> Array:
     some = places[:: max(len(places) // 20_000, 1)]
     shoulder = 0.3
     around = np.array([[-shoulder, 0, -shoulder], [shoulder, 0, shoulder], [0, STATURE, 0]])
-    return (some[:, None] + around).reshape(-1, 3)
+    return np.asarray((some[:, None] + around).reshape(-1, 3))
 
 
 def _scene(

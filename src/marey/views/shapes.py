@@ -184,7 +184,7 @@ def _without_repeats(path: Array, step: float) -> Array:
     """Points at least `step` of path length apart, the last one included."""
     travelled = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))])
     _, first = np.unique(np.floor(travelled / step) if step > 0 else travelled, return_index=True)
-    return path[np.unique(np.append(first, len(path) - 1))]
+    return np.asarray(path[np.unique(np.append(first, len(path) - 1))])
 
 
 def merged(shapes: Sequence[Shape]) -> tuple[Array, Faces, NDArray[Any]]:

@@ -218,7 +218,7 @@ class Simulator:
         pose = global_frames(skeleton.parents, skeleton.offsets, rotations, trajectory.places)
         carriers, points, radii = self.spheres
         centres = pose.positions[:, carriers] + so3.rotate(pose.rotations[:, carriers], points)
-        return np.maximum((self.settings.floor + radii - centres[..., 1]).max(axis=1), 0.0)
+        return np.asarray(np.maximum((self.settings.floor + radii - centres[..., 1]).max(axis=1), 0.0))
 
 
 def contact_spheres(character: PhysicalCharacter) -> tuple[Integers, Array, Array]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.steer.contacts import ContactPlan, feet_stay, plan_contacts, settle
 from marey.body.steer.displacement import SETTINGS as EXACTLY
 from marey.body.steer.displacement import DisplacementPrior, Observations, displace
+from marey.body.steer.published import control
 from marey.body.steer.requests import (
     LONGEST,
     Target,
@@ -46,6 +48,7 @@ from marey.errors import InputError
 from marey.geometry import rotations as so3
 from marey.geometry.fades import minimum_jerk
 from marey.statistics.autoregression import condition
+from marey.statistics.processes.process import GaussianProcesses
 
 METHODS = ("displace", *dynamics.METHODS)
 
@@ -113,7 +116,7 @@ def steer(
     *,
     method: str = "displace",
     deviation: float = 0.0,
-    interval: float | None = None,
+    interval: float | Literal["published"] | None = None,
     model: PoseModel | None = None,
     rng: Rng = None,
     settings: SteerSettings = SETTINGS,
@@ -124,10 +127,11 @@ def steer(
         requests: Where points should be, and when.
         method: "displace", a smooth change of the original; or the window simulated anew from the clip's
             dynamics, given the pose at the target and the frames around: "joint", of all coordinates, or
-            "gp", each coordinate with a squared exponential covariance (Courty & Cuzol 2010, section 5).
+            "gp", of each by itself with a squared exponential covariance, with our feet and intervals.
         deviation: With "displace", how much simulated deviation is added to the smooth change; 1 is as much
             as the clip's dynamics have.
-        interval: Seconds that may change around a target; as long as needed if None.
+        interval: Seconds that may change around a target; as long as needed if None; "published", with "gp",
+            for all of Courty & Cuzol (2010), section 6.3: see :mod:`marey.body.steer.published`.
         model: Poses to stay like; learned from the clip if None.
         rng: Seed or generator of the simulation.
 
@@ -141,6 +145,12 @@ def steer(
         raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
     if not (np.isfinite(deviation) and deviation >= 0):
         raise InputError(f"deviation: a number, not below 0, got {deviation}")
+    if interval == "published":
+        if method != "gp" or model is not None:
+            raise InputError('interval "published": with method "gp", and without a model')
+        asked = targets(motion, requests)
+        made = control(motion, asked, rng=rng)
+        return _result(motion, made.motion, requests, asked, asked, made.windows)
     if interval is not None and not (np.isfinite(interval) and interval > 0):
         raise InputError(f"interval: seconds above 0, got {interval}")
     wanted = targets(motion, requests)
@@ -166,10 +176,22 @@ def steer(
             if found[-1][0] <= settings.acceleration:
                 break
         _, result, windows = min(found, key=lambda one: one[0])
+    return _result(motion, result, requests, wanted, asked, windows)
+
+
+def _result(
+    motion: Motion,
+    result: Motion,
+    requests: Sequence[TimedReach],
+    wanted: list[Target],
+    asked: list[Target],
+    windows: list[Window],
+) -> SteerResult:
+    pairs = list(zip(asked, windows, strict=True))
     return SteerResult(
         result,
         tuple(100 * error for error in _errors(result, wanted)),
-        task.acceleration(result, asked, windows),
+        max(peak_ratio(motion, result, target, window) for target, window in pairs),
         merge_windows(windows, motion.frames),
         tuple(f"{request.joint} at {request.time:g} s" for request in requests),
     )
@@ -320,15 +342,23 @@ def simulate(
     stretches = merge_windows(windows, original.frames)
     unknown = covered(windows, original.frames)
     beside = max(1, round(BESIDE * original.frame_rate))
+    if learned.method == "gp":
+        beside = 0  # as published
     near = [f for target in targets for f in range(target.frame - beside, target.frame + beside + 1)]
     given = sorted({f for f in near if 0 <= f < original.frames and unknown[f]})
     unknown[given] = False
     known = coordinates - centre if anew else np.zeros_like(coordinates)
     if anew:
         known[given] = learned.poses.encode(smooth)[given] - centre[given]
-    conditional = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
-    rows, values = _closing(learned, base, stretches, coordinates, centre if anew else None)
-    drawn = conditional.condition(rows, values).sample(rng)
+    if isinstance(learned.dynamics, GaussianProcesses):
+        # The nugget is noise of the frames that are known, never of the pose asked for.
+        noise = np.broadcast_to(learned.dynamics.noise, known.shape).copy()
+        noise[given] = 0.0
+        drawn = learned.dynamics.condition(known, ~unknown, noise=noise).sample(rng=rng)[0]
+    else:
+        conditional = condition(learned.dynamics, np.where(unknown[:, None], np.nan, known))
+        rows, values = _closing(learned, base, stretches, coordinates, centre if anew else None)
+        drawn = conditional.condition(rows, values).sample(rng)
     new = drawn + centre if share is None else coordinates + share * drawn
     return _transfer(learned, base, coordinates, new, stretches)
 

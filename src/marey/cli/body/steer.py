@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from marey.cli._console import warn
-from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, option
+from marey.cli._options import Clip, Numbers, Out, Parsed, Seed, bounded, option
 from marey.cli._run import Output, Run, check_ending, command
 from marey.errors import InputError
 
@@ -35,6 +35,14 @@ def _requests(text: str) -> "list[TimedReach | None]":
     return found
 
 
+def _interval(text: str) -> "float | str":
+    return text if text == "published" else _SECONDS(text)
+
+
+_SECONDS = bounded(float, None, None, 0)
+Interval = Annotated["float | str", Parsed(_interval, "seconds above 0, or published")]
+
+
 @command(writes="Motion", reports="residual_cm, peak_acceleration_ratio")
 def steer(
     run: Run,
@@ -50,8 +58,11 @@ def steer(
         "displace", "displace: change the clip smoothly; joint or gp: simulate it anew.", "METHOD"
     ),
     deviation: float = option(0.0, "Random change beside displace; 1: as in the clip's dynamics.", "S"),
-    interval: float | None = option(
-        None, "How long the change may take; as long as needed if not given.", "SECONDS"
+    interval: Interval | None = option(
+        None,
+        "How long the change may take; as long as needed if not given. With gp also published: twice the "
+        "largest length of the processes, poses by inverse kinematics in the model (Courty & Cuzol 2010).",
+        "SECONDS|published",
     ),
     repeat: int | None = option(
         None, "The clip N times in a row, each from where it ended.", "N", min=1, max=1000
@@ -71,6 +82,7 @@ def steer(
         marey body steer catch.bvh higher.bvh --reach LeftHand@3.1=+0,0.15,0 --reach RightHand@3.1=+0,0.15,0
         marey body steer walk.bvh wave.bvh --reach RightHand@1.5=0.4,1.7,0.3 --figure wave.png
         marey body steer walk.bvh other.bvh --reach LeftHand@2=+0.1,0.1,0 --deviation 0.5 --seed 7
+        marey body steer catch.bvh new.bvh --reach LeftHand@3.1=+0,0.15,0 --method gp --interval published
         marey body steer kick.bvh three.bvh --reach LeftToeBase@1.4=+0,0,0/+0,-0.2,0.1/+0,-0.4,0 --turn 20,-30
         marey body steer walk.bvh far.bvh --repeat 3                     the clip three times in a row
 
@@ -84,6 +96,8 @@ def steer(
     if len(counts) > 1:
         raise InputError(f"--reach and --repeat name different numbers of repetitions: {sorted(counts)}")
     times = max(counts, default=1)
+    if interval == "published" and method != "gp":
+        raise InputError("--interval published: goes with --method gp")
     if not reach and times == 1:
         raise InputError(f"nothing to do: give --reach {EXAMPLE}, or --repeat N")
     repeated = [[one[i if len(one) > 1 else 0] for one in reach] for i in range(times)]

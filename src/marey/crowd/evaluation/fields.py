@@ -281,7 +281,7 @@ def _counting(series: FieldSeries) -> BoolArray:
 def _mean_foreground(series: FieldSeries) -> Array:
     """Over when it is known, 0 to 255; NaN where it never is."""
     assert series.foreground is not None
-    return np.ma.masked_equal(series.foreground, UNKNOWN).mean(axis=0).filled(np.nan)
+    return np.asarray(np.ma.masked_equal(series.foreground, UNKNOWN).mean(axis=0).filled(np.nan))
 
 
 def _weights(series: FieldSeries, where: BoolArray) -> Array | None:

@@ -428,7 +428,7 @@ class SteeredWalk:
         along = np.arange(0.5 * spacing, length, spacing)
         angles = wanted - turn * (1 - np.minimum(along / max(bend, spacing), 1.0))
         steps = spacing * np.stack([np.sin(angles), np.cos(angles)], axis=1)
-        return self.position[0::2] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
+        return np.asarray(self.position[0::2] + np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)]))
 
     def _heading(self) -> float | None:
         """Mean direction of the edges from here, radians about the vertical from +z; None if they stand."""

@@ -80,7 +80,9 @@ class Covariance:
         raise NotImplementedError
 
     def _scaled(self, lags: ArrayLike) -> Array:
-        return np.abs(np.atleast_1d(np.asarray(lags, dtype=float)))[:, None] * self.rate / self.length
+        return np.asarray(
+            np.abs(np.atleast_1d(np.asarray(lags, dtype=float)))[:, None] * self.rate / self.length
+        )
 
 
 class SquaredExponential(Covariance):
@@ -119,7 +121,7 @@ class Matern(Covariance):
 
     def stationary_covariance(self) -> Array:
         """Covariance `(components, states, states)` of the states."""
-        return self.variance[:, None, None] * np.array(self.moments)
+        return np.asarray(self.variance[:, None, None] * np.array(self.moments))
 
 
 class Matern12(Matern):

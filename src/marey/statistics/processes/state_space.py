@@ -96,7 +96,8 @@ def innovation_sums(
 
     def run(step: complex, errors: complex) -> tuple[complex, complex]:
         added = Q - step * (moved + moved.T)
-        return _kernels.filter_sums(values, valid, A + step * slope, added, P0 + 0j, complex(errors))
+        sums = _kernels.filter_sums(values, valid, A + step * slope, added, P0 + 0j, complex(errors))
+        return complex(sums[0]), complex(sums[1])
 
     return Sums.of(run, noise, int(valid.sum()))
 

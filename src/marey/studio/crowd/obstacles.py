@@ -70,8 +70,7 @@ def walled(scene: Scene, state: State) -> Scene:
 class Walls(Layer[State]):
     """Obstacles in the scene: low blocks, painted ones in a warm colour; and the stroke being drawn."""
 
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.strokes, state.scene, state.captured
+    drawn_from = ("floor", "strokes", "scene", "captured")
 
     def set(self, state: State) -> None:
         self.group.clear()

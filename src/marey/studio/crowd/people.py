@@ -38,15 +38,14 @@ DARKER = 0.42
 class People(Layer[State]):
     """The people of a state in the scene."""
 
+    drawn_from = ("floor", "tracks")
+
     def __init__(self, room: CrowdRoom):
         super().__init__(room)
         self.figures: dict[str, BatchedMeshHandle] = {}
         self._paths: LineSegmentsHandle
         self.packed: Packed | None = None
         self.hidden = 0
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.tracks
 
     def set(self, state: State) -> None:
         self.group.clear()

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from marey._arrays import Array
 from marey.crowd.animation.ground import WalkableGround
 from marey.crowd.cameras import orthographic
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks

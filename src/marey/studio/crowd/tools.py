@@ -208,6 +208,7 @@ class FrequencyTool(Tool[State]):
     """Gains of the flow's frequencies."""
 
     room: CrowdRoom
+    drawn_from = ("captured",)
     title = "Frequencies"
     slow = slider("Slow", 0.0, 3.0, 0.1, 1.0, f"Gain of changes below {SLOW:g} Hz", on="moved")
     medium = slider("Medium", 0.0, 3.0, 0.1, 1.0, f"Gain of {SLOW:g} to {QUICK:g} Hz", on="moved")
@@ -225,9 +226,6 @@ class FrequencyTool(Tool[State]):
         """Follow the sliders, aside."""
         keep = self.keep.value / 100
         self.tuner.submit(FrequencyGains(self.slow.value, self.medium.value, self.quick.value, keep))
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.captured,)
 
     def set(self, state: State) -> None:
         self.kept.content = ""

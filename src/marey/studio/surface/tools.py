@@ -181,6 +181,7 @@ class FigureTool(Tool[State]):
     """Pose distances and graph as figures beside the body."""
 
     room: SurfaceRoom
+    drawn_from = ("repertoire",)
     title = "Matrix and graph"
 
     def __init__(self, room: SurfaceRoom):
@@ -241,9 +242,6 @@ class FigureTool(Tool[State]):
     def refresh(self, state: State) -> None:
         self.shown.value = self._wanted[state.shown] and not self.room.walk.pen.down
         self.room.scene.show_figures(self.shown.value)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.repertoire,)
 
     def set(self, state: State) -> None:
         if state.repertoire is None:

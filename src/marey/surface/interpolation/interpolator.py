@@ -414,7 +414,7 @@ def linear_interpolation(first: ArrayLike, second: ArrayLike, weight: ArrayLike)
         raise InputError(f"two meshes of {here.shape} and {there.shape}: they must have the same vertices")
     dtype = np.result_type(_precision(here), _precision(there))
     weights = checked_weights(weight)[..., None, None]
-    return ((1 - weights) * here + weights * there).astype(dtype)
+    return np.asarray(((1 - weights) * here + weights * there).astype(dtype))
 
 
 def checked_weights(weight: ArrayLike) -> Array:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from marey.crowd.footage import Footage
+from marey.crowd.fields import Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.routes import desired_directions
 from marey.crowd.simulation.simulate import SimulatedCrowd

@@ -211,8 +211,8 @@ def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
     frames = max(2, min(model.frames, round(MAX_SECONDS * rate)))
     lags = max(2, min(frames, round(MAX_LAG * rate)))
     time, trend = np.arange(frames) / rate, model.trend_at(frames)
-    made = trend + model.dynamics.sample(frames, rng=0, count=SAMPLES)
-    covariances = np.diagonal(model.dynamics.covariances(lags), axis1=1, axis2=2)
+    made = trend + model.deviations(frames, rng=0, count=SAMPLES)
+    covariances = model.autocovariance(lags)
     spread = WIDTH * np.sqrt(covariances[0])
     with style.figure(size) as figure:
         grid = figure.subplots(shown, 2, sharex="col", squeeze=False, width_ratios=(3, 1))
@@ -241,4 +241,5 @@ def process_model(model: MotionModel, size: tuple[int, int]) -> Figure:
 def _process_title(model: MotionModel) -> str:
     modes = "1 mode" if model.modes == 1 else f"{model.modes} modes"
     cycle = "no cycle" if model.trend.period is None else f"a cycle of {model.trend.period:.3g} s"
-    return f"Motion model · {model.frames} frames, {modes}, order {model.dynamics.order}, {cycle}"
+    memory = "Gaussian processes" if model.order is None else f"order {model.order}"
+    return f"Motion model · {model.frames} frames, {modes}, {memory}, {cycle}"

@@ -160,13 +160,13 @@ def _liveliest(motion: Motion) -> list[str]:
 def _between(a: Array, b: Array) -> Array:
     """Angles between vectors, degrees."""
     cross = np.linalg.norm(np.cross(a, b), axis=-1)
-    return np.degrees(np.arctan2(cross, (a * b).sum(axis=-1)))
+    return np.asarray(np.degrees(np.arctan2(cross, (a * b).sum(axis=-1))))
 
 
 def _speed(path: Array, frame_rate: float) -> Array:
     if len(path) < 2:
         return np.zeros(len(path))
-    return np.linalg.norm(np.gradient(path, axis=0), axis=1) * frame_rate
+    return np.asarray(np.linalg.norm(np.gradient(path, axis=0), axis=1) * frame_rate)
 
 
 def _coloured_line(axes: Axes, path: Array, values: Array) -> Any:

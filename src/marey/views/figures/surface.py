@@ -503,7 +503,7 @@ def _in_between_header(titles: Sequence[str], size: tuple[int, int]) -> Image:
     with style.figure(size) as figure:
         figure.set_size_inches(size[0] / figure.dpi, height / figure.dpi)
         figure.set_facecolor(style.BACKDROP_TOP)
-        canvas = FigureCanvasAgg(figure)
+        canvas: Any = FigureCanvasAgg(figure)
         for i, title in enumerate(titles):
             middle = (i + 0.5) / len(titles)
             figure.text(middle, 0.4, title, ha="center", va="center", color=style.INK, fontsize=9)
@@ -524,8 +524,11 @@ def _height(points: Array, towards: Array, columns: int) -> int:
     seen = Camera(np.zeros(3), -towards)
     wide, tall = (float(np.ptp(points @ axis)) for axis in (seen.right, seen.up))
     share = columns / COLUMNS
-    return 2 * round(
-        0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+    return int(
+        2
+        * round(
+            0.5 * np.clip(1.1 * columns * tall / max(wide, 1e-9), LOWEST_ROW * share, HIGHEST_ROW * share)
+        )
     )
 
 

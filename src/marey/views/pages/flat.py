@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marey._work import Progress
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.io.video import write_frames
 from marey.statistics.graphs.graph import DistanceMatrix
 from marey.views import style
