@@ -52,6 +52,7 @@ MODULES = {
     "marey.crowd.fields": "FieldSeries",
     "marey.crowd.spectrum": "FourierFields",
     "marey.statistics.geodesics.linear": "PrincipalGeodesics",
+    "marey.statistics.geodesics.published": "ExactGeodesics SecondKindGeodesics LogComponents",
     "marey.body.root_motion": "RootMotionModes",
     "marey.body.pose_model": "PoseModel",
     "marey.statistics.processes.trend": "Trend",

@@ -11,7 +11,7 @@ import numpy as np
 from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Report, Result
-from marey.body.ik.ik import NOTHING, SLIDING, Handles, check_joints, frame_at, pairs, reached_points
+from marey.body.ik.ik import NOTHING, SLIDING, Handles, frame_at, pairs, reached_points
 from marey.body.ik.targets import LookAt, Reach, find_point
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, LearnedDynamics
@@ -27,7 +27,7 @@ from marey.body.particles.constraints import (
 )
 from marey.body.particles.filter import solve_many
 from marey.body.particles.polish import polished
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.errors import InputError, MareyWarning
 
 
@@ -125,7 +125,7 @@ def particles(
     held: list[Constraint] = [*feet, Balance([foot.target.joint for foot in feet])] if floor else []
     prior: Constraint = NearPose(first.rotations[0])
     if model is not None:
-        check_joints(model, motion)
+        check_joints(model.skeleton, motion)
         prior = PosePrior(model)
     evolution = {"evolution": LearnedDynamics.of_clip(chain, motion, frame_rate)} if dynamics else {}
     found = solve_many(

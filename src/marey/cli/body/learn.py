@@ -28,7 +28,9 @@ def learn(
     ),
     modes: Modes = None,
     variance: Variance = None,
-    period: Period = option("auto", "Length of a cycle; auto finds it, none has none.", "SECONDS"),
+    period: Period = option(
+        "auto", "Length of a cycle; none has none; auto finds it (with gp: none, as published).", "SECONDS"
+    ),
 ) -> Output:
     """Learn the dynamics of a clip: its poses, its cycle, and how frames follow.
 
@@ -49,8 +51,7 @@ def learn(
         "modes": model.modes,
         "log_likelihood": round(model.log_likelihood(motion), 3),
         "method": model.method,
-        "order": model.dynamics.order,
-        "radius": round(model.radius, 6),
+        **model.measures(),
         "period": None if found is None else round(found, 4),
         "frames": motion.frames,
         "milliseconds": run.milliseconds(),

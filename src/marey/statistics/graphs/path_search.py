@@ -35,7 +35,7 @@ class PathSearchSettings:
         width: States that are kept; more find better walks, slower.
         merge: Metres within which states at one frame are the same.
         merge_angle: Radians within which they are.
-        slot: Metres of the path whose states compete; among three times as many a point's nearest is searched.
+        slot: Metres of the path whose states compete; a point's nearest is searched within three times it.
         stride: Frames played on at once.
         time: Cost of a second, radians: the published 0.01 a frame at 30 frames a second, whatever the
             graph's alpha, which else would make dense graphs cut corners.

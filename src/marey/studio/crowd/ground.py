@@ -36,6 +36,7 @@ class GroundLayer(Layer[State]):
     """A map or the video on the ground, arrows of the flow, the video on a board behind it."""
 
     room: CrowdRoom
+    drawn_from = ("floor", "footage", "flow", "tracks")
 
     def __init__(self, room: CrowdRoom):
         super().__init__(room)
@@ -48,9 +49,6 @@ class GroundLayer(Layer[State]):
         self._flow_maps: FlowMaps | None = None
         self._people_maps: PeopleMaps | None = None
         self._largest: dict[Kind, float] = {}
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return state.floor, state.footage, state.flow, state.tracks
 
     def set(self, state: State) -> None:
         floor, video = state.floor, state.footage
