@@ -7,7 +7,7 @@ from marey.body.codec import CompressedMotion, compress, decompress
 from marey.body.drive import drive
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
-from marey.body.filter import FilterSettings, filter, filter_motion
+from marey.body.filter import FilterSettings, filter
 from marey.body.ik.ik import ik
 from marey.body.kinematics import GlobalPose, end_positions, forward_kinematics
 from marey.body.markers import Markers
@@ -53,7 +53,6 @@ __all__ = [
     "feet",
     "fill",
     "filter",
-    "filter_motion",
     "fingers",
     "fit",
     "forward_kinematics",

@@ -418,18 +418,16 @@ def pose_samples(motion: Motion, root: str) -> Chunk:
 
 def check_joints(skeleton: Skeleton, motion: Motion) -> None:
     """A clip of other joints than the skeleton's is an :class:`InputError`."""
-    theirs = motion.skeleton
-    if skeleton.names == theirs.names and np.array_equal(skeleton.parents, theirs.parents):
+    mine, theirs = skeleton, motion.skeleton
+    if mine.names == theirs.names and np.array_equal(mine.parents, theirs.parents):
         return
-    called = f" {motion.name!r}" if motion.name else ""
-    if skeleton.joints != theirs.joints:
-        raise InputError(
-            f"the clip{called} has {theirs.joints} joints, the pose model {skeleton.joints}; "
-            "use clips of one skeleton"
-        )
-    mine = next((a for a, b in zip(skeleton.names, theirs.names, strict=True) if a != b), None)
-    what = f"no {mine!r} where the pose model has it" if mine else "joints on other parents"
-    raise InputError(f"the clip{called} has {what}; use clips of one skeleton")
+    called = f"the clip {motion.name!r}" if motion.name else "the clip"
+    what = f"{theirs.joints} joints instead of {mine.joints}"
+    if mine.joints == theirs.joints:
+        pairs = zip(mine.names, theirs.names, strict=True)
+        name = next((f"no {a!r} but {b!r}" for a, b in pairs if a != b), "")
+        what = name or "on other parents"
+    raise InputError(f"{called} has different joints ({what}); use clips and models of one skeleton")
 
 
 class Clips:

@@ -19,7 +19,7 @@ from marey._arrays import Array
 from marey._report import Result
 from marey.body.feet import contacts, foot_joints, ground_heights, plant, skate
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel, check_first_kind
+from marey.body.pose_model import PoseModel, check_first_kind, check_joints
 from marey.body.resample import retime
 from marey.body.root_motion import about_y, root_motion, with_carriers, without_carriers, yaw
 from marey.errors import InputError
@@ -109,12 +109,7 @@ def restyle(
         raise InputError(f"derivative: seconds, not below 0, got {derivative}")
     if modes is not None and modes < 1:
         raise InputError(f"modes {modes}: at least one is needed to align by")
-    mine, theirs = motion.skeleton, reference.skeleton
-    if mine.names != theirs.names or not np.array_equal(mine.parents, theirs.parents):
-        new = next((name for name in theirs.names if name not in mine.names), "the order of joints")
-        raise InputError(
-            f"clip and reference have different joints ({new!r}); style goes between clips of one skeleton"
-        )
+    check_joints(motion.skeleton, reference)
     if not np.isclose(reference.frame_rate, motion.frame_rate):
         reference = reference.resample(motion.frame_rate)
     figure, other = without_carriers(motion), without_carriers(reference)

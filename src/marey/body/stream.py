@@ -107,8 +107,6 @@ class MotionStream:
         model: How they move.
         rng: Seed or generator.
         characters: Number of characters.
-        phases: `(characters,)`, seconds, where in the model's cycle each begins; random if None.
-        starts: `(characters, 3)`, metres; a square grid of 2 m if None.
 
     >>> import marey
     >>> model = MotionModel.fit(marey.samples.walk(seconds=6), modes=8)
@@ -119,15 +117,7 @@ class MotionStream:
     ((100, 8), True)
     """
 
-    def __init__(
-        self,
-        model: MotionModel,
-        rng: Rng = None,
-        *,
-        characters: int = 1,
-        phases: ArrayLike | None = None,
-        starts: ArrayLike | None = None,
-    ) -> None:
+    def __init__(self, model: MotionModel, rng: Rng = None, *, characters: int = 1) -> None:
         if isinstance(characters, bool) or characters < 1:
             raise InputError(f"characters: at least one, got {characters}")
         rng = np.random.default_rng(rng)
@@ -135,16 +125,12 @@ class MotionStream:
         self.characters = int(characters)
         self._rest = model.stream(self.characters, rng=rng)
         period = model.trend.period
-        if phases is None:
-            self.phases = rng.uniform(0.0, period or 1.0, self.characters)
-        else:
-            self.phases = checked("phases", phases, (self.characters,))
-        if starts is None:
-            # On a square grid of 2 m about the example's start.
-            row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
-            places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
-            starts = model.start + (places - places.mean(axis=0))
-        self._positions = checked("starts", starts, (self.characters, 3)).copy()
+        # Where in the model's cycle each is, seconds.
+        self.phases = rng.uniform(0.0, period or 1.0, self.characters)
+        # On a square grid of 2 m about the example's start.
+        row, column = np.divmod(np.arange(characters), int(np.ceil(np.sqrt(characters))))
+        places = 2.0 * np.stack([column, np.zeros(characters), row], axis=1)
+        self._positions = model.start + (places - places.mean(axis=0))
         self._yaws = np.full(self.characters, model.heading)
         self._next = (self._positions.copy(), self._yaws.copy())
         self._coordinates: Array | None = None

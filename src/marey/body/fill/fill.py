@@ -31,7 +31,7 @@ from marey.body.fill.published import Content, kriged
 from marey.body.kinematics import global_frames
 from marey.body.motion import Motion, concatenate
 from marey.errors import InputError
-from marey.geometry.rotations import continuous
+from marey.geometry import rotations as so3
 
 METHODS = ("joint", "gp", "hermite", "slerp", "linear")
 
@@ -59,6 +59,13 @@ class FillResult(Result):
     def frames_filled(self) -> int:
         """Number of frames at which something was missing."""
         return int(self.gap_mask.any(axis=1).sum())
+
+    def deviated(self, motion: Motion, share: float) -> Motion:
+        """A clip, such as the filled one, with a share of the first sample's deviation from it."""
+        made, sample = self.motion, self.samples[0]
+        change = so3.log(so3.multiply(so3.inverse(made.rotations), sample.rotations))
+        rotations = so3.multiply(motion.rotations, so3.exp(share * change))
+        return replace(motion, rotations=rotations, root=motion.root + share * (sample.root - made.root))
 
     @property
     def mean_radius(self) -> float:
@@ -194,4 +201,4 @@ class _Versions:
     def _clip(self, version: int) -> Motion:
         rotations, root = self.motion.rotations.copy(), self.motion.root.copy()
         rotations[self.at], root[self.at] = self.rotations[version], self.root[version]
-        return replace(self.motion, rotations=continuous(rotations), root=root)
+        return replace(self.motion, rotations=so3.continuous(rotations), root=root)

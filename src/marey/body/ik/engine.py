@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from marey import _work
 from marey._arrays import Array, FloatArray, IntArray
 from marey.body.anatomy import PointMasses
-from marey.body.kinematics import GlobalPose, global_frames
+from marey.body.kinematics import GlobalPose, global_frames, points_on
 from marey.body.limits.limits import CompiledLimits, EllipsoidLimits, Limits
 from marey.body.pose_model import PoseModel
 from marey.body.skeleton import Skeleton, chain_above
@@ -164,6 +164,10 @@ class Effectors:
     def count(self) -> int:
         """Number of effectors."""
         return len(self.kinds)
+
+    def places(self, pose: GlobalPose) -> Array:
+        """World positions `(frames, effectors, 3)` of their points."""
+        return points_on(pose, self.joints, self.local)
 
 
 class PoseArrays(NamedTuple):

@@ -20,7 +20,7 @@ from marey.body.ik.targets import Contact, IKReport, LookAt, Orient, Pin, Reach,
 from marey.body.ik.trajectory import blend_pose, solve_clip
 from marey.body.kinematics import forward_kinematics, points_on
 from marey.body.motion import Motion
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.body.skeleton import Skeleton
 from marey.errors import InputError, MareyWarning
 from marey.geometry.fades import fade
@@ -176,12 +176,6 @@ def frame_at(motion: Motion, seconds: float, what: str) -> int:
     return frame
 
 
-def check_joints(model: PoseModel, motion: Motion) -> None:
-    """A pose model of another skeleton than the clip's is an error."""
-    if model.skeleton.names != motion.skeleton.names:
-        raise InputError("model: its joints differ from those of the clip")
-
-
 def oriented(joint: str, rotation: ArrayLike) -> Orient:
     """A joint and its rotation in the world `(4,)` as a target."""
     if not np.any(rotation):
@@ -192,7 +186,7 @@ def oriented(joint: str, rotation: ArrayLike) -> Orient:
 def _body(motion: Motion, model: PoseModel | None, no_model: bool) -> tuple[PoseModel | Skeleton, str]:
     """What is posed, a model or the skeleton, and in a few words what that means."""
     if model is not None:
-        check_joints(model, motion)
+        check_joints(model.skeleton, motion)
         return model, "of the model"
     short = motion.frames < SETTINGS.least_frames
     if short and not no_model:

@@ -12,16 +12,7 @@ import numpy as np
 from marey._arrays import Array
 from marey._random import Rng
 from marey._report import Report, Result
-from marey.body.ik.ik import (
-    NOTHING,
-    SLIDING,
-    Handles,
-    check_joints,
-    frame_at,
-    oriented,
-    pairs,
-    reached_points,
-)
+from marey.body.ik.ik import NOTHING, SLIDING, Handles, frame_at, oriented, pairs, reached_points
 from marey.body.ik.targets import LookAt, Orient, Reach, find_point
 from marey.body.motion import Motion
 from marey.body.particles.chain import ArticulatedChain, LearnedDynamics
@@ -38,7 +29,7 @@ from marey.body.particles.constraints import (
 )
 from marey.body.particles.filter import PUBLISHED, solve_many
 from marey.body.particles.polish import polished
-from marey.body.pose_model import PoseModel
+from marey.body.pose_model import PoseModel, check_joints
 from marey.errors import InputError, MareyWarning
 
 METHODS = ("guided", "published")
@@ -147,7 +138,7 @@ def particles(
     held: list[Constraint] = [*feet, Balance([foot.target.joint for foot in feet])] if floor else []
     prior: list[Constraint] = [] if published else [NearPose(first.rotations[0])]
     if model is not None:
-        check_joints(model, motion)
+        check_joints(model.skeleton, motion)
         prior = [PosePrior(model)]
     evolution = {"evolution": LearnedDynamics.of_clip(chain, motion, frame_rate)} if dynamics else {}
     rules = as_constraints([*targets, *held, *prior])

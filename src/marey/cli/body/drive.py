@@ -30,8 +30,7 @@ def drive(
         marey body drive walk.mry -o again.bvh --table u.csv          the clip, as far as two inputs say it
         marey body drive walk.mry -o other.bvh --input changed.csv    with inputs of one's own
 
-    The model is `marey body learn --inputs C`. It starts from the example's first frames (Courty 2013,
-    2.3.1).
+    It starts from the example's first frames (Courty 2013, section 2.3.1).
     """
     from marey import body
     from marey.body.drive import driven_by

@@ -57,7 +57,7 @@ def steer(
     method: Literal["displace", "joint", "gp"] = option(
         "displace", "displace: change the clip smoothly; joint or gp: simulate it anew.", "METHOD"
     ),
-    deviation: float = option(0.0, "Random change beside displace; 1: as in the clip's dynamics.", "S"),
+    deviation: float = option(0.0, "Random change beside displace; 1: as in a simulation.", "S"),
     interval: Interval | None = option(
         None,
         "How long the change may take; as long as needed if not given. With gp also published: twice the "
