@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # Metres: anything farther is a typing error.
-FARTHEST = 1e6
+MAX_METRES = 1e6
 
 
 class Parsed(click.ParamType[Any]):
@@ -192,7 +192,7 @@ def joint_values(example: str) -> Parsed:
     def parse(text: str) -> JointValue:
         joint, _, rest = text.partition("=")
         values = _numbers(rest)
-        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= FARTHEST:
+        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= MAX_METRES:
             raise ValueError
         return JointValue(joint.strip(), values)
 

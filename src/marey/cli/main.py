@@ -53,7 +53,7 @@ COMMANDS = {
     "body reconstruct": "Full-body motion from a few tracked points and a pose model.",
     "body learn": "Learn the dynamics of a clip: its poses, its cycle, and how frames follow.",
     "body drive": "Run a clip by a few inputs a frame, its own or those of a table.",
-    "body vary": "New versions of one clip: the same action, never the same way.",
+    "body vary": "New versions of one clip: the same action, never twice the same motion.",
     "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
     "body steer": "Re-aim an action: hands and feet reach given points at given times.",
     "body restyle": "Replay a clip in the timing, and the style if wanted, of another clip.",
