@@ -125,5 +125,5 @@ def pose_distance(
     weights = np.where(flat, 0.0, areas)
     values, turns = np.zeros((2, 2)), np.full((2, 2), float(angle))
     share = weights / weights.sum()
-    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), values)
+    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), True, values)
     return float(values[0, 1])
