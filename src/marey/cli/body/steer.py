@@ -17,7 +17,7 @@ EXAMPLE = "JOINT@TIME=X,Y,Z, metres, or JOINT@TIME=+X,Y,Z for an offset"
 
 
 def _requests(text: str) -> "list[TimedReach | None]":
-    """One request, or one for each repetition (None where nothing is asked)."""
+    """One request, or one for each repetition (None where nothing is requested)."""
     from marey.body.steer import TimedReach
 
     name, _, rest = text.partition("=")
@@ -30,8 +30,10 @@ def _requests(text: str) -> "list[TimedReach | None]":
         if not joint.strip():
             raise ValueError
         relative = "+" in part.replace("e+", "")
-        asked = None if values is None else TimedReach(joint.strip(), float(when), values, relative=relative)
-        found.append(asked)
+        requested = (
+            None if values is None else TimedReach(joint.strip(), float(when), values, relative=relative)
+        )
+        found.append(requested)
     return found
 
 
@@ -113,7 +115,7 @@ def steer(
         turns = None if turn is None else [math.radians(angle) for angle in turn]
         chained = run.call("chaining", body.chain, motion, requests, turns=turns)
         result, before, steered = chained.motion, chained.before, chained.steered
-        asked = [
+        requested = [
             replace(one, time=one.time + start / rate)
             for several, start in zip(requests, chained.starts, strict=True)
             for one in several
@@ -126,15 +128,15 @@ def steer(
         if turn is not None or transition is not None:
             raise InputError("--turn and --transition are for a clip that is repeated (--repeat N)")
         steered = run.call("steering", body.steer, motion, requests[0])
-        result, before, asked = steered.motion, motion, requests[0]
+        result, before, requested = steered.motion, motion, requests[0]
         report = {"intervals": [[a / rate, b / rate] for a, b in steered.intervals]}
     for line in steered.lines() if steered else ():
         warn(line)
     if figure is not None:
         from marey.views.render import draw_targets
 
-        draw_targets(before, result, asked, figure)
+        draw_targets(before, result, requested, figure)
     residuals = [round(miss, 4) for miss in steered.residual_cm] if steered else []
     ratio = round(steered.peak_acceleration_ratio, 4) if steered else 0.0
-    told = {"residual_cm": residuals, "peak_acceleration_ratio": ratio, **report, "frames": result.frames}
-    return Output(result, told)
+    facts = {"residual_cm": residuals, "peak_acceleration_ratio": ratio, **report, "frames": result.frames}
+    return Output(result, facts)

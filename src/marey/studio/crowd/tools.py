@@ -45,7 +45,9 @@ class DisplayTool(Tool[State]):
     key_of_map = html()
     arrows = checkbox("Arrows", False, "Direction of the flow", on="redraw")
     people = checkbox("People", True, "Figures of the people", on="redraw")
-    bodies = checkbox("Whole bodies", False, "Variants of captured walks; up to 100 people", on="embody")
+    bodies = checkbox(
+        "Whole bodies", False, "Variants of captured walks; up to 100 people", on="change_bodies"
+    )
     paths = checkbox("Paths", True, "The last seconds of every path", on="redraw")
     video = checkbox("Video", True, "The video on a board behind the ground", on="redraw")
 
@@ -54,7 +56,7 @@ class DisplayTool(Tool[State]):
         self.room.see(self.state)
         self.room.redraw()
 
-    def embody(self) -> State | Task[State] | None:
+    def change_bodies(self) -> State | Task[State] | None:
         """Show people as whole walking bodies, made aside; or as figures again."""
         state, wanted = self.state, bool(self.bodies.value)
         if wanted == (state.bodies is not None):

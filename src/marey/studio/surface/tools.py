@@ -87,7 +87,7 @@ class PathTool(Tool[State]):
 
     @button("Draw a path", "Then drag over the ground: the body walks where you draw", icon="pencil")
     def draw(self) -> None:
-        """Take the pen, or put it away."""
+        """Start drawing, or stop."""
         tasks.library_of(self.state)
         if self.pen.down:
             self.stop_drawing()
@@ -140,7 +140,7 @@ class PathTool(Tool[State]):
             self._show_request()
 
     def stop_drawing(self) -> None:
-        """Put the pen away."""
+        """Turn the camera again instead."""
         if self.pen.down:
             self.pen.down = False
             self.handles["draw"].label = "Draw a path"

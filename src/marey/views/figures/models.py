@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.dynamics import MotionModel
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
@@ -26,8 +26,6 @@ from marey.views.renderer import Ground, Image, Renderer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
-Array = NDArray[np.float64]
 
 MAX_ROWS = 5
 MAX_TILES = 6
@@ -75,7 +73,8 @@ def pose_sweep(model: PoseModel, size: tuple[int, int], frame_rate: float) -> It
     import cv2
 
     count = min(max(model.modes, 1), MAX_TILES)
-    columns = _columns(count, size)
+    # Tiles that suit upright figures.
+    columns = style.columns(count, 0.7, size)
     rows = -(-count // columns)
     tile = (2 * (size[0] // columns // 2), 2 * (size[1] // rows // 2))
     frames = sweep_frames(frame_rate)
@@ -173,11 +172,6 @@ def _standing(model: PoseModel, coordinates: Array) -> Array:
     if model.root_motion is None:
         rotations[:, 0] = model.stance
     return rotations
-
-
-def _columns(count: int, size: tuple[int, int]) -> int:
-    """Columns of tiles that suit upright figures best."""
-    return max(range(1, count + 1), key=lambda c: min(size[0] / c / 0.7, size[1] / -(-count // c)))
 
 
 def _column_title(step: int) -> str:
