@@ -4,6 +4,7 @@ from marey.body import feet, kinematics
 from marey.body.chain import chain
 from marey.body.clean import CleanReport, clean
 from marey.body.codec import CompressedMotion, compress, decompress
+from marey.body.drive import drive
 from marey.body.dynamics import MotionModel
 from marey.body.fill import fill
 from marey.body.filter import FilterSettings, filter
@@ -47,6 +48,7 @@ __all__ = [
     "compress",
     "concatenate",
     "decompress",
+    "drive",
     "end_positions",
     "feet",
     "fill",

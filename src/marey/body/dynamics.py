@@ -25,7 +25,7 @@ from marey.body.pose_model import PoseModel
 from marey.body.root_motion import yaw
 from marey.errors import InputError
 from marey.statistics.autoregression import VectorAutoregression, fit
-from marey.statistics.autoregression.fit import information_criterion
+from marey.statistics.autoregression.fit import Control, control, information_criterion
 from marey.statistics.autoregression.stream import Stream
 from marey.statistics.processes.process import GaussianProcesses
 from marey.statistics.processes.stream import Stream as ProcessStream
@@ -73,7 +73,8 @@ class MotionModel:
         frame_rate: Frames per second.
         start: `(3,)`, metres, where the example began.
         heading: Radians about y, its yaw there.
-        method: "joint", or "gp": each coordinate by itself, by Courty & Cuzol (2010).
+        method: "joint", or "gp": each coordinate by itself, by Courty & Cuzol (2010); or "lti", with inputs.
+        control: The example and its inputs, of "lti" (Courty 2013, section 2.3.1), else None.
 
     >>> import marey
     >>> walk = marey.samples.walk(seconds=6)
@@ -89,6 +90,7 @@ class MotionModel:
     start: Array = field(default_factory=lambda: np.zeros(3))
     heading: float = 0.0
     method: str = "joint"
+    control: Control | None = None
 
     def __post_init__(self) -> None:
         if self.poses.root == "none":
@@ -109,6 +111,7 @@ class MotionModel:
         period: float | Literal["auto"] | None = "auto",
         method: str = "joint",
         kernel: str = "se",
+        inputs: int | None = None,
     ) -> MotionModel:
         """Learn from one clip.
 
@@ -121,6 +124,8 @@ class MotionModel:
             method: "joint" or "gp", see above.
             kernel: Covariance of method "gp": "se" (squared exponential), as published, or ours: "matern12",
                 "matern32", "matern52".
+            inputs: Numbers a frame by which the motion can be driven (:func:`marey.body.drive`): the dynamics
+                are then those of Courty 2013, section 2.3.1, least squares about the mean, as they come.
         """
         if method not in METHODS:
             raise InputError(f"method {method!r}: one of {', '.join(METHODS)}")
@@ -128,13 +133,15 @@ class MotionModel:
             raise InputError(f"modes {modes}: at least one is needed")
         if isinstance(period, float | int) and not period <= motion.frames / motion.frame_rate:
             raise InputError(f"period {period:g}: a cycle is not longer than the clip, in seconds")
-        gp = method == "gp"
-        metric, root = ("canonical", "world") if gp else ("kinetic", "heading")
+        gp, driven = method == "gp", inputs is not None
+        if gp and driven:
+            raise InputError('inputs: of method "joint"; processes have none')
+        metric, root = ("canonical", "world") if gp or driven else ("kinetic", "heading")
         poses = PoseModel.fit([motion], modes=modes, variance=variance, metric=metric, root=root)
         if not poses.modes:
             raise InputError("the clip does not move: there is nothing to learn")
         coordinates = poses.encode(motion)
-        if period == "auto" and gp:
+        if period == "auto" and (gp or driven):
             period = None
         if period == "auto":
             # Poses repeat more plainly than the root motion, which also turns and drifts.
@@ -146,10 +153,16 @@ class MotionModel:
         if gp:
             level = Trend(np.zeros((1, poses.modes)), trend.duration, 0, 0, None)
             dynamics = GaussianProcesses.fit(rest, motion.frame_rate, kernel=kernel, trend=level)
+        elif driven:
+            centre = np.zeros(poses.modes)
+            dynamics = fit(rest, order=order, ridge=0.0, mean=centre, largest_radius=np.inf)
         else:
             dynamics = fit_autoregression(rest, order=order)
+        followed = None
+        if driven and isinstance(dynamics, VectorAutoregression):
+            method, followed = "lti", control(dynamics, rest, dimensions=inputs)
         facing = float(yaw(motion)[0])
-        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method)
+        return cls(poses, trend, dynamics, motion.frame_rate, motion.root[0], facing, method, followed)
 
     @property
     def frames(self) -> int:
@@ -221,11 +234,12 @@ class MotionModel:
     def measures(self) -> dict[str, object]:
         """Numbers of the dynamics: order and radius; or alpha, rho (frames²) and sigma of each coordinate."""
         if isinstance(self.dynamics, GaussianProcesses):
-            found = self.dynamics.covariance
-            squares = (found.length * self.frame_rate) ** 2
-            named = {"alpha": found.variance, "rho": squares, "sigma": self.dynamics.noise}
+            covariance = self.dynamics.covariance
+            squares = (covariance.length * self.frame_rate) ** 2
+            named = {"alpha": covariance.variance, "rho": squares, "sigma": self.dynamics.noise}
             return {name: [float(f"{x:.4g}") for x in values] for name, values in named.items()}
-        return {"order": self.dynamics.order, "radius": rounded(self.dynamics.radius)}
+        found: dict[str, object] = {"order": self.dynamics.order, "radius": rounded(self.dynamics.radius)}
+        return found if self.control is None else {**found, "inputs": self.control.dimensions}
 
     def facts(self) -> dict[str, object]:
         """What it is, as plain values, for `marey info`."""

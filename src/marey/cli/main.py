@@ -52,6 +52,7 @@ COMMANDS = {
     "body fingers": "All joints of a hand from the positions of its fingertips.",
     "body reconstruct": "Full-body motion from a few tracked points and a pose model.",
     "body learn": "Learn the dynamics of a clip: its poses, its cycle, and how frames follow.",
+    "body drive": "Run a clip by a few inputs a frame, its own or those of a table.",
     "body vary": "New versions of one clip: the same action, never twice the same motion.",
     "body fill": "Fill gaps of a clip, with samples of their content and its uncertainty.",
     "body steer": "Re-aim an action: hands and feet reach given points at given times.",

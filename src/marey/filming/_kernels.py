@@ -11,8 +11,8 @@ import math
 
 from marey._arrays import AnyArray as Array
 from marey._compiling import njit
-from marey.filming.background import Light
 from marey.filming.pedestrians import Bodies
+from marey.filming.renderer import Light
 from marey.geometry._inline_kernels import grid_cell, in_polygon
 from marey.views._kernels import corner_weights, samples_of, set_pixel
 

@@ -59,6 +59,7 @@ MODULES = {
     "marey.statistics.processes.process": "GaussianProcesses",
     "marey.statistics.processes.covariances": "SquaredExponential Matern12 Matern32 Matern52",
     "marey.statistics.autoregression.model": "VectorAutoregression",
+    "marey.statistics.autoregression.fit": "Control",
     "marey.body.dynamics": "MotionModel",
     "marey.statistics.graphs.graph": "DistanceMatrix Windows MotionGraph Walk",
     "marey.surface.synthesis.animate": "SurfaceGraph",

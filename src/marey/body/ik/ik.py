@@ -126,7 +126,7 @@ def ik(
     frame = 0 if at is None else frame_at(motion, at, "at")
     points = reached_points(motion, frame if range is None else None, move)
     targets: list[Target] = [Reach(joint, place) for joint, place in (*pairs(reach), *points)]
-    targets += [_orient(joint, rotation) for joint, rotation in pairs(orient)]
+    targets += [oriented(joint, rotation) for joint, rotation in pairs(orient)]
     targets += [LookAt(joint, point) for joint, point in pairs(look_at)]
     if not targets:
         raise InputError(NOTHING)
@@ -176,7 +176,8 @@ def frame_at(motion: Motion, seconds: float, what: str) -> int:
     return frame
 
 
-def _orient(joint: str, rotation: ArrayLike) -> Orient:
+def oriented(joint: str, rotation: ArrayLike) -> Orient:
+    """A joint and its rotation in the world `(4,)` as a target."""
     if not np.any(rotation):
         raise InputError(f"orient {joint}=0,0,0,0: four zeros are no rotation; 1,0,0,0 is no turn")
     return Orient(joint, rotation)

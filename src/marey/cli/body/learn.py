@@ -28,6 +28,9 @@ def learn(
     ),
     modes: Modes = None,
     variance: Variance = None,
+    inputs: int | None = option(
+        None, "With C inputs a frame to drive it by, as published (Courty 2013, 2.3.1).", "C", min=0
+    ),
     period: Period = option(
         "auto", "Length of a cycle; none has none; auto finds it (with gp: none, as published).", "SECONDS"
     ),
@@ -39,6 +42,7 @@ def learn(
         marey body learn walk.bvh -o walk.mry --modes 20 --period none
         marey body learn walk.bvh -o walk.mry --method gp              the published model
         marey body learn walk.bvh -o walk.mry --method gp --kernel matern52
+        marey body learn walk.bvh -o walk.mry --modes 5 --inputs 2     for marey body drive
         marey body stream walk.mry --characters 10 --seconds 5         characters that go on moving
     """
     from marey import body

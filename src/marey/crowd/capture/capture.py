@@ -11,6 +11,7 @@ a thread, whatever the length; time: the estimator's, plus two to four milliseco
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
@@ -107,7 +108,6 @@ class FlowEstimator:
         hidden = self.mask if mask_mode == "cut" else None
         own = (replace(usual, **(settings or {})),) if usual else ()
         self._estimate: Callable[..., Grey] = kind(shape, hidden, *own)
-        self._pairs = 0
 
     def __call__(
         self, first: ArrayLike, second: ArrayLike, weight: ArrayLike | None = None
@@ -127,8 +127,7 @@ class FlowEstimator:
             for name, image in (("first image", first), ("second image", second))
         ]
         if self.mask is not None and self.mask_mode == "decorrelate":
-            images = [_decorrelated(image, self.mask, self._pairs + k) for k, image in enumerate(images)]
-        self._pairs += 1
+            images = [_decorrelated(image, self.mask) for image in images]
         data = None
         if weight is not None:
             data = checked("weight", weight, self.shape, dtype=np.float32)
@@ -162,13 +161,15 @@ def estimate(
     return FlowEstimator((rows, columns), method, mask, settings, mask_mode=mask_mode)(first, second, weight)
 
 
-def _decorrelated(image: Grey, mask: BoolArray, seed: int) -> Grey:
+def _decorrelated(image: Grey, mask: BoolArray) -> Grey:
     """`image` with what the mask hides replaced by blurred noise of the image's own mean and contrast."""
     from cv2 import GaussianBlur
 
-    rng = np.random.default_rng(seed)
-    # Another blur for each image, as published.
-    noise = GaussianBlur(rng.normal(size=image.shape).astype(np.float32), (0, 0), 0.8 + 0.4 * (seed % 2))
+    # Another blur for each image, as published, the same one in both pairs that it is part of.
+    rng = np.random.default_rng(zlib.crc32(image.tobytes()))
+    noise = GaussianBlur(
+        rng.normal(size=image.shape).astype(np.float32), (0, 0), float(rng.uniform(0.6, 1.4))
+    )
     spoilt = image[mask].mean() + image[mask].std() * noise / max(float(noise.std()), 1e-12)
     return np.where(mask, image, spoilt).astype(np.float32)
 
@@ -383,7 +384,9 @@ class CapturePlan:
         def work(pairs: list[Pair]) -> list[FlowFrame]:
             estimator = idle.get()
             try:
-                return [_flow_frame(estimator, self.motion, *pair) for pair in pairs]
+                # A given alpha means the published energy, in which all pixels count.
+                weigh = self.settings.get("alpha") is None
+                return [_flow_frame(estimator, self.motion, weigh, *pair) for pair in pairs]
             finally:
                 idle.put(estimator)
 
@@ -508,13 +511,18 @@ def data_weight(foreground: NDArray[np.uint8], motion: str | None = None) -> NDA
 
 
 def _flow_frame(
-    estimator: FlowEstimator, motion: str | None, first: Grey, second: Grey, background: Background | None
+    estimator: FlowEstimator,
+    motion: str | None,
+    weigh: bool,
+    first: Grey,
+    second: Grey,
+    background: Background | None,
 ) -> FlowFrame:
     seen = None if background is None else background.foreground(first)
     if np.array_equal(first, second):
         # A frame that was lost, and is shown twice.
         return np.zeros((*first.shape, 2), dtype=np.float32), seen
-    weight = None if seen is None else data_weight(seen, motion)
+    weight = None if seen is None or not weigh else data_weight(seen, motion)
     return estimator(first, second, weight=weight), seen
 
 
