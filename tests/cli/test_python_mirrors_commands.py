@@ -37,6 +37,8 @@ OTHERWISE = {
     "body compress levels": "dropped_levels",
     "body decompress up": None,  # of the file written
     "body decompress unit": None,
+    "body drive input": "inputs",
+    "body drive table": None,  # of the example's inputs
     "body fill gap": "ranges",
     "body fill auto": "ranges",
     "body fill example": "examples",

@@ -11,6 +11,7 @@ a field is there half a second after its image. Time: the estimator's, plus two 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
@@ -99,7 +100,6 @@ class FlowEstimator:
         hidden = self.mask if mask_mode == "cut" else None
         own = (replace(usual, **(settings or {})),) if usual else ()
         self._estimate: Callable[..., Grey] = kind(shape, hidden, *own)
-        self._pairs = 0
 
     def reach(self, frame_rate: float) -> int:
         """Images before and after a pair that its field is found by."""
@@ -136,8 +136,7 @@ class FlowEstimator:
             for name, image in (("first image", first), ("second image", second))
         ]
         if self.mask is not None and self.mask_mode == "decorrelate":
-            images = [_decorrelated(image, self.mask, self._pairs + k) for k, image in enumerate(images)]
-        self._pairs += 1
+            images = [_decorrelated(image, self.mask) for image in images]
         data = None
         if weight is not None:
             data = checked("weight", weight, self.shape, dtype=np.float32)
@@ -174,13 +173,15 @@ def estimate(
     return FlowEstimator((rows, columns), method, mask, settings, mask_mode=mask_mode)(first, second, weight)
 
 
-def _decorrelated(image: Grey, mask: BoolArray, seed: int) -> Grey:
+def _decorrelated(image: Grey, mask: BoolArray) -> Grey:
     """`image` with what the mask hides replaced by blurred noise of the image's own mean and contrast."""
     from cv2 import GaussianBlur
 
-    rng = np.random.default_rng(seed)
-    # Another blur for each image, as published.
-    noise = GaussianBlur(rng.normal(size=image.shape).astype(np.float32), (0, 0), 0.8 + 0.4 * (seed % 2))
+    # Another blur for each image, as published, the same one in both pairs that it is part of.
+    rng = np.random.default_rng(zlib.crc32(image.tobytes()))
+    noise = GaussianBlur(
+        rng.normal(size=image.shape).astype(np.float32), (0, 0), float(rng.uniform(0.6, 1.4))
+    )
     spoilt = image[mask].mean() + image[mask].std() * noise / max(float(noise.std()), 1e-12)
     return np.where(mask, image, spoilt).astype(np.float32)
 
@@ -381,7 +382,9 @@ class CapturePlan:
         def prepare(shown: tuple[Grey, Background | None]) -> Prepared:
             image, background = shown
             seen = None if background is None else background.foreground(image)
-            weight = None if seen is None else data_weight(seen)
+            # A given alpha means the published energy, in which all pixels count.
+            weigh = seen is not None and self.settings.get("alpha") is None
+            weight = data_weight(seen) if weigh and seen is not None else None
             return estimators[0].prepared(image, weight), image, seen
 
         def work(windows: list[tuple[list[Prepared], int]]) -> list[FlowFrame]:

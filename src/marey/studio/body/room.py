@@ -1,4 +1,4 @@
-"""The body room: one clip, the body that plays it, and a tool for each thing that can be done with it."""
+"""The body room: one clip, the body that plays it, and a tool for all that can be done with it."""
 
 from __future__ import annotations
 
