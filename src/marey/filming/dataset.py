@@ -26,7 +26,7 @@ from marey._random import Rng
 from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
-from marey.crowd.evaluation import Truth
+from marey.crowd.evaluation.fields import Truth
 from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
