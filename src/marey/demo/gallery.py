@@ -128,7 +128,7 @@ def _plan() -> tuple[Example, ...]:
 
 
 def _publish(gallery: Gallery, work: Path, names: set[str], published: set[Path], total: int) -> None:
-    """Put what is new under these names in `work`, and the page, into the gallery, whose page is always whole."""
+    """Put what is new under these names in `work`, and the page, into the gallery, always whole."""
     with draft_folder(gallery.folder, gallery.folder) as draft:
         files = (path.relative_to(work) for path in work.rglob("*") if path.is_file())
         new = [file for file in files if file.parts[0] in names]

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Integers
 from marey._random import Rng
+from marey._report import Displayed
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import Path, PlanarMotion
@@ -52,7 +53,7 @@ LONGEST = 24 * 3600.0
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceGraph:
+class SurfaceGraph(Displayed):
     """A library, its pose distances and its graph: what animations are made from.
 
     Attributes:
