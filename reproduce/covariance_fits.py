@@ -80,7 +80,7 @@ def fits(series: dict[str, np.ndarray]) -> int:
         wanted = FITS.get(name, {1: (), 2: ()})
         columns = [c - 1 for c in wanted]
         model = GaussianProcesses.fit(values[:, columns], RATE, kernel="se")
-        alpha, length = np.exp(model.covariance.theta).T
+        alpha, length = model.covariance.variance, model.covariance.length
         for i, (component, theirs) in enumerate(wanted.items()):
             ours = (
                 float(np.var(values[:, component - 1])),

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from marey.body.dynamics import MotionModel
     from marey.body.motion import Motion
     from marey.body.pose_model import PoseModel
-    from marey.crowd.fields import FieldSeries
-    from marey.crowd.footage import Footage
+    from marey.crowd.fields import FieldSeries, Footage
     from marey.crowd.tracks import Tracks
     from marey.surface.distances import DistanceMatrix
     from marey.surface.sequence import Library
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # Metres: anything farther is a typing error.
-FARTHEST = 1e6
+MAX_METRES = 1e6
 
 
 class Parsed(click.ParamType[Any]):
@@ -193,7 +192,7 @@ def joint_values(example: str) -> Parsed:
     def parse(text: str) -> JointValue:
         joint, _, rest = text.partition("=")
         values = _numbers(rest)
-        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= FARTHEST:
+        if not joint.strip() or len(values) != example.count(",") + 1 or max(map(abs, values)) >= MAX_METRES:
             raise ValueError
         return JointValue(joint.strip(), values)
 

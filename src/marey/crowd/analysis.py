@@ -302,7 +302,7 @@ def summary(fields: FieldSeries) -> dict[str, object]:
             f"{share:.0%}": round(100 * (1 - curve[max(1, round(share * fields.frames)) - 1]), 3)
             for share in SHARES
         },
-        "presence_share": _foreground_share(fields),
+        "foreground_share": _foreground_share(fields),
     }
 
 

@@ -27,8 +27,7 @@ from marey._work import Progress
 from marey.crowd.cameras import Camera
 from marey.crowd.density import DensityGrid
 from marey.crowd.evaluation import Truth
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd, simulate
 from marey.crowd.tracks import Tracks

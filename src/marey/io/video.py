@@ -21,7 +21,7 @@ import numpy as np
 
 from marey._arrays import checked_rate
 from marey._work import Progress, tracked
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.errors import FormatError, InputError, require
 from marey.io._files import Untyped, atomic_write, check_readable, time_facts
 from marey.io._limits import LIMITS

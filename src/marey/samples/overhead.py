@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from marey.crowd.footage import Footage, Image
+from marey.crowd.fields import Footage, Image
 from marey.crowd.tracks import Tracks
 from marey.errors import InputError
 from marey.samples.street import LENGTH, WIDTH, crowd

@@ -164,7 +164,7 @@ def _walls(position: Array) -> Array:
 
 
 def _parted(position: Array) -> Array:
-    """Whoever stands too close to another is moved away, half the way each."""
+    """People too close to each other are moved apart, half of it each."""
     for _ in range(3):
         x = position[:, None] - position[None]
         distance = np.sqrt(np.einsum("ijk,ijk->ij", x, x)) + np.eye(len(position))

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from marey._arrays import Array
 from marey.body.anatomy import Anatomy, Limb, anatomy, side_of
 from marey.body.kinematics import end_positions, forward_kinematics
 from marey.body.motion import Motion
 from marey.geometry.matrices import to_matrix
 from marey.views import style
 from marey.views.shapes import Shape, ball, limb, loft, refined
-
-Array = NDArray[np.float64]
 
 # Bones beyond which each is drawn with fewer faces.
 MANY = 400

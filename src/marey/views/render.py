@@ -24,8 +24,7 @@ from marey.body.markers import Markers
 from marey.body.motion import Motion
 from marey.body.pose_model import PoseModel
 from marey.character import Character
-from marey.crowd.fields import FieldSeries
-from marey.crowd.footage import Footage
+from marey.crowd.fields import FieldSeries, Footage
 from marey.crowd.scenes import Scene
 from marey.crowd.simulation.simulate import SimulatedCrowd
 from marey.crowd.tracks import Tracks

@@ -193,6 +193,11 @@ def colour_map(colours: Sequence[str] = SEQUENCE) -> Colormap:
     return LinearSegmentedColormap.from_list("marey", list(colours))
 
 
+def columns(count: int, aspect: float, size: tuple[int, int]) -> int:
+    """Columns of tiles, of this width over height, that make the tiles in (columns, rows) pixels largest."""
+    return max(range(1, count + 1), key=lambda c: min(size[0] / c, size[1] / -(-count // c) * aspect))
+
+
 def frame_ground(axes: Axes, points: AnyArray, *, labels: tuple[str, str]) -> None:
     """Ground axes in metres around points `(points, 2)`, the same scale both ways."""
     low, high = points.min(axis=0), points.max(axis=0)

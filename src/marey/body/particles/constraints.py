@@ -264,11 +264,11 @@ def feet_on_floor(poses: PoseBatch) -> list[Noisy]:
 
 
 def largest_errors(motion: Motion, targets: Sequence[Target]) -> tuple[float, float]:
-    """Metres and, for looks, radians by which the last frame misses its targets at most; NaN without any."""
+    """Metres, and radians of turns and looks, by which the last frame misses targets; NaN without any."""
     last = PoseBatch(motion.skeleton, np.array(motion.rotations[-1:]), np.array(motion.root[-1:]))
     errors = [float(np.linalg.norm(one.errors(last))) for one in as_constraints(targets)]
     places = [error for error, target in zip(errors, targets) if isinstance(target, Reach)]
-    looks = [error for error, target in zip(errors, targets) if isinstance(target, LookAt)]
+    looks = [error for error, target in zip(errors, targets) if isinstance(target, LookAt | Orient)]
     return max(places, default=math.nan), max(looks, default=math.nan)
 
 

@@ -54,7 +54,7 @@ def project(
     samples = np.asarray(rotations, dtype=np.float64)
     return nearest_coordinates(
         samples,
-        geodesics.encode(samples),
+        PrincipalGeodesics.encode(geodesics, samples),
         geodesics.decode,
         geodesics.jacobian,
         _joint_weights(weights, len(geodesics.mean)),

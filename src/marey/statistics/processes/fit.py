@@ -103,7 +103,6 @@ class Likelihood:
 
     def __init__(self, kind: type[Covariance], values: Array, known: BoolArray, frame_rate: float):
         self.kind, self.values, self.known, self.frame_rate = kind, values, known, frame_rate
-        self.runs = runs(known)
 
     def at(self, point: Array) -> tuple[Covariance, float]:
         """Covariance of variance 1, and noise."""
@@ -125,11 +124,23 @@ class Likelihood:
         return max(float(sums.squares) / sums.number, 1e-300)
 
     def _sums(self, point: Array) -> state_space.Sums:
-        covariance, noise = self.at(point)
-        if isinstance(covariance, Matern):
-            return state_space.innovation_sums(covariance, noise, self.frame_rate, self.values, self.known)
-        parts = [innovation_sums(covariance, noise, self.frame_rate, self.values[a:b]) for a, b in self.runs]
-        return state_space.Sums(*(sum(each) for each in zip(*parts, strict=True)))
+        return innovations(*self.at(point), self.frame_rate, self.values, self.known)
+
+
+def innovations(
+    covariance: Covariance,
+    noise: float,
+    frame_rate: float,
+    series: ArrayLike,
+    known: ArrayLike | None = None,
+) -> state_space.Sums:
+    """The likelihood of one series `(frames,)` where `known` `(frames,)` is true; everywhere if None."""
+    values = np.asarray(series, dtype=float)
+    marks = np.ones(len(values), np.bool_) if known is None else np.asarray(known, np.bool_)
+    if isinstance(covariance, Matern):
+        return state_space.innovation_sums(covariance, noise, frame_rate, values, marks)
+    parts = [innovation_sums(covariance, noise, frame_rate, values[a:b]) for a, b in runs(marks)]
+    return state_space.Sums(*(sum(each) for each in zip(*parts, strict=True)))
 
 
 def innovation_sums(

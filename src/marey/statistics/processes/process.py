@@ -27,7 +27,7 @@ from marey.errors import InputError
 from marey.statistics._linear import lower_root
 from marey.statistics.processes import state_space
 from marey.statistics.processes.covariances import Covariance, Matern
-from marey.statistics.processes.fit import fit
+from marey.statistics.processes.fit import fit, innovations
 from marey.statistics.processes.stream import JITTER, Stream, spectrum
 from marey.statistics.processes.trend import Trend, checked
 
@@ -160,6 +160,18 @@ class GaussianProcesses:
         found = self.covariance(np.arange(frames) / self.frame_rate)
         found[0] += self.noise
         return found
+
+    def log_likelihood(self, series: ArrayLike) -> float:
+        """Of `(frames, components)` without gaps, noise counted."""
+        rest = np.asarray(series, dtype=float) - self._trend(0, len(np.asarray(series)))
+        return sum(
+            float(
+                innovations(
+                    self.covariance.component(c), float(self.noise[c]), self.frame_rate, rest[:, c]
+                ).log_likelihood[0]
+            )
+            for c in range(self.components)
+        )
 
     def sample(self, frames: int, *, draws: int = 1, rng: Rng, noise: bool = False, start: int = 0) -> Array:
         """New series `(draws, frames, components)` around the trend from `start` on; with noise if asked."""

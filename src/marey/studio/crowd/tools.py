@@ -45,7 +45,9 @@ class DisplayTool(Tool[State]):
     key_of_map = html()
     arrows = checkbox("Arrows", False, "Direction of the flow", on="redraw")
     people = checkbox("People", True, "Figures of the people", on="redraw")
-    bodies = checkbox("Whole bodies", False, "Variants of captured walks; up to 100 people", on="embody")
+    bodies = checkbox(
+        "Whole bodies", False, "Variants of captured walks; up to 100 people", on="change_bodies"
+    )
     paths = checkbox("Paths", True, "The last seconds of every path", on="redraw")
     video = checkbox("Video", True, "The video on a board behind the ground", on="redraw")
 
@@ -54,7 +56,7 @@ class DisplayTool(Tool[State]):
         self.room.see(self.state)
         self.room.redraw()
 
-    def embody(self) -> State | Task[State] | None:
+    def change_bodies(self) -> State | Task[State] | None:
         """Show people as whole walking bodies, made aside; or as figures again."""
         state, wanted = self.state, bool(self.bodies.value)
         if wanted == (state.bodies is not None):
@@ -208,6 +210,7 @@ class FrequencyTool(Tool[State]):
     """Gains of the flow's frequencies."""
 
     room: CrowdRoom
+    drawn_from = ("captured",)
     title = "Frequencies"
     slow = slider("Slow", 0.0, 3.0, 0.1, 1.0, f"Gain of changes below {SLOW:g} Hz", on="moved")
     medium = slider("Medium", 0.0, 3.0, 0.1, 1.0, f"Gain of {SLOW:g} to {QUICK:g} Hz", on="moved")
@@ -225,9 +228,6 @@ class FrequencyTool(Tool[State]):
         """Follow the sliders, aside."""
         keep = self.keep.value / 100
         self.tuner.submit(FrequencyGains(self.slow.value, self.medium.value, self.quick.value, keep))
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.captured,)
 
     def set(self, state: State) -> None:
         self.kept.content = ""

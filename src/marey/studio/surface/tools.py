@@ -87,7 +87,7 @@ class PathTool(Tool[State]):
 
     @button("Draw a path", "Then drag over the ground: the body walks where you draw", icon="pencil")
     def draw(self) -> None:
-        """Take the pen, or put it away."""
+        """Start drawing, or stop."""
         tasks.library_of(self.state)
         if self.pen.down:
             self.stop_drawing()
@@ -140,7 +140,7 @@ class PathTool(Tool[State]):
             self._show_request()
 
     def stop_drawing(self) -> None:
-        """Put the pen away."""
+        """Turn the camera again instead."""
         if self.pen.down:
             self.pen.down = False
             self.handles["draw"].label = "Draw a path"
@@ -181,6 +181,7 @@ class FigureTool(Tool[State]):
     """Pose distances and graph as figures beside the body."""
 
     room: SurfaceRoom
+    drawn_from = ("repertoire",)
     title = "Matrix and graph"
 
     def __init__(self, room: SurfaceRoom):
@@ -241,9 +242,6 @@ class FigureTool(Tool[State]):
     def refresh(self, state: State) -> None:
         self.shown.value = self._wanted[state.shown] and not self.room.walk.pen.down
         self.room.scene.show_figures(self.shown.value)
-
-    def key(self, state: State) -> tuple[object, ...]:
-        return (state.repertoire,)
 
     def set(self, state: State) -> None:
         if state.repertoire is None:

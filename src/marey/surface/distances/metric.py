@@ -36,9 +36,9 @@ from marey.surface.distances.template import (
 )
 from marey.surface.sequence import Library
 
-Metric = Literal["surface", "euclidean", "planar"]
+Metric = Literal["surface", "surface-2.13", "euclidean", "planar"]
 Matrix = NDArray[np.float32]
-METRICS: tuple[Metric, ...] = ("surface", "euclidean", "planar")
+METRICS: tuple[Metric, ...] = ("surface", "surface-2.13", "euclidean", "planar")
 
 STRETCH_WEIGHT = 0.01
 """What the logarithm of the stretch counts beside a radian (Boukhayma 2017)."""
@@ -62,8 +62,10 @@ def distances(
     Args:
         library: of which all frames are compared.
         metric: "surface", mean angle by which the triangles turn plus `stretch_weight` times their
-            log-stretch, radians; "euclidean", root mean square distance of the vertices after alignment,
-            metres (eq. 2.2 is its square times the number of vertices); "planar", the same without heights.
+            log-stretch, radians; "surface-2.13", Boukhayma's first form, with ‖S − 1‖ from the earlier to the
+            later frame, every triangle the same: eq. 2.13 over the number of triangles; "euclidean", root
+            mean square distance of the vertices after alignment, metres (eq. 2.2 is its square times the
+            number of vertices); "planar", the same without heights.
         exact: surface metric from the deformation of every pair instead of two deformations of a reference;
             a hundred times slower; at a tenth of stretch the means agree within half a percent, pairs
             within one.
@@ -92,8 +94,10 @@ def distances(
         )
     if any(np.abs(sequence.vertices[0]).max() > 1e30 for sequence in library.sequences):
         raise InputError("coordinates beyond 1e30 metres, of which squares overflow; check the unit")
-    if metric == "surface":
-        values, turns = _surface_distances(library, exact, stretch_weight, triangles, progress)
+    if metric in ("surface", "surface-2.13"):
+        logarithmic = metric == "surface"
+        exact = exact or not logarithmic
+        values, turns = _surface_distances(library, exact, stretch_weight, triangles, progress, logarithmic)
     else:
         values, turns = aligned_distances(
             library, weights=weights, heights=metric == "euclidean", progress=progress
@@ -138,7 +142,7 @@ def pose_distance(
         raise InputError("pose distance: every triangle is without area in one of the poses")
     values, turns = np.zeros((2, 2)), np.full((2, 2), float(angle))
     share = weights / weights.sum()
-    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), values)
+    _kernels.add_distances_exactly(found, share, turns, float(stretch_weight), (0, 1), (1, 2), True, values)
     return float(values[0, 1])
 
 
@@ -193,7 +197,12 @@ def middle_frame(library: Library) -> int:
 
 
 def _surface_distances(
-    library: Library, exact: bool, stretch_weight: float, triangles: int | None, progress: Progress | None
+    library: Library,
+    exact: bool,
+    stretch_weight: float,
+    triangles: int | None,
+    progress: Progress | None,
+    logarithmic: bool,
 ) -> tuple[Matrix, Matrix]:
     """Distances and turns of all pairs, `(frames, frames)` each; see :func:`distances`."""
     from marey.surface.distances import _kernels
@@ -214,11 +223,13 @@ def _surface_distances(
     portions = _ranges(len(reference.faces), _work.block_rows(frames * (14 if exact else 7)))
     sides = _ranges(frames, 64)
     blocks = [(rows, columns) for n, rows in enumerate(sides) for columns in sides[n:]]
-    whole, kept = float(reference.areas.sum()), 0.0
+    whole, kept = float(reference.areas.sum() if logarithmic else len(reference.faces)), 0.0
     for number, (start, stop) in enumerate(portions):
         found, areas = deformation_features(
             library, reference.part(start, stop), exact=exact, scale=stretch_weight * np.sqrt(2)
         )
+        if not logarithmic:
+            areas = (areas > 0).astype(areas.dtype)
         kept += float(areas.sum())
 
         share = (areas / max(whole, np.finfo(float).tiny)).astype(np.float32)
@@ -227,7 +238,8 @@ def _surface_distances(
             block: tuple[tuple[int, int], tuple[int, int]], found: FloatArray = found, share: Matrix = share
         ) -> None:
             if exact:
-                _kernels.add_distances_exactly(found, share, turns, stretch_weight, *block, values)
+                numbers = (share, turns, stretch_weight, *block, logarithmic)
+                _kernels.add_distances_exactly(found, *numbers, values)
             else:
                 _kernels.add_distances(found, share, turns, *block, values)
 
