@@ -1,4 +1,4 @@
-"""Data, models and results show themselves in notebooks; those of examples/ run and are kept with what they show."""
+"""Data, models and results show themselves in notebooks; those of examples/ still run as kept."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 @pytest.fixture(scope="module")
 def things() -> dict[str, Any]:
     walk = marey.samples.walk(1)
-    meshes = marey.samples.human().with_motion(walk).pose()
+    meshes = marey.samples.mesh_sequence()
     reach = marey.body.TimedReach("RightHand", 0.5, [0, 0.1, 0.1], relative=True)
     return {
         "clip": walk,
         "person": marey.samples.human(),
         "meshes": meshes,
         "tracks": marey.samples.crowd(),
-        "fields": marey.samples.flow(),
+        "fields": marey.samples.field(),
         "model": marey.body.PoseModel.fit([walk], modes=3),
         "compressed": marey.body.compress(walk, max_error=0.01),
         "result": marey.body.steer(walk, [reach]),

@@ -26,6 +26,8 @@ def run(path: Path) -> nbformat.NotebookNode:
         client.execute()
     for cell in notebook.cells:
         cell.metadata = {}
+        if cell.cell_type != "code":
+            continue
         # That code was compiled, and how far bars have come, is not of interest.
         cell.outputs = [one for one in cell.get("outputs", []) if one.get("name") != "stderr"]
     return notebook
