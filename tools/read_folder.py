@@ -40,11 +40,14 @@ def main() -> None:
     _isolated.read = lambda reader, path, allowance, kind, **given: reader(path, **given)
     for known in FORMATS:
         known.implementation()
+    rows_file = options.rows.open("w", encoding="utf-8") if options.rows else None
     results: dict[str, list[Row]] = defaultdict(list)
     for file in sorted(options.folder.rglob("*")):
         if file.is_file() and file.suffix.lower() in endings:
             row = {"file": str(file.relative_to(options.folder)), **read(file, options.seconds)}
             results[file.suffix.lower()].append(row)
+            if rows_file is not None:
+                print(json.dumps(row, default=str), file=rows_file, flush=True)
     for ending, rows in sorted(results.items()):
         refused = [row for row in rows if row["error"]]
         slowest = max(float(str(row["seconds"])) for row in rows)
@@ -54,9 +57,8 @@ def main() -> None:
         noted = Counter(str(note) for row in rows for note in row.get("notes") or ())  # type: ignore[attr-defined]
         for note, count in noted.most_common(20):
             print(f"    note, {count} files: {note}")
-    if options.rows:
-        lines = (json.dumps(row, default=str) for rows in results.values() for row in rows)
-        options.rows.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if rows_file is not None:
+        rows_file.close()
 
 
 def read(file: Path, seconds: float) -> Row:

@@ -13,8 +13,7 @@ from marey.crowd.capture.framing import Background
 from marey.crowd.codec import compress
 from marey.crowd.density import DensityGrid
 from marey.crowd.edit import edit
-from marey.crowd.evaluate import evaluate
-from marey.crowd.evaluation import Truth, flow_similarity
+from marey.crowd.evaluation.fields import Truth, evaluate, flow_similarity
 from marey.crowd.fields import FieldSeries
 from marey.crowd.scenes import Scene
 from marey.crowd.texture import cross_fade, join_at, learn

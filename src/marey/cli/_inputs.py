@@ -104,7 +104,7 @@ fields = of_kind(
     "marey.crowd.fields.FieldSeries", "velocity fields (.zarr, .mry, .flo); marey crowd capture makes them"
 )
 distances = of_kind(
-    "marey.surface.distances.DistanceMatrix", "pose distances; make them with `marey surface distance`"
+    "marey.statistics.graphs.graph.DistanceMatrix", "pose distances; make them with `marey surface distance`"
 )
 graph = of_kind(
     "marey.surface.synthesis.animate.SurfaceGraph", "a graph; make one with `marey surface graph`"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from marey.body.pose_model import PoseModel
     from marey.crowd.fields import FieldSeries, Footage
     from marey.crowd.tracks import Tracks
-    from marey.surface.distances import DistanceMatrix
+    from marey.statistics.graphs.graph import DistanceMatrix
     from marey.surface.sequence import Library
     from marey.surface.synthesis.animate import SurfaceGraph
 

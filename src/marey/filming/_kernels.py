@@ -11,10 +11,10 @@ import math
 
 from marey._arrays import AnyArray as Array
 from marey._compiling import njit
-from marey.filming.background import Light
 from marey.filming.pedestrians import Bodies
+from marey.filming.renderer import Light
 from marey.geometry._inline_kernels import grid_cell, in_polygon
-from marey.views._kernels import corner_weights, samples_of, tone
+from marey.views._kernels import corner_weights, samples_of, set_pixel
 
 GROUND, FACADE, ROOF, SKY = range(4)
 
@@ -291,9 +291,7 @@ def resolve(
                     red += share * min(r, 1.0)
                     green += share * min(g, 1.0)
                     blue += share * min(b, 1.0)
-            image[row, column, 0] = tone(red / samples, tones)
-            image[row, column, 1] = tone(green / samples, tones)
-            image[row, column, 2] = tone(blue / samples, tones)
+            set_pixel(image[row, column], red / samples, green / samples, blue / samples, tones)
 
 
 @njit(**_FAST)

@@ -21,6 +21,7 @@ from marey.errors import FormatError, MareyWarning
 from marey.geometry import rotations as rot
 from marey.geometry.colour import to_srgb
 from marey.io._atlas import Look, atlas
+from marey.io._files import quoted
 from marey.io._gltf_document import Entry, Floats, decoded_data_uri, file_beside
 from marey.io._gltf_nodes import Place, Scene, homogeneous
 from marey.io._limits import LIMITS
@@ -130,7 +131,7 @@ def appearance(parts: list[Part]) -> Appearance:
     starts = np.cumsum([0, *(len(part.positions) for part in parts)])
     faces = np.concatenate([part.faces + start for part, start in zip(parts, starts)])
     white = (1.0, 1.0, 1.0)
-    images = {part.image: _read_texture(part.image) for part in parts if part.image is not None}
+    images = _read_textures(parts)
     textures = [None if part.image is None or part.uv is None else images[part.image] for part in parts]
     tints = [white if part.colours is not None else tuple(part.colour.tolist()) for part in parts]
     materials = list(zip(textures, tints, strict=True))
@@ -293,6 +294,18 @@ def _colours(parts: list[Part], plain: list[tuple[float, ...]]) -> Array | None:
     return np.concatenate(whole)
 
 
+def _read_textures(parts: list[Part]) -> dict[Entry, Texture | None]:
+    """The images of the parts; None, and one note, for those that are missing or of another format."""
+    found = {part.image: _read_texture(part.image) for part in parts if part.image is not None}
+    bad = [image for image, texture in found.items() if texture is None]
+    if bad:
+        name = quoted(bad[0].text("uri"))[1:-1] or bad[0].place
+        others = f" and {len(bad) - 1} others are" if len(bad) > 1 else " is"
+        message = f"{bad[0].path}: its image {name}{others} missing or no PNG, JPEG or WebP; left out"
+        warnings.warn(MareyWarning(message), stacklevel=2)
+    return found
+
+
 def _read_texture(image: Entry) -> Texture | None:
     if "bufferView" in image.values:
         texture = Texture(data=image.document.bytes_of_view(image).tobytes())
@@ -301,15 +314,12 @@ def _read_texture(image: Entry) -> Texture | None:
     elif (file := file_beside(image)).is_file():
         texture = Texture(path=file)
     else:
-        warnings.warn(f"{image.path}: its image {file.name} is missing; left out", MareyWarning, stacklevel=2)
         return None
     if image_type(texture.encoded()) is not None:
         return texture
     if texture.encoded()[8:12] == b"WEBP":
         with suppress(FormatError):
             return Texture.from_image(texture.read())
-    message = f"{image.path}: {image.place} is not an image we can read (PNG, JPEG, WebP); left out"
-    warnings.warn(message, MareyWarning, stacklevel=2)
     return None
 
 

@@ -251,8 +251,7 @@ def shade(
                     if owner[row - top, column, s] < 0:
                         bare += 1
             if bare == samples:
-                for i in range(3):
-                    image[row, column, i] = tone(paper[i, column], tones)
+                set_pixel(image[row, column], paper[0, column], paper[1, column], paper[2, column], tones)
                 continue
             ray = _ray(row, column, view)
             red, green, blue = bare * paper[0, column], bare * paper[1, column], bare * paper[2, column]
@@ -264,9 +263,13 @@ def shade(
                 red += share * min(r, 1.0)
                 green += share * min(g, 1.0)
                 blue += share * min(b, 1.0)
-            image[row, column, 0] = tone(red / samples, tones)
-            image[row, column, 1] = tone(green / samples, tones)
-            image[row, column, 2] = tone(blue / samples, tones)
+            set_pixel(image[row, column], red / samples, green / samples, blue / samples, tones)
+
+
+@njit(**_OPTIONS)
+def set_pixel(pixel: AnyArray, red: float, green: float, blue: float, tones: AnyArray) -> None:
+    """The bytes of a pixel `(3,)` for linear light."""
+    pixel[0], pixel[1], pixel[2] = tone(red, tones), tone(green, tones), tone(blue, tones)
 
 
 @njit(**_OPTIONS)

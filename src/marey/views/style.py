@@ -110,9 +110,14 @@ def linear(colour: str | tuple[str, ...]) -> Array:
     return from_srgb(np.array(rgb(colour)) / 255.0)
 
 
-def rgb(colour: str) -> tuple[int, ...]:
-    """Bytes red, green, blue of `#rrggbb`."""
-    return tuple(bytes.fromhex(colour[1:]))
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green, blue of `#rrggbb`, 0…255.
+
+    >>> rgb("#e08b5a")
+    (224, 139, 90)
+    """
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
 
 
 def house_style() -> Any:

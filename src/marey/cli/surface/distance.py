@@ -47,7 +47,7 @@ def distance(
     """  # fmt: skip
     from marey import surface
     from marey.body.compare import distance_of_clips
-    from marey.surface.distances.template import mean_strain
+    from marey.surface.distances import mean_strain
 
     given, stretch = run.given, {}
     surfaces = metric in ("surface", "surface-2.13")

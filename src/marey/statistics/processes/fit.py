@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from marey import _work
 from marey._arrays import Array, BoolArray, runs
 from marey.errors import InputError
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import KERNELS, Covariance, Matern
 from marey.statistics.processes.trend import checked
 
@@ -123,7 +123,7 @@ class Likelihood:
         sums = self._sums(point)
         return max(float(sums.squares) / sums.number, 1e-300)
 
-    def _sums(self, point: Array) -> state_space.Sums:
+    def _sums(self, point: Array) -> covariances.Sums:
         return innovations(*self.at(point), self.frame_rate, self.values, self.known)
 
 
@@ -133,19 +133,19 @@ def innovations(
     frame_rate: float,
     series: ArrayLike,
     known: ArrayLike | None = None,
-) -> state_space.Sums:
+) -> covariances.Sums:
     """The likelihood of one series `(frames,)` where `known` `(frames,)` is true; everywhere if None."""
     values = np.asarray(series, dtype=float)
     marks = np.ones(len(values), np.bool_) if known is None else np.asarray(known, np.bool_)
     if isinstance(covariance, Matern):
-        return state_space.innovation_sums(covariance, noise, frame_rate, values, marks)
+        return covariances.innovation_sums(covariance, noise, frame_rate, values, marks)
     parts = [innovation_sums(covariance, noise, frame_rate, values[a:b]) for a, b in runs(marks)]
-    return state_space.Sums(*(sum(each) for each in zip(*parts, strict=True)))
+    return covariances.Sums(*(sum(each) for each in zip(*parts, strict=True)))
 
 
 def innovation_sums(
     covariance: Covariance, noise: float, frame_rate: float, series: ArrayLike
-) -> state_space.Sums:
+) -> covariances.Sums:
     """The likelihood of one even series `(frames,)` without gaps, by Durbin's recursion.
 
     It predicts each frame from those before; no covariance matrix is formed. Slopes are by the logarithms of
@@ -168,7 +168,7 @@ def innovation_sums(
         sums = _kernels.durbin(values, covariances, UNCHANGED)
         return complex(sums[0]), complex(sums[1])
 
-    return state_space.Sums.of(run, noise, len(values))
+    return covariances.Sums.of(run, noise, len(values))
 
 
 def whittle(

@@ -25,7 +25,7 @@ from marey._arrays import Array, BoolArray, Integers, assign
 from marey._random import Rng
 from marey.errors import InputError
 from marey.statistics._linear import lower_root
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Covariance, Matern
 from marey.statistics.processes.fit import fit, innovations
 from marey.statistics.processes.stream import JITTER, Stream, spectrum
@@ -345,7 +345,7 @@ class ConditionalProcesses:
 
     def _smoothed(self, covariance: Matern, values: Array, *, variance: bool) -> tuple[Array, Array]:
         rate = self.model.frame_rate
-        return state_space.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
+        return covariances.smoothed(covariance, rate, values, self.known, self.noise, variance=variance)
 
     def _windows(self) -> Iterator[tuple[int, Integers, Array, _Gram]]:
         """Frames to be estimated of each component, their covariance with the known frames around them, and
@@ -410,7 +410,7 @@ def draw(
     ((40, 500, 1), True)
     """
     if isinstance(covariance, Matern):
-        return state_space.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
+        return covariances.prior_sample(covariance, frame_rate, frames, draws=draws, rng=rng)
     values = spectrum(covariance, frame_rate, frames)
     circle = 2 * (len(values) - 1)
     white = rng.standard_normal((draws, circle, covariance.components))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from marey._arrays import Array, BoolArray, Integers
 from marey._random import Rng, as_generator
 from marey.errors import InputError, ModelError
-from marey.statistics.processes import state_space
+from marey.statistics.processes import covariances
 from marey.statistics.processes.covariances import Covariance, Matern
 from marey.statistics.processes.trend import Trend
 
@@ -275,7 +275,7 @@ class Recursion:
         from marey.statistics.processes import _kernels
 
         self.rng = rng.spawn(1)[0]
-        self.transition, added, stationary = state_space.system_of(covariance, frame_rate)
+        self.transition, added, stationary = covariances.system_of(covariance, frame_rate)
         self.roots, first = _kernels.lower_roots(added), _kernels.lower_roots(stationary)
         self.states = first @ rng.standard_normal((*first.shape[:2], draws))
 
@@ -290,7 +290,7 @@ class Recursion:
         def run(start: int, stop: int) -> None:
             _kernels.advance(start, stop, self.states, self.transition, self.roots, noise, values)
 
-        state_space.by_components(run, components, noise.size)
+        covariances.by_components(run, components, noise.size)
         return values
 
 
@@ -320,7 +320,7 @@ class MovingAverage:
         def run(start: int, stop: int) -> None:
             _kernels.convolve(start, stop, noise, self.taps, values)
 
-        state_space.by_components(run, shape[1], values.size * len(self.taps))
+        covariances.by_components(run, shape[1], values.size * len(self.taps))
         self.noise = noise[count:]
         return values
 

@@ -85,8 +85,8 @@ class People(Layer[State]):
             if self._limbs:
                 self._place("head", places, _turned(heading, 0 * heading), scales)
                 angle = swing * np.sin(phase)
-                self._place_pair("legs", places, heading, angle, LEG_ASIDE, HIP, scales)
-                self._place_pair("arms", places, heading, -0.7 * angle, ARM_ASIDE, SHOULDER, scales)
+                self._place_pair("legs", places, heading, angle, (LEG_ASIDE, HIP), scales)
+                self._place_pair("arms", places, heading, -0.7 * angle, (ARM_ASIDE, SHOULDER), scales)
         if self._paths.visible:
             self._paths.points = self._latest_paths(frame)
 
@@ -102,11 +102,11 @@ class People(Layer[State]):
         places: Floats,
         heading: Floats,
         angle: Floats,
-        aside: float,
-        top: float,
+        at: tuple[float, float],
         scales: Floats,
     ) -> None:
         """Left limbs, then right ones, hung up beside the body's middle and swung against each other."""
+        aside, top = at
         across = np.stack([np.cos(heading), 0 * heading, -np.sin(heading)], axis=1) * scales[:, None]
         up = np.array([0.0, top, 0.0], np.float32) * scales[:, None]
         both = np.concatenate([places + up + aside * across, places + up - aside * across])

@@ -104,20 +104,8 @@ class State:
         if place.guessed:
             size = 100 * float(np.abs(place.to_ground[0, 0]))
             note = f"No camera is known: a pixel is taken as {size:.3g} cm, so that most walk at 1.34 m/s."
-        return replace(
-            self,
-            floor=Floor.under(place),
-            captured=known,
-            flow=known,
-            guessed=place.guessed,
-            gains=FrequencyGains(),
-            tracks=None,
-            groups=None,
-            simulated=None,
-            bodies=None,
-            strokes=(),
-            note=note,
-        )
+        empty = State(Floor.under(place), self.footage, scene=self.scene, ours=self.ours, width=self.width)
+        return replace(empty, captured=known, flow=known, guessed=place.guessed, note=note)
 
     @property
     def scalable(self) -> bool:

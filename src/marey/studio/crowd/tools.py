@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MAPS = ("flow", "speed", "density", "divergence", "vorticity", "video", "nothing")
 METHODS = {"div–curl": "divcurl", "quick": "dis", "smooth": "hs"}
+WIDTH_HINT = "Of the image on the ground; 0 = guess"
 SIZES = {"small": 160, "medium": 320, "large": 480}
 
 
@@ -80,15 +81,7 @@ class CaptureTool(Tool[State]):
     title, collapsible = "Optical flow", False
     method = choice("Method", tuple(METHODS), "How motion is found in the video")
     size = choice("Detail", tuple(SIZES), "Pixels of the flow: 160, 320 or 480 across", initial_value="small")
-    width = number(
-        "Width (m)",
-        0.0,
-        "Of the image on the ground; 0 = guess",
-        on="set_width",
-        min=0.0,
-        max=500.0,
-        step=0.5,
-    )
+    width = number("Width (m)", 0.0, WIDTH_HINT, on="set_width", min=0.0, max=500.0, step=0.5)
 
     @button("Capture", "Find the motion in the video", icon="camera")
     def capture(self) -> Task[State]:
@@ -139,13 +132,8 @@ class WalkTool(Tool[State]):
     def task(self, gesture: str = "") -> Task[State]:
         """People who walk as the controls say, round all that is painted by then."""
         state = self.state
-        how = WalkSettings(
-            int(self.people.value),
-            float(self.seconds.value),
-            int(self.seed.value),
-            self.avoidance.value,
-            bool(self.detected.value),
-        )
+        count, seed, seconds = int(self.people.value), int(self.seed.value), float(self.seconds.value)
+        how = WalkSettings(count, seconds, seed, self.avoidance.value, bool(self.detected.value))
 
         def check() -> None:
             # At more people a square metre than this a crowd is crushed (Fruin 1993).

@@ -39,9 +39,7 @@ class SequenceTool(Tool[State]):
     room: SurfaceRoom
     title, collapsible = "Sequence", False
     which = choice("Sequence", ("",), "Which captured sequence to play", on="choose")
-    shown = choice_buttons(
-        "Show", tuple(SHOWN), "Captured sequences, the new animation, or in-betweens", on="turn_to"
-    )
+    shown = choice_buttons("Show", tuple(SHOWN), "Captured, the new animation, or in-betweens", on="turn_to")
     follow = checkbox("Follow", True, "Keep the body in the middle as it walks", on="toggle_following")
     facts = text()
 
@@ -208,9 +206,7 @@ class FigureTool(Tool[State]):
         return Task("building the graph", partial(tasks.with_graph, state, alpha), NEEDS, on_done=self._show)
 
     shown = checkbox("Figures", True, "Show matrix and graph beside the body", on="show_or_hide")
-    target = choice_buttons(
-        "Look at", ("All", "Matrix", "Graph"), "Turn the camera to a figure", on="look_at"
-    )
+    target = choice_buttons("Look at", ("All", "Matrix", "Graph"), "Turn the camera there", on="look_at")
     report = text()
 
     @property
@@ -289,10 +285,7 @@ class InBetweenTool(Tool[State]):
         "Weight", 0.0, 1.0, 0.01, 0.0, "0 is the first pose, 1 the last", on="go_to", live=True, disabled=True
     )
     method = choice(
-        "Method",
-        ("Turning", "Straight"),
-        "Limbs turn, or every point moves along a straight line",
-        on="choose_method",
+        "Method", ("Turning", "Straight"), "Limbs turn, or points move straight", on="choose_method"
     )
     report = text()
 

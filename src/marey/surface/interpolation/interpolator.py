@@ -19,7 +19,7 @@ from marey._arrays import Array, BoolArray, FloatArray, Integers, checked
 from marey.errors import InputError
 from marey.geometry import mesh, planar
 from marey.geometry.mesh import FaceAdjacency
-from marey.surface.distances.template import yaw_between
+from marey.surface.distances import yaw_between
 from marey.surface.sequence import checked_faces
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from marey._arrays import AnyArray
 from marey.crowd import analysis
 from marey.crowd.analysis import find_events, grid_points, path_lines, streak_lines
 from marey.crowd.edit import restyle
-from marey.crowd.evaluation import Truth, error_map
+from marey.crowd.evaluation.fields import Truth, error_map
 from marey.crowd.fields import FieldSeries
 from marey.crowd.spectrum import error_curve
 from marey.crowd.texture import FlowTexture

@@ -544,13 +544,12 @@ COLOURS = {"surface": style.PALETTE[3], "euclidean": style.PALETTE[0]}
 def agreement(
     test: Mantel, by_class: Correlogram, metrics: tuple[str, str], *, size: tuple[int, int] = (1300, 560)
 ) -> Figure:
-    """How two metrics agree: from near pairs to far ones beside permutations, and over all pairs.
+    """How two metrics agree: from near pairs to far ones, and over all pairs beside permutations.
 
     metrics: names of the one compared, and of the one whose distances make the classes
 
     >>> test = Mantel(0.9, 0.01, np.random.default_rng(0).normal(size=99) / 20, "object")
-    >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]),
-    ...                    np.full(2, -0.1), np.full(2, 0.1), 0.95)
+    >>> line = Correlogram(np.arange(3.0), np.array([5, 5]), np.array([0.8, 0.5]))
     >>> len(agreement(test, line, ("surface", "skeleton")).axes)
     2
     """
@@ -558,16 +557,11 @@ def agreement(
     middles = 0.5 * (by_class.edges[:-1] + by_class.edges[1:])
     with style.figure(size) as figure:
         classes, permuted = figure.subplots(1, 2)
-        band = f"{100 * by_class.confidence:.0f} % of permutations"
-        classes.fill_between(
-            middles, by_class.low, by_class.high, color=style.SOFT_INK, alpha=0.3, lw=0, label=band
-        )
         classes.plot(middles, by_class.correlations, color=colour, marker="o", ms=5)
         classes.axhline(0, color=style.SOFT_INK, lw=0.8)
         classes.set_xlabel(f"{metrics[1]} distance")
         classes.set_ylabel(f"correlation with {metrics[0]} distance in the class")
         classes.set_title("From near pairs to far ones")
-        classes.legend(loc="best")
         bins = np.linspace(min(float(test.permuted.min()), -0.1), 1.0, 90)
         permuted.hist(test.permuted, bins=list(bins), color=style.SOFT_INK, alpha=0.55, lw=0)
         permuted.axvline(test.correlation, color=colour, lw=2.2)
