@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from marey._arrays import Integers
 from marey._random import Rng
+from marey._report import Displayed
 from marey._work import Progress
 from marey.errors import InputError
 from marey.geometry.planar import Path, PlanarMotion
@@ -54,7 +55,7 @@ SEARCHES = ("beam", "published")
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceGraph:
+class SurfaceGraph(Displayed):
     """A library, its pose distances and its graph: what animations are made from.
 
     Attributes:
