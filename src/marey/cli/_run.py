@@ -61,6 +61,7 @@ NOUNS = {
     "Motion": "a clip",
     "CompressedMotion": "a compressed clip",
     "PoseModel": "a pose model",
+    "LearnedLimits": "joint limits",
     "MotionModel": "a motion model",
     "MeshSequence": "meshes",
     "DistanceMatrix": "pose distances",
